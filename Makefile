@@ -1,0 +1,42 @@
+# Two commands do everything: `make play` and `make test`. Both set up .venv on a fresh machine.
+PYTHON ?= python3
+BIN := .venv/bin
+SESSION ?=
+
+.PHONY: play test check bench docs clean
+
+play: .venv/.installed  ## replay the demo, or SESSION=path
+ifeq ($(SESSION),)
+	@$(BIN)/claude-session-player demo
+else
+	@$(BIN)/claude-session-player replay --format text "$(SESSION)"
+endif
+
+test: check  ## everything that CI runs
+	$(BIN)/python -m pytest
+
+check: .venv/.installed-dev  ## lint, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/.installed-dev  ## speed and memory, against references measured in the same run
+	$(BIN)/python -m bench
+
+docs: .venv/.installed-dev  ## the CLI reference and the picture, made anew
+	$(BIN)/python -m scripts.cli_reference
+	$(BIN)/python -m scripts.picture
+
+.venv/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/.installed-dev: pyproject.toml .venv/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,103 @@
+"""Seeded sessions for the benchmark, shaped like real ones: sizes, kinds and repetitions as they are found.
+
+A line for each block, tool output carried twice (once for the model, once for the screen), progress and attachment
+lines, and now and then a very long line.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+from tests.builder import SessionBuilder, call, text, thought
+
+_WORDS = (  # noqa: SIM905 - a list of forty strings is no easier to read
+    "the session player reads every line and keeps its place while results arrive out of order "
+    "parse render screen element result index buffer cursor stream → “quoted” naïve façade ✓ value = other[key]"
+).split()
+
+
+class Writer:
+    """Writes turns until the session has the wanted size; the same seed gives the same bytes."""
+
+    def __init__(self, seed: int, *, output: float = 6.6) -> None:
+        self.random = random.Random(seed)
+        self.session = SessionBuilder()
+        self.output = output
+        self.calls = 0
+
+    def turn(self) -> None:
+        """A prompt, some rounds of thoughts, words and tools, and the time that it took."""
+        chance = self.random.random
+        self.session.prompt(self.words(5.0))
+        self.attachments()
+        for _ in range(self.random.randint(2, 7)):
+            blocks = [thought(self.words(6.8))] if chance() < 0.4 else []
+            if chance() < 0.6:
+                blocks.append(text(self.words(5.3)))
+            calls = [self.call() for _ in range(self.random.choice((1, 1, 1, 2, 3)))]
+            self.session.response(*blocks, *calls)
+            for tool in calls:
+                self.run(tool)
+        self.session.response(text(self.words(6.0)))
+        self.session.system("turn_duration", durationMs=self.random.randint(900, 400_000), isMeta=False)
+        self.session.line({"type": "last-prompt", "lastPrompt": "…", "sessionId": self.session.session_id})
+        if chance() < 0.5:
+            self.session.line({"type": "file-history-snapshot", "messageId": "m", "snapshot": {"files": ["f.py"] * 20}})
+
+    def call(self) -> dict[str, Any]:
+        """A call of one of the common tools."""
+        self.calls += 1
+        id = f"toolu_{self.calls:08}"
+        path = f"/home/ada/engine/src/module_{self.random.randint(1, 99)}.py"
+        match self.random.choice(("Bash", "Bash", "Read", "Read", "Edit", "Grep", "Write")):
+            case "Bash":
+                return call("Bash", id, command=self.words(3.5), description=self.words(2.5))
+            case "Read":
+                return call("Read", id, file_path=path)
+            case "Edit":
+                return call("Edit", id, file_path=path, old_string=self.words(5.0), new_string=self.words(5.5))
+            case "Grep":
+                return call("Grep", id, pattern="def .*render", path="/home/ada/engine")
+        return call("Write", id, file_path=path, content=self.code(6.5))
+
+    def run(self, tool: dict[str, Any]) -> None:
+        """Progress lines, attachments and the result of a call."""
+        id = tool["id"]
+        for _ in range(self.random.choice((0, 0, 0, 0, 1, 3)) if tool["name"] == "Bash" else 0):
+            self.session.progress("bash_progress", id, fullOutput=self.code(5.0), elapsedTimeSeconds=3)
+        if self.random.random() < 0.2:
+            self.session.progress("hook_progress", id, hookEvent="PreToolUse", hookName="PreToolUse:" + tool["name"])
+        output = self.code(self.output)
+        if self.random.random() < 1 / 300:
+            output *= max(1, 300_000 // len(output))
+        structured = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
+        self.session.result(id, output, error=self.random.random() < 0.05, toolUseResult=structured)
+        self.attachments()
+
+    def attachments(self) -> None:
+        """Context lines, as today's versions write them after tools and prompts."""
+        for _ in range(self.random.choice((0, 0, 1, 2))):
+            self.session.attachment("hook_success", hookName="PostToolUse", stdout=self.words(6.0), exitCode=0)
+
+    def words(self, size: float) -> str:
+        """Running text of about e**size characters."""
+        return " ".join(self.random.choices(_WORDS, k=max(1, int(self.random.lognormvariate(size, 0.7) / 6))))
+
+    def code(self, size: float) -> str:
+        """Numbered lines of about e**size characters in all, as a tool prints them."""
+        count = max(1, int(self.random.lognormvariate(size, 1.3) / 40))
+        return "\n".join(f"{number:6}\t{' '.join(self.random.choices(_WORDS, k=5))}" for number in range(1, count + 1))
+
+
+def write_session(path: Path, megabytes: float, *, seed: int = 1, output: float = 6.6) -> Path:
+    """A session file of about this size. A larger `output` makes more of it tool output."""
+    writer = Writer(seed, output=output)
+    left = int(megabytes * 1_000_000)
+    with path.open("wb") as file:
+        while left > 0:
+            writer.turn()
+            left -= file.write(writer.session.data())
+            writer.session.lines.clear()
+    return path

@@ -1,0 +1,45 @@
+"""Replays Claude Code sessions as the terminal screen they were.
+
+>>> from claude_session_player import ScreenState, render
+>>> state = render(ScreenState(), {"type": "user", "message": {"content": "Hello"}})
+>>> print(state.to_markdown())
+❯ Hello
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from claude_session_player.models import ScreenState
+    from claude_session_player.parser import read_events
+    from claude_session_player.playback import replay
+    from claude_session_player.renderer import render
+    from claude_session_player.view import View
+
+__version__ = "0.1.0"
+
+__all__ = ["ScreenState", "View", "__version__", "read_events", "render", "replay"]
+
+_HOMES = {
+    "ScreenState": "models",
+    "View": "view",
+    "read_events": "parser",
+    "render": "renderer",
+    "replay": "playback",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that importing the package costs nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

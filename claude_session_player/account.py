@@ -1,0 +1,113 @@
+"""The account of a file's lines: each was shown, merged, hidden by a rule, unknown or malformed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+
+class Fate(IntEnum):
+    """What became of a line, the most visible first."""
+
+    SHOWN = 0
+    MERGED = 1
+    HIDDEN = 2
+    UNKNOWN = 3
+    MALFORMED = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """A fate and the rule behind it. Compared by identity, because one is counted for every line."""
+
+    fate: Fate
+    rule: str = ""
+
+
+SHOWN = Outcome(Fate.SHOWN)
+MERGED = Outcome(Fate.MERGED)
+MALFORMED = Outcome(Fate.MALFORMED)
+BLANK = Outcome(Fate.HIDDEN, "blank line")
+
+_hidden: dict[str, Outcome] = {}
+_unknown: dict[str, Outcome] = {}
+
+
+def hidden(rule: str) -> Outcome:
+    """The one outcome of a rule that hides lines.
+
+    >>> hidden("isMeta") is hidden("isMeta")
+    True
+    """
+    return _hidden.get(rule) or _hidden.setdefault(rule, Outcome(Fate.HIDDEN, rule))
+
+
+def unknown(kind: str) -> Outcome:
+    """The one outcome of a record type that nobody knows."""
+    return _unknown.get(kind) or _unknown.setdefault(kind, Outcome(Fate.UNKNOWN, kind))
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """A place that could not be read: its line, the byte offset in the file, and why."""
+
+    line: int
+    offset: int
+    reason: str
+
+
+@dataclass(slots=True)
+class Account:
+    """Counts what became of each line. The counts add up to `lines`, always.
+
+    >>> account = Account()
+    >>> account.add(1, SHOWN)
+    >>> account.add(2, hidden("isMeta"))
+    >>> account.lines, account.total(Fate.SHOWN), account.by_rule(Fate.HIDDEN)
+    (2, 1, {'isMeta': 1})
+    """
+
+    lines: int = 0
+    issues: list[Issue] = field(default_factory=list)
+    first_seen: dict[str, int] = field(default_factory=dict)
+    """The first line of each unknown type."""
+    unknown_events: Counter[str] = field(default_factory=Counter)
+    """How many records of each unknown type there were, those on glued lines included."""
+    counts: dict[Outcome, int] = field(default_factory=dict)
+    last_line: int = 0
+    _last: Outcome = SHOWN
+
+    def add(self, line: int, outcome: Outcome) -> None:
+        """Book one record; a line with several records counts once, as its most visible one."""
+        counts = self.counts
+        if line == self.last_line:
+            if outcome.fate >= self._last.fate:
+                return
+            counts[self._last] -= 1
+        else:
+            self.lines += 1
+            self.last_line = line
+        counts[outcome] = counts.get(outcome, 0) + 1
+        self._last = outcome
+
+    def total(self, fate: Fate) -> int:
+        """The number of lines with this fate."""
+        return sum(n for outcome, n in self.counts.items() if outcome.fate is fate)
+
+    def by_rule(self, fate: Fate) -> dict[str, int]:
+        """The lines with this fate by rule, the most frequent first."""
+        found = [(o.rule, n) for o, n in self.counts.items() if o.fate is fate and n]
+        return dict(sorted(found, key=lambda item: (-item[1], item[0])))
+
+    @property
+    def flawless(self) -> bool:
+        """True where every record was known and could be read."""
+        return not self.issues and not self.unknown_events
+
+    @property
+    def is_session(self) -> bool:
+        """True where at least one line is a record of a session."""
+        evidence = (Fate.SHOWN, Fate.MERGED, Fate.HIDDEN)
+        foreign = (BLANK, hidden("todo"))
+        return any(n and o.fate in evidence and o not in foreign for o, n in self.counts.items())

@@ -1,0 +1,57 @@
+"""The command line. `main` is the entry point and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from claude_session_player import __version__
+
+PROGRAM = "claude-session-player"
+
+INTERRUPTED = 130
+USAGE = 2
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    if sys.argv[1:] == ["--version"]:  # answered without loading anything else
+        print(f"{PROGRAM} {__version__}")
+        sys.exit(0)
+    try:
+        code = run(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    sys.exit(code)
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command and give its exit code; errors are told in one line on stderr."""
+    import click
+
+    from claude_session_player.cli.app import app
+    from claude_session_player.errors import SessionError
+
+    try:
+        with app.make_context(PROGRAM, arguments) as context:  # `app.main` would swallow a closed pipe
+            code = app.invoke(context)
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.ClickException as error:
+        failed = getattr(error, "ctx", None)
+        where = failed.command_path if failed else PROGRAM
+        _tell(f"{error.format_message().rstrip('.')} (see '{where} --help')")
+        return USAGE
+    except SessionError as error:
+        _tell(str(error))
+        return error.exit_code
+    return code if isinstance(code, int) else 0
+
+
+def _tell(message: str) -> None:
+    one_line = " ".join(message.split())
+    print(f"{PROGRAM}: {one_line}", file=sys.stderr)

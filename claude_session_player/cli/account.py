@@ -1,0 +1,71 @@
+"""`account`: what became of every line of a session file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any, Final
+
+import click
+
+from claude_session_player import rawjson
+from claude_session_player.account import Account, Fate
+from claude_session_player.cli.source import load
+
+_MEANINGS: Final = {
+    Fate.SHOWN: "became an element of the screen",
+    Fate.MERGED: "changed an element: results and progress of tools",
+    Fate.HIDDEN: "left out by a rule",
+    Fate.UNKNOWN: "records of unknown type",
+    Fate.MALFORMED: "could not be read",
+}
+
+
+@click.command()
+@click.argument("session")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(session: str, as_json: bool) -> None:
+    """Account for every line of a session file.
+
+    Each line was shown, merged into another element, hidden by a rule, is of an unknown type, or malformed. The
+    counts add up to the number of lines. SESSION is a session file (*.jsonl), or - for standard input.
+    """
+    account = load(session).account
+    click.echo(rawjson.compact(facts(session, account)) if as_json else "\n".join(table(session, account)))
+
+
+def facts(session: str, account: Account) -> dict[str, Any]:
+    """The account as JSON data."""
+    return {
+        "session": session,
+        "lines": account.lines,
+        "shown": account.total(Fate.SHOWN),
+        "merged": account.total(Fate.MERGED),
+        "hidden": account.total(Fate.HIDDEN),
+        "unknown": account.total(Fate.UNKNOWN),
+        "malformed": account.total(Fate.MALFORMED),
+        "hidden_by_rule": account.by_rule(Fate.HIDDEN),
+        "unknown_types": dict(account.unknown_events),
+        "issues": [asdict(issue) for issue in account.issues],
+    }
+
+
+def table(session: str, account: Account) -> Iterator[str]:
+    """The account for people, a line each."""
+    yield f"{session}: {account.lines} lines"
+    for fate in Fate:
+        yield f"{account.total(fate):>8}  {fate.name.lower():<10} {_MEANINGS[fate]}"
+        yield from _details(account, fate)
+
+
+def _details(account: Account, fate: Fate) -> Iterator[str]:
+    match fate:
+        case Fate.HIDDEN:
+            for rule, lines in account.by_rule(fate).items():
+                yield f"{lines:>16}  {rule}"
+        case Fate.UNKNOWN:
+            for kind, records in account.unknown_events.items():
+                yield f"{records:>16}  {kind} (first in line {account.first_seen[kind]})"
+        case Fate.MALFORMED:
+            for issue in account.issues:
+                yield f"{'':>16}  line {issue.line}, byte {issue.offset}: {issue.reason}"

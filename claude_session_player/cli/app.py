@@ -1,0 +1,61 @@
+"""The group of commands. A first word that is no command is taken as a session to replay."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+import click
+
+from claude_session_player import __version__
+from claude_session_player.cli import PROGRAM
+
+COMMANDS: Final = ("replay", "account", "demo")
+"""Each command is a module of its name in this package, with a click command `command`."""
+
+_OWN_OPTIONS: Final = ("--help", "-h", "--version")
+
+
+class Commands(click.Group):
+    """Loads a command when it is asked for; everything else is `replay`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order in which people meet them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command of this name."""
+        if name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"claude_session_player.cli.{name}").command
+        return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put `replay` before arguments that name no command."""
+        if args and args[0] not in COMMANDS and args[0] not in _OWN_OPTIONS:
+            args = ["replay", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="'claude-session-player SESSION' is short for 'claude-session-player replay SESSION'.",
+)
+@click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
+@click.pass_context
+def app(ctx: click.Context) -> None:
+    """Replay Claude Code sessions as the terminal screen they were.
+
+    \b
+    Exit codes:
+      0    done
+      1    replay --strict found unknown or malformed lines
+      2    a wrong option or argument
+      3    the file cannot be read
+      4    the file holds no session
+      130  interrupted with Ctrl-C
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

@@ -1,0 +1,55 @@
+"""`replay`: print the screen of a session."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+
+from claude_session_player.cli.options import chosen_view, print_screen, screen_options
+from claude_session_player.cli.report import warn
+from claude_session_player.cli.source import load
+from claude_session_player.playback import parse_time
+
+FOUND_TROUBLE = 1
+
+
+def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    """The moment that an option names."""
+    try:
+        return None if value is None else parse_time(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is no time: write it like 2026-01-17T20:31:59Z") from error
+
+
+@click.command()
+@click.argument("session")
+@click.option("--until", type=click.IntRange(min=0), metavar="N", help="Stop after line N of the file.")
+@click.option(
+    "--at",
+    callback=_moment,
+    metavar="TIME",
+    help="Stop at a moment, like 2026-01-17T20:31:59Z (UTC where no zone is given).",
+)
+@screen_options("markdown")
+@click.option("--strict", is_flag=True, help="Exit with 1 where any line is unknown or malformed.")
+def command(
+    session: str,
+    until: int | None,
+    at: datetime | None,
+    history: bool,
+    thinking: bool,
+    full: bool,
+    format: str,
+    strict: bool,
+) -> int:
+    """Print the screen of a session.
+
+    SESSION is a session file (*.jsonl), or - for standard input. With --until and --at it is the screen as it
+    was then.
+    """
+    view = chosen_view(history=history, thinking=thinking, full=full)
+    state = load(session, view, until=until, at=at)
+    print_screen(state, format)
+    warn(state.account)
+    return FOUND_TROUBLE if strict and not state.account.flawless else 0

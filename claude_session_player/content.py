@@ -1,0 +1,137 @@
+"""The text of a message's content and of a tool's result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, Union
+
+import msgspec
+from msgspec import Raw
+
+from claude_session_player import rawjson
+from claude_session_player.events import AnyBlock, Text, ToolResult, text_of
+from claude_session_player.models import Cut
+from claude_session_player.text import clean, one_line
+
+_HEAD: Final = 1 << 16
+"""The bytes of an output in which the lines that the view wants are looked for."""
+
+_REMINDER_OPEN: Final = "<system-reminder>"
+_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+_ERROR_OPEN: Final = "<tool_use_error>"
+_ERROR_CLOSE: Final = "</tool_use_error>"
+
+
+class _Part(msgspec.Struct, gc=False):
+    """A block inside a tool's result."""
+
+    type: str | None = None
+    text: Raw = Raw()
+
+
+class _AgentResult(msgspec.Struct, gc=False):
+    """What a sub-agent gave back, beside the result that the model saw."""
+
+    content: list[_Part]
+
+
+_decode_result = msgspec.json.Decoder(Union[str, list[_Part], None]).decode  # noqa: UP007
+_decode_string = msgspec.json.Decoder(str).decode
+_decode_agent = msgspec.json.Decoder(_AgentResult).decode
+
+
+def joined(blocks: Iterable[AnyBlock]) -> str:
+    """The texts of a list of blocks by line breaks; any other block as `[type]`."""
+    return "\n".join((b.text or "") if type(b) is Text else f"[{b.kind}]" for b in blocks)
+
+
+def result_text(result: ToolResult, lines: int | None) -> tuple[str, Cut]:
+    """What is kept of a result, tidied and shortened."""
+    if lines is not None and (head := _head(result.content, lines)) is not None:
+        return head, Cut.LINES
+    return shortened(_tidy(_raw_text(result.content, lines)), lines)
+
+
+def shortened(text: str, lines: int | None) -> tuple[str, Cut]:
+    """The first lines of a text: all of them, or one less than `lines` where there are more."""
+    if lines is None:
+        return text, Cut.NONE
+    parts = text.split("\n", lines)
+    if len(parts) <= lines:
+        return text, Cut.NONE
+    return "\n".join(parts[: lines - 1]), Cut.LINES
+
+
+def agent_text(structured: Raw, result: ToolResult, width: int | None) -> tuple[str, Cut]:
+    """What is kept of a sub-agent's answer: its first `width` characters on one line, or all of it."""
+    text = _agent_answer(structured)
+    text = (_tidy(_raw_text(result.content, None)) if text is None else clean(text)).strip()
+    if width is None:
+        return text, Cut.NONE
+    text = one_line(text)
+    return (text, Cut.NONE) if len(text) <= width else (text[:width], Cut.WIDTH)
+
+
+def _agent_answer(structured: Raw) -> str | None:
+    """The text of `toolUseResult.content[0]`, where there is one."""
+    try:
+        parts = _decode_agent(structured).content
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return text_of(parts[0].text) if parts and bytes(parts[0].text) else None
+
+
+def _tidy(text: str) -> str:
+    """A result without escape sequences, reminders, error wrapper and trailing white space."""
+    text = clean(text)
+    if _REMINDER_OPEN in text:
+        text = _REMINDER.sub("", text)
+    if text.startswith(_ERROR_OPEN):
+        text = text.removeprefix(_ERROR_OPEN).rstrip().removesuffix(_ERROR_CLOSE)
+    return text.rstrip()
+
+
+def _raw_text(raw: Raw, lines: int | None) -> str:
+    """The text of a result's content; of a long part, no more than the view wants."""
+    try:
+        content = _decode_result(raw) if raw else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _odd_text(rawjson.load(raw))
+    if type(content) is str:
+        return content
+    return "\n".join([_raw_text(p.text, lines) if p.type == "text" else f"[{p.type}]" for p in content or ()])
+
+
+def _odd_text(value: object) -> str:
+    """The text of content in a shape that no tool is known to give."""
+    if isinstance(value, list):
+        return "\n".join(_odd_text(item) for item in value)
+    if isinstance(value, dict) and value.get("type") == "text":
+        return _odd_text(value.get("text"))
+    if isinstance(value, dict) and isinstance(kind := value.get("type"), str):
+        return f"[{kind}]"
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else rawjson.compact(value)
+
+
+def _head(raw: Raw, lines: int) -> str | None:
+    """What is kept of a JSON string with more than `lines` lines, without decoding the rest of it.
+
+    Gives `None` where the first lines do not settle it, or hold anything that has to be tidied.
+    """
+    data = bytes(raw) if len(raw) <= _HEAD else bytes(memoryview(raw)[:_HEAD])
+    end = 0
+    for _ in range(lines + 1):
+        end = data.find(b"\\n", end + 2)
+        if end < 0:
+            return None
+    try:
+        text = _decode_string(data[:end] + b'"')
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    if "\\" in text or "\x1b" in text or "\r" in text or ("<" in text and _tidy(text) != text):
+        return None  # a backslash, because the n behind it was no line break
+    shown = text.split("\n")
+    return "\n".join(shown[: lines - 1]) if shown[-1].strip() else None

@@ -1,0 +1,330 @@
+"""The event model: what a line of a session can be.
+
+This is the only module that knows the keys of the files. The decoder reads a line straight into
+these structs and skips every key that no struct names. Parts that are large and seldom needed
+(tool output, thoughts) stay raw JSON until somebody asks for them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Union
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from claude_session_player import rawjson
+
+NOTHING: Final = Raw()
+
+
+# --- what a message is made of ----------------------------------------------------------------
+
+
+class Block(Struct, gc=False, tag_field="type"):
+    """A part of a message."""
+
+    @property
+    def kind(self) -> str:
+        """The block's type, as the file names it."""
+        return str(self.__struct_config__.tag)
+
+
+class Text(Block, tag="text"):
+    """Words, of a person or of the model."""
+
+    text: str | None = None
+
+
+class Thinking(Block, tag="thinking"):
+    """A thought; often nothing but a signature."""
+
+    thinking: Raw = NOTHING
+
+
+class RedactedThinking(Block, tag="redacted_thinking"):
+    """A thought that nobody may read."""
+
+
+class ToolUse(Block, tag="tool_use"):
+    """A call of a tool."""
+
+    id: str | None = None
+    name: str | None = None
+    input: Any = None
+
+
+class ServerToolUse(ToolUse, tag="server_tool_use"):
+    """A call of a tool that runs at the model's side."""
+
+
+class ToolResult(Block, tag="tool_result"):
+    """What a tool gave back. `name` is set where the dialect has no call ids."""
+
+    tool_use_id: str | None = None
+    content: Raw = NOTHING
+    is_error: bool | None = None
+    name: str | None = field(default=None, name="tool_name")
+
+
+class Image(Block, tag="image"):
+    """A picture; its data is not read."""
+
+
+class Document(Block, tag="document"):
+    """A document; its data is not read."""
+
+
+class Other(Block, tag="?"):
+    """A block of a type that nobody knows yet, kept whole."""
+
+    name: str = "?"
+    body: Any = None
+
+    @property
+    def kind(self) -> str:
+        """The block's type, as the file names it."""
+        return self.name
+
+
+AnyBlock = Union[  # noqa: UP007 - msgspec reads the union at run time
+    Text, Thinking, RedactedThinking, ToolUse, ServerToolUse, ToolResult, Image, Document, Other
+]
+Content = Union[str, list[AnyBlock], None]  # noqa: UP007
+
+
+class Message(Struct, gc=False):
+    """The message inside a conversation line."""
+
+    id: str | None = None
+    content: Content = None
+
+
+# --- what a line can be -----------------------------------------------------------------------
+
+
+class Event(Struct, gc=False, tag_field="type", rename="camel", kw_only=True):
+    """One record of a session. `line` is the number of its source line, counted from 1."""
+
+    line: int = field(default=0, name="(source line)")  # the parser sets it
+    timestamp: str | None = None
+    uuid: str | None = None
+    is_sidechain: bool | None = None
+    """True for a line of a sub-agent's conversation."""
+    agent_call: str | None = field(default=None, name="parent_tool_use_id")
+    """In stream-json: the call whose sub-agent speaks here."""
+
+    @property
+    def kind(self) -> str:
+        """The record's type, as the file names it."""
+        return str(self.__struct_config__.tag)
+
+
+class Turn(Event):
+    """Something that a person or the model said."""
+
+    message: Message | None = None
+    content: Content = None
+    """The message's content in dialects that have no envelope around it."""
+
+    @property
+    def said(self) -> Content:
+        """The content, wherever the dialect keeps it."""
+        return self.content if self.message is None else self.message.content
+
+
+class User(Turn, tag="user"):
+    """A person's prompt, a tool's result, or something that the harness put in."""
+
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    is_visible_in_transcript_only: bool | None = None
+    tool_use_result: Raw = NOTHING
+    source_uuid: str | None = field(default=None, name="sourceToolAssistantUUID")
+
+
+class Assistant(Turn, tag="assistant"):
+    """An answer of the model, or one block of it."""
+
+    request_id: str | None = None
+
+    @property
+    def group(self) -> str | None:
+        """What all lines of one response have in common."""
+        return self.request_id or (self.message.id if self.message is not None else None) or None
+
+
+class Compaction(Struct, gc=False, rename="camel"):
+    """Why a conversation was compacted, and how large it was."""
+
+    trigger: str | None = None
+    pre_tokens: int | None = None
+
+
+class StreamCompaction(Struct, gc=False):
+    """The same, as stream-json spells it."""
+
+    trigger: str | None = None
+    pre_tokens: int | None = None
+
+
+class System(Event, tag="system"):
+    """A remark of the harness."""
+
+    subtype: str | None = None
+    duration_ms: float | None = None
+    compact_metadata: Compaction | None = None
+    stream_compaction: StreamCompaction | None = field(default=None, name="compact_metadata")
+
+
+class ProgressData(Struct, gc=False, rename="camel"):
+    """What a running tool reports; which fields are set depends on its type."""
+
+    type: str | None = None
+    full_output: str | None = None
+    hook_name: str | None = None
+    query: str | None = None
+    result_count: int | float | str | None = None
+    task_description: str | None = None
+
+
+class Progress(Event, tag="progress"):
+    """A sign of life of a running tool."""
+
+    data: ProgressData | None = None
+    parent_call: str | None = field(default=None, name="parentToolUseID")
+
+
+class Attached(Struct, gc=False, rename="camel"):
+    """What was attached; `prompt` is what a person typed while the model was at work."""
+
+    type: str | None = None
+    prompt: Content = None
+    is_meta: bool | None = None
+
+
+class Attachment(Event, tag="attachment"):
+    """Context that the model saw."""
+
+    attachment: Attached | None = None
+
+
+CONVERSATION: Final = (User, Assistant, System, Progress, Attachment)
+"""The records that belong to the main conversation or to a sub-agent's."""
+
+
+class Quiet(Event):
+    """A known record that is never on the screen: titles, state, links, file history, accounts."""
+
+
+class Unknown(Event, tag="?"):
+    """A record of a type that nobody knows yet."""
+
+    name: str = "?"
+
+    @property
+    def kind(self) -> str:
+        """The record's type, as the file names it."""
+        return self.name
+
+
+class Malformed(Event, tag="(malformed)"):
+    """A line, or a stretch of one, that could not be read."""
+
+    offset: int = 0
+    reason: str = ""
+
+
+class Blank(Event, tag="(blank)"):
+    """A line with nothing on it."""
+
+
+# --- records of other dialects, which the parser turns into the ones above -----------------------
+
+
+class LegacyMessage(Event, tag="message", rename=None):
+    """Metadata/message dialect: a line of either side."""
+
+    role: str | None = None
+    content: Content = None
+
+
+class CallLine(Event, tag="tool_use", rename=None):
+    """Metadata/message and transcript dialects: a tool call on a line of its own."""
+
+    id: str | None = None
+    tool: str | None = None
+    tool_name: str | None = None
+    name: str | None = None
+    arguments: Any = None
+    tool_input: Any = None
+    input: Any = None
+
+
+class ResultLine(Event, tag="tool_result", rename=None):
+    """Transcript dialect: a tool's output on a line of its own."""
+
+    tool_use_id: str | None = None
+    tool: str | None = None
+    tool_name: str | None = None
+    name: str | None = None
+    tool_output: Raw = NOTHING
+    output: Raw = NOTHING
+    content: Raw = NOTHING
+    is_error: bool | None = None
+
+
+class RunResult(Event, tag="result", rename=None):
+    """stream-json dialect: the end of a run."""
+
+    duration_ms: float | None = None
+
+
+QUIET_TYPES: Final = (
+    # titles
+    "summary",
+    "custom-title",
+    "ai-title",
+    "agent-name",
+    # state
+    "permission-mode",
+    "mode",
+    "agent-setting",
+    "agent-color",
+    "last-prompt",
+    "queue-operation",
+    "tag",
+    "atis-latch",
+    # links
+    "pr-link",
+    "bridge-session",
+    "frame-link",
+    "worktree-state",
+    "relocated",
+    "fork-context-ref",
+    # files and accounts
+    "file-history-snapshot",
+    "file-history-delta",
+    "cost-state",
+    # other dialects
+    "metadata",
+    "usage",
+    "todo",
+    "stream_event",
+)
+
+QUIET_RECORDS: Final = tuple(msgspec.defstruct(f"Quiet:{tag}", [], bases=(Quiet,), tag=tag) for tag in QUIET_TYPES)
+AnyEvent: Final[Any] = Union[  # noqa: UP007
+    CONVERSATION + (Unknown, LegacyMessage, CallLine, ResultLine, RunResult) + QUIET_RECORDS
+]
+"""Every record that can stand in a file, told apart by its `type`."""
+
+decode: Final = msgspec.json.Decoder(AnyEvent).decode
+"""One line of bytes to its event; raises on anything that does not fit exactly."""
+
+
+def text_of(raw: Raw) -> str:
+    """A raw value as text: a string as it is, anything else as compact JSON, nothing as nothing."""
+    value = rawjson.load(raw)
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else rawjson.compact(value)

@@ -1,0 +1,102 @@
+"""Bends a JSON value until it fits a type: numbers become text, unknown types become `Other`.
+
+Every part that fits is kept. It works from the types themselves, so the event model needs no second
+description for lines that are slightly off.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from claude_session_player import rawjson
+from claude_session_player.events import AnyEvent, Event, Message, decode
+
+_UNKNOWN_TAG = "?"
+_MISSING_TAG = "(no type)"
+
+
+def event_of(value: Any) -> Event:
+    """The event of a parsed JSON object, whatever is in it.
+
+    >>> event_of({"type": "user", "message": {"content": 7}}).said
+    '7'
+    >>> event_of({"type": "brand-new"}).kind
+    'brand-new'
+    """
+    data = rawjson.dump(value)
+    try:
+        event: Event = decode(data)
+    except msgspec.ValidationError:
+        event = decode(rawjson.dump(_fit(msgspec.json.decode(data), _EVENT)))
+    except RecursionError:
+        return event_of(msgspec.json.decode(rawjson.prune(data.decode())))
+    return event
+
+
+def _fit(value: Any, wanted: inspect.Type) -> Any:
+    """The nearest value of the wanted type; `None` or the empty value where nothing is near."""
+    match wanted:
+        case inspect.UnionType():
+            return _fit_union(value, wanted)
+        case inspect.StructType():
+            return _fit_struct(value, wanted)
+        case inspect.ListType(item_type=item):
+            return [_fit(element, item) for element in value] if isinstance(value, list) else []
+        case inspect.StrType():
+            return value if isinstance(value, str) else rawjson.compact(value)
+        case inspect.BoolType():
+            return value is True
+        case inspect.IntType():
+            return int(value) if _is_number(value) else None
+        case inspect.FloatType():
+            return value if _is_number(value) else None
+    return value  # raw JSON takes anything
+
+
+def _fit_union(value: Any, wanted: inspect.UnionType) -> Any:
+    if value is None and wanted.includes_none:
+        return None
+    options = [t for t in wanted.types if not isinstance(t, inspect.NoneType)]
+    if (structs := [t for t in options if isinstance(t, inspect.StructType)]) and len(structs) > 1:
+        return _fit_tagged(value, structs)
+    if isinstance(value, list) and (lists := [t for t in options if isinstance(t, inspect.ListType)]):
+        return _fit(value, lists[0])
+    if isinstance(value, dict) and "type" in value and any(isinstance(t, inspect.ListType) for t in options):
+        return _fit([value], next(t for t in options if isinstance(t, inspect.ListType)))
+    if _is_number(value) and any(isinstance(t, inspect.FloatType | inspect.IntType) for t in options):
+        return value if any(isinstance(t, inspect.FloatType) for t in options) else int(value)
+    return _fit(value, options[-1] if not isinstance(options[-1], inspect.ListType) else options[0])
+
+
+def _fit_tagged(value: Any, options: list[inspect.StructType]) -> dict[str, Any]:
+    """An object for the option that its tag names; anything else is kept as an unknown one."""
+    if isinstance(value, str):
+        value = {"type": "text", "text": value}
+    if not isinstance(value, dict):
+        value = {"type": _MISSING_TAG, "value": value}
+    tag = value.get("type", _MISSING_TAG)
+    for option in options:
+        if option.tag == tag:
+            return _fit_struct(value, option)
+    name = tag if isinstance(tag, str) else rawjson.compact(tag)
+    unknown = next(option for option in options if option.tag == _UNKNOWN_TAG)
+    return _fit_struct(value, unknown) | {"name": name, "body": value}
+
+
+def _fit_struct(value: Any, wanted: inspect.StructType) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        value = {"content": value} if wanted.cls is Message else {}
+    fitted = {f.encode_name: _fit(value[f.encode_name], f.type) for f in wanted.fields if f.encode_name in value}
+    if wanted.tag_field is not None:
+        fitted[wanted.tag_field] = wanted.tag
+    return {key: item for key, item in fitted.items() if item is not None}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+
+
+_EVENT = inspect.type_info(AnyEvent)

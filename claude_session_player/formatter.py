@@ -1,0 +1,201 @@
+"""Words and prefixes: elements to the markdown of the specification's screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from claude_session_player.models import (
+    Activity,
+    AssistantText,
+    CompactionRule,
+    Cut,
+    ScreenElement,
+    ScreenState,
+    SystemOutput,
+    ThinkingIndicator,
+    ToolCall,
+    TurnDuration,
+    UserMessage,
+)
+from claude_session_player.text import ELLIPSIS, cut, hang, one_line
+from claude_session_player.view import View
+
+PROMPT: Final = "❯"
+ANSWER: Final = "● "
+ASIDE: Final = "✱ "
+RESULT: Final = "  └ "
+FAILURE: Final = "  ✗ "
+MORE: Final = RESULT + ELLIPSIS
+INDENT: Final = "  "
+RESULT_INDENT: Final = "    "
+NO_OUTPUT: Final = "(no output)"
+UNKNOWN_TIME: Final = "Unknown time"
+
+_ACTIVITIES: Final = {
+    "bash": "{}",
+    "agent": "Agent: working…",
+    "hook": "Hook: {}",
+    "query": "Searching: {}",
+    "results": "{} results",
+    "waiting": "Waiting: {}",
+}
+
+
+def to_markdown(elements: Iterable[ScreenElement], view: View) -> str:
+    """The whole screen, without a final line break."""
+    return "".join(pieces(elements, view))
+
+
+def pieces(elements: Iterable[ScreenElement], view: View) -> Iterator[str]:
+    """The screen in pieces: for each element the gap before it, and its text."""
+    previous: ScreenElement | None = None
+    for element in elements:
+        if previous is not None:
+            yield gap(previous, element)
+        yield _FORMATS[type(element)](element, view)
+        previous = element
+
+
+def element_text(element: ScreenElement, view: View) -> str:
+    """One element as it stands on the screen."""
+    return _FORMATS[type(element)](element, view)
+
+
+def gap(previous: ScreenElement | None, element: ScreenElement) -> str:
+    """What stands between two neighbours: nothing but a line break within one response."""
+    if previous is None:
+        return ""
+    return "\n" if element.request_id and element.request_id == previous.request_id else "\n\n"
+
+
+def duration(milliseconds: int) -> str:
+    """Whole seconds, rounded down; minutes from 60 seconds on.
+
+    >>> duration(59_999), duration(60_000), duration(7_384_000)
+    ('59s', '1m 0s', '123m 4s')
+    """
+    minutes, seconds = divmod(milliseconds // 1000, 60)
+    return f"{minutes}m {seconds}s" if minutes else f"{seconds}s"
+
+
+def shown_time(timestamp: str | None) -> str:
+    """A timestamp for people, or `Unknown time`.
+
+    >>> shown_time("2026-01-17T20:31:59.197Z"), shown_time(None), shown_time("soon")
+    ('2026-01-17 20:31:59', 'Unknown time', 'Unknown time')
+    """
+    try:
+        return datetime.fromisoformat(timestamp or "").strftime("%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        return UNKNOWN_TIME
+
+
+def activity_text(activity: Activity, width: int | None) -> str:
+    """What a running tool reports, in words."""
+    if activity.kind == "bash":
+        return cut(activity.detail, width) or "running…"
+    return _ACTIVITIES[activity.kind].format(one_line(activity.detail) or ELLIPSIS)
+
+
+def _user(element: UserMessage, view: View) -> str:
+    return hang(f"{PROMPT} ", element.text, INDENT) if element.text else PROMPT
+
+
+def _answer(element: AssistantText, view: View) -> str:
+    return hang(ANSWER, element.text, INDENT)
+
+
+def _thinking(element: ThinkingIndicator, view: View) -> str:
+    head = f"{ASIDE}Thinking…"
+    return hang(head + "\n" + INDENT, element.text, INDENT) if view.thinking and element.text else head
+
+
+def _duration(element: TurnDuration, view: View) -> str:
+    return f"{ASIDE}Crunched for {duration(element.duration_ms)}"
+
+
+def _output(element: SystemOutput, view: View) -> str:
+    text = element.text or NO_OUTPUT
+    return f"{text}\n{MORE}" if element.cut is Cut.LINES else text
+
+
+def _compaction(element: CompactionRule, view: View) -> str:
+    tokens = None if element.pre_tokens is None else f"{element.pre_tokens} tokens"
+    details = ", ".join(part for part in (element.trigger, tokens) if part)
+    return f"── compacted ({details}) ──" if details else "── compacted ──"
+
+
+def _label(text: str, width: int | None) -> str:
+    if "\n" in text or "\r" in text:
+        text = one_line(text)
+    if width is not None and len(text) > width:
+        text = cut(text, width)
+    return text or ELLIPSIS
+
+
+def _call(element: ToolCall, view: View) -> str:
+    width = view.label_width
+    head = f"{ANSWER}{_label(element.tool_name, width)}({_label(element.label, width)})"
+    result = element.result
+    if result is None:
+        if element.activity is None:
+            return head
+        return f"{head}\n{RESULT}{activity_text(element.activity, view.progress_width)}"
+    mark = FAILURE if element.is_error else RESULT
+    text = hang(f"{head}\n{mark}", result or NO_OUTPUT, RESULT_INDENT)
+    if element.cut is Cut.NONE:
+        return text
+    return f"{text}\n{MORE}" if element.cut is Cut.LINES else text + ELLIPSIS
+
+
+_FORMATS: Final[dict[type, Callable[[Any, View], str]]] = {
+    UserMessage: _user,
+    AssistantText: _answer,
+    ToolCall: _call,
+    ThinkingIndicator: _thinking,
+    TurnDuration: _duration,
+    SystemOutput: _output,
+    CompactionRule: _compaction,
+}
+
+
+class MarkdownWindow:
+    """The screen's text by element, redrawn only where the last `render` changed something.
+
+    >>> from claude_session_player import render
+    >>> window = MarkdownWindow(ScreenState())
+    >>> _ = render(window.state, {"type": "user", "message": {"content": "Hello"}})
+    >>> list(window.update()), window.text()
+    ([0], '❯ Hello')
+    """
+
+    def __init__(self, state: ScreenState) -> None:
+        self.state = state
+        self.parts = [self._draw(i) for i in range(len(state.elements))]
+        """For each element, the gap before it and its text."""
+
+    def text(self) -> str:
+        """The whole screen; always the same as `state.to_markdown()`."""
+        return "".join(self.parts)
+
+    def update(self) -> Sequence[int]:
+        """Take over what the last `render` changed; gives the positions that were drawn anew."""
+        changes = self.state.changes
+        if changes.cleared:
+            self.parts.clear()
+        for position in changes.removed:
+            del self.parts[position]
+        redrawn = [i for i in (*changes.removed, *changes.changed) if i < len(self.parts)]
+        for position in redrawn:
+            self.parts[position] = self._draw(position)
+        for position in changes.added:
+            self.parts.append(self._draw(position))
+        return (*redrawn, *changes.added) if redrawn else changes.added
+
+    def _draw(self, position: int) -> str:
+        elements = self.state.elements
+        element = elements[position]
+        before = elements[position - 1] if position else None
+        return gap(before, element) + element_text(element, self.state.view)

@@ -1,0 +1,212 @@
+"""What a screen holds: the elements, the state that they live in, and what changed last.
+
+Elements hold facts. How they look is decided by `formatter` and `export`, and how much of them is kept
+by the `View`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeAlias
+
+from claude_session_player.account import Account
+from claude_session_player.view import View
+
+
+class Cut(Enum):
+    """How a text was shortened before it was kept."""
+
+    NONE = "none"
+    LINES = "lines"
+    WIDTH = "width"
+
+
+@dataclass(slots=True, kw_only=True)
+class Origin:
+    """Where an element comes from: its source line, time, response and record."""
+
+    line: int = 0
+    timestamp: str | None = None
+    request_id: str | None = None
+    """The response that it belongs to; neighbours of one response stand close together."""
+    uuid: str | None = None
+
+
+@dataclass(slots=True)
+class UserMessage(Origin):
+    """What a person typed."""
+
+    text: str = ""
+
+
+@dataclass(slots=True)
+class AssistantText(Origin):
+    """What the model said, as markdown."""
+
+    text: str = ""
+
+
+@dataclass(slots=True)
+class ThinkingIndicator(Origin):
+    """A thought; its text is kept where the view shows thoughts."""
+
+    text: str = ""
+
+
+@dataclass(slots=True)
+class TurnDuration(Origin):
+    """How long a turn took."""
+
+    duration_ms: int = 0
+
+
+@dataclass(slots=True)
+class SystemOutput(Origin):
+    """A plain line: the output of a local command, a notice, or a result whose call is not here."""
+
+    text: str = ""
+    cut: Cut = Cut.NONE
+    is_error: bool = False
+
+
+@dataclass(slots=True)
+class CompactionRule(Origin):
+    """The place where the conversation was compacted; only a view with history has it."""
+
+    trigger: str | None = None
+    pre_tokens: int | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class Activity:
+    """What a running tool last reported."""
+
+    kind: str
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class ToolCall(Origin):
+    """A call of a tool, with its result once there is one.
+
+    `label` is the whole text that stands for the input.
+    """
+
+    tool_name: str = ""
+    label: str = ""
+    result: str | None = None
+    is_error: bool = False
+    cut: Cut = Cut.NONE
+    id: str | None = None
+    input: Any = None
+    activity: Activity | None = None
+    result_line: int | None = None
+    result_timestamp: str | None = None
+
+
+ScreenElement: TypeAlias = (
+    UserMessage | AssistantText | ToolCall | ThinkingIndicator | TurnDuration | SystemOutput | CompactionRule
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What the last `render` did to the elements, for a window that redraws only that.
+
+    Apply them in this order: `cleared` (everything that was there is gone), `removed` (positions as they were,
+    each after the removals before it), then `changed` and `added` (positions as they are now).
+    """
+
+    cleared: bool
+    removed: tuple[int, ...]
+    changed: tuple[int, ...]
+    added: range
+
+
+@dataclass(slots=True)
+class Orphan:
+    """A result that came before its call: the line it stands on, and what the call will take over.
+
+    `summary` is the text that a call of a sub-agent takes instead.
+    """
+
+    element: SystemOutput
+    text: str
+    cut: Cut
+    summary: str
+    summary_cut: Cut
+
+
+class ScreenState:
+    """The screen after the lines that were rendered into it.
+
+    >>> from claude_session_player import render
+    >>> state = ScreenState()
+    >>> _ = render(state, {"type": "user", "message": {"content": "Hello"}})
+    >>> state.to_markdown()
+    '❯ Hello'
+    """
+
+    __slots__ = (
+        "account",
+        "cleared",
+        "current_request_id",
+        "elements",
+        "open_calls",
+        "orphans",
+        "removed",
+        "settled",
+        "tool_calls",
+        "touched",
+        "view",
+    )
+
+    def __init__(self, view: View | None = None) -> None:
+        self.view: View = view or View()
+        self.elements: list[ScreenElement] = []
+        self.tool_calls: dict[str, int] = {}
+        """The position of each call's element, by the call's id."""
+        self.current_request_id: str | None = None
+        """The response that was written last."""
+        self.open_calls: list[ToolCall] = []
+        """Calls without an id that have no result yet, for dialects that link by order."""
+        self.orphans: dict[str, Orphan] = {}
+        """Results whose call has not come yet, by the call's id."""
+        self.account = Account()
+        """What became of every line so far."""
+        self.settled = 0  # elements from here on are new since the last render began
+        self.touched: list[int] = []
+        self.removed: list[int] = []
+        self.cleared = False
+
+    @property
+    def changes(self) -> Changes:
+        """What the last `render` changed."""
+        added = range(self.settled, len(self.elements))
+        return Changes(self.cleared, tuple(self.removed), tuple(self.touched), added)
+
+    def clear(self) -> None:
+        """Empty the screen."""
+        self.elements.clear()
+        self.tool_calls.clear()
+        self.open_calls.clear()
+        self.orphans.clear()
+        self.settled, self.cleared = 0, True
+
+    def remove(self, position: int) -> None:
+        """Take one element off the screen; the calls behind it move up."""
+        del self.elements[position]
+        for moved in range(position, len(self.elements)):
+            element = self.elements[moved]
+            if isinstance(element, ToolCall) and self.tool_calls.get(element.id or "") == moved + 1:
+                self.tool_calls[element.id or ""] = moved
+        if position < self.settled:
+            self.settled -= 1
+            self.removed.append(position)
+
+    def to_markdown(self) -> str:
+        """The screen as markdown text, without a final line break."""
+        from claude_session_player.formatter import to_markdown  # the one import that points upwards
+
+        return to_markdown(self.elements, self.view)

@@ -1,0 +1,122 @@
+"""Bytes to events: one line of a session file becomes one event, or several where they are glued.
+
+Nothing here raises on data: what cannot be read comes as `Malformed`, with its line, offset and reason.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO, Final, TypeAlias
+
+import msgspec
+
+from claude_session_player import rawjson
+from claude_session_player.dialects import TRANSLATORS, translate
+from claude_session_player.errors import CannotRead
+from claude_session_player.events import CONVERSATION, Blank, Event, Malformed, decode
+from claude_session_player.fit import event_of
+
+Source: TypeAlias = str | os.PathLike[str] | Iterable[bytes]
+"""A path, or the lines of a session: an open binary file, or any iterable of bytes."""
+
+_BUFFER: Final = 1 << 18
+_REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def read_events(source: Source) -> Iterator[Event]:
+    """Every record of a session in the order of the file, each with the number of its line.
+
+    >>> [event.kind for event in read_events([b'{"type":"user"}', b"", b"oops"])]
+    ['user', '(blank)', '(malformed)']
+    """
+    if isinstance(source, str | os.PathLike):
+        return _read_file(source)
+    return _read_lines(source)
+
+
+def parse_object(value: Any) -> Event:
+    """The event of one parsed JSON value. A value that is no object is malformed.
+
+    >>> parse_object({"type": "message", "role": "user", "content": "Hi"}).kind
+    'user'
+    """
+    if not isinstance(value, dict):
+        return Malformed(reason="a record that is no object")
+    return translate(event_of(value))
+
+
+def is_subagent_file(path: str | os.PathLike[str]) -> bool:
+    """True for a sub-agent's own file: by its name, or because it holds nothing but sidechain lines."""
+    if is_subagent_name(path):
+        return True
+    return only_sidechains(read_events(path))
+
+
+def is_subagent_name(path: str | os.PathLike[str]) -> bool:
+    """True for `agent-*.jsonl`.
+
+    >>> is_subagent_name("subagents/agent-a1b2.jsonl"), is_subagent_name("a1b2.jsonl")
+    (True, False)
+    """
+    name = os.path.basename(os.fspath(path))
+    return name.startswith("agent-") and name.endswith(".jsonl")
+
+
+def only_sidechains(events: Iterable[Event]) -> bool:
+    """True where there are sidechain lines and no others; stops at the first line that is none."""
+    found = False
+    for event in events:
+        if isinstance(event, CONVERSATION):
+            if not (event.is_sidechain or event.agent_call):
+                return False
+            found = True
+    return found
+
+
+def open_session(path: str | os.PathLike[str]) -> BinaryIO:
+    """The file, open for reading bytes; raises `CannotRead` with a reason that a person understands."""
+    try:
+        return open(path, "rb", buffering=_BUFFER)
+    except OSError as error:
+        raise CannotRead(f"{os.fspath(path)}: {error.strerror or error}") from error
+
+
+def _read_file(path: str | os.PathLike[str]) -> Iterator[Event]:
+    with open_session(path) as file:
+        yield from _read_lines(file)
+
+
+def _read_lines(lines: Iterable[bytes]) -> Iterator[Event]:
+    offset = 0
+    for number, line in enumerate(lines, 1):
+        try:
+            event = decode(line)
+            if type(event) in TRANSLATORS:
+                event = translate(event)
+        except _REFUSALS:
+            yield from _salvage(line, number, offset)
+        else:
+            event.line = number
+            yield event
+        offset += len(line)
+
+
+def _salvage(line: bytes, number: int, offset: int) -> Iterator[Event]:
+    """What can be had of a line that the strict decoder refused."""
+    text = rawjson.decode_text(line)
+    empty = True
+    for position, value in rawjson.values(text):
+        empty = False
+        if isinstance(value, rawjson.Damage):
+            event: Event = Malformed(reason=value.reason)
+        else:
+            event = parse_object(value)
+        event.line = number
+        if isinstance(event, Malformed):
+            event.offset = offset + rawjson.encoded_length(text[:position])
+        yield event
+    if empty and "\0" in text:
+        yield Malformed(line=number, offset=offset, reason=f"nothing but {text.count(chr(0))} NUL bytes")
+    elif empty:
+        yield Blank(line=number)

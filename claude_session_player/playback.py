@@ -1,0 +1,94 @@
+"""Replays a whole session, or its beginning, into a screen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from itertools import chain
+
+from claude_session_player.events import CONVERSATION, Event
+from claude_session_player.models import ScreenState
+from claude_session_player.parser import (
+    Source,
+    is_subagent_file,
+    only_sidechains,
+    read_events,
+)
+from claude_session_player.renderer import render
+from claude_session_player.view import View
+
+
+def replay(
+    source: Source, view: View | None = None, *, until: int | None = None, at: datetime | None = None
+) -> ScreenState:
+    """The screen after a whole session, after line `until`, or at the moment `at`.
+
+    The source is a path or an iterable of lines. A moment has passed as soon as one line carries a later time,
+    because the order of a session is that of its lines. A time without zone is taken as UTC.
+
+    >>> lines = [b'{"type":"user","message":{"content":"Hi"}}', b'{"type":"assistant","message":{"content":"Hello"}}']
+    >>> print(replay(lines).to_markdown())
+    ❯ Hi
+    <BLANKLINE>
+    ● Hello
+    >>> replay(lines, until=1).to_markdown()
+    '❯ Hi'
+    """
+    view = view or View()
+    if isinstance(source, str | os.PathLike):
+        subagent, events = is_subagent_file(source), read_events(source)
+    else:
+        subagent, events = _peek(read_events(source))
+    if until is not None:
+        events = _through(events, until)
+    if at is not None:
+        events = _before(events, at)
+    state = ScreenState(view.of_subagent() if subagent else view)
+    for event in events:
+        render(state, event)
+    return state
+
+
+def parse_time(text: str) -> datetime:
+    """An ISO 8601 time; without a zone it is UTC, as session files write it. Raises `ValueError`.
+
+    >>> parse_time("2026-01-17T20:31:59Z") == parse_time("2026-01-17 20:31:59")
+    True
+    """
+    moment = datetime.fromisoformat(text.strip())
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _peek(events: Iterator[Event]) -> tuple[bool, Iterator[Event]]:
+    """Whether there is nothing but sidechain lines, and all events again."""
+    seen: list[Event] = []
+
+    def remembered() -> Iterator[Event]:
+        for event in events:
+            seen.append(event)
+            yield event
+
+    answer = only_sidechains(remembered())
+    return answer, chain(seen, events)
+
+
+def _through(events: Iterable[Event], last: int) -> Iterator[Event]:
+    for event in events:
+        if event.line > last:
+            return
+        yield event
+
+
+def _before(events: Iterable[Event], moment: datetime) -> Iterator[Event]:
+    """The events until the first that carries a later time."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    for event in events:
+        if event.timestamp is not None and isinstance(event, CONVERSATION):
+            try:
+                if parse_time(event.timestamp) > moment:
+                    return
+            except (ValueError, OverflowError):
+                pass  # a time that is none does not stop the clock
+        yield event

@@ -1,0 +1,365 @@
+"""`render(state, line)`: one event changes the screen. A handler for each kind of event.
+
+Each handler gives the outcome that the account books for the line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from claude_session_player import tools
+from claude_session_player.account import (
+    BLANK,
+    MALFORMED,
+    MERGED,
+    SHOWN,
+    Issue,
+    Outcome,
+    hidden,
+    unknown,
+)
+from claude_session_player.content import agent_text, joined, result_text, shortened
+from claude_session_player.events import (
+    QUIET_RECORDS,
+    AnyBlock,
+    Assistant,
+    Attachment,
+    Blank,
+    Event,
+    Malformed,
+    Other,
+    Progress,
+    ProgressData,
+    Quiet,
+    RedactedThinking,
+    ServerToolUse,
+    System,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    Unknown,
+    User,
+    text_of,
+)
+from claude_session_player.models import (
+    Activity,
+    AssistantText,
+    CompactionRule,
+    Cut,
+    Orphan,
+    ScreenElement,
+    ScreenState,
+    SystemOutput,
+    ThinkingIndicator,
+    ToolCall,
+    TurnDuration,
+    UserMessage,
+)
+from claude_session_player.parser import parse_object
+from claude_session_player.prompts import classify
+from claude_session_player.text import clean, last_line, trim_breaks
+
+SIDECHAIN: Final = hidden("sidechain")
+META: Final = hidden("isMeta")
+COMPACT_SUMMARY: Final = hidden("isCompactSummary")
+TRANSCRIPT_ONLY: Final = hidden("isVisibleInTranscriptOnly")
+NO_ANSWER: Final = hidden("answer without text")
+NO_DURATION: Final = hidden("turn_duration without a duration")
+COMPACTED: Final = hidden("compact_boundary")
+NO_CALL: Final = hidden("progress without a call")
+LATE: Final = hidden("progress after the result")
+"""Outcomes that a rule of this module gives."""
+
+NO_CONTENT: Final = "(No content)"
+EMPTY: Final = "(Empty)"
+
+
+def render(state: ScreenState, line: Any) -> ScreenState:
+    """Change the screen by one line, a parsed JSON value or an event; gives the same state back.
+
+    >>> state = ScreenState()
+    >>> line = {"type": "assistant", "message": {"content": "Good morning."}}
+    >>> render(state, line) is state, state.to_markdown(), state.changes.added
+    (True, '● Good morning.', range(0, 1))
+    """
+    handler = _HANDLERS.get(type(line))
+    event: Event = line if handler else parse_object(line)
+    account = state.account
+    if not event.line:
+        event.line = account.last_line + 1
+    state.settled = len(state.elements)
+    if state.touched or state.removed or state.cleared:
+        state.touched, state.removed, state.cleared = [], [], False
+    if (event.is_sidechain or event.agent_call) and not state.view.sidechains:
+        account.add(event.line, SIDECHAIN)
+    else:
+        account.add(event.line, (handler or _HANDLERS[type(event)])(state, event))
+    return state
+
+
+# --- people -----------------------------------------------------------------------------------
+
+
+def _user(state: ScreenState, event: User) -> Outcome:
+    if event.is_meta:
+        return META
+    if event.is_compact_summary:
+        return COMPACT_SUMMARY
+    if event.is_visible_in_transcript_only:
+        return TRANSCRIPT_ONLY
+    said = event.said
+    if isinstance(said, str):
+        return _prompt(state, event, said)
+    if not said:
+        return _show(state, event, UserMessage(EMPTY if said is None else NO_CONTENT))
+    if len(said) == 1 and type(said[0]) is ToolResult:
+        return _result(state, event, said[0], alone=True)
+    results = [block for block in said if type(block) is ToolResult]
+    outcomes = [_result(state, event, block, alone=len(results) == 1) for block in results]
+    if len(results) < len(said):
+        rest = [block for block in said if type(block) is not ToolResult]
+        outcomes.append(_prompt(state, event, joined(rest)))
+    return min(outcomes, key=lambda outcome: outcome.fate)
+
+
+def _attachment(state: ScreenState, event: Attachment) -> Outcome:
+    attached = event.attachment
+    if attached is None or attached.type != "queued_command":
+        return hidden(f"attachment {attached.type}" if attached else "attachment")
+    if attached.is_meta:
+        return META
+    prompt = attached.prompt
+    return _prompt(state, event, joined(prompt) if isinstance(prompt, list) else prompt or "")
+
+
+def _prompt(state: ScreenState, event: Event, text: str) -> Outcome:
+    said = classify(text)
+    if said.prompt is not None:
+        return _show(state, event, UserMessage(said.prompt))
+    for output in said.outputs:
+        kept = shortened(output, state.view.result_lines) if said.shorten else (output, Cut.NONE)
+        _show(state, event, SystemOutput(*kept))
+    return SHOWN if said.outputs else said.hidden_by
+
+
+# --- the model --------------------------------------------------------------------------------
+
+
+def _assistant(state: ScreenState, event: Assistant) -> Outcome:
+    said = event.said
+    group = event.group
+    outcome = NO_ANSWER
+    for block in [Text(said)] if isinstance(said, str) else said or ():
+        element = _BLOCKS.get(type(block), _other)(state, block)
+        if element is not None:
+            element.request_id = group
+            outcome = _show(state, event, element)
+            if type(element) is ToolCall:
+                _register(state, element)
+    state.current_request_id = group
+    return outcome
+
+
+def _text(state: ScreenState, block: Text) -> ScreenElement | None:
+    text = block.text
+    if not text or text.isspace():
+        return None
+    return AssistantText(trim_breaks(clean(text)))
+
+
+def _thinking(state: ScreenState, block: Thinking) -> ScreenElement:
+    return ThinkingIndicator(trim_breaks(clean(text_of(block.thinking))) if state.view.thinking else "")
+
+
+def _redacted(state: ScreenState, block: RedactedThinking) -> ScreenElement:
+    return ThinkingIndicator()
+
+
+def _tool_use(state: ScreenState, block: ToolUse) -> ScreenElement:
+    name = block.name or ""
+    return ToolCall(name, tools.label(name, block.input), id=block.id, input=block.input)
+
+
+def _other(state: ScreenState, block: AnyBlock) -> ScreenElement:
+    return ToolCall(block.kind, input=block.body if isinstance(block, Other) else None)
+
+
+def _register(state: ScreenState, call: ToolCall) -> None:
+    """Make a call findable for its result, and give it the result that came too early."""
+    if not call.id:
+        state.open_calls.append(call)
+        return
+    if orphan := state.orphans.pop(call.id, None):
+        if tools.find(call.tool_name).is_agent:
+            call.result, call.cut = orphan.summary, orphan.summary_cut
+        else:
+            call.result, call.cut = orphan.text, orphan.cut
+        line = orphan.element
+        call.is_error, call.result_line, call.result_timestamp = line.is_error, line.line, line.timestamp
+        state.remove(_position(state, line))
+    state.tool_calls[call.id] = len(state.elements) - 1
+
+
+# --- tools ------------------------------------------------------------------------------------
+
+
+def _result(state: ScreenState, event: User, result: ToolResult, *, alone: bool) -> Outcome:
+    position = _call_of(state, event, result)
+    if position is None:
+        return _early_result(state, event, result, alone=alone)
+    call = state.elements[position]
+    assert isinstance(call, ToolCall)
+    if tools.find(call.tool_name).is_agent and state.view.summary_width is not None:
+        call.result, call.cut = _summary(state, event, result, alone=alone)
+    else:
+        call.result, call.cut = result_text(result, state.view.result_lines)
+    call.is_error = result.is_error is True
+    call.activity = None
+    call.result_line, call.result_timestamp = event.line, event.timestamp
+    state.touched.append(position)
+    return MERGED
+
+
+def _early_result(state: ScreenState, event: User, result: ToolResult, *, alone: bool) -> Outcome:
+    """A result without its call stands as a plain line, and waits for the call to come."""
+    text, cut = result_text(result, state.view.result_lines)
+    line = SystemOutput(text, cut, is_error=result.is_error is True)
+    if result.tool_use_id:
+        if earlier := state.orphans.get(result.tool_use_id):
+            state.remove(_position(state, earlier.element))
+        summary = _summary(state, event, result, alone=alone)
+        state.orphans[result.tool_use_id] = Orphan(line, text, cut, *summary)
+    return _show(state, event, line)
+
+
+def _summary(state: ScreenState, event: User, result: ToolResult, *, alone: bool) -> tuple[str, Cut]:
+    structured = event.tool_use_result if alone else result.content
+    return agent_text(structured, result, state.view.summary_width)
+
+
+def _call_of(state: ScreenState, event: User, result: ToolResult) -> int | None:
+    """The position of the call that a result answers, if it is on the screen."""
+    if result.tool_use_id:
+        return state.tool_calls.get(result.tool_use_id)
+    for position, call in enumerate(state.open_calls):
+        if result.name in (None, call.tool_name):
+            del state.open_calls[position]
+            return _position(state, call)
+    if event.source_uuid:
+        for position in reversed(range(len(state.elements))):
+            element = state.elements[position]
+            if isinstance(element, ToolCall) and element.uuid == event.source_uuid:
+                return position
+    return None
+
+
+def _position(state: ScreenState, wanted: ScreenElement) -> int:
+    """Where an element stands; those that are looked for stand near the end."""
+    elements = state.elements
+    return next(i for i in reversed(range(len(elements))) if elements[i] is wanted)
+
+
+def _progress(state: ScreenState, event: Progress) -> Outcome:
+    data = event.data or ProgressData()
+    if (activity := _activity(data)) is None:
+        return hidden(f"progress {data.type}")
+    position = state.tool_calls.get(event.parent_call or "")
+    if position is None:
+        if activity.kind == "waiting":
+            return _show(state, event, SystemOutput(f"└ Waiting: {activity.detail or '…'}"))
+        return NO_CALL
+    call = state.elements[position]
+    assert isinstance(call, ToolCall)
+    if call.result is not None:
+        return LATE
+    call.activity = activity
+    state.touched.append(position)
+    return MERGED
+
+
+def _activity(data: ProgressData) -> Activity | None:
+    match data.type:
+        case "bash_progress":
+            return Activity("bash", last_line(clean(data.full_output or "")))
+        case "agent_progress":
+            return Activity("agent")
+        case "hook_progress":
+            return Activity("hook", data.hook_name or "")
+        case "query_update":
+            return Activity("query", data.query or "")
+        case "search_results_received":
+            return Activity("results", "" if data.result_count is None else str(data.result_count))
+        case "waiting_for_task":
+            return Activity("waiting", data.task_description or "")
+    return None
+
+
+# --- the harness ------------------------------------------------------------------------------
+
+
+def _system(state: ScreenState, event: System) -> Outcome:
+    match event.subtype:
+        case "turn_duration":
+            if event.duration_ms is None:
+                return NO_DURATION
+            return _show(state, event, TurnDuration(max(int(event.duration_ms), 0)))
+        case "compact_boundary":
+            return _compaction(state, event)
+    return hidden(f"system {event.subtype}" if event.subtype else "system")
+
+
+def _compaction(state: ScreenState, event: System) -> Outcome:
+    if not state.view.history:
+        state.clear()
+        return COMPACTED
+    facts = event.compact_metadata or event.stream_compaction
+    trigger, tokens = (facts.trigger, facts.pre_tokens) if facts else (None, None)
+    return _show(state, event, CompactionRule(trigger, tokens))
+
+
+def _quiet(state: ScreenState, event: Quiet) -> Outcome:
+    return hidden(event.kind)
+
+
+def _unknown(state: ScreenState, event: Unknown) -> Outcome:
+    state.account.unknown_events[event.name] += 1
+    state.account.first_seen.setdefault(event.name, event.line)
+    return unknown(event.name)
+
+
+def _malformed(state: ScreenState, event: Malformed) -> Outcome:
+    state.account.issues.append(Issue(event.line, event.offset, event.reason))
+    return MALFORMED
+
+
+def _blank(state: ScreenState, event: Blank) -> Outcome:
+    return BLANK
+
+
+def _show(state: ScreenState, event: Event, element: ScreenElement) -> Outcome:
+    element.line, element.timestamp, element.uuid = event.line, event.timestamp, event.uuid
+    state.elements.append(element)
+    return SHOWN
+
+
+_BLOCKS: Final[dict[type, Callable[[ScreenState, Any], ScreenElement | None]]] = {
+    Text: _text,
+    Thinking: _thinking,
+    RedactedThinking: _redacted,
+    ToolUse: _tool_use,
+    ServerToolUse: _tool_use,
+}
+
+_HANDLERS: Final[dict[type, Callable[[ScreenState, Any], Outcome]]] = {
+    User: _user,
+    Assistant: _assistant,
+    System: _system,
+    Progress: _progress,
+    Attachment: _attachment,
+    Unknown: _unknown,
+    Malformed: _malformed,
+    Blank: _blank,
+    **dict.fromkeys(QUIET_RECORDS, _quiet),
+}

@@ -1,0 +1,91 @@
+"""Rules for plain text that know nothing of sessions: cleaning, cutting, joining, indenting."""
+
+from __future__ import annotations
+
+import re
+
+ELLIPSIS = "…"
+
+_ESCAPES = re.compile(
+    r"\x1b(?:"
+    r"\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movements
+    r"|\][^\x07\x1b]*(?:\x07|\x1b\\)"  # OSC: titles, hyperlinks
+    r"|[PX^_][^\x1b]*\x1b\\"  # device control, application and privacy strings
+    r"|[ -/]*[0-~]"  # two-character sequences
+    r"|)"  # an escape character that leads nowhere
+)
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+
+
+def clean(text: str) -> str:
+    """Remove ANSI escape sequences and turn CRLF into LF.
+
+    >>> clean("\\x1b[31mred\\x1b[0m\\r\\nplain")
+    'red\\nplain'
+    """
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    return text
+
+
+def trim_breaks(text: str) -> str:
+    """Drop leading and trailing line breaks, and nothing else.
+
+    >>> trim_breaks("\\n  two\\nlines \\n\\n")
+    '  two\\nlines '
+    """
+    return text.strip("\r\n")
+
+
+def one_line(text: str) -> str:
+    """Turn every line break into a space.
+
+    >>> one_line("a\\nb\\r\\nc")
+    'a b c'
+    """
+    if "\n" in text or "\r" in text:
+        return _LINE_BREAK.sub(" ", text)
+    return text
+
+
+def cut(text: str, width: int | None) -> str:
+    """Keep the first `width` characters and mark the loss; `None` cuts nothing.
+
+    >>> cut("abcdef", 3), cut("abc", 3), cut("abcdef", None)
+    ('abc…', 'abc', 'abcdef')
+    """
+    if width is None or len(text) <= width:
+        return text
+    return text[:width] + ELLIPSIS
+
+
+def hang(first: str, text: str, indent: str) -> str:
+    """Put `first` before the text and `indent` before each of its other lines.
+
+    >>> print(hang("* ", "one\\ntwo", "  "))
+    * one
+      two
+    """
+    if "\n" in text:
+        text = text.replace("\n", "\n" + indent)
+    return first + text
+
+
+def file_name(path: str) -> str:
+    """The last part of a path of any system.
+
+    >>> file_name("/a/b.py"), file_name("C:\\\\a\\\\b.py"), file_name("b.py"), file_name("/a/dir/")
+    ('b.py', 'b.py', 'b.py', 'dir')
+    """
+    return path.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+
+
+def last_line(text: str) -> str:
+    """The last line that holds anything, without trailing white space; empty where there is none.
+
+    >>> last_line("one\\ntwo  \\n\\n")
+    'two'
+    """
+    return text.rstrip().rpartition("\n")[2]

@@ -1,0 +1,1 @@
+"""Makes the parts of the documentation that are made."""

@@ -1,0 +1,1 @@
+"""Tests: each names a rule in one plain sentence."""
