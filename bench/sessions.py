@@ -101,3 +101,11 @@ def write_session(path: Path, megabytes: float, *, seed: int = 1, output: float 
             left -= file.write(writer.session.data())
             writer.session.lines.clear()
     return path
+
+
+def write_long_line(path: Path, megabytes: int, kind: str) -> Path:
+    """A session with one line of this size: the output of a tool, or a prompt."""
+    words = "a line of sixty characters, as plain as the day, and → long\n" * (megabytes * 1_000_000 // 62)
+    session = SessionBuilder().response(call("Bash", "a", command="yes"))
+    session = session.result("a", words) if kind == "output" else session.prompt(words)
+    return session.write(path)

@@ -131,7 +131,9 @@ def _head(raw: Raw, lines: int) -> str | None:
         text = _decode_string(data[:end] + b'"')
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    if "\\" in text or "\x1b" in text or "\r" in text or ("<" in text and _tidy(text) != text):
-        return None  # a backslash, because the n behind it was no line break
+    if "\\" in text or "\x1b" in text or "\r" in text:  # behind a backslash, an n was no line break
+        return None
+    if "<" in text and (_REMINDER_OPEN in text or _ERROR_OPEN in text):
+        return None
     shown = text.split("\n")
     return "\n".join(shown[: lines - 1]) if shown[-1].strip() else None

@@ -14,7 +14,6 @@ from typing import Final
 from claude_session_player.account import Outcome, hidden
 from claude_session_player.text import clean, trim_breaks
 
-
 EMPTY_OUTPUT: Final = hidden("empty output")
 
 

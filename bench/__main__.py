@@ -1,0 +1,123 @@
+"""`make bench`: writes its own sessions, and prints ratios against references measured in the same run."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bench.measure import Row, best_process_times, best_times, peak_memory
+from bench.sessions import write_long_line, write_session
+from claude_session_player import ScreenState, read_events, render, replay
+from claude_session_player.events import decode
+from claude_session_player.formatter import MarkdownWindow
+from tests import corpus
+
+PROGRAM = str(Path(sys.executable).with_name("claude-session-player"))
+ROUNDS = 9
+MEGABYTE = 1_000_000
+
+
+def main() -> None:
+    """Measure everything and print a row for each promise."""
+    with tempfile.TemporaryDirectory() as folder:
+        for job in (replay_speed, corpus_speed, startup, redrawing, memory, long_line):
+            for row in job(Path(folder)):
+                print(row, flush=True)
+
+
+def replay_speed(folder: Path) -> Iterator[Row]:
+    """A session of 50 MB, read to markdown."""
+    path = write_session(folder / "50.jsonl", 50)
+    ours, loads, decoding = best_times(
+        ROUNDS,
+        lambda: replay(path).to_markdown(),
+        lambda: _each_line(path, json.loads),
+        lambda: _each_line(path, decode),
+    )
+    job = "replay 50 MB to markdown"
+    yield Row(job, "json.loads over its lines", loads / ours, 2.0, "×", details=_ms(ours, loads))
+    yield Row(job, "msgspec into the event structs", decoding / ours, 0.5, "×", details=_ms(ours, decoding))
+
+
+def corpus_speed(folder: Path) -> Iterator[Row]:
+    """All real sessions that are at hand."""
+    if not (files := corpus.session_files()):
+        print(f"replay of real sessions: skipped, there is no corpus at {corpus.ROOT}")
+        return
+    ours, loads = best_times(
+        ROUNDS,
+        lambda: [replay(path).to_markdown() and None for path in files],
+        lambda: [_each_line(path, _loads_or_skip) for path in files],
+    )
+    job = f"replay {len(files)} real sessions to markdown"
+    yield Row(job, "json.loads over their lines", loads / ours, 1.5, "×", details=_ms(ours, loads))
+
+
+def startup(folder: Path) -> Iterator[Row]:
+    """The whole process of `--version`."""
+    ours, python = best_process_times(30, [PROGRAM, "--version"], [sys.executable, "-c", "pass"])
+    yield Row("--version", "python -c pass", ours / python, 5, "×", False, _ms(ours, python))
+
+
+def redrawing(folder: Path) -> Iterator[Row]:
+    """The screen after each of 20,000 lines, redrawing only changes."""
+    events = list(read_events(write_session(folder / "redraw.jsonl", 50)))[:20_000]
+    final = ScreenState()
+    for event in events:
+        render(final, event)
+
+    def follow() -> None:
+        state = ScreenState()
+        window = MarkdownWindow(state)
+        for event in events:
+            render(state, event)
+            window.update()
+
+    ours, once = best_times(ROUNDS, follow, final.to_markdown)
+    job = f"screen after each of {len(events)} lines"
+    yield Row(job, "one to_markdown at the end", ours / once, 10, "×", False, _ms(ours, once))
+
+
+def memory(folder: Path) -> Iterator[Row]:
+    """Peak memory of the process for 1 GB, most of it tool output, beside that for 10 MB."""
+    small = write_session(folder / "small.jsonl", 10, output=9.5)
+    large = write_session(folder / "large.jsonl", 1000, output=9.5)
+    low, high = peak_memory(PROGRAM, str(small)), peak_memory(PROGRAM, str(large))
+    details = f"{high / MEGABYTE:.0f} MB, {low / MEGABYTE:.0f} MB"
+    yield Row("peak memory for 1 GB, above", "that for 10 MB", (high - low) / MEGABYTE, 60, "MB", False, details)
+    large.unlink()
+
+
+def long_line(folder: Path) -> Iterator[Row]:
+    """A single line of 100 MB: its cost in memory, as a multiple of its size."""
+    idle = peak_memory(PROGRAM, str(write_session(folder / "tiny.jsonl", 0.01)))
+    for kind in ("output", "prompt"):
+        path = write_long_line(folder / f"{kind}.jsonl", 100, kind)
+        cost = peak_memory(PROGRAM, str(path)) - idle
+        size = path.stat().st_size
+        details = f"{cost / MEGABYTE:.0f} MB, {size / MEGABYTE:.0f} MB"
+        yield Row(f"memory for a line of 100 MB ({kind})", "its size", cost / size, 4, "×", False, details)
+
+
+def _each_line(path: Path, parse: Callable[[bytes], object]) -> None:
+    with path.open("rb") as file:
+        for line in file:
+            parse(line)
+
+
+def _loads_or_skip(line: bytes) -> None:
+    try:
+        json.loads(line)
+    except ValueError:
+        pass
+
+
+def _ms(ours: float, reference: float) -> str:
+    return f"{ours * 1000:.0f} ms, {reference * 1000:.0f} ms"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""How things are measured: the best of several rounds, all candidates in turn, so that noise hits them alike."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the report: what was measured, what it is compared with, and what is wanted."""
+
+    job: str
+    reference: str
+    value: float
+    wanted: float
+    unit: str
+    more_is_better: bool = True
+    details: str = ""
+
+    @property
+    def met(self) -> bool:
+        """True where the promise is kept."""
+        return self.value >= self.wanted if self.more_is_better else self.value <= self.wanted
+
+    def __str__(self) -> str:
+        bound = "at least" if self.more_is_better else "at most"
+        verdict = "met" if self.met else "MISSED"
+        head = f"{self.job:<44} {self.value:8.2f} {self.unit:<4} {bound} {self.wanted:<5g} {verdict:<7}"
+        return f"{head} against {self.reference}  [{self.details}]"
+
+
+def best_times(rounds: int, *jobs: Callable[[], object]) -> list[float]:
+    """The shortest time of each job, in seconds."""
+    best = [float("inf")] * len(jobs)
+    for _ in range(rounds):
+        for number, job in enumerate(jobs):
+            gc.collect()
+            start = time.perf_counter()
+            job()
+            best[number] = min(best[number], time.perf_counter() - start)
+    return best
+
+
+def best_process_times(rounds: int, *commands: list[str]) -> list[float]:
+    """The shortest time of each command as a whole process, in seconds."""
+    return best_times(rounds, *[_runner(command) for command in commands])
+
+
+def _runner(command: list[str]) -> Callable[[], object]:
+    return lambda: subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+
+
+def peak_memory(*command: str) -> int:
+    """The peak resident memory of a process, in bytes."""
+    code = (
+        "import resource, subprocess, sys\n"
+        "subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)\n"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=True)
+    kilobytes = int(done.stdout)
+    return kilobytes if sys.platform == "darwin" else kilobytes * 1024

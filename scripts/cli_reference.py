@@ -1,0 +1,38 @@
+"""Writes docs/cli.md from the `--help` of every command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from claude_session_player.cli import PROGRAM
+from claude_session_player.cli.app import COMMANDS, app
+
+PATH = Path(__file__).parents[1] / "docs" / "cli.md"
+
+_INTRO = f"""\
+# Command line
+
+`{PROGRAM}` (short: `csp`) writes data to stdout and messages to stderr. This page is made from `--help` by `make docs`.
+"""
+
+
+def reference() -> str:
+    """The whole page."""
+    with click.Context(app, info_name=PROGRAM) as context:
+        sections = [_section(PROGRAM, app.get_help(context))]
+        for name in COMMANDS:
+            command = app.get_command(context, name)
+            assert command is not None
+            with click.Context(command, info_name=name, parent=context) as inner:
+                sections.append(_section(f"{PROGRAM} {name}", command.get_help(inner)))
+    return _INTRO + "".join(sections)
+
+
+def _section(title: str, help: str) -> str:
+    return f"\n## {title}\n\n```text\n{help}\n```\n"
+
+
+if __name__ == "__main__":
+    PATH.write_text(reference(), encoding="utf-8")

@@ -1,0 +1,294 @@
+"""The command line as a person meets it: every test runs the real program in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_session_player import __version__
+from tests.builder import SessionBuilder, call, text, thought
+
+PROGRAM = [sys.executable, "-m", "claude_session_player"]
+
+
+def csp(*arguments: str | Path, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the program."""
+    return subprocess.run(
+        [*PROGRAM, *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        env={**os.environ, **environment},
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    builder = (
+        SessionBuilder()
+        .prompt("Hi")
+        .response(thought("Hm."), call("Bash", "a", command="x" * 99))
+        .result("a", "1\n" * 9)
+    )
+    return builder.response(text("Ho")).write(tmp_path / "session.jsonl")
+
+
+SCREEN = f"❯ Hi\n\n✱ Thinking…\n● Bash({'x' * 60}…)\n  └ 1\n    1\n    1\n    1\n  └ …\n\n● Ho\n"
+
+
+# --- replay ---------------------------------------------------------------------------------------
+
+
+def test_a_session_alone_is_short_for_replay(session: Path) -> None:
+    short, long = csp(session), csp("replay", session)
+    assert short.stdout.decode() == long.stdout.decode() == SCREEN
+    assert (short.returncode, short.stderr) == (0, b"")
+
+
+def test_options_may_come_before_the_session(session: Path) -> None:
+    assert csp("--until", "1", session).stdout.decode() == "❯ Hi\n"
+
+
+def test_a_dash_is_standard_input(session: Path) -> None:
+    assert csp("-", stdin=session.read_bytes()).stdout.decode() == SCREEN
+
+
+def test_until_and_at_give_the_screen_as_it_was_then(session: Path) -> None:
+    assert csp(session, "--until", "2").stdout.decode() == "❯ Hi\n\n✱ Thinking…\n"
+    assert csp(session, "--at", "2026-01-17T20:32:00.5Z").stdout.decode() == "❯ Hi\n\n✱ Thinking…\n"
+
+
+def test_thinking_full_and_history_show_more(session: Path, tmp_path: Path) -> None:
+    assert "✱ Thinking…\n  Hm.\n" in csp(session, "--thinking").stdout.decode()
+    assert "x" * 99 + ")" in csp(session, "--full").stdout.decode()
+    compacted = SessionBuilder().prompt("a").compaction().prompt("b").write(tmp_path / "c.jsonl")
+    rule = "── compacted (auto, 167503 tokens) ──"
+    assert csp(compacted, "--history").stdout.decode() == f"❯ a\n\n{rule}\n\n❯ b\n"
+
+
+def test_json_is_one_element_a_line_with_its_facts_and_source_line(session: Path) -> None:
+    elements = [json.loads(line) for line in csp(session, "--format", "json").stdout.splitlines()]
+    assert [(e["kind"], e["line"]) for e in elements] == [
+        ("user_message", 1),
+        ("thinking_indicator", 2),
+        ("tool_call", 3),
+        ("assistant_text", 5),
+    ]
+    tool: dict[str, Any] = elements[2]
+    assert tool["input"] == {"command": "x" * 99}
+    assert (tool["result_line"], tool["result"], tool["cut"]) == (4, "1\n1\n1\n1", "lines")
+    assert tool["time"] == "2026-01-17 20:32:01"
+
+
+def test_text_in_a_pipe_is_the_markdown_to_the_letter(session: Path) -> None:
+    assert csp(session, "--format", "text").stdout.decode() == SCREEN
+
+
+def test_output_is_utf_8_whatever_the_locale(session: Path) -> None:
+    assert csp(session, LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0").stdout.decode() == SCREEN
+
+
+def on_terminal(*arguments: str | Path, **environment: str) -> str:
+    """What the program prints on a terminal."""
+    master, slave = pty.openpty()
+    settings = {**os.environ, "TERM": "xterm-256color", **environment}
+    settings.pop("NO_COLOR", None) if "NO_COLOR" not in environment else None
+    with subprocess.Popen([*PROGRAM, *map(str, arguments)], stdout=slave, stderr=slave, env=settings) as process:
+        os.close(slave)
+        output = b""
+        try:
+            while data := os.read(master, 65536):
+                output += data
+        except OSError:  # the terminal is gone with its last user
+            pass
+        process.wait(30)
+    os.close(master)
+    return output.decode().replace("\r\n", "\n")
+
+
+def test_text_on_a_terminal_is_coloured(session: Path) -> None:
+    assert "\x1b[" in on_terminal(session, "--format", "text")
+
+
+def test_no_color_is_honoured(session: Path) -> None:
+    assert on_terminal(session, "--format", "text", NO_COLOR="1") == SCREEN
+
+
+def test_a_terminal_is_not_made_to_obey_what_a_session_says(tmp_path: Path) -> None:
+    evil = SessionBuilder().prompt("\x9b31mred\x07\x08").write(tmp_path / "evil.jsonl")
+    shown = on_terminal(evil, "--format", "text")
+    assert "\x9b" not in shown
+    assert "\x07" not in shown
+
+
+def test_an_empty_screen_prints_nothing(tmp_path: Path) -> None:
+    quiet = SessionBuilder().line({"type": "mode", "mode": "normal"}).write(tmp_path / "quiet.jsonl")
+    assert (csp(quiet).stdout, csp(quiet).returncode) == (b"", 0)
+
+
+# --- trouble inside a session ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def troubled(tmp_path: Path) -> Path:
+    builder = SessionBuilder().prompt("Hi").raw(b"oops\n").line({"type": "hologram"}).line({"type": "hologram"})
+    return builder.raw(b'{"cut').write(tmp_path / "troubled.jsonl")
+
+
+def test_trouble_is_warned_about_once_per_kind(troubled: Path) -> None:
+    done = csp(troubled)
+    start = len(troubled.read_bytes().splitlines(keepends=True)[0])
+    assert done.stdout.decode() == "❯ Hi\n"
+    assert done.stderr.decode().splitlines() == [
+        f"warning: 2 malformed places skipped, the first in line 2 (byte {start}): no JSON value here",
+        "warning: 2 records of unknown type 'hologram' not shown, the first in line 3",
+    ]
+
+
+def test_strict_fails_where_anything_was_unknown_or_malformed(troubled: Path, session: Path) -> None:
+    assert csp(troubled).returncode == 0
+    assert csp(troubled, "--strict").returncode == 1
+    assert csp(session, "--strict").returncode == 0
+
+
+def test_the_account_adds_up(troubled: Path) -> None:
+    facts = json.loads(csp("account", troubled, "--json").stdout)
+    assert facts["lines"] == 5
+    assert [facts[fate] for fate in ("shown", "merged", "hidden", "unknown", "malformed")] == [1, 0, 0, 2, 2]
+    assert facts["unknown_types"] == {"hologram": 2}
+    assert [issue["line"] for issue in facts["issues"]] == [2, 5]
+    assert facts["issues"][1]["offset"] == len(troubled.read_bytes()) - len(b'{"cut')
+
+
+def test_the_account_for_people_names_rules_types_and_places(troubled: Path) -> None:
+    shown = csp("account", troubled).stdout.decode()
+    assert "5 lines" in shown
+    assert "hologram (first in line 3)" in shown
+    assert "line 2, byte " in shown
+
+
+# --- the rest -------------------------------------------------------------------------------------
+
+
+def test_the_demo_plays_without_a_file() -> None:
+    done = csp("demo", "--history")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "── compacted" in done.stdout.decode()
+
+
+def test_the_version_is_printed_alone() -> None:
+    assert csp("--version").stdout.decode() == f"claude-session-player {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("replay", "--help"), ("account", "-h")])
+def test_help_is_printed_on_stdout(arguments: tuple[str, ...]) -> None:
+    done = csp(*arguments)
+    assert done.returncode == 0
+    assert b"Usage: claude-session-player" in done.stdout
+
+
+# --- bad input: one line that says what, where and what to do ---------------------------------------
+
+
+def refused(done: subprocess.CompletedProcess[bytes], code: int, *words: str) -> bool:
+    """True for one line on stderr with these words, nothing on stdout, and the exit code."""
+    message = done.stderr.decode()
+    assert done.returncode == code, message
+    assert done.stdout == b""
+    assert message.startswith("claude-session-player: ")
+    assert message.count("\n") == 1
+    assert all(word in message for word in words), message
+    return True
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    assert refused(csp(tmp_path / "gone.jsonl"), 3, "gone.jsonl", "No such file")
+
+
+def test_a_directory(tmp_path: Path) -> None:
+    assert refused(csp(tmp_path), 3, str(tmp_path), "is a directory")
+
+
+def test_a_file_without_permission(session: Path) -> None:
+    session.chmod(0)
+    code = f"""
+import os
+from claude_session_player.cli import run, app, replay, source
+if os.geteuid() == 0: os.setuid(65534)
+raise SystemExit(run([{str(session)!r}]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert refused(done, 3, "session.jsonl", "Permission denied")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"\n\n  \n", "only blank lines"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0", "binary"),
+        (b"Dear diary,\ntoday\n", "not JSON lines: line 1"),
+        (b'{"name":"x"}\n{"name":"y"}\n', "no Claude Code session"),
+        (b'{"type":"todo","id":"1","text":"x"}\n', "no Claude Code session"),
+        (b"[1,2,3]\n", "not JSON lines: line 1: a record that is no object"),
+    ],
+)
+@pytest.mark.parametrize("command", [("replay",), ("account",)])
+def test_a_file_that_is_no_session(tmp_path: Path, command: tuple[str, ...], content: bytes, words: str) -> None:
+    path = tmp_path / "file.jsonl"
+    path.write_bytes(content)
+    assert refused(csp(*command, path), 4, "file.jsonl", words)
+    assert refused(csp(*command, "-", stdin=content), 4, "standard input", words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--colour", "x.jsonl"), "--colour"),
+        (("x.jsonl", "--until", "soon"), "'soon' is not a valid integer"),
+        (("x.jsonl", "--until", "-1"), "--until"),
+        (("x.jsonl", "--at", "teatime"), "'teatime' is no time"),
+        (("x.jsonl", "--format", "pdf"), "'pdf'"),
+        (("replay",), "SESSION"),
+        (("account", "a", "b"), "unexpected extra argument"),
+    ],
+)
+def test_a_wrong_option_or_argument(arguments: tuple[str, ...], words: str) -> None:
+    assert refused(csp(*arguments), 2, words, "--help")
+
+
+def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
+    builder = SessionBuilder()
+    for _ in range(3000):
+        builder.prompt("x" * 200)
+    path = builder.write(tmp_path / "long.jsonl")
+    command = " ".join(PROGRAM)
+    done = subprocess.run(
+        ["bash", "-c", f'set -o pipefail; {command} "$1" | head -n 1', "bash", path], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == f"❯ {'x' * 200}\n"
+
+
+def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [*PROGRAM, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin
+        assert process.stderr
+        process.stdin.write(b'{"type":"mode"}\n')
+        process.stdin.flush()
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+        assert b"Traceback" not in process.stderr.read()

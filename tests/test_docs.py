@@ -1,0 +1,70 @@
+"""The documentation says what is there now, no more and no less."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from claude_session_player import __version__
+from claude_session_player.cli.app import COMMANDS, app
+from claude_session_player.errors import CannotRead, NotASession
+from scripts import cli_reference
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_cli_reference_is_what_help_says() -> None:
+    assert cli_reference.PATH.read_text(encoding="utf-8") == cli_reference.reference(), "run 'make docs'"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_documented(name: str) -> None:
+    command = app.get_command(click.Context(app), name)
+    assert command is not None
+    assert command.help
+    assert all(param.help for param in command.params if isinstance(param, click.Option))
+    assert f"## claude-session-player {name}" in cli_reference.PATH.read_text(encoding="utf-8")
+    assert re.search(rf"claude-session-player {name}\b", README)
+
+
+def test_the_exit_codes_of_the_help_are_those_of_the_errors() -> None:
+    assert app.help
+    for code in (CannotRead.exit_code, NotASession.exit_code, 130):
+        assert re.search(rf"^ +{code} +\w", app.help, re.MULTILINE)
+
+
+def test_the_changelog_has_an_entry_for_this_version() -> None:
+    assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_examples_of_the_readme_print_what_they_show() -> None:
+    """Each `$ claude-session-player …` of the README is run, and its output compared to the letter."""
+    examples = re.findall(r"```console\n\$ claude-session-player (.*?)\n(.*?)```", README, re.DOTALL)
+    assert examples
+    for arguments, expected in examples:
+        words = arguments.split()
+        done = subprocess.run(
+            [sys.executable, "-m", "claude_session_player", *words], capture_output=True, cwd=ROOT, check=False
+        )
+        assert (done.stdout + done.stderr).decode() == expected, arguments
+
+
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_links_between_pages_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
+        assert (ROOT / target).exists(), target
+
+
+def test_every_module_has_its_place_in_the_architecture() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    package = ROOT / "claude_session_player"
+    names = {path.name for path in package.glob("*.py")} | {f"{path.parent.name}/" for path in package.glob("*/*.py")}
+    missing = {name for name in names - {"__main__.py"} if name not in page}
+    assert not missing

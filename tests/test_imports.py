@@ -1,0 +1,39 @@
+"""Start-up stays light: what a command does not need is not loaded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = {"rich", "textual", "tantivy", "starlette", "uvicorn", "jinja2", "pygments", "sqlite3", "asyncio"}
+DEMO = Path(__file__).parents[1] / "claude_session_player" / "data" / "demo.jsonl"
+
+
+def modules_after(code: str) -> set[str]:
+    """The top-level modules that are loaded after some code ran in a process of its own."""
+    report = f"{code}\nimport sys; print('\\n' + ' '.join({{name.partition('.')[0] for name in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_importing_the_package_loads_no_library() -> None:
+    assert not modules_after("import claude_session_player") & (HEAVY | {"msgspec", "click"})
+
+
+def test_the_version_is_printed_without_any_library() -> None:
+    code = "import sys; sys.argv[1:] = ['--version']\nfrom claude_session_player.cli import main\n"
+    code += "try: main()\nexcept SystemExit: pass"
+    assert not modules_after(code) & (HEAVY | {"msgspec", "click"})
+
+
+@pytest.mark.parametrize("format", ["markdown", "json"])
+def test_replay_loads_nothing_heavy(format: str) -> None:
+    code = f"from claude_session_player.cli import run; run(['replay', '--format', {format!r}, {str(DEMO)!r}])"
+    assert not modules_after(code) & HEAVY
+
+
+def test_the_library_is_loaded_by_its_first_use() -> None:
+    assert "msgspec" in modules_after("from claude_session_player import replay")
