@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import tempfile
@@ -64,7 +65,7 @@ def startup(folder: Path) -> Iterator[Row]:
 
 def redrawing(folder: Path) -> Iterator[Row]:
     """The screen after each of 20,000 lines, redrawing only changes."""
-    events = list(read_events(write_session(folder / "redraw.jsonl", 50)))[:20_000]
+    events = list(read_events(write_session(folder / "redraw.jsonl", 60)))[:20_000]
     final = ScreenState()
     for event in events:
         render(final, event)
@@ -109,10 +110,8 @@ def _each_line(path: Path, parse: Callable[[bytes], object]) -> None:
 
 
 def _loads_or_skip(line: bytes) -> None:
-    try:
+    with contextlib.suppress(ValueError):
         json.loads(line)
-    except ValueError:
-        pass
 
 
 def _ms(ours: float, reference: float) -> str:

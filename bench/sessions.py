@@ -13,9 +13,10 @@ from typing import Any
 from tests.builder import SessionBuilder, call, text, thought
 
 _WORDS = (  # noqa: SIM905 - a list of forty strings is no easier to read
-    "the session player reads every line and keeps its place while results arrive out of order "
-    "parse render screen element result index buffer cursor stream → “quoted” naïve façade ✓ value = other[key]"
+    "the session player reads every line and keeps its place while results arrive out of order self.state = "
+    "parse render(screen) element result[index] buffer cursor stream 'quoted' \"value\" return None # see path/to/file"
 ).split()
+_RARE = ("→", "✓", "naïve", "—")
 
 
 class Writer:
@@ -51,44 +52,58 @@ class Writer:
         self.calls += 1
         id = f"toolu_{self.calls:08}"
         path = f"/home/ada/engine/src/module_{self.random.randint(1, 99)}.py"
-        match self.random.choice(("Bash", "Bash", "Read", "Read", "Edit", "Grep", "Write")):
+        match self.random.choice(("Bash",) * 7 + ("Read",) * 6 + ("Edit",) * 4 + ("Grep",) * 3 + ("Write", "Task")):
+            case "Task":
+                return call("Task", id, description="Explore the code", prompt=self.words(6.5), subagent_type="Explore")
             case "Bash":
                 return call("Bash", id, command=self.words(3.5), description=self.words(2.5))
             case "Read":
                 return call("Read", id, file_path=path)
             case "Edit":
-                return call("Edit", id, file_path=path, old_string=self.words(5.0), new_string=self.words(5.5))
+                return call("Edit", id, file_path=path, old_string=self.code(6.0), new_string=self.code(6.3))
             case "Grep":
                 return call("Grep", id, pattern="def .*render", path="/home/ada/engine")
-        return call("Write", id, file_path=path, content=self.code(6.5))
+        return call("Write", id, file_path=path, content=self.code(7.5))
 
     def run(self, tool: dict[str, Any]) -> None:
         """Progress lines, attachments and the result of a call."""
         id = tool["id"]
         for _ in range(self.random.choice((0, 0, 0, 0, 1, 3)) if tool["name"] == "Bash" else 0):
             self.session.progress("bash_progress", id, fullOutput=self.code(5.0), elapsedTimeSeconds=3)
+        for _ in range(self.random.randint(1, 6) if tool["name"] == "Task" else 0):
+            inner = {"type": "user", "message": {"role": "user", "content": [{"content": self.code(7.5)}]}}
+            self.session.progress("agent_progress", id, message=inner, normalizedMessages=[], prompt=self.words(6.0))
         if self.random.random() < 0.2:
             self.session.progress("hook_progress", id, hookEvent="PreToolUse", hookName="PreToolUse:" + tool["name"])
-        output = self.code(self.output)
-        if self.random.random() < 1 / 300:
+        output = self.code(self.output, mark="→" if tool["name"] == "Read" else "\t")
+        if self.random.random() < 1 / 400:
             output *= max(1, 300_000 // len(output))
+        content: Any = output
+        if self.random.random() < 1 / 600:
+            content = [
+                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO" * 60_000}}
+            ]
         structured = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
-        self.session.result(id, output, error=self.random.random() < 0.05, toolUseResult=structured)
+        self.session.result(id, content, error=self.random.random() < 0.05, toolUseResult=structured)
         self.attachments()
 
     def attachments(self) -> None:
         """Context lines, as today's versions write them after tools and prompts."""
         for _ in range(self.random.choice((0, 0, 1, 2))):
-            self.session.attachment("hook_success", hookName="PostToolUse", stdout=self.words(6.0), exitCode=0)
+            self.session.attachment("hook_success", hookName="PostToolUse", stdout=self.code(6.0), exitCode=0)
 
     def words(self, size: float) -> str:
-        """Running text of about e**size characters."""
-        return " ".join(self.random.choices(_WORDS, k=max(1, int(self.random.lognormvariate(size, 0.7) / 6))))
+        """Running text of about e**size characters, a third of it with a sign that is not ASCII."""
+        words = self.random.choices(_WORDS, k=max(1, int(self.random.lognormvariate(size, 0.7) / 6)))
+        if self.random.random() < 0.3:
+            words.append(self.random.choice(_RARE))
+        return " ".join(words)
 
-    def code(self, size: float) -> str:
+    def code(self, size: float, mark: str = "\t") -> str:
         """Numbered lines of about e**size characters in all, as a tool prints them."""
         count = max(1, int(self.random.lognormvariate(size, 1.3) / 40))
-        return "\n".join(f"{number:6}\t{' '.join(self.random.choices(_WORDS, k=5))}" for number in range(1, count + 1))
+        words = self.random.choices
+        return "\n".join(f"{number:6}{mark}{' '.join(words(_WORDS, k=5))}" for number in range(1, count + 1))
 
 
 def write_session(path: Path, megabytes: float, *, seed: int = 1, output: float = 6.6) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -68,28 +68,29 @@ class Account:
     (2, 1, {'isMeta': 1})
     """
 
-    lines: int = 0
     issues: list[Issue] = field(default_factory=list)
     first_seen: dict[str, int] = field(default_factory=dict)
     """The first line of each unknown type."""
     unknown_events: Counter[str] = field(default_factory=Counter)
     """How many records of each unknown type there were, those on glued lines included."""
-    counts: dict[Outcome, int] = field(default_factory=dict)
+    counts: defaultdict[Outcome, int] = field(default_factory=lambda: defaultdict(int))
     last_line: int = 0
-    _last: Outcome = SHOWN
+    last: Outcome = SHOWN
 
     def add(self, line: int, outcome: Outcome) -> None:
         """Book one record; a line with several records counts once, as its most visible one."""
-        counts = self.counts
         if line == self.last_line:
-            if outcome.fate >= self._last.fate:
+            if outcome.fate >= self.last.fate:
                 return
-            counts[self._last] -= 1
-        else:
-            self.lines += 1
-            self.last_line = line
-        counts[outcome] = counts.get(outcome, 0) + 1
-        self._last = outcome
+            self.counts[self.last] -= 1
+        self.counts[outcome] += 1
+        self.last_line = line
+        self.last = outcome
+
+    @property
+    def lines(self) -> int:
+        """The number of lines so far."""
+        return sum(self.counts.values())
 
     def total(self, fate: Fate) -> int:
         """The number of lines with this fate."""

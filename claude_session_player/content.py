@@ -14,8 +14,10 @@ from claude_session_player.events import AnyBlock, Text, ToolResult, text_of
 from claude_session_player.models import Cut
 from claude_session_player.text import clean, one_line
 
+_LONG: Final = 1 << 11
+"""Of a longer output, only the lines that the view wants are decoded."""
 _HEAD: Final = 1 << 16
-"""The bytes of an output in which the lines that the view wants are looked for."""
+"""The bytes of a long output in which these lines are looked for."""
 
 _REMINDER_OPEN: Final = "<system-reminder>"
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
@@ -48,9 +50,10 @@ def joined(blocks: Iterable[AnyBlock]) -> str:
 
 def result_text(result: ToolResult, lines: int | None) -> tuple[str, Cut]:
     """What is kept of a result, tidied and shortened."""
-    if lines is not None and (head := _head(result.content, lines)) is not None:
+    raw = result.content
+    if lines is not None and len(raw) > _LONG and (head := _head(raw, lines)) is not None:
         return head, Cut.LINES
-    return shortened(_tidy(_raw_text(result.content, lines)), lines)
+    return shortened(_tidy(_raw_text(raw)), lines)
 
 
 def shortened(text: str, lines: int | None) -> tuple[str, Cut]:
@@ -66,7 +69,7 @@ def shortened(text: str, lines: int | None) -> tuple[str, Cut]:
 def agent_text(structured: Raw, result: ToolResult, width: int | None) -> tuple[str, Cut]:
     """What is kept of a sub-agent's answer: its first `width` characters on one line, or all of it."""
     text = _agent_answer(structured)
-    text = (_tidy(_raw_text(result.content, None)) if text is None else clean(text)).strip()
+    text = (_tidy(_raw_text(result.content)) if text is None else clean(text)).strip()
     if width is None:
         return text, Cut.NONE
     text = one_line(text)
@@ -85,22 +88,23 @@ def _agent_answer(structured: Raw) -> str | None:
 def _tidy(text: str) -> str:
     """A result without escape sequences, reminders, error wrapper and trailing white space."""
     text = clean(text)
-    if _REMINDER_OPEN in text:
-        text = _REMINDER.sub("", text)
-    if text.startswith(_ERROR_OPEN):
-        text = text.removeprefix(_ERROR_OPEN).rstrip().removesuffix(_ERROR_CLOSE)
+    if "<" in text:
+        if _REMINDER_OPEN in text:
+            text = _REMINDER.sub("", text)
+        if text.startswith(_ERROR_OPEN):
+            text = text.removeprefix(_ERROR_OPEN).rstrip().removesuffix(_ERROR_CLOSE)
     return text.rstrip()
 
 
-def _raw_text(raw: Raw, lines: int | None) -> str:
-    """The text of a result's content; of a long part, no more than the view wants."""
+def _raw_text(raw: Raw) -> str:
+    """The text of a result's content."""
     try:
         content = _decode_result(raw) if raw else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _odd_text(rawjson.load(raw))
     if type(content) is str:
         return content
-    return "\n".join([_raw_text(p.text, lines) if p.type == "text" else f"[{p.type}]" for p in content or ()])
+    return "\n".join([_raw_text(p.text) if p.type == "text" else f"[{p.type}]" for p in content or ()])
 
 
 def _odd_text(value: object) -> str:
@@ -121,14 +125,11 @@ def _head(raw: Raw, lines: int) -> str | None:
 
     Gives `None` where the first lines do not settle it, or hold anything that has to be tidied.
     """
-    data = bytes(raw) if len(raw) <= _HEAD else bytes(memoryview(raw)[:_HEAD])
-    end = 0
-    for _ in range(lines + 1):
-        end = data.find(b"\\n", end + 2)
-        if end < 0:
-            return None
+    parts = bytes(memoryview(raw)[:_HEAD]).split(b"\\n", lines + 1)
+    if len(parts) < lines + 2:
+        return None
     try:
-        text = _decode_string(data[:end] + b'"')
+        text = _decode_string(b"\\n".join(parts[:-1]) + b'"')
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     if "\\" in text or "\x1b" in text or "\r" in text:  # behind a backslash, an n was no line break

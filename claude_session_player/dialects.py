@@ -29,7 +29,7 @@ _E = TypeVar("_E", bound=Event)
 
 def translate(event: Event) -> Event:
     """The same record as an event of the project dialect; most already are."""
-    translator = TRANSLATORS.get(type(event))
+    translator = _TRANSLATORS.get(type(event))
     if translator is None:
         return event
     return _stamped(translator(event), event)
@@ -75,10 +75,12 @@ def _output(raw: Raw) -> Raw:
     return raw
 
 
-TRANSLATORS: Final[dict[type[Event], Callable[[Any], Event]]] = {
+_TRANSLATORS: Final[dict[type[Event], Callable[[Any], Event]]] = {
     LegacyMessage: _message,
     CallLine: _call,
     ResultLine: _result,
     RunResult: _run_result,
 }
-"""How each record of another dialect is translated."""
+
+DIALECTS: Final = frozenset(_TRANSLATORS)
+"""The records that have to be translated."""

@@ -126,11 +126,6 @@ class Turn(Event):
     content: Content = None
     """The message's content in dialects that have no envelope around it."""
 
-    @property
-    def said(self) -> Content:
-        """The content, wherever the dialect keeps it."""
-        return self.content if self.message is None else self.message.content
-
 
 class User(Turn, tag="user"):
     """A person's prompt, a tool's result, or something that the harness put in."""
@@ -146,11 +141,6 @@ class Assistant(Turn, tag="assistant"):
     """An answer of the model, or one block of it."""
 
     request_id: str | None = None
-
-    @property
-    def group(self) -> str | None:
-        """What all lines of one response have in common."""
-        return self.request_id or (self.message.id if self.message is not None else None) or None
 
 
 class Compaction(Struct, gc=False, rename="camel"):

@@ -21,7 +21,7 @@ _MISSING_TAG = "(no type)"
 def event_of(value: Any) -> Event:
     """The event of a parsed JSON object, whatever is in it.
 
-    >>> event_of({"type": "user", "message": {"content": 7}}).said
+    >>> event_of({"type": "user", "message": {"content": 7}}).message.content
     '7'
     >>> event_of({"type": "brand-new"}).kind
     'brand-new'

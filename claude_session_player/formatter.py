@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from claude_session_player.models import (
@@ -49,11 +50,12 @@ def to_markdown(elements: Iterable[ScreenElement], view: View) -> str:
 
 
 def pieces(elements: Iterable[ScreenElement], view: View) -> Iterator[str]:
-    """The screen in pieces: for each element the gap before it, and its text."""
+    """The screen in pieces: each element's text, and the gaps between them."""
     previous: ScreenElement | None = None
     for element in elements:
         if previous is not None:
-            yield gap(previous, element)
+            group = element.request_id
+            yield "\n" if group and group == previous.request_id else "\n\n"
         yield _FORMATS[type(element)](element, view)
         previous = element
 
@@ -63,10 +65,8 @@ def element_text(element: ScreenElement, view: View) -> str:
     return _FORMATS[type(element)](element, view)
 
 
-def gap(previous: ScreenElement | None, element: ScreenElement) -> str:
+def gap(previous: ScreenElement, element: ScreenElement) -> str:
     """What stands between two neighbours: nothing but a line break within one response."""
-    if previous is None:
-        return ""
     return "\n" if element.request_id and element.request_id == previous.request_id else "\n\n"
 
 
@@ -135,9 +135,12 @@ def _label(text: str, width: int | None) -> str:
     return text or ELLIPSIS
 
 
+_tool_name = lru_cache(maxsize=256)(_label)  # there are few names, and each is shown often
+
+
 def _call(element: ToolCall, view: View) -> str:
     width = view.label_width
-    head = f"{ANSWER}{_label(element.tool_name, width)}({_label(element.label, width)})"
+    head = f"{ANSWER}{_tool_name(element.tool_name, width)}({_label(element.label, width)})"
     result = element.result
     if result is None:
         if element.activity is None:
@@ -182,20 +185,28 @@ class MarkdownWindow:
 
     def update(self) -> Sequence[int]:
         """Take over what the last `render` changed; gives the positions that were drawn anew."""
+        state, parts = self.state, self.parts
+        added = range(state.settled, len(state.elements))
+        redrawn: Sequence[int] = state.touched
+        if state.removed or state.cleared:
+            redrawn = self._take_away()
+        for position in redrawn:
+            parts[position] = self._draw(position)
+        for position in added:
+            parts.append(self._draw(position))
+        return (*redrawn, *added) if redrawn else added
+
+    def _take_away(self) -> Sequence[int]:
+        """Drop what is gone; gives the positions that have to be drawn anew because of that."""
         changes = self.state.changes
         if changes.cleared:
             self.parts.clear()
         for position in changes.removed:
             del self.parts[position]
-        redrawn = [i for i in (*changes.removed, *changes.changed) if i < len(self.parts)]
-        for position in redrawn:
-            self.parts[position] = self._draw(position)
-        for position in changes.added:
-            self.parts.append(self._draw(position))
-        return (*redrawn, *changes.added) if redrawn else changes.added
+        return [i for i in (*changes.removed, *changes.changed) if i < len(self.parts)]
 
     def _draw(self, position: int) -> str:
         elements = self.state.elements
         element = elements[position]
-        before = elements[position - 1] if position else None
-        return gap(before, element) + element_text(element, self.state.view)
+        text = _FORMATS[type(element)](element, self.state.view)
+        return gap(elements[position - 1], element) + text if position else text

@@ -175,10 +175,14 @@ class ScreenState:
         """Results whose call has not come yet, by the call's id."""
         self.account = Account()
         """What became of every line so far."""
-        self.settled = 0  # elements from here on are new since the last render began
+        self.settled = 0
+        """How many elements there were before the last `render`, without those that it removed."""
         self.touched: list[int] = []
+        """The positions that the last `render` changed."""
         self.removed: list[int] = []
+        """The positions that the last `render` removed."""
         self.cleared = False
+        """Whether the last `render` emptied the screen."""
 
     @property
     def changes(self) -> Changes:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final, TypeAlias
 import msgspec
 
 from claude_session_player import rawjson
-from claude_session_player.dialects import TRANSLATORS, translate
+from claude_session_player.dialects import DIALECTS, translate
 from claude_session_player.errors import CannotRead
 from claude_session_player.events import CONVERSATION, Blank, Event, Malformed, decode
 from claude_session_player.fit import event_of
@@ -21,6 +21,7 @@ Source: TypeAlias = str | os.PathLike[str] | Iterable[bytes]
 """A path, or the lines of a session: an open binary file, or any iterable of bytes."""
 
 _BUFFER: Final = 1 << 18
+_BATCH: Final = 1 << 18
 _REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -83,17 +84,29 @@ def open_session(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def _read_file(path: str | os.PathLike[str]) -> Iterator[Event]:
+    """Decode a batch of lines at a time, which is faster than one by one."""
+    number = offset = 0
     with open_session(path) as file:
-        yield from _read_lines(file)
+        while lines := file.readlines(_BATCH):
+            try:
+                events = [decode(line) for line in lines]
+            except _REFUSALS:
+                yield from _read_lines(lines, number, offset)
+                number += len(lines)
+            else:
+                if not DIALECTS.isdisjoint(map(type, events)):
+                    events = [translate(event) for event in events]
+                for number, event in enumerate(events, number + 1):  # noqa: B020
+                    event.line = number
+                yield from events
+            offset += sum(map(len, lines))
 
 
-def _read_lines(lines: Iterable[bytes]) -> Iterator[Event]:
-    offset = 0
-    for number, line in enumerate(lines, 1):
+def _read_lines(lines: Iterable[bytes], number: int = 0, offset: int = 0) -> Iterator[Event]:
+    """Decode line by line, counting on from `number` and `offset`."""
+    for number, line in enumerate(lines, number + 1):  # noqa: B020
         try:
-            event = decode(line)
-            if type(event) in TRANSLATORS:
-                event = translate(event)
+            event = translate(decode(line))
         except _REFUSALS:
             yield from _salvage(line, number, offset)
         else:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain
 
@@ -45,8 +47,9 @@ def replay(
     if at is not None:
         events = _before(events, at)
     state = ScreenState(view.of_subagent() if subagent else view)
-    for event in events:
-        render(state, event)
+    with _gc_paused():
+        for event in events:
+            render(state, event)
     return state
 
 
@@ -58,6 +61,18 @@ def parse_time(text: str) -> datetime:
     """
     moment = datetime.fromisoformat(text.strip())
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+@contextmanager
+def _gc_paused() -> Iterator[None]:
+    """Without the collector of cycles: a replay makes none, and its many elements would be searched in vain."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _peek(events: Iterator[Event]) -> tuple[bool, Iterator[Event]]:

@@ -50,7 +50,7 @@ def classify(text: str) -> Said:
     ('[Request interrupted by user]',)
     """
     text = clean(text)
-    for rule in _RULES:
+    for rule in _RULES if "<" in text else _RULES_WITHOUT_TAGS:
         if (said := rule(text)) is not None:
             return said
     return Said(prompt=trim_breaks(text))
@@ -136,3 +136,4 @@ _RULES: Final[tuple[Callable[[str], Said | None], ...]] = (
     _injected,
     _interruption,
 )
+_RULES_WITHOUT_TAGS: Final = (_caveat, _continuation, _interruption)

@@ -43,6 +43,7 @@ from claude_session_player.events import (
     User,
     text_of,
 )
+from claude_session_player.formatter import activity_text
 from claude_session_player.models import (
     Activity,
     AssistantText,
@@ -85,17 +86,20 @@ def render(state: ScreenState, line: Any) -> ScreenState:
     (True, '● Good morning.', range(0, 1))
     """
     handler = _HANDLERS.get(type(line))
-    event: Event = line if handler else parse_object(line)
+    if handler is None:
+        line = parse_object(line)
+        handler = _HANDLERS[type(line)]
+    event: Event = line
     account = state.account
     if not event.line:
         event.line = account.last_line + 1
     state.settled = len(state.elements)
-    if state.touched or state.removed or state.cleared:
-        state.touched, state.removed, state.cleared = [], [], False
-    if (event.is_sidechain or event.agent_call) and not state.view.sidechains:
-        account.add(event.line, SIDECHAIN)
-    else:
-        account.add(event.line, (handler or _HANDLERS[type(event)])(state, event))
+    if state.touched:
+        state.touched = []
+    if state.removed or state.cleared:
+        state.removed, state.cleared = [], False
+    aside = (event.is_sidechain or event.agent_call) and not state.view.sidechains
+    account.add(event.line, SIDECHAIN if aside else handler(state, event))
     return state
 
 
@@ -103,19 +107,16 @@ def render(state: ScreenState, line: Any) -> ScreenState:
 
 
 def _user(state: ScreenState, event: User) -> Outcome:
-    if event.is_meta:
-        return META
-    if event.is_compact_summary:
-        return COMPACT_SUMMARY
-    if event.is_visible_in_transcript_only:
-        return TRANSCRIPT_ONLY
-    said = event.said
+    if event.is_meta or event.is_compact_summary or event.is_visible_in_transcript_only:
+        return META if event.is_meta else COMPACT_SUMMARY if event.is_compact_summary else TRANSCRIPT_ONLY
+    message = event.message
+    said = event.content if message is None else message.content
+    if type(said) is list and len(said) == 1 and type(said[0]) is ToolResult:  # nine lines of ten
+        return _result(state, event, said[0], alone=True)
     if isinstance(said, str):
         return _prompt(state, event, said)
     if not said:
         return _show(state, event, UserMessage(EMPTY if said is None else NO_CONTENT))
-    if len(said) == 1 and type(said[0]) is ToolResult:
-        return _result(state, event, said[0], alone=True)
     results = [block for block in said if type(block) is ToolResult]
     outcomes = [_result(state, event, block, alone=len(results) == 1) for block in results]
     if len(results) < len(said):
@@ -148,8 +149,9 @@ def _prompt(state: ScreenState, event: Event, text: str) -> Outcome:
 
 
 def _assistant(state: ScreenState, event: Assistant) -> Outcome:
-    said = event.said
-    group = event.group
+    message = event.message
+    said = event.content if message is None else message.content
+    group = event.request_id or (message.id if message is not None else None) or None
     outcome = NO_ANSWER
     for block in [Text(said)] if isinstance(said, str) else said or ():
         element = _BLOCKS.get(type(block), _other)(state, block)
@@ -192,7 +194,7 @@ def _register(state: ScreenState, call: ToolCall) -> None:
         state.open_calls.append(call)
         return
     if orphan := state.orphans.pop(call.id, None):
-        if tools.find(call.tool_name).is_agent:
+        if call.tool_name in tools.AGENTS:
             call.result, call.cut = orphan.summary, orphan.summary_cut
         else:
             call.result, call.cut = orphan.text, orphan.cut
@@ -206,18 +208,19 @@ def _register(state: ScreenState, call: ToolCall) -> None:
 
 
 def _result(state: ScreenState, event: User, result: ToolResult, *, alone: bool) -> Outcome:
-    position = _call_of(state, event, result)
+    position = state.tool_calls.get(result.tool_use_id) if result.tool_use_id else _unnamed_call(state, event, result)
     if position is None:
         return _early_result(state, event, result, alone=alone)
-    call = state.elements[position]
-    assert isinstance(call, ToolCall)
-    if tools.find(call.tool_name).is_agent and state.view.summary_width is not None:
+    view = state.view
+    call: ToolCall = state.elements[position]  # type: ignore[assignment] - only calls are registered
+    if call.tool_name in tools.AGENTS and view.summary_width is not None:
         call.result, call.cut = _summary(state, event, result, alone=alone)
     else:
-        call.result, call.cut = result_text(result, state.view.result_lines)
+        call.result, call.cut = result_text(result, view.result_lines)
     call.is_error = result.is_error is True
     call.activity = None
-    call.result_line, call.result_timestamp = event.line, event.timestamp
+    call.result_line = event.line
+    call.result_timestamp = event.timestamp
     state.touched.append(position)
     return MERGED
 
@@ -239,10 +242,8 @@ def _summary(state: ScreenState, event: User, result: ToolResult, *, alone: bool
     return agent_text(structured, result, state.view.summary_width)
 
 
-def _call_of(state: ScreenState, event: User, result: ToolResult) -> int | None:
-    """The position of the call that a result answers, if it is on the screen."""
-    if result.tool_use_id:
-        return state.tool_calls.get(result.tool_use_id)
+def _unnamed_call(state: ScreenState, event: User, result: ToolResult) -> int | None:
+    """The call that a result without a call id answers: the next of its name, or the one of its source."""
     for position, call in enumerate(state.open_calls):
         if result.name in (None, call.tool_name):
             del state.open_calls[position]
@@ -268,10 +269,9 @@ def _progress(state: ScreenState, event: Progress) -> Outcome:
     position = state.tool_calls.get(event.parent_call or "")
     if position is None:
         if activity.kind == "waiting":
-            return _show(state, event, SystemOutput(f"└ Waiting: {activity.detail or '…'}"))
+            return _show(state, event, SystemOutput(f"└ {activity_text(activity, None)}"))
         return NO_CALL
-    call = state.elements[position]
-    assert isinstance(call, ToolCall)
+    call: ToolCall = state.elements[position]  # type: ignore[assignment] - only calls are registered
     if call.result is not None:
         return LATE
     call.activity = activity
@@ -280,20 +280,23 @@ def _progress(state: ScreenState, event: Progress) -> Outcome:
 
 
 def _activity(data: ProgressData) -> Activity | None:
-    match data.type:
-        case "bash_progress":
-            return Activity("bash", last_line(clean(data.full_output or "")))
-        case "agent_progress":
-            return Activity("agent")
-        case "hook_progress":
-            return Activity("hook", data.hook_name or "")
-        case "query_update":
-            return Activity("query", data.query or "")
-        case "search_results_received":
-            return Activity("results", "" if data.result_count is None else str(data.result_count))
-        case "waiting_for_task":
-            return Activity("waiting", data.task_description or "")
-    return None
+    """What a progress line reports, if it is of a kind that the screen shows."""
+    reader = _ACTIVITIES.get(data.type or "")
+    return reader(data) if reader else None
+
+
+_ACTIVITIES: Final[dict[str, Callable[[ProgressData], Activity]]] = {
+    "bash_progress": lambda data: Activity("bash", last_line(clean(data.full_output or ""))),
+    "agent_progress": lambda data: Activity("agent"),
+    "hook_progress": lambda data: Activity("hook", data.hook_name or ""),
+    "query_update": lambda data: Activity("query", data.query or ""),
+    "search_results_received": lambda data: Activity("results", _number(data.result_count)),
+    "waiting_for_task": lambda data: Activity("waiting", data.task_description or ""),
+}
+
+
+def _number(value: float | str | None) -> str:
+    return "" if value is None else str(value)
 
 
 # --- the harness ------------------------------------------------------------------------------

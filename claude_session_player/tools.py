@@ -26,9 +26,6 @@ class Tool:
     is_agent: bool = False
 
 
-UNLISTED: Final = Tool()
-"""Tools that nobody registered, those of MCP servers among them."""
-
 _FILE = Tool(("file_path",), shape=file_name)
 _PATTERN = Tool(("pattern",))
 _AGENT = Tool(("description",), is_agent=True)
@@ -47,9 +44,8 @@ TOOLS: Final[dict[str, Tool]] = {
 }
 
 
-def find(name: str) -> Tool:
-    """How the tool of this name is shown."""
-    return TOOLS.get(name, UNLISTED)
+AGENTS: Final = frozenset(name for name, tool in TOOLS.items() if tool.is_agent)
+"""The tools that are sub-agents."""
 
 
 def label(name: str, tool_input: Any) -> str:

@@ -118,8 +118,7 @@ class SessionBuilder:
             "gitBranch": "main",
             "entrypoint": "cli",
             "slug": "gentle-humming-engine",
-            "type": kind,
-            **fields,
+            **({**fields, "type": kind} if kind == "assistant" else {"type": kind, **fields}),
             "uuid": f"00000000-0000-4000-8000-{number:012}",
             "timestamp": timestamp(number),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import subprocess
 import sys
@@ -68,3 +69,10 @@ def test_every_module_has_its_place_in_the_architecture() -> None:
     names = {path.name for path in package.glob("*.py")} | {f"{path.parent.name}/" for path in package.glob("*/*.py")}
     missing = {name for name in names - {"__main__.py"} if name not in page}
     assert not missing
+
+
+def test_the_picture_shows_the_demo() -> None:
+    picture = (ROOT / "docs" / "demo.svg").read_text(encoding="utf-8")
+    drawn = html.unescape(re.sub(r"<style>.*?</style>|<[^>]*>|\s", "", picture, flags=re.DOTALL))
+    for line in (ROOT / "tests" / "fixtures" / "demo.md").read_text(encoding="utf-8").splitlines():
+        assert "".join(line.split()) in "".join(drawn.split()), "run 'make docs'"

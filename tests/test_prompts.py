@@ -72,7 +72,7 @@ def test_rule_2_caveats_and_continuations_are_hidden(words: str, rule: str) -> N
 
 
 def test_rule_3_a_slash_command_is_shown_as_it_was_typed() -> None:
-    tags = "<command-name>/review</command-name>\n<command-message>review</command-message>\n<command-args>12</command-args>"
+    tags = "<command-name>/review</command-name>\n<command-message>…</command-message>\n<command-args>12</command-args>"
     assert shown(tags) == "❯ /review 12"
 
 

@@ -42,7 +42,8 @@ def write(state: ScreenState, file: TextIO) -> None:
         return markdown.write(state, file)
     previous: ScreenElement | None = None
     for element in state.elements:
-        console.print(gap(previous, element), end="")
+        if previous is not None:
+            console.print(gap(previous, element), end="")
         console.print(styled(element, state.view), end="")
         previous = element
     if previous is not None:
