@@ -50,8 +50,8 @@ def corpus_speed(folder: Path) -> Iterator[Row]:
         return
     ours, loads = best_times(
         ROUNDS,
-        lambda: [replay(path).to_markdown() and None for path in files],
-        lambda: [_each_line(path, _loads_or_skip) for path in files],
+        lambda: _each(files, lambda path: replay(path).to_markdown()),
+        lambda: _each(files, lambda path: _each_line(path, _loads_or_skip)),
     )
     job = f"replay {len(files)} real sessions to markdown"
     yield Row(job, "json.loads over their lines", loads / ours, 1.5, "×", details=_ms(ours, loads))
@@ -101,6 +101,11 @@ def long_line(folder: Path) -> Iterator[Row]:
         size = path.stat().st_size
         details = f"{cost / MEGABYTE:.0f} MB, {size / MEGABYTE:.0f} MB"
         yield Row(f"memory for a line of 100 MB ({kind})", "its size", cost / size, 4, "×", False, details)
+
+
+def _each(paths: list[Path], job: Callable[[Path], object]) -> None:
+    for path in paths:
+        job(path)
 
 
 def _each_line(path: Path, parse: Callable[[bytes], object]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -59,7 +59,7 @@ class Issue:
 
 @dataclass(slots=True)
 class Account:
-    """Counts what became of each line. The counts add up to `lines`, always.
+    """What became of each line. The totals add up to `lines`, always.
 
     >>> account = Account()
     >>> account.add(1, SHOWN)
@@ -68,37 +68,36 @@ class Account:
     (2, 1, {'isMeta': 1})
     """
 
+    outcomes: list[Outcome] = field(default_factory=list)
+    """The outcome of each line, in the order of the file."""
     issues: list[Issue] = field(default_factory=list)
-    first_seen: dict[str, int] = field(default_factory=dict)
-    """The first line of each unknown type."""
+    """Every place that could not be read."""
     unknown_events: Counter[str] = field(default_factory=Counter)
     """How many records of each unknown type there were, those on glued lines included."""
-    counts: defaultdict[Outcome, int] = field(default_factory=lambda: defaultdict(int))
+    first_seen: dict[str, int] = field(default_factory=dict)
+    """The first line of each unknown type."""
     last_line: int = 0
-    last: Outcome = SHOWN
 
     def add(self, line: int, outcome: Outcome) -> None:
         """Book one record; a line with several records counts once, as its most visible one."""
-        if line == self.last_line:
-            if outcome.fate >= self.last.fate:
-                return
-            self.counts[self.last] -= 1
-        self.counts[outcome] += 1
-        self.last_line = line
-        self.last = outcome
+        if line != self.last_line:
+            self.last_line = line
+            self.outcomes.append(outcome)
+        elif outcome.fate < self.outcomes[-1].fate:
+            self.outcomes[-1] = outcome
 
     @property
     def lines(self) -> int:
         """The number of lines so far."""
-        return sum(self.counts.values())
+        return len(self.outcomes)
 
     def total(self, fate: Fate) -> int:
         """The number of lines with this fate."""
-        return sum(n for outcome, n in self.counts.items() if outcome.fate is fate)
+        return sum(n for outcome, n in Counter(self.outcomes).items() if outcome.fate is fate)
 
     def by_rule(self, fate: Fate) -> dict[str, int]:
         """The lines with this fate by rule, the most frequent first."""
-        found = [(o.rule, n) for o, n in self.counts.items() if o.fate is fate and n]
+        found = [(o.rule, n) for o, n in Counter(self.outcomes).items() if o.fate is fate]
         return dict(sorted(found, key=lambda item: (-item[1], item[0])))
 
     @property
@@ -111,4 +110,4 @@ class Account:
         """True where at least one line is a record of a session."""
         evidence = (Fate.SHOWN, Fate.MERGED, Fate.HIDDEN)
         foreign = (BLANK, hidden("todo"))
-        return any(n and o.fate in evidence and o not in foreign for o, n in self.counts.items())
+        return any(o.fate in evidence and o not in foreign for o in set(self.outcomes))

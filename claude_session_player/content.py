@@ -14,10 +14,8 @@ from claude_session_player.events import AnyBlock, Text, ToolResult, text_of
 from claude_session_player.models import Cut
 from claude_session_player.text import clean, one_line
 
-_LONG: Final = 1 << 11
-"""Of a longer output, only the lines that the view wants are decoded."""
-_HEAD: Final = 1 << 16
-"""The bytes of a long output in which these lines are looked for."""
+_GLANCES: Final = (512, 4096, 65536)
+"""How many bytes of an output are searched for the lines that the view wants, before all of it is decoded."""
 
 _REMINDER_OPEN: Final = "<system-reminder>"
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
@@ -51,9 +49,9 @@ def joined(blocks: Iterable[AnyBlock]) -> str:
 def result_text(result: ToolResult, lines: int | None) -> tuple[str, Cut]:
     """What is kept of a result, tidied and shortened."""
     raw = result.content
-    if lines is not None and len(raw) > _LONG and (head := _head(raw, lines)) is not None:
-        return head, Cut.LINES
-    return shortened(_tidy(_raw_text(raw)), lines)
+    if lines is not None and (head := _head(raw, lines)) is not None:
+        return "\n".join(head[: lines - 1]), Cut.LINES
+    return shortened(_tidy(_raw_text(raw, lines)), lines)
 
 
 def shortened(text: str, lines: int | None) -> tuple[str, Cut]:
@@ -69,7 +67,7 @@ def shortened(text: str, lines: int | None) -> tuple[str, Cut]:
 def agent_text(structured: Raw, result: ToolResult, width: int | None) -> tuple[str, Cut]:
     """What is kept of a sub-agent's answer: its first `width` characters on one line, or all of it."""
     text = _agent_answer(structured)
-    text = (_tidy(_raw_text(result.content)) if text is None else clean(text)).strip()
+    text = (_tidy(_raw_text(result.content, None)) if text is None else clean(text)).strip()
     if width is None:
         return text, Cut.NONE
     text = one_line(text)
@@ -96,15 +94,23 @@ def _tidy(text: str) -> str:
     return text.rstrip()
 
 
-def _raw_text(raw: Raw) -> str:
-    """The text of a result's content."""
+def _raw_text(raw: Raw, lines: int | None) -> str:
+    """The text of a result's content; of a part that is longer than `lines` lines, its beginning is enough."""
     try:
         content = _decode_result(raw) if raw else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _odd_text(rawjson.load(raw))
     if type(content) is str:
         return content
-    return "\n".join([_raw_text(p.text) if p.type == "text" else f"[{p.type}]" for p in content or ()])
+    return "\n".join([_part_text(part, lines) for part in content or ()])
+
+
+def _part_text(part: _Part, lines: int | None) -> str:
+    if part.type != "text":
+        return f"[{part.type}]"
+    if lines is not None and (head := _head(part.text, lines)) is not None:
+        return "\n".join(head)
+    return _raw_text(part.text, None)
 
 
 def _odd_text(value: object) -> str:
@@ -120,21 +126,24 @@ def _odd_text(value: object) -> str:
     return value if isinstance(value, str) else rawjson.compact(value)
 
 
-def _head(raw: Raw, lines: int) -> str | None:
-    """What is kept of a JSON string with more than `lines` lines, without decoding the rest of it.
+def _head(raw: Raw, lines: int) -> list[str] | None:
+    """The first lines of a JSON string, one more than `lines`, without decoding the rest of it.
 
-    Gives `None` where the first lines do not settle it, or hold anything that has to be tidied.
+    Gives `None` where there are not so many, or where the beginning holds anything that has to be tidied.
     """
-    parts = bytes(memoryview(raw)[:_HEAD]).split(b"\\n", lines + 1)
-    if len(parts) < lines + 2:
-        return None
-    try:
-        text = _decode_string(b"\\n".join(parts[:-1]) + b'"')
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
-    if "\\" in text or "\x1b" in text or "\r" in text:  # behind a backslash, an n was no line break
-        return None
-    if "<" in text and (_REMINDER_OPEN in text or _ERROR_OPEN in text):
-        return None
-    shown = text.split("\n")
-    return "\n".join(shown[: lines - 1]) if shown[-1].strip() else None
+    for size in _GLANCES:
+        glance = bytes(memoryview(raw)[:size])
+        try:
+            text = _decode_string(glance[: glance.rfind(b"\\n")] + b'"')
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        if "\\" in text or "\x1b" in text or "\r" in text:  # behind a backslash, an n was no line break
+            return None
+        if "<" in text and (_REMINDER_OPEN in text or _ERROR_OPEN in text):
+            return None
+        parts = text.split("\n", lines + 1)
+        if len(parts) > lines and parts[lines].strip():
+            return parts[: lines + 1]
+        if len(raw) <= size:
+            break
+    return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final
 
 from claude_session_player.models import (
@@ -34,6 +35,9 @@ RESULT_INDENT: Final = "    "
 NO_OUTPUT: Final = "(no output)"
 UNKNOWN_TIME: Final = "Unknown time"
 
+_ENDS: Final = {Cut.NONE: "", Cut.LINES: f"\n{MORE}", Cut.WIDTH: ELLIPSIS}
+"""How a shortened text ends."""
+
 _ACTIVITIES: Final = {
     "bash": "{}",
     "agent": "Agent: working…",
@@ -50,7 +54,11 @@ def to_markdown(elements: Iterable[ScreenElement], view: View) -> str:
 
 
 def pieces(elements: Iterable[ScreenElement], view: View) -> Iterator[str]:
-    """The screen in pieces: each element's text, and the gaps between them."""
+    """The screen in pieces, so that it can be written without being joined."""
+    return chain.from_iterable(_pieces_by_element(elements, view))
+
+
+def _pieces_by_element(elements: Iterable[ScreenElement], view: View) -> Iterator[Iterable[str]]:
     previous: ScreenElement | None = None
     for element in elements:
         if previous is not None:
@@ -62,7 +70,7 @@ def pieces(elements: Iterable[ScreenElement], view: View) -> Iterator[str]:
 
 def element_text(element: ScreenElement, view: View) -> str:
     """One element as it stands on the screen."""
-    return _FORMATS[type(element)](element, view)
+    return "".join(_FORMATS[type(element)](element, view))
 
 
 def gap(previous: ScreenElement, element: ScreenElement) -> str:
@@ -99,32 +107,31 @@ def activity_text(activity: Activity, width: int | None) -> str:
     return _ACTIVITIES[activity.kind].format(one_line(activity.detail) or ELLIPSIS)
 
 
-def _user(element: UserMessage, view: View) -> str:
+def _user(element: UserMessage, view: View) -> Iterable[str]:
     return hang(f"{PROMPT} ", element.text, INDENT) if element.text else PROMPT
 
 
-def _answer(element: AssistantText, view: View) -> str:
+def _answer(element: AssistantText, view: View) -> Iterable[str]:
     return hang(ANSWER, element.text, INDENT)
 
 
-def _thinking(element: ThinkingIndicator, view: View) -> str:
+def _thinking(element: ThinkingIndicator, view: View) -> Iterable[str]:
     head = f"{ASIDE}Thinking…"
-    return hang(head + "\n" + INDENT, element.text, INDENT) if view.thinking and element.text else head
+    return hang(f"{head}\n{INDENT}", element.text, INDENT) if view.thinking and element.text else (head,)
 
 
-def _duration(element: TurnDuration, view: View) -> str:
-    return f"{ASIDE}Crunched for {duration(element.duration_ms)}"
+def _duration(element: TurnDuration, view: View) -> Iterable[str]:
+    return (f"{ASIDE}Crunched for {duration(element.duration_ms)}",)
 
 
-def _output(element: SystemOutput, view: View) -> str:
-    text = element.text or NO_OUTPUT
-    return f"{text}\n{MORE}" if element.cut is Cut.LINES else text
+def _output(element: SystemOutput, view: View) -> Iterable[str]:
+    return element.text or NO_OUTPUT, _ENDS[element.cut]
 
 
-def _compaction(element: CompactionRule, view: View) -> str:
+def _compaction(element: CompactionRule, view: View) -> Iterable[str]:
     tokens = None if element.pre_tokens is None else f"{element.pre_tokens} tokens"
     details = ", ".join(part for part in (element.trigger, tokens) if part)
-    return f"── compacted ({details}) ──" if details else "── compacted ──"
+    return (f"── compacted ({details}) ──" if details else "── compacted ──",)
 
 
 def _label(text: str, width: int | None) -> str:
@@ -138,22 +145,18 @@ def _label(text: str, width: int | None) -> str:
 _tool_name = lru_cache(maxsize=256)(_label)  # there are few names, and each is shown often
 
 
-def _call(element: ToolCall, view: View) -> str:
+def _call(element: ToolCall, view: View) -> Iterable[str]:
     width = view.label_width
     head = f"{ANSWER}{_tool_name(element.tool_name, width)}({_label(element.label, width)})"
-    result = element.result
-    if result is None:
-        if element.activity is None:
-            return head
-        return f"{head}\n{RESULT}{activity_text(element.activity, view.progress_width)}"
-    mark = FAILURE if element.is_error else RESULT
-    text = hang(f"{head}\n{mark}", result or NO_OUTPUT, RESULT_INDENT)
-    if element.cut is Cut.NONE:
-        return text
-    return f"{text}\n{MORE}" if element.cut is Cut.LINES else text + ELLIPSIS
+    if element.result is not None:
+        mark = FAILURE if element.is_error else RESULT
+        return hang(f"{head}\n{mark}", element.result or NO_OUTPUT, RESULT_INDENT, _ENDS[element.cut])
+    if element.activity is not None:
+        return head, "\n", RESULT, activity_text(element.activity, view.progress_width)
+    return (head,)
 
 
-_FORMATS: Final[dict[type, Callable[[Any, View], str]]] = {
+_FORMATS: Final[dict[type, Callable[[Any, View], Iterable[str]]]] = {
     UserMessage: _user,
     AssistantText: _answer,
     ToolCall: _call,
@@ -208,5 +211,5 @@ class MarkdownWindow:
     def _draw(self, position: int) -> str:
         elements = self.state.elements
         element = elements[position]
-        text = _FORMATS[type(element)](element, self.state.view)
+        text = "".join(_FORMATS[type(element)](element, self.state.view))
         return gap(elements[position - 1], element) + text if position else text

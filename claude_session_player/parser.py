@@ -6,7 +6,7 @@ Nothing here raises on data: what cannot be read comes as `Malformed`, with its 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, Final, TypeAlias
 
 import msgspec
@@ -51,7 +51,8 @@ def is_subagent_file(path: str | os.PathLike[str]) -> bool:
     """True for a sub-agent's own file: by its name, or because it holds nothing but sidechain lines."""
     if is_subagent_name(path):
         return True
-    return only_sidechains(read_events(path))
+    with open_session(path) as file:
+        return only_sidechains(_read_lines(file))
 
 
 def is_subagent_name(path: str | os.PathLike[str]) -> bool:
@@ -84,35 +85,41 @@ def open_session(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def _read_file(path: str | os.PathLike[str]) -> Iterator[Event]:
-    """Decode a batch of lines at a time, which is faster than one by one."""
+    """Decode a batch of lines at a time, which is faster than to decode and use each in turn."""
     number = offset = 0
     with open_session(path) as file:
         while lines := file.readlines(_BATCH):
-            try:
-                events = [decode(line) for line in lines]
-            except _REFUSALS:
-                yield from _read_lines(lines, number, offset)
-                number += len(lines)
-            else:
-                if not DIALECTS.isdisjoint(map(type, events)):
-                    events = [translate(event) for event in events]
-                for number, event in enumerate(events, number + 1):  # noqa: B020
-                    event.line = number
-                yield from events
+            events = _decode_lines(lines, number, offset)
+            number += len(lines)
             offset += sum(map(len, lines))
+            del lines  # a line may be huge, and is not needed while its events are used
+            yield from events
 
 
-def _read_lines(lines: Iterable[bytes], number: int = 0, offset: int = 0) -> Iterator[Event]:
-    """Decode line by line, counting on from `number` and `offset`."""
-    for number, line in enumerate(lines, number + 1):  # noqa: B020
-        try:
-            event = translate(decode(line))
-        except _REFUSALS:
-            yield from _salvage(line, number, offset)
-        else:
-            event.line = number
-            yield event
+def _read_lines(lines: Iterable[bytes]) -> Iterator[Event]:
+    """Decode each line as it comes."""
+    offset = 0
+    for number, line in enumerate(lines):
+        yield from _decode_lines((line,), number, offset)
         offset += len(line)
+
+
+def _decode_lines(lines: Sequence[bytes], number: int, offset: int) -> list[Event]:
+    """The events of some lines, before which there were `number` lines and `offset` bytes."""
+    events: list[Event] = []
+    for line in lines:
+        number += 1
+        try:
+            event = decode(line)
+        except _REFUSALS:
+            events.extend(_salvage(line, number, offset))
+        else:
+            if type(event) in DIALECTS:
+                event = translate(event)
+            event.line = number
+            events.append(event)
+        offset += len(line)
+    return events
 
 
 def _salvage(line: bytes, number: int, offset: int) -> Iterator[Event]:

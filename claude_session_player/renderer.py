@@ -90,16 +90,17 @@ def render(state: ScreenState, line: Any) -> ScreenState:
         line = parse_object(line)
         handler = _HANDLERS[type(line)]
     event: Event = line
-    account = state.account
     if not event.line:
-        event.line = account.last_line + 1
+        event.line = state.account.last_line + 1
     state.settled = len(state.elements)
     if state.touched:
         state.touched = []
     if state.removed or state.cleared:
         state.removed, state.cleared = [], False
-    aside = (event.is_sidechain or event.agent_call) and not state.view.sidechains
-    account.add(event.line, SIDECHAIN if aside else handler(state, event))
+    if (event.is_sidechain or event.agent_call) and not state.view.sidechains:
+        state.account.add(event.line, SIDECHAIN)
+    else:
+        state.account.add(event.line, handler(state, event))
     return state
 
 
@@ -212,7 +213,8 @@ def _result(state: ScreenState, event: User, result: ToolResult, *, alone: bool)
     if position is None:
         return _early_result(state, event, result, alone=alone)
     view = state.view
-    call: ToolCall = state.elements[position]  # type: ignore[assignment] - only calls are registered
+    call = state.elements[position]
+    assert isinstance(call, ToolCall)  # only calls are registered
     if call.tool_name in tools.AGENTS and view.summary_width is not None:
         call.result, call.cut = _summary(state, event, result, alone=alone)
     else:
@@ -271,7 +273,8 @@ def _progress(state: ScreenState, event: Progress) -> Outcome:
         if activity.kind == "waiting":
             return _show(state, event, SystemOutput(f"└ {activity_text(activity, None)}"))
         return NO_CALL
-    call: ToolCall = state.elements[position]  # type: ignore[assignment] - only calls are registered
+    call = state.elements[position]
+    assert isinstance(call, ToolCall)  # only calls are registered
     if call.result is not None:
         return LATE
     call.activity = activity

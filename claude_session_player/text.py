@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import chain
+from typing import Final
 
-ELLIPSIS = "…"
+ELLIPSIS: Final = "…"
+
+_PORTION: Final = 1 << 20
 
 _ESCAPES = re.compile(
     r"\x1b(?:"
@@ -61,16 +66,19 @@ def cut(text: str, width: int | None) -> str:
     return text[:width] + ELLIPSIS
 
 
-def hang(first: str, text: str, indent: str) -> str:
-    """Put `first` before the text and `indent` before each of its other lines.
+def hang(first: str, text: str, indent: str, last: str = "") -> Iterable[str]:
+    """The pieces of a text with `first` before it, `indent` before each of its other lines, and `last` behind it.
 
-    >>> print(hang("* ", "one\\ntwo", "  "))
-    * one
+    They are not joined here, because a sign that is not Latin would make a long text several times as large.
+
+    >>> print("".join(hang("● ", "one\ntwo", "  ")))
+    ● one
       two
     """
-    if "\n" in text:
-        text = text.replace("\n", "\n" + indent)
-    return first + text
+    if len(text) <= _PORTION:
+        return first, text.replace("\n", "\n" + indent), last
+    portions = (text[start : start + _PORTION] for start in range(0, len(text), _PORTION))
+    return chain((first,), (portion.replace("\n", "\n" + indent) for portion in portions), (last,))
 
 
 def file_name(path: str) -> str:

@@ -6,7 +6,7 @@ import io
 import re
 from pathlib import Path
 
-from rich import console as rich_console
+from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.text import Text
 
@@ -32,7 +32,7 @@ def picture() -> str:
             screen.append(gap(state.elements[number - 1], element))
         screen.append_text(styled(element, state.view))
     console.print(screen)
-    look = _NOT_OURS.sub("", rich_console.CONSOLE_SVG_FORMAT)
+    look = _NOT_OURS.sub("", CONSOLE_SVG_FORMAT)
     return console.export_svg(title="claude-session-player demo", code_format=look, unique_id="demo")
 
 

@@ -405,7 +405,8 @@ def test_a_turn_without_a_duration_is_not_shown() -> None:
 
 def test_unknown_records_and_malformed_values_are_not_on_the_screen() -> None:
     state = ScreenState()
-    for line in ({"type": "hologram"}, {"no": "type"}, {"type": 7}, [], "text", None, 4.5):
+    lines: list[Any] = [{"type": "hologram"}, {"no": "type"}, {"type": 7}, [], "text", None, 4.5]
+    for line in lines:
         render(state, line)
     assert state.elements == []
     assert dict(state.account.unknown_events) == {"hologram": 1, "(no type)": 1, "7": 1}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from typing import BinaryIO, Final
 
@@ -26,19 +26,20 @@ def load(
     session: str, view: View | None = None, *, until: int | None = None, at: datetime | None = None
 ) -> ScreenState:
     """Replay a session named on the command line; raises where there is none."""
-    view = view or View()
     if session == STANDARD_INPUT:
-        state = replay(_checked(sys.stdin.buffer, "standard input"), view, until=until, at=at)
         name = "standard input"
+        state = replay(_checked(sys.stdin.buffer, name), view, until=until, at=at)
     else:
         name = session
         if os.path.isdir(session):
             raise CannotRead(f"{session} is a directory: name a session file (*.jsonl) in it")
         with open_session(session) as file:
-            lines = _watched(_checked(file, name), file)
-            if is_subagent_file(session):
-                view = view.of_subagent()
-            state = replay(lines, view, until=until, at=at)
+            _checked(file, name)
+            if os.fstat(file.fileno()).st_size >= _LONG_READ and sys.stderr.isatty():
+                view = (view or View()).of_subagent() if is_subagent_file(session) else view
+                state = replay(_with_progress(file), view, until=until, at=at)
+            else:
+                state = replay(session, view, until=until, at=at)
     if until is None and at is None:
         _require_session(state, name)
     return state
@@ -66,23 +67,16 @@ def _require_session(state: ScreenState, name: str) -> None:
     raise NotASession(f"{name} holds JSON, but no Claude Code session: no line is a known record")
 
 
-def _watched(lines: BinaryIO, file: BinaryIO) -> Iterable[bytes]:
-    """The same lines, with a progress bar on a terminal where there are very many."""
-    size = os.fstat(file.fileno()).st_size
-    if size < _LONG_READ or not sys.stderr.isatty():
-        return lines
-    return _with_progress(lines, size)
-
-
-def _with_progress(lines: BinaryIO, size: int) -> Iterator[bytes]:
+def _with_progress(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a large file, with a progress bar on stderr."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=size)
+        task = progress.add_task("", total=os.fstat(file.fileno()).st_size)
         done = 0
-        for number, line in enumerate(lines):
+        for number, line in enumerate(file):
             done += len(line)
             if number % _STEP == 0:
                 progress.update(task, completed=done)
