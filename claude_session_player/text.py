@@ -71,7 +71,7 @@ def hang(first: str, text: str, indent: str, last: str = "") -> Iterable[str]:
 
     They are not joined here, because a sign that is not Latin would make a long text several times as large.
 
-    >>> print("".join(hang("● ", "one\ntwo", "  ")))
+    >>> print("".join(hang("● ", "one\\ntwo", "  ")))
     ● one
       two
     """
