@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final, Union
 
@@ -12,13 +11,12 @@ from msgspec import Raw
 from claude_session_player import rawjson
 from claude_session_player.events import AnyBlock, Text, ToolResult, text_of
 from claude_session_player.models import Cut
-from claude_session_player.text import clean, one_line
+from claude_session_player.text import clean, one_line, without_blocks
 
 _GLANCES: Final = (512, 4096, 65536)
 """How many bytes of an output are searched for the lines that the view wants, before all of it is decoded."""
 
 _REMINDER_OPEN: Final = "<system-reminder>"
-_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 _ERROR_OPEN: Final = "<tool_use_error>"
 _ERROR_CLOSE: Final = "</tool_use_error>"
 
@@ -88,7 +86,7 @@ def _tidy(text: str) -> str:
     text = clean(text)
     if "<" in text:
         if _REMINDER_OPEN in text:
-            text = _REMINDER.sub("", text)
+            text = without_blocks(text, "system-reminder")
         if text.startswith(_ERROR_OPEN):
             text = text.removeprefix(_ERROR_OPEN).rstrip().removesuffix(_ERROR_CLOSE)
     return text.rstrip()

@@ -6,6 +6,7 @@ by the `View`.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
@@ -126,14 +127,12 @@ class Changes:
 
 @dataclass(slots=True)
 class Orphan:
-    """A result that came before its call: the line it stands on, and what the call will take over.
+    """A result that came before its call: where it stands, and what the call will take over.
 
     `summary` is the text that a call of a sub-agent takes instead.
     """
 
-    element: SystemOutput
-    text: str
-    cut: Cut
+    position: int
     summary: str
     summary_cut: Cut
 
@@ -166,11 +165,11 @@ class ScreenState:
         self.view: View = view or View()
         self.elements: list[ScreenElement] = []
         self.tool_calls: dict[str, int] = {}
-        """The position of each call's element, by the call's id."""
+        """The position of each call's element, by the call's id, or by a key of ours where it has none."""
         self.current_request_id: str | None = None
         """The response that was written last."""
-        self.open_calls: list[ToolCall] = []
-        """Calls without an id that have no result yet, for dialects that link by order."""
+        self.open_calls: dict[str, deque[str]] = {}
+        """Keys of calls without an id that have no result yet, by tool, for dialects that link by order."""
         self.orphans: dict[str, Orphan] = {}
         """Results whose call has not come yet, by the call's id."""
         self.account = Account()
@@ -199,12 +198,14 @@ class ScreenState:
         self.settled, self.cleared = 0, True
 
     def remove(self, position: int) -> None:
-        """Take one element off the screen; the calls behind it move up."""
+        """Take one element off the screen; what stands behind it moves up."""
         del self.elements[position]
-        for moved in range(position, len(self.elements)):
-            element = self.elements[moved]
-            if isinstance(element, ToolCall) and self.tool_calls.get(element.id or "") == moved + 1:
-                self.tool_calls[element.id or ""] = moved
+        for key, place in self.tool_calls.items():
+            if place > position:
+                self.tool_calls[key] = place - 1
+        for orphan in self.orphans.values():
+            if orphan.position > position:
+                orphan.position -= 1
         if position < self.settled:
             self.settled -= 1
             self.removed.append(position)

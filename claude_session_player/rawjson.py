@@ -20,6 +20,7 @@ MAX_DEPTH: Final = 100
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+_PADDING = re.compile(r"[\s\ufeff\0]*")
 _RECORD_START = re.compile(r'\{"(?:parentUuid|type|uuid|sessionId|isSidechain)":')
 _MAX_DIGITS: Final = 300
 
@@ -139,9 +140,8 @@ def prune(text: str) -> str:
 
 def _skip(text: str, at: int) -> int:
     """The position of the next character that is not white space, a byte order mark or a NUL."""
-    while at < len(text) and (text[at] in "\ufeff\0" or text[at].isspace()):
-        at += 1
-    return at
+    match = _PADDING.match(text, at)
+    return match.end() if match else at
 
 
 def _reason(error: json.JSONDecodeError, end: int) -> str:

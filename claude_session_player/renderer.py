@@ -5,6 +5,7 @@ Each handler gives the outcome that the account books for the line.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -159,7 +160,7 @@ def _assistant(state: ScreenState, event: Assistant) -> Outcome:
         if element is not None:
             element.request_id = group
             outcome = _show(state, event, element)
-            if type(element) is ToolCall:
+            if type(block) in _CALLS:
                 _register(state, element)
     state.current_request_id = group
     return outcome
@@ -189,20 +190,31 @@ def _other(state: ScreenState, block: AnyBlock) -> ScreenElement:
     return ToolCall(block.kind, input=block.body if isinstance(block, Other) else None)
 
 
-def _register(state: ScreenState, call: ToolCall) -> None:
-    """Make a call findable for its result, and give it the result that came too early."""
+def _register(state: ScreenState, call: ScreenElement) -> None:
+    """Make the last element, a call, findable for its result; give it the result that came too early."""
+    assert isinstance(call, ToolCall)
+    position = len(state.elements) - 1
     if not call.id:
-        state.open_calls.append(call)
+        key = f"{call.line}:{position}"
+        state.tool_calls[key] = position
+        state.open_calls.setdefault(call.tool_name, deque()).append(key)
         return
-    if orphan := state.orphans.pop(call.id, None):
-        if call.tool_name in tools.AGENTS:
-            call.result, call.cut = orphan.summary, orphan.summary_cut
-        else:
-            call.result, call.cut = orphan.text, orphan.cut
-        line = orphan.element
-        call.is_error, call.result_line, call.result_timestamp = line.is_error, line.line, line.timestamp
-        state.remove(_position(state, line))
-    state.tool_calls[call.id] = len(state.elements) - 1
+    if call.id in state.orphans:
+        _adopt(state, call, state.orphans.pop(call.id))
+        position -= 1
+    state.tool_calls[call.id] = position
+
+
+def _adopt(state: ScreenState, call: ToolCall, orphan: Orphan) -> None:
+    """Move a result that stands as a plain line to its call."""
+    line = state.elements[orphan.position]
+    assert isinstance(line, SystemOutput)
+    if call.tool_name in tools.AGENTS:
+        call.result, call.cut = orphan.summary, orphan.summary_cut
+    else:
+        call.result, call.cut = line.text, line.cut
+    call.is_error, call.result_line, call.result_timestamp = line.is_error, line.line, line.timestamp
+    state.remove(orphan.position)
 
 
 # --- tools ------------------------------------------------------------------------------------
@@ -230,13 +242,12 @@ def _result(state: ScreenState, event: User, result: ToolResult, *, alone: bool)
 def _early_result(state: ScreenState, event: User, result: ToolResult, *, alone: bool) -> Outcome:
     """A result without its call stands as a plain line, and waits for the call to come."""
     text, cut = result_text(result, state.view.result_lines)
-    line = SystemOutput(text, cut, is_error=result.is_error is True)
     if result.tool_use_id:
-        if earlier := state.orphans.get(result.tool_use_id):
-            state.remove(_position(state, earlier.element))
+        if earlier := state.orphans.pop(result.tool_use_id, None):
+            state.remove(earlier.position)
         summary = _summary(state, event, result, alone=alone)
-        state.orphans[result.tool_use_id] = Orphan(line, text, cut, *summary)
-    return _show(state, event, line)
+        state.orphans[result.tool_use_id] = Orphan(len(state.elements), *summary)
+    return _show(state, event, SystemOutput(text, cut, is_error=result.is_error is True))
 
 
 def _summary(state: ScreenState, event: User, result: ToolResult, *, alone: bool) -> tuple[str, Cut]:
@@ -245,23 +256,16 @@ def _summary(state: ScreenState, event: User, result: ToolResult, *, alone: bool
 
 
 def _unnamed_call(state: ScreenState, event: User, result: ToolResult) -> int | None:
-    """The call that a result without a call id answers: the next of its name, or the one of its source."""
-    for position, call in enumerate(state.open_calls):
-        if result.name in (None, call.tool_name):
-            del state.open_calls[position]
-            return _position(state, call)
+    """The call that a result without a call id answers: the oldest open one of its name, or that of its source."""
+    queues = state.open_calls.values() if result.name is None else [state.open_calls.get(result.name)]
+    if waiting := [queue for queue in queues if queue]:
+        return state.tool_calls[min(waiting, key=lambda queue: state.tool_calls[queue[0]]).popleft()]
     if event.source_uuid:
         for position in reversed(range(len(state.elements))):
             element = state.elements[position]
             if isinstance(element, ToolCall) and element.uuid == event.source_uuid:
                 return position
     return None
-
-
-def _position(state: ScreenState, wanted: ScreenElement) -> int:
-    """Where an element stands; those that are looked for stand near the end."""
-    elements = state.elements
-    return next(i for i in reversed(range(len(elements))) if elements[i] is wanted)
 
 
 def _progress(state: ScreenState, event: Progress) -> Outcome:
@@ -349,6 +353,8 @@ def _show(state: ScreenState, event: Event, element: ScreenElement) -> Outcome:
     state.elements.append(element)
     return SHOWN
 
+
+_CALLS: Final = (ToolUse, ServerToolUse)
 
 _BLOCKS: Final[dict[type, Callable[[ScreenState, Any], ScreenElement | None]]] = {
     Text: _text,

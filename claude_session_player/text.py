@@ -44,6 +44,23 @@ def trim_breaks(text: str) -> str:
     return text.strip("\r\n")
 
 
+def without_blocks(text: str, *tags: str) -> str:
+    """Cut out every block between a tag and its end; a tag without an end stays.
+
+    >>> without_blocks("a<x>noise</x>b<x>c", "x", "y")
+    'ab<x>c'
+    """
+    for tag in tags:
+        opening, closing = f"<{tag}>", f"</{tag}>"
+        kept, at = [], 0
+        while (start := text.find(opening, at)) >= 0 and (end := text.find(closing, start)) >= 0:
+            kept.append(text[at:start])
+            at = end + len(closing)
+        if kept:
+            text = "".join(kept) + text[at:]
+    return text
+
+
 def one_line(text: str) -> str:
     """Turn every line break into a space.
 

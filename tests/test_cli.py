@@ -63,6 +63,13 @@ def test_a_dash_is_standard_input(session: Path) -> None:
     assert csp("-", stdin=session.read_bytes()).stdout.decode() == SCREEN
 
 
+def test_a_named_pipe_is_read_once(session: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["bash", "-c", 'cat "$1" > "$2"', "bash", session, pipe]):
+        assert csp(pipe, "--until", "1").stdout.decode() == "❯ Hi\n"
+
+
 def test_until_and_at_give_the_screen_as_it_was_then(session: Path) -> None:
     assert csp(session, "--until", "2").stdout.decode() == "❯ Hi\n\n✱ Thinking…\n"
     assert csp(session, "--at", "2026-01-17T20:32:00.5Z").stdout.decode() == "❯ Hi\n\n✱ Thinking…\n"
@@ -175,6 +182,16 @@ def test_the_account_for_people_names_rules_types_and_places(troubled: Path) -> 
     assert "5 lines" in shown
     assert "hologram (first in line 3)" in shown
     assert "line 2, byte " in shown
+
+
+def test_a_flood_of_unknown_types_is_summed_up(tmp_path: Path) -> None:
+    builder = SessionBuilder().prompt("Hi")
+    for number in range(50):
+        builder.line({"type": f"{number:02}" + "x" * 100})
+    warnings = csp(builder.write(tmp_path / "flood.jsonl")).stderr.decode().splitlines()
+    assert len(warnings) == 11
+    assert "40 more unknown types" in warnings[-1]
+    assert max(map(len, warnings)) < 150
 
 
 # --- the rest -------------------------------------------------------------------------------------

@@ -231,6 +231,16 @@ def test_a_result_without_call_id_is_linked_by_the_source_uuid() -> None:
     assert screen(session) == "● Bash(…)\n  └ mine\n● Bash(…)"
 
 
+def test_results_without_any_id_answer_the_oldest_open_call_of_their_name() -> None:
+    session = SessionBuilder().response({"type": "image"}, *(call(name, "") for name in ("Bash", "Read", "Bash")))
+    for content in ("first", "second", "third"):
+        session.prompt([{"type": "tool_result", "content": content, "tool_name": "Bash"}])
+    session.prompt([{"type": "tool_result", "content": "fourth"}])
+    assert screen(session) == (
+        "● image(…)\n● Bash(…)\n  └ first\n● Read(…)\n  └ fourth\n● Bash(…)\n  └ second\n\nthird"
+    )
+
+
 def test_a_line_with_results_and_other_blocks_shows_both() -> None:
     session = SessionBuilder().response(call("Bash", "a"))
     session.prompt([{"type": "tool_result", "tool_use_id": "a", "content": "out"}, text("and then?")])

@@ -5,17 +5,23 @@ from __future__ import annotations
 import sys
 
 from claude_session_player.account import Account
+from claude_session_player.cli import PROGRAM
+from claude_session_player.text import cut
+
+_MOST = 10
 
 
 def warn(account: Account) -> None:
-    """One line for each kind of trouble: the malformed lines, and every unknown record type."""
+    """One line for each kind of trouble: the malformed places, and each unknown record type."""
     if account.issues:
         first = account.issues[0]
         places = _count(len(account.issues), "malformed place")
         _say(f"{places} skipped, the first in line {first.line} (byte {first.offset}): {first.reason}")
-    for kind, count in account.unknown_events.items():
+    for kind, count in account.unknown_events.most_common(_MOST):
         records = _count(count, "record")
-        _say(f"{records} of unknown type {kind!r} not shown, the first in line {account.first_seen[kind]}")
+        _say(f"{records} of unknown type {cut(kind, 60)!r} not shown, the first in line {account.first_seen[kind]}")
+    if (more := len(account.unknown_events) - _MOST) > 0:
+        _say(f"{_count(more, 'more unknown type')}: see '{PROGRAM} account'")
 
 
 def _count(number: int, noun: str) -> str:

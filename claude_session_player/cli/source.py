@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import BinaryIO, Final
 
 from claude_session_player.account import BLANK, Fate
 from claude_session_player.errors import CannotRead, NotASession
 from claude_session_player.models import ScreenState
-from claude_session_player.parser import is_subagent_file, open_session
+from claude_session_player.parser import is_subagent_name, open_session
 from claude_session_player.playback import replay
 from claude_session_player.view import View
 
@@ -20,6 +21,7 @@ STANDARD_INPUT: Final = "-"
 _SNIFFED: Final = 1 << 16
 _LONG_READ: Final = 64 << 20
 _STEP: Final = 2000
+_PADDING: Final = b"\0 \t\r\xef\xbb\xbf"
 
 
 def load(
@@ -28,31 +30,39 @@ def load(
     """Replay a session named on the command line; raises where there is none."""
     if session == STANDARD_INPUT:
         name = "standard input"
-        state = replay(_checked(sys.stdin.buffer, name), view, until=until, at=at)
+        _check_head(sys.stdin.buffer, name)
+        state = replay(sys.stdin.buffer, view, until=until, at=at)
+    elif os.path.isdir(session):
+        raise CannotRead(f"{session} is a directory: name a session file (*.jsonl) in it")
     else:
         name = session
-        if os.path.isdir(session):
-            raise CannotRead(f"{session} is a directory: name a session file (*.jsonl) in it")
         with open_session(session) as file:
-            _checked(file, name)
-            if os.fstat(file.fileno()).st_size >= _LONG_READ and sys.stderr.isatty():
-                view = (view or View()).of_subagent() if is_subagent_file(session) else view
-                state = replay(_with_progress(file), view, until=until, at=at)
-            else:
-                state = replay(session, view, until=until, at=at)
+            _check_head(file, name)
+            if is_subagent_name(session):
+                view = (view or View()).of_subagent()
+            state = replay(_lines_of(session, file), view, until=until, at=at)
     if until is None and at is None:
         _require_session(state, name)
     return state
 
 
-def _checked(file: BinaryIO, name: str) -> BinaryIO:
-    """The same file, unless its beginning shows that it is empty or binary."""
-    head = file.peek(_SNIFFED) if hasattr(file, "peek") else b""
+def _lines_of(session: str, file: BinaryIO) -> str | Iterable[bytes]:
+    """What to read: the path where it can be read again, else the open file, with progress if it is long."""
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode):
+        return file
+    if status.st_size >= _LONG_READ and sys.stderr.isatty():
+        return _with_progress(file, status.st_size)
+    return session
+
+
+def _check_head(file: BinaryIO, name: str) -> None:
+    """Refuse a file whose beginning shows that it is empty or binary."""
+    head: bytes = file.peek(_SNIFFED)[:_SNIFFED]  # type: ignore[attr-defined]
     if not head:
         raise NotASession(f"{name} is empty: there is no session in it")
-    if b"\0" in head and b"{" not in head.replace(b"\0", b"")[:_SNIFFED]:
+    if b"\0" in head and not any(line.lstrip(_PADDING).startswith(b"{") for line in head.split(b"\n")):
         raise NotASession(f"{name} is a binary file, not a session: sessions are JSON lines")
-    return file
 
 
 def _require_session(state: ScreenState, name: str) -> None:
@@ -67,14 +77,14 @@ def _require_session(state: ScreenState, name: str) -> None:
     raise NotASession(f"{name} holds JSON, but no Claude Code session: no line is a known record")
 
 
-def _with_progress(file: BinaryIO) -> Iterator[bytes]:
+def _with_progress(file: BinaryIO, size: int) -> Iterator[bytes]:
     """The lines of a large file, with a progress bar on stderr."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=os.fstat(file.fileno()).st_size)
+        task = progress.add_task("", total=size)
         done = 0
         for number, line in enumerate(file):
             done += len(line)
