@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Union
+from typing import Final
 
 import msgspec
 from msgspec import Raw
 
 from claude_session_player import rawjson
-from claude_session_player.events import AnyBlock, Text, ToolResult, text_of
+from claude_session_player.events import (
+    AnyBlock,
+    ResultPart,
+    Text,
+    ToolResult,
+    decode_agent_result,
+    decode_result,
+    text_of,
+)
+from claude_session_player.fit import content_of
 from claude_session_player.models import Cut
 from claude_session_player.text import clean, one_line, without_blocks
 
@@ -21,22 +30,8 @@ _ERROR_OPEN: Final = "<tool_use_error>"
 _ERROR_CLOSE: Final = "</tool_use_error>"
 
 
-class _Part(msgspec.Struct, gc=False):
-    """A block inside a tool's result."""
-
-    type: str | None = None
-    text: Raw = Raw()
-
-
-class _AgentResult(msgspec.Struct, gc=False):
-    """What a sub-agent gave back, beside the result that the model saw."""
-
-    content: list[_Part]
-
-
-_decode_result = msgspec.json.Decoder(Union[str, list[_Part], None]).decode  # noqa: UP007
-_decode_string = msgspec.json.Decoder(str).decode
-_decode_agent = msgspec.json.Decoder(_AgentResult).decode
+_decode_string: Final = msgspec.json.Decoder(str).decode
+_REFUSALS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def joined(blocks: Iterable[AnyBlock]) -> str:
@@ -75,10 +70,10 @@ def agent_text(structured: Raw, result: ToolResult, width: int | None) -> tuple[
 def _agent_answer(structured: Raw) -> str | None:
     """The text of `toolUseResult.content[0]`, where there is one."""
     try:
-        parts = _decode_agent(structured).content
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        parts = decode_agent_result(structured).content
+    except _REFUSALS:
         return None
-    return text_of(parts[0].text) if parts and bytes(parts[0].text) else None
+    return text_of(parts[0].text) if parts and parts[0].text else None
 
 
 def _tidy(text: str) -> str:
@@ -95,33 +90,21 @@ def _tidy(text: str) -> str:
 def _raw_text(raw: Raw, lines: int | None) -> str:
     """The text of a result's content; of a part that is longer than `lines` lines, its beginning is enough."""
     try:
-        content = _decode_result(raw) if raw else None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _odd_text(rawjson.load(raw))
+        content = decode_result(raw) if raw else None
+    except _REFUSALS:
+        odd = content_of(rawjson.load(raw))
+        return joined(odd) if isinstance(odd, list) else odd or ""
     if type(content) is str:
         return content
     return "\n".join([_part_text(part, lines) for part in content or ()])
 
 
-def _part_text(part: _Part, lines: int | None) -> str:
+def _part_text(part: ResultPart, lines: int | None) -> str:
     if part.type != "text":
         return f"[{part.type}]"
     if lines is not None and (head := _head(part.text, lines)) is not None:
         return "\n".join(head)
     return _raw_text(part.text, None)
-
-
-def _odd_text(value: object) -> str:
-    """The text of content in a shape that no tool is known to give."""
-    if isinstance(value, list):
-        return "\n".join(_odd_text(item) for item in value)
-    if isinstance(value, dict) and value.get("type") == "text":
-        return _odd_text(value.get("text"))
-    if isinstance(value, dict) and isinstance(kind := value.get("type"), str):
-        return f"[{kind}]"
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else rawjson.compact(value)
 
 
 def _head(raw: Raw, lines: int) -> list[str] | None:
@@ -133,7 +116,7 @@ def _head(raw: Raw, lines: int) -> list[str] | None:
         glance = bytes(memoryview(raw)[:size])
         try:
             text = _decode_string(glance[: glance.rfind(b"\\n")] + b'"')
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except _REFUSALS:
             return None
         if "\\" in text or "\x1b" in text or "\r" in text:  # behind a backslash, an n was no line break
             return None

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
+import msgspec
 from msgspec import Raw
+from msgspec.structs import astuple
 
-from claude_session_player import rawjson
 from claude_session_player.events import (
     Assistant,
     CallLine,
@@ -20,9 +21,8 @@ from claude_session_player.events import (
     ToolUse,
     Unknown,
     User,
+    decode_wrapped_output,
 )
-
-_OUTPUT_KEYS: Final = ("output", "stdout", "content", "text")
 
 _E = TypeVar("_E", bound=Event)
 
@@ -68,11 +68,10 @@ def _output(raw: Raw) -> Raw:
     """The output itself, where the dialect wraps it into an object."""
     if bytes(memoryview(raw)[:1]) != b"{":
         return raw
-    value = rawjson.load(raw)
-    for key in _OUTPUT_KEYS:
-        if isinstance(value, dict) and isinstance(value.get(key), str | list):
-            return Raw(rawjson.dump(value[key]))
-    return raw
+    try:
+        return next((inner for inner in astuple(decode_wrapped_output(raw)) if inner), raw)
+    except msgspec.DecodeError:
+        return raw
 
 
 _TRANSLATORS: Final[dict[type[Event], Callable[[Any], Event]]] = {

@@ -92,6 +92,33 @@ AnyBlock = Union[  # noqa: UP007 - msgspec reads the union at run time
 Content = Union[str, list[AnyBlock], None]  # noqa: UP007
 
 
+class ResultPart(Struct, gc=False):
+    """A part of a tool's result. Its text can be huge, and stays raw."""
+
+    type: str | None = None
+    text: Raw = NOTHING
+
+
+class AgentResult(Struct, gc=False):
+    """What a sub-agent gave back, beside the result that the model saw."""
+
+    content: list[ResultPart]
+
+
+class WrappedOutput(Struct, gc=False):
+    """Transcript dialect: an output inside an object; which key it has depends on the tool."""
+
+    output: Raw = NOTHING
+    stdout: Raw = NOTHING
+    content: Raw = NOTHING
+    text: Raw = NOTHING
+
+
+decode_result: Final = msgspec.json.Decoder(Union[str, list[ResultPart], None]).decode  # noqa: UP007
+decode_agent_result: Final = msgspec.json.Decoder(AgentResult).decode
+decode_wrapped_output: Final = msgspec.json.Decoder(WrappedOutput).decode
+
+
 class Message(Struct, gc=False):
     """The message inside a conversation line."""
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import inspect
 
 from claude_session_player import rawjson
-from claude_session_player.events import AnyEvent, Event, Message, decode
+from claude_session_player.events import AnyEvent, Content, Event, Message, decode
 
 _UNKNOWN_TAG = "?"
 _MISSING_TAG = "(no type)"
@@ -36,6 +36,16 @@ def event_of(value: Any) -> Event:
     return event
 
 
+def content_of(value: Any) -> Content:
+    """A message's content, or a result's, whatever shape it has.
+
+    >>> content_of([1, "two"])[1].text, content_of({"odd": True})
+    ('two', '{"odd":true}')
+    """
+    content: Content = msgspec.json.decode(rawjson.dump(_fit(value, _CONTENT)), type=Content)
+    return content
+
+
 def _fit(value: Any, wanted: inspect.Type) -> Any:
     """The nearest value of the wanted type; `None` or the empty value where nothing is near."""
     match wanted:
@@ -57,18 +67,23 @@ def _fit(value: Any, wanted: inspect.Type) -> Any:
 
 
 def _fit_union(value: Any, wanted: inspect.UnionType) -> Any:
+    """The value for the option that suits it best; a lone block is taken as a list of one."""
     if value is None and wanted.includes_none:
         return None
-    options = [t for t in wanted.types if not isinstance(t, inspect.NoneType)]
-    if (structs := [t for t in options if isinstance(t, inspect.StructType)]) and len(structs) > 1:
-        return _fit_tagged(value, structs)
-    if isinstance(value, list) and (lists := [t for t in options if isinstance(t, inspect.ListType)]):
-        return _fit(value, lists[0])
-    if isinstance(value, dict) and "type" in value and any(isinstance(t, inspect.ListType) for t in options):
-        return _fit([value], next(t for t in options if isinstance(t, inspect.ListType)))
-    if _is_number(value) and any(isinstance(t, inspect.FloatType | inspect.IntType) for t in options):
-        return value if any(isinstance(t, inspect.FloatType) for t in options) else int(value)
-    return _fit(value, options[-1] if not isinstance(options[-1], inspect.ListType) else options[0])
+    options = {type(option): option for option in wanted.types}
+    if options.keys() == {inspect.StructType}:
+        return _fit_tagged(value, [option for option in wanted.types if isinstance(option, inspect.StructType)])
+    if blocks := options.get(inspect.ListType):
+        if isinstance(value, list):
+            return _fit(value, blocks)
+        if isinstance(value, dict) and "type" in value:
+            return _fit([value], blocks)
+    order = _NUMBERS_FIRST if _is_number(value) else _TEXT_FIRST
+    return _fit(value, next(options[kind] for kind in order if kind in options))
+
+
+_NUMBERS_FIRST = (inspect.FloatType, inspect.IntType, inspect.StrType, inspect.BoolType, inspect.StructType)
+_TEXT_FIRST = (inspect.StrType, inspect.BoolType, inspect.StructType, inspect.FloatType, inspect.IntType)
 
 
 def _fit_tagged(value: Any, options: list[inspect.StructType]) -> dict[str, Any]:
@@ -100,3 +115,4 @@ def _is_number(value: Any) -> bool:
 
 
 _EVENT = inspect.type_info(AnyEvent)
+_CONTENT = inspect.type_info(Content)

@@ -22,6 +22,7 @@ from claude_session_player.account import (
 )
 from claude_session_player.content import agent_text, joined, result_text, shortened
 from claude_session_player.events import (
+    NOTHING,
     QUIET_RECORDS,
     AnyBlock,
     Assistant,
@@ -72,7 +73,6 @@ NO_DURATION: Final = hidden("turn_duration without a duration")
 COMPACTED: Final = hidden("compact_boundary")
 NO_CALL: Final = hidden("progress without a call")
 LATE: Final = hidden("progress after the result")
-"""Outcomes that a rule of this module gives."""
 
 NO_CONTENT: Final = "(No content)"
 EMPTY: Final = "(Empty)"
@@ -167,10 +167,8 @@ def _assistant(state: ScreenState, event: Assistant) -> Outcome:
 
 
 def _text(state: ScreenState, block: Text) -> ScreenElement | None:
-    text = block.text
-    if not text or text.isspace():
-        return None
-    return AssistantText(trim_breaks(clean(text)))
+    text = clean(block.text or "")
+    return AssistantText(trim_breaks(text)) if text and not text.isspace() else None
 
 
 def _thinking(state: ScreenState, block: Thinking) -> ScreenElement:
@@ -224,13 +222,12 @@ def _result(state: ScreenState, event: User, result: ToolResult, *, alone: bool)
     position = state.tool_calls.get(result.tool_use_id) if result.tool_use_id else _unnamed_call(state, event, result)
     if position is None:
         return _early_result(state, event, result, alone=alone)
-    view = state.view
     call = state.elements[position]
     assert isinstance(call, ToolCall)  # only calls are registered
-    if call.tool_name in tools.AGENTS and view.summary_width is not None:
+    if call.tool_name in tools.AGENTS:
         call.result, call.cut = _summary(state, event, result, alone=alone)
     else:
-        call.result, call.cut = result_text(result, view.result_lines)
+        call.result, call.cut = result_text(result, state.view.result_lines)
     call.is_error = result.is_error is True
     call.activity = None
     call.result_line = event.line
@@ -251,7 +248,7 @@ def _early_result(state: ScreenState, event: User, result: ToolResult, *, alone:
 
 
 def _summary(state: ScreenState, event: User, result: ToolResult, *, alone: bool) -> tuple[str, Cut]:
-    structured = event.tool_use_result if alone else result.content
+    structured = event.tool_use_result if alone else NOTHING
     return agent_text(structured, result, state.view.summary_width)
 
 

@@ -53,7 +53,8 @@ def test_each_element_has_its_look(element: ScreenElement, markdown: str) -> Non
 
 def test_the_full_view_cuts_nothing() -> None:
     session = SessionBuilder().response(call("Bash", "a", command="x" * 99), call("Task", "b", description="y"))
-    session.result("a", "\n".join("123456789")).result("b", "z" * 99 + "\nend")
+    answer = {"content": [text("z" * 99 + "\nend\n")]}
+    session.result("a", "\n".join("123456789")).result("b", "agentId: x", toolUseResult=answer)
     state = ScreenState(View.full())
     for line in parsed(session.lines):
         render(state, line)

@@ -317,8 +317,9 @@ def test_an_unknown_block_is_kept_whole() -> None:
     assert element.input == {"type": "hologram", "note": "kept"}
 
 
-def test_an_answer_of_white_space_is_not_shown() -> None:
-    assert screen(SessionBuilder().response(text(" \n\t"))) == ""
+@pytest.mark.parametrize("words", [" \n\t", "", "\x1b[0m\n"])
+def test_an_answer_of_white_space_is_not_shown(words: str) -> None:
+    assert screen(SessionBuilder().response(text(words))) == ""
 
 
 def test_an_answer_without_blocks_is_not_shown() -> None:
