@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from claude_session_player.errors import SessionError
     from claude_session_player.models import ScreenState
     from claude_session_player.parser import read_events
     from claude_session_player.playback import replay
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["ScreenState", "View", "__version__", "read_events", "render", "replay"]
+__all__ = ["ScreenState", "SessionError", "View", "__version__", "read_events", "render", "replay"]
 
 _HOMES = {
     "ScreenState": "models",
+    "SessionError": "errors",
     "View": "view",
     "read_events": "parser",
     "render": "renderer",

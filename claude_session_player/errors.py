@@ -24,3 +24,9 @@ class NotASession(SessionError):
     """The file could be read, but it holds no session."""
 
     exit_code = 4
+
+
+class CannotWrite(SessionError):
+    """The output could not be written: the disk is full, or stdout is closed."""
+
+    exit_code = 5

@@ -92,7 +92,8 @@ def _fit_tagged(value: Any, options: list[inspect.StructType]) -> dict[str, Any]
         value = {"type": "text", "text": value}
     if not isinstance(value, dict):
         value = {"type": _MISSING_TAG, "value": value}
-    tag = value.get("type", _MISSING_TAG)
+    tags = {option.tag for option in options}
+    tag = value.get("type", "text" if "text" in value and "text" in tags else _MISSING_TAG)
     for option in options:
         if option.tag == tag:
             return _fit_struct(value, option)

@@ -12,6 +12,7 @@ ELLIPSIS: Final = "…"
 _PORTION: Final = 1 << 20
 
 _ESCAPES = re.compile(
+    r"\x9b[0-?]*[ -/]*[@-~]|"  # CSI in one character
     r"\x1b(?:"
     r"\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movements
     r"|\][^\x07\x1b]*(?:\x07|\x1b\\)"  # OSC: titles, hyperlinks
@@ -28,7 +29,7 @@ def clean(text: str) -> str:
     >>> clean("\\x1b[31mred\\x1b[0m\\r\\nplain")
     'red\\nplain'
     """
-    if "\x1b" in text:
+    if "\x1b" in text or "\x9b" in text:
         text = _ESCAPES.sub("", text)
     if "\r" in text:
         text = text.replace("\r\n", "\n")

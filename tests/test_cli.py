@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pty
@@ -138,9 +139,10 @@ def test_a_terminal_is_not_made_to_obey_what_a_session_says(tmp_path: Path) -> N
     assert "\x07" not in shown
 
 
-def test_an_empty_screen_prints_nothing(tmp_path: Path) -> None:
+def test_an_empty_screen_prints_nothing_and_says_so(session: Path, tmp_path: Path) -> None:
     quiet = SessionBuilder().line({"type": "mode", "mode": "normal"}).write(tmp_path / "quiet.jsonl")
-    assert (csp(quiet).stdout, csp(quiet).returncode) == (b"", 0)
+    for done in (csp(quiet), csp(session, "--at", "2001-01-01")):
+        assert (done.stdout, done.stderr, done.returncode) == (b"", b"note: the screen is empty here\n", 0)
 
 
 # --- trouble inside a session ---------------------------------------------------------------------
@@ -258,6 +260,8 @@ raise SystemExit(run([{str(session)!r}]))
         (b'{"name":"x"}\n{"name":"y"}\n', "no Claude Code session"),
         (b'{"type":"todo","id":"1","text":"x"}\n', "no Claude Code session"),
         (b"[1,2,3]\n", "not JSON lines: line 1: a record that is no object"),
+        (gzip.compress(b'{"type":"user"}'), "gzip"),
+        ('{"type":"user"}'.encode("utf-16"), "UTF-16"),
     ],
 )
 @pytest.mark.parametrize("command", [("replay",), ("account",)])
@@ -282,6 +286,43 @@ def test_a_file_that_is_no_session(tmp_path: Path, command: tuple[str, ...], con
 )
 def test_a_wrong_option_or_argument(arguments: tuple[str, ...], words: str) -> None:
     assert refused(csp(*arguments), 2, words, "--help")
+
+
+@pytest.mark.parametrize("stop", [("--until", "1"), ("--at", "2030-01-01")])
+def test_a_file_that_is_no_session_is_refused_where_the_replay_stops_early_too(
+    tmp_path: Path, stop: tuple[str, str]
+) -> None:
+    path = tmp_path / "package.json"
+    path.write_text('{"name": "x"}\n')
+    assert refused(csp(path, *stop), 4, "no Claude Code session")
+
+
+def test_a_comment_before_the_session_does_not_make_it_none(session: Path) -> None:
+    session.write_bytes(b"// a comment\n" + session.read_bytes())
+    assert csp(session, "--until", "1").returncode == 0
+
+
+def test_a_command_with_a_typo_is_asked_about() -> None:
+    assert refused(csp("rpelay", "x.jsonl"), 2, "did you mean 'replay'?")
+
+
+def shell(script: str, *arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
+    """Run the program, as `csp`, in a shell."""
+    code = f'csp() {{ {" ".join(PROGRAM)} "$@"; }}; {script}'
+    return subprocess.run(["bash", "-c", code, "bash", *arguments], capture_output=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize("command", ["replay", "replay --format json", "account", "replay --format text"])
+def test_a_full_disk(session: Path, command: str) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    assert refused(shell(f'csp {command} "$1" > /dev/full', session), 5, "cannot write", "No space left")
+
+
+def test_closed_standard_streams(session: Path) -> None:
+    assert refused(shell('csp "$1" >&-', session), 5, "standard output is closed")
+    assert refused(shell("csp - <&-"), 3, "standard input is closed")
+    assert shell("csp gone.jsonl 2>&-").returncode == 3
 
 
 def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from claude_session_player import __version__
 from claude_session_player.cli.app import COMMANDS, app
-from claude_session_player.errors import CannotRead, NotASession
+from claude_session_player.errors import CannotRead, CannotWrite, NotASession
 from scripts import cli_reference
 
 ROOT = Path(__file__).parents[1]
@@ -36,8 +36,9 @@ def test_every_command_is_documented(name: str) -> None:
 
 def test_the_exit_codes_of_the_help_are_those_of_the_errors() -> None:
     assert app.help
-    for code in (CannotRead.exit_code, NotASession.exit_code, 130):
+    for code in (CannotRead.exit_code, NotASession.exit_code, CannotWrite.exit_code, 130):
         assert re.search(rf"^ +{code} +\w", app.help, re.MULTILINE)
+        assert re.search(rf"^\| {code} \| \w", README, re.MULTILINE)
 
 
 def test_the_changelog_has_an_entry_for_this_version() -> None:

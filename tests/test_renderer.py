@@ -433,6 +433,10 @@ def test_missing_content_says_so(message: Any) -> None:
     assert screen(SessionBuilder().line({"type": "user", "message": message})) == "❯ (Empty)"
 
 
+def test_a_block_without_a_type_that_has_text_is_a_text() -> None:
+    assert screen(SessionBuilder().prompt([{"id": "1", "text": "You are an analyst"}])) == "❯ You are an analyst"
+
+
 # --- numbers where text is expected -----------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -20,12 +21,9 @@ def main() -> None:
         sys.exit(0)
     try:
         code = run(sys.argv[1:])
-        sys.stdout.flush()
-    except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
     except KeyboardInterrupt:
         code = INTERRUPTED
+    _forget_output()
     sys.exit(code)
 
 
@@ -34,11 +32,13 @@ def run(arguments: list[str]) -> int:
     import click
 
     from claude_session_player.cli.app import app
-    from claude_session_player.errors import SessionError
+    from claude_session_player.errors import CannotWrite, SessionError
 
     try:
         with app.make_context(PROGRAM, arguments) as context:  # `app.main` would swallow a closed pipe
             code = app.invoke(context)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.ClickException as error:
@@ -49,9 +49,21 @@ def run(arguments: list[str]) -> int:
     except SessionError as error:
         _tell(str(error))
         return error.exit_code
+    except BrokenPipeError:  # whoever read our output has seen enough
+        return 0
+    except OSError as error:
+        _tell(f"cannot write the output: {error.strerror or error}")
+        return CannotWrite.exit_code
     return code if isinstance(code, int) else 0
 
 
 def _tell(message: str) -> None:
     one_line = " ".join(message.split())
-    print(f"{PROGRAM}: {one_line}", file=sys.stderr)
+    with contextlib.suppress(OSError, AttributeError):  # nobody listens, but the exit code still tells
+        print(f"{PROGRAM}: {one_line}", file=sys.stderr, flush=True)
+
+
+def _forget_output() -> None:
+    """Let nothing be written at the exit that could not be written before."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

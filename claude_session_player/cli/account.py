@@ -10,7 +10,8 @@ import click
 
 from claude_session_player import rawjson
 from claude_session_player.account import Account, Fate
-from claude_session_player.cli.source import load
+from claude_session_player.cli.options import print_text
+from claude_session_player.cli.source import load, shown_name
 
 _MEANINGS: Final = {
     Fate.SHOWN: "became an element of the screen",
@@ -31,7 +32,8 @@ def command(session: str, as_json: bool) -> None:
     counts add up to the number of lines. SESSION is a session file (*.jsonl), or - for standard input.
     """
     account = load(session).account
-    click.echo(rawjson.compact(facts(session, account)) if as_json else "\n".join(table(session, account)))
+    name = shown_name(session)
+    print_text(rawjson.compact(facts(name, account)) if as_json else "\n".join(table(name, account)))
 
 
 def facts(session: str, account: Account) -> dict[str, Any]:

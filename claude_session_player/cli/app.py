@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Final
 
@@ -33,8 +35,16 @@ class Commands(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put `replay` before arguments that name no command."""
         if args and args[0] not in COMMANDS and args[0] not in _OWN_OPTIONS:
+            _refuse_typo(ctx, args[0])
             args = ["replay", *args]
         return super().parse_args(ctx, args)
+
+
+def _refuse_typo(ctx: click.Context, word: str) -> None:
+    """Ask back where a word is no file, and almost a command."""
+    meant = get_close_matches(word, COMMANDS, n=1)
+    if meant and not os.path.exists(word):
+        raise click.UsageError(f"there is no file or command {word!r}: did you mean {meant[0]!r}?", ctx)
 
 
 @click.command(
@@ -55,6 +65,7 @@ def app(ctx: click.Context) -> None:
       2    a wrong option or argument
       3    the file cannot be read
       4    the file holds no session
+      5    the output cannot be written
       130  interrupted with Ctrl-C
     """
     if ctx.invoked_subcommand is None:

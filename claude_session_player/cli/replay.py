@@ -7,7 +7,7 @@ from datetime import datetime
 import click
 
 from claude_session_player.cli.options import chosen_view, print_screen, screen_options
-from claude_session_player.cli.report import warn
+from claude_session_player.cli.report import note_empty, warn
 from claude_session_player.cli.source import load
 from claude_session_player.playback import parse_time
 
@@ -51,5 +51,6 @@ def command(
     view = chosen_view(history=history, thinking=thinking, full=full)
     state = load(session, view, until=until, at=at)
     print_screen(state, format)
+    note_empty(state)
     warn(state.account)
     return FOUND_TROUBLE if strict and not state.account.flawless else 0

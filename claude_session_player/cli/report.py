@@ -6,6 +6,7 @@ import sys
 
 from claude_session_player.account import Account
 from claude_session_player.cli import PROGRAM
+from claude_session_player.models import ScreenState
 from claude_session_player.text import cut
 
 _MOST = 10
@@ -24,9 +25,16 @@ def warn(account: Account) -> None:
         _say(f"{_count(more, 'more unknown type')}: see '{PROGRAM} account'")
 
 
+def note_empty(state: ScreenState) -> None:
+    """Say so where there is nothing to see, lest it look like a failure."""
+    if not state.elements:
+        _say("the screen is empty here", kind="note")
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _say(message: str) -> None:
-    print(f"warning: {message}", file=sys.stderr)
+def _say(message: str, kind: str = "warning") -> None:
+    if sys.stderr is not None:
+        print(f"{kind}: {message}", file=sys.stderr)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import BinaryIO, Final
 
-from claude_session_player.account import BLANK, Fate
+from claude_session_player.account import BLANK, Account, Fate
 from claude_session_player.errors import CannotRead, NotASession
 from claude_session_player.models import ScreenState
 from claude_session_player.parser import is_subagent_name, open_session
@@ -21,6 +21,14 @@ STANDARD_INPUT: Final = "-"
 _SNIFFED: Final = 1 << 16
 _LONG_READ: Final = 64 << 20
 _STEP: Final = 2000
+_OTHER_KINDS: Final = {
+    b"\x1f\x8b": "compressed with gzip",
+    b"\x28\xb5\x2f\xfd": "compressed with zstandard",
+    b"PK\x03\x04": "a zip archive",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+}
+"""Files that people have of sessions, known by their first bytes."""
 _PADDING: Final = b"\0 \t\r\xef\xbb\xbf"
 
 
@@ -28,21 +36,44 @@ def load(
     session: str, view: View | None = None, *, until: int | None = None, at: datetime | None = None
 ) -> ScreenState:
     """Replay a session named on the command line; raises where there is none."""
-    if session == STANDARD_INPUT:
-        name = "standard input"
-        _check_head(sys.stdin.buffer, name)
-        state = replay(sys.stdin.buffer, view, until=until, at=at)
-    elif os.path.isdir(session):
-        raise CannotRead(f"{session} is a directory: name a session file (*.jsonl) in it")
-    else:
-        name = session
-        with open_session(session) as file:
-            _check_head(file, name)
-            if is_subagent_name(session):
-                view = (view or View()).of_subagent()
-            state = replay(_lines_of(session, file), view, until=until, at=at)
+    try:
+        if session == STANDARD_INPUT:
+            return _load_stream(view, until, at)
+        return _load_file(session, view, until, at)
+    except OSError as error:
+        raise CannotRead(f"{shown_name(session)}: {error.strerror or error}") from error
+
+
+def shown_name(session: str) -> str:
+    """How a session is called in messages."""
+    return "standard input" if session == STANDARD_INPUT else session
+
+
+def _load_stream(view: View | None, until: int | None, at: datetime | None) -> ScreenState:
+    if sys.stdin is None:
+        raise CannotRead("standard input is closed")
+    name = shown_name(STANDARD_INPUT)
+    _check_head(sys.stdin.buffer, name)
+    state = replay(sys.stdin.buffer, view, until=until, at=at)
     if until is None and at is None:
-        _require_session(state, name)
+        _require_session(state.account, name)
+    return state
+
+
+def _load_file(session: str, view: View | None, until: int | None, at: datetime | None) -> ScreenState:
+    if os.path.isdir(session):
+        raise CannotRead(f"{session} is a directory: name a session file (*.jsonl) in it")
+    if is_subagent_name(session):
+        view = (view or View()).of_subagent()
+    with open_session(session) as file:
+        _check_head(file, session)
+        source = _lines_of(session, file)
+        state = replay(source, view, until=until, at=at)
+    stopped = until is not None or at is not None
+    if not stopped:
+        _require_session(state.account, session)
+    elif source is session and not state.account.is_session:  # what was read says nothing: look at the rest
+        _require_session(replay(session).account, session)
     return state
 
 
@@ -61,12 +92,14 @@ def _check_head(file: BinaryIO, name: str) -> None:
     head: bytes = file.peek(_SNIFFED)[:_SNIFFED]  # type: ignore[attr-defined]
     if not head:
         raise NotASession(f"{name} is empty: there is no session in it")
-    if b"\0" in head and not any(line.lstrip(_PADDING).startswith(b"{") for line in head.split(b"\n")):
+    for beginning, kind in _OTHER_KINDS.items():
+        if head.startswith(beginning):
+            raise NotASession(f"{name} is {kind}, not a session: turn it into JSON lines in UTF-8 first")
+    if b"\0" in head and not any(line.lstrip(_PADDING).startswith(b'{"') for line in head.split(b"\n")):
         raise NotASession(f"{name} is a binary file, not a session: sessions are JSON lines")
 
 
-def _require_session(state: ScreenState, name: str) -> None:
-    account = state.account
+def _require_session(account: Account, name: str) -> None:
     if account.is_session:
         return
     if account.issues and not account.unknown_events:

@@ -53,7 +53,8 @@ def write(state: ScreenState, file: TextIO) -> None:
 
 def styled(element: ScreenElement, view: View) -> Text:
     """One element with its colours; what a terminal would obey, not show, is taken out."""
-    text = Text(_CONTROLS.sub("", element_text(element, view)), style=_BODY.get(type(element), ""))
+    plain = _CONTROLS.sub("", element_text(element, view).replace("\r", " "))
+    text = Text(plain, style=_BODY.get(type(element), ""))
     if isinstance(element, ToolCall):
         _style_call(text, element)
     elif mark := _MARK.get(type(element)):
