@@ -312,11 +312,13 @@ def shell(script: str, *arguments: str | Path) -> subprocess.CompletedProcess[by
     return subprocess.run(["bash", "-c", code, "bash", *arguments], capture_output=True, check=False, timeout=60)
 
 
-@pytest.mark.parametrize("command", ["replay", "replay --format json", "account", "replay --format text"])
+@pytest.mark.parametrize(
+    "command", ["replay", "replay --format json", "account", "replay --format text", "--version #"]
+)
 def test_a_full_disk(session: Path, command: str) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
-    assert refused(shell(f'csp {command} "$1" > /dev/full', session), 5, "cannot write", "No space left")
+    assert refused(shell(f'> /dev/full csp {command} "$1"', session), 5, "cannot write", "No space left")
 
 
 def test_closed_standard_streams(session: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import sys
 
 from claude_session_player import __version__
+from claude_session_player.errors import CannotWrite, SessionError
 
 PROGRAM = "claude-session-player"
 
@@ -16,11 +17,13 @@ USAGE = 2
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    if sys.argv[1:] == ["--version"]:  # answered without loading anything else
-        print(f"{PROGRAM} {__version__}")
-        sys.exit(0)
     try:
         code = run(sys.argv[1:])
+    except BrokenPipeError:  # whoever read our output has seen enough
+        code = 0
+    except OSError as error:
+        _tell(f"cannot write the output: {error.strerror or error}")
+        code = CannotWrite.exit_code
     except KeyboardInterrupt:
         code = INTERRUPTED
     _forget_output()
@@ -28,11 +31,14 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command and give its exit code; errors are told in one line on stderr."""
+    """Run a command and give its exit code; a mistake is told in one line on stderr."""
+    if arguments == ["--version"]:  # answered without loading anything else
+        print(f"{PROGRAM} {__version__}", flush=True)
+        return 0
+
     import click
 
     from claude_session_player.cli.app import app
-    from claude_session_player.errors import CannotWrite, SessionError
 
     try:
         with app.make_context(PROGRAM, arguments) as context:  # `app.main` would swallow a closed pipe
@@ -49,11 +55,6 @@ def run(arguments: list[str]) -> int:
     except SessionError as error:
         _tell(str(error))
         return error.exit_code
-    except BrokenPipeError:  # whoever read our output has seen enough
-        return 0
-    except OSError as error:
-        _tell(f"cannot write the output: {error.strerror or error}")
-        return CannotWrite.exit_code
     return code if isinstance(code, int) else 0
 
 
