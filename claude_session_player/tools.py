@@ -58,7 +58,7 @@ def label(name: str, tool_input: Any) -> str:
     if tool is None or not isinstance(tool_input, dict):
         return ""
     for field in tool.fields:
-        if value := tool_input.get(field):
+        if (value := tool_input.get(field)) not in (None, ""):
             text = clean(value if isinstance(value, str) else rawjson.compact(value))
             return tool.shape(text) if tool.shape else text
     return ""

@@ -61,7 +61,9 @@ def test_file_names_of_windows_are_shortened_too() -> None:
     assert head("Read", file_path="C:\\code\\main.rs") == "● Read(main.rs)"
 
 
-@pytest.mark.parametrize(("value", "label"), [(7, "7"), (["a", 1], '["a",1]'), ({"x": None}, '{"x":null}')])
+@pytest.mark.parametrize(
+    ("value", "label"), [(7, "7"), (0, "0"), (False, "false"), (["a", 1], '["a",1]'), ({"x": None}, '{"x":null}')]
+)
 def test_a_field_that_is_no_string_is_compact_json(value: Any, label: str) -> None:
     assert head("Grep", pattern=value) == f"● Grep({label})"
 
