@@ -95,12 +95,12 @@ def memory(folder: Path) -> Iterator[Row]:
 def long_line(folder: Path) -> Iterator[Row]:
     """A single line of 100 MB: its cost in memory, as a multiple of its size."""
     idle = peak_memory(PROGRAM, str(write_session(folder / "tiny.jsonl", 0.01)))
-    for kind in ("output", "prompt"):
-        path = write_long_line(folder / f"{kind}.jsonl", 100, kind)
+    for kind, sign in (("output", "😀"), ("prompt", "-"), ("prompt", "→"), ("prompt", "😀")):
+        path = write_long_line(folder / "long.jsonl", 100, kind, sign)
         cost = peak_memory(PROGRAM, str(path)) - idle
         size = path.stat().st_size
         details = f"{cost / MEGABYTE:.0f} MB, {size / MEGABYTE:.0f} MB"
-        yield Row(f"memory for a line of 100 MB ({kind})", "its size", cost / size, 4, "×", False, details)
+        yield Row(f"memory for a line of 100 MB ({kind}, {sign})", "its size", cost / size, 4, "×", False, details)
 
 
 def _each(paths: list[Path], job: Callable[[Path], object]) -> None:

@@ -118,9 +118,10 @@ def write_session(path: Path, megabytes: float, *, seed: int = 1, output: float 
     return path
 
 
-def write_long_line(path: Path, megabytes: int, kind: str) -> Path:
-    """A session with one line of this size: the output of a tool, or a prompt."""
-    words = "a line of sixty characters, as plain as the day, and → long\n" * (megabytes * 1_000_000 // 62)
+def write_long_line(path: Path, megabytes: int, kind: str, sign: str) -> Path:
+    """A session with one line of this size, with a sign in it: the output of a tool, or a prompt."""
+    words = f"a line of sixty characters, as plain as the day, and {sign} long\n"
+    words *= megabytes * 1_000_000 // (len(words.encode()) + 1)
     session = SessionBuilder().response(call("Bash", "a", command="yes"))
     session = session.result("a", words) if kind == "output" else session.prompt(words)
     return session.write(path)

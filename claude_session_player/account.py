@@ -86,6 +86,11 @@ class Account:
         elif outcome.fate < self.outcomes[-1].fate:
             self.outcomes[-1] = outcome
 
+    def rebook(self, booking: int | None) -> None:
+        """Book a line that was shown as merged, because what it showed moved to another element."""
+        if booking is not None and self.outcomes[booking] is SHOWN:
+            self.outcomes[booking] = MERGED
+
     @property
     def lines(self) -> int:
         """The number of lines so far."""

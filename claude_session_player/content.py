@@ -16,6 +16,7 @@ from claude_session_player.events import (
     ToolResult,
     decode_agent_result,
     decode_result,
+    decode_result_part,
     text_of,
 )
 from claude_session_player.fit import content_of
@@ -43,7 +44,7 @@ def result_text(result: ToolResult, lines: int | None) -> tuple[str, Cut]:
     """What is kept of a result, tidied and shortened."""
     raw = result.content
     if lines is not None and (head := _head(raw, lines)) is not None:
-        return "\n".join(head[: lines - 1]), Cut.LINES
+        return "\n".join(head[: max(lines - 1, 1)]), Cut.LINES
     return shortened(_tidy(_raw_text(raw, lines)), lines)
 
 
@@ -54,7 +55,7 @@ def shortened(text: str, lines: int | None) -> tuple[str, Cut]:
     parts = text.split("\n", lines)
     if len(parts) <= lines:
         return text, Cut.NONE
-    return "\n".join(parts[: lines - 1]), Cut.LINES
+    return "\n".join(parts[: max(lines - 1, 1)]), Cut.LINES
 
 
 def agent_text(structured: Raw, result: ToolResult, width: int | None) -> tuple[str, Cut]:
@@ -68,12 +69,12 @@ def agent_text(structured: Raw, result: ToolResult, width: int | None) -> tuple[
 
 
 def _agent_answer(structured: Raw) -> str | None:
-    """The text of `toolUseResult.content[0]`, where there is one."""
+    """The text of the first part of a sub-agent's structured answer, where there is one."""
     try:
         parts = decode_agent_result(structured).content
-    except _REFUSALS:
+        return text_of(decode_result_part(parts[0]).text) or None
+    except (IndexError, *_REFUSALS):
         return None
-    return text_of(parts[0].text) if parts and parts[0].text else None
 
 
 def _tidy(text: str) -> str:
@@ -83,7 +84,7 @@ def _tidy(text: str) -> str:
         if _REMINDER_OPEN in text:
             text = without_blocks(text, "system-reminder")
         if text.startswith(_ERROR_OPEN):
-            text = text.removeprefix(_ERROR_OPEN).rstrip().removesuffix(_ERROR_CLOSE)
+            text = text.removeprefix(_ERROR_OPEN).replace(_ERROR_CLOSE, "", 1)
     return text.rstrip()
 
 
@@ -100,7 +101,7 @@ def _raw_text(raw: Raw, lines: int | None) -> str:
 
 
 def _part_text(part: ResultPart, lines: int | None) -> str:
-    if part.type != "text":
+    if part.type != "text" and (part.type or not part.text):
         return f"[{part.type}]"
     if lines is not None and (head := _head(part.text, lines)) is not None:
         return "\n".join(head)

@@ -10,6 +10,7 @@ from msgspec import Raw
 from msgspec.structs import astuple
 
 from claude_session_player.events import (
+    NOTHING,
     Assistant,
     CallLine,
     Event,
@@ -24,6 +25,8 @@ from claude_session_player.events import (
     decode_wrapped_output,
 )
 
+_NULL: Final = Raw(b"null")
+
 _E = TypeVar("_E", bound=Event)
 
 
@@ -36,25 +39,30 @@ def translate(event: Event) -> Event:
 
 
 def _stamped(event: _E, source: Event) -> _E:
-    event.line, event.timestamp, event.uuid = source.line, source.timestamp, source.uuid
+    event.timestamp, event.uuid = source.timestamp, source.uuid
+    event.is_sidechain, event.agent_call = source.is_sidechain, source.agent_call
     return event
 
 
 def _message(source: LegacyMessage) -> Event:
-    if source.role == "user":
-        return User(content=source.content)
-    return Assistant(content=source.content)
+    match source.role:
+        case "user":
+            return User(content=source.content)
+        case "assistant":
+            return Assistant(content=source.content)
+    return Unknown(name=f"message of {source.role or 'nobody'}")
 
 
 def _call(source: CallLine) -> Event:
     name = source.tool_name or source.tool or source.name
     arguments = source.tool_input or source.arguments or source.input
-    return Assistant(content=[ToolUse(source.id, name, arguments)])
+    return Assistant(content=[ToolUse(source.tool_use_id or source.id, name, arguments)])
 
 
 def _result(source: ResultLine) -> Event:
     name = source.tool_name or source.tool or source.name
-    output = _output(source.tool_output or source.output or source.content)
+    outputs = (source.tool_output, source.output, source.content)
+    output = _output(next((raw for raw in outputs if _is_given(raw)), NOTHING))
     return User(content=[ToolResult(source.tool_use_id, output, source.is_error, name)])
 
 
@@ -64,12 +72,16 @@ def _run_result(source: RunResult) -> Event:
     return System(subtype="turn_duration", duration_ms=source.duration_ms)
 
 
+def _is_given(raw: Raw) -> bool:
+    return bool(raw) and raw != _NULL
+
+
 def _output(raw: Raw) -> Raw:
     """The output itself, where the dialect wraps it into an object."""
     if bytes(memoryview(raw)[:1]) != b"{":
         return raw
     try:
-        return next((inner for inner in astuple(decode_wrapped_output(raw)) if inner), raw)
+        return next((inner for inner in astuple(decode_wrapped_output(raw)) if _is_given(inner)), raw)
     except msgspec.DecodeError:
         return raw
 

@@ -7,6 +7,7 @@ these structs and skips every key that no struct names. Parts that are large and
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, Union
 
 import msgspec
@@ -15,6 +16,13 @@ from msgspec import Raw, Struct, field
 from claude_session_player import rawjson
 
 NOTHING: Final = Raw()
+
+UNKNOWN_NAME: Final = "(unknown type)"
+UNKNOWN_BODY: Final = "(unknown body)"
+"""Keys that no file has, for what `fit` keeps of unknown records and blocks."""
+
+RECORD_START: Final = re.compile(r'\{"(?:parentUuid|type|uuid|sessionId|isSidechain)":')
+"""How the lines of real files begin."""
 
 
 # --- what a message is made of ----------------------------------------------------------------
@@ -77,8 +85,8 @@ class Document(Block, tag="document"):
 class Other(Block, tag="?"):
     """A block of a type that nobody knows yet, kept whole."""
 
-    name: str = "?"
-    body: Any = None
+    name: str = field(default="?", name=UNKNOWN_NAME)
+    body: Any = field(default=None, name=UNKNOWN_BODY)
 
     @property
     def kind(self) -> str:
@@ -102,7 +110,7 @@ class ResultPart(Struct, gc=False):
 class AgentResult(Struct, gc=False):
     """What a sub-agent gave back, beside the result that the model saw."""
 
-    content: list[ResultPart]
+    content: list[Raw]
 
 
 class WrappedOutput(Struct, gc=False):
@@ -115,6 +123,7 @@ class WrappedOutput(Struct, gc=False):
 
 
 decode_result: Final = msgspec.json.Decoder(Union[str, list[ResultPart], None]).decode  # noqa: UP007
+decode_result_part: Final = msgspec.json.Decoder(ResultPart).decode
 decode_agent_result: Final = msgspec.json.Decoder(AgentResult).decode
 decode_wrapped_output: Final = msgspec.json.Decoder(WrappedOutput).decode
 
@@ -135,7 +144,7 @@ class Event(Struct, gc=False, tag_field="type", rename="camel", kw_only=True):
     line: int = field(default=0, name="(source line)")  # the parser sets it
     timestamp: str | None = None
     uuid: str | None = None
-    is_sidechain: bool | None = None
+    is_sidechain: bool | None = field(default=None, name="isSidechain")
     """True for a line of a sub-agent's conversation."""
     agent_call: str | None = field(default=None, name="parent_tool_use_id")
     """In stream-json: the call whose sub-agent speaks here."""
@@ -236,7 +245,7 @@ class Quiet(Event):
 class Unknown(Event, tag="?"):
     """A record of a type that nobody knows yet."""
 
-    name: str = "?"
+    name: str = field(default="?", name=UNKNOWN_NAME)
 
     @property
     def kind(self) -> str:
@@ -269,6 +278,7 @@ class CallLine(Event, tag="tool_use", rename=None):
     """Metadata/message and transcript dialects: a tool call on a line of its own."""
 
     id: str | None = None
+    tool_use_id: str | None = None
     tool: str | None = None
     tool_name: str | None = None
     name: str | None = None

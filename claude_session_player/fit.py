@@ -12,7 +12,7 @@ import msgspec
 from msgspec import inspect
 
 from claude_session_player import rawjson
-from claude_session_player.events import AnyEvent, Content, Event, Message, decode
+from claude_session_player.events import UNKNOWN_BODY, UNKNOWN_NAME, AnyEvent, Content, Event, Message, decode
 
 _UNKNOWN_TAG = "?"
 _MISSING_TAG = "(no type)"
@@ -99,7 +99,7 @@ def _fit_tagged(value: Any, options: list[inspect.StructType]) -> dict[str, Any]
             return _fit_struct(value, option)
     name = tag if isinstance(tag, str) else rawjson.compact(tag)
     unknown = next(option for option in options if option.tag == _UNKNOWN_TAG)
-    return _fit_struct(value, unknown) | {"name": name, "body": value}
+    return _fit_struct(value, unknown) | {UNKNOWN_NAME: name, UNKNOWN_BODY: value}
 
 
 def _fit_struct(value: Any, wanted: inspect.StructType) -> dict[str, Any]:

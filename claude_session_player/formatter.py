@@ -62,8 +62,7 @@ def _pieces_by_element(elements: Iterable[ScreenElement], view: View) -> Iterato
     previous: ScreenElement | None = None
     for element in elements:
         if previous is not None:
-            group = element.request_id
-            yield "\n" if group and group == previous.request_id else "\n\n"
+            yield gap(previous, element)
         yield _FORMATS[type(element)](element, view)
         previous = element
 
@@ -189,27 +188,20 @@ class MarkdownWindow:
     def update(self) -> Sequence[int]:
         """Take over what the last `render` changed; gives the positions that were drawn anew."""
         state, parts = self.state, self.parts
-        added = range(state.settled, len(state.elements))
-        redrawn: Sequence[int] = state.touched
-        if state.removed or state.cleared:
-            redrawn = self._take_away()
+        if state.cleared:
+            parts.clear()
+        if state.removed:
+            del parts[min(state.removed) :]
+        redrawn = [position for position in state.touched if position < len(parts)]
         for position in redrawn:
             parts[position] = self._draw(position)
+        added = range(len(parts), len(state.elements))
         for position in added:
             parts.append(self._draw(position))
         return (*redrawn, *added) if redrawn else added
 
-    def _take_away(self) -> Sequence[int]:
-        """Drop what is gone; gives the positions that have to be drawn anew because of that."""
-        changes = self.state.changes
-        if changes.cleared:
-            self.parts.clear()
-        for position in changes.removed:
-            del self.parts[position]
-        return [i for i in (*changes.removed, *changes.changed) if i < len(self.parts)]
-
     def _draw(self, position: int) -> str:
-        elements = self.state.elements
+        elements, view = self.state.elements, self.state.view
         element = elements[position]
-        text = "".join(_FORMATS[type(element)](element, self.state.view))
+        text = element_text(element, view)
         return gap(elements[position - 1], element) + text if position else text

@@ -129,10 +129,12 @@ class Changes:
 class Orphan:
     """A result that came before its call: where it stands, and what the call will take over.
 
-    `summary` is the text that a call of a sub-agent takes instead.
+    `booking` is the place of its line in the account, where it is all that the line has. `summary` is the text that
+    a call of a sub-agent takes instead.
     """
 
     position: int
+    booking: int | None
     summary: str
     summary_cut: Cut
 
@@ -165,11 +167,11 @@ class ScreenState:
         self.view: View = view or View()
         self.elements: list[ScreenElement] = []
         self.tool_calls: dict[str, int] = {}
-        """The position of each call's element, by the call's id, or by a key of ours where it has none."""
+        """The position of each call's element, by the call's id."""
         self.current_request_id: str | None = None
         """The response that was written last."""
-        self.open_calls: dict[str, deque[str]] = {}
-        """Keys of calls without an id that have no result yet, by tool, for dialects that link by order."""
+        self.open_calls: dict[str, deque[int]] = {}
+        """Positions of calls without an id that have no result yet, by tool, for dialects that link by order."""
         self.orphans: dict[str, Orphan] = {}
         """Results whose call has not come yet, by the call's id."""
         self.account = Account()
@@ -195,6 +197,7 @@ class ScreenState:
         self.tool_calls.clear()
         self.open_calls.clear()
         self.orphans.clear()
+        self.current_request_id = None
         self.settled, self.cleared = 0, True
 
     def remove(self, position: int) -> None:
@@ -206,6 +209,9 @@ class ScreenState:
         for orphan in self.orphans.values():
             if orphan.position > position:
                 orphan.position -= 1
+        for name, queue in self.open_calls.items():
+            self.open_calls[name] = deque(place - (place > position) for place in queue)
+        self.touched = [place - (place > position) for place in self.touched]
         if position < self.settled:
             self.settled -= 1
             self.removed.append(position)

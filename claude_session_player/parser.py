@@ -14,7 +14,7 @@ import msgspec
 from claude_session_player import rawjson
 from claude_session_player.dialects import DIALECTS, translate
 from claude_session_player.errors import CannotRead
-from claude_session_player.events import CONVERSATION, Blank, Event, Malformed, decode
+from claude_session_player.events import CONVERSATION, RECORD_START, Blank, Event, Malformed, Unknown, decode
 from claude_session_player.fit import event_of
 
 Source: TypeAlias = str | os.PathLike[str] | Iterable[bytes]
@@ -22,7 +22,9 @@ Source: TypeAlias = str | os.PathLike[str] | Iterable[bytes]
 
 _BUFFER: Final = 1 << 18
 _BATCH: Final = 1 << 18
-_REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_TRIES: Final = 8
+"""How many places, from either end, are tried for a record behind a broken one."""
+_REFUSALS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def read_events(source: Source) -> Iterator[Event]:
@@ -44,7 +46,9 @@ def parse_object(value: Any) -> Event:
     """
     if not isinstance(value, dict):
         return Malformed(reason="a record that is no object")
-    return translate(event_of(value))
+    event = translate(event_of(value))
+    event.line = 0
+    return event
 
 
 def is_subagent_file(path: str | os.PathLike[str]) -> bool:
@@ -125,18 +129,34 @@ def _decode_lines(lines: Sequence[bytes], number: int, offset: int) -> list[Even
 def _salvage(line: bytes, number: int, offset: int) -> Iterator[Event]:
     """What can be had of a line that the strict decoder refused."""
     text = rawjson.decode_text(line)
-    empty = True
+    counted, event = 0, None
     for position, value in rawjson.values(text):
-        empty = False
+        offset += rawjson.encoded_length(text[counted:position])
+        counted = position
         if isinstance(value, rawjson.Damage):
-            event: Event = Malformed(reason=value.reason)
+            yield Malformed(line=number, offset=offset, reason=value.reason)
+            event = _record_behind(text, position)
+            if event is None:
+                return
         else:
             event = parse_object(value)
         event.line = number
         if isinstance(event, Malformed):
-            event.offset = offset + rawjson.encoded_length(text[:position])
+            event.offset = offset
         yield event
-    if empty and "\0" in text:
+    if event is None and "\0" in text:
         yield Malformed(line=number, offset=offset, reason=f"nothing but {text.count(chr(0))} NUL bytes")
-    elif empty:
+    elif event is None:
         yield Blank(line=number)
+
+
+def _record_behind(text: str, at: int) -> Event | None:
+    """The whole record at the end of a line on which a crash cut off the one before it."""
+    starts = [match.start() for match in RECORD_START.finditer(text, at + 1)]
+    for start in starts[:_TRIES] + starts[_TRIES:][-_TRIES:]:
+        value, after = rawjson.value_at(text, start)
+        if isinstance(value, dict) and rawjson.is_end(text, after):
+            event = parse_object(value)
+            if event.uuid and not isinstance(event, Unknown):
+                return event
+    return None

@@ -38,7 +38,9 @@ def replay(
     '❯ Hi'
     """
     view = view or View()
-    if isinstance(source, str | os.PathLike):
+    if view.sidechains:
+        subagent, events = True, read_events(source)
+    elif isinstance(source, str | os.PathLike):
         subagent, events = is_subagent_file(source), read_events(source)
     else:
         subagent, events = _peek(read_events(source))

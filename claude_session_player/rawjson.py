@@ -21,8 +21,9 @@ MAX_DEPTH: Final = 100
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 _PADDING = re.compile(r"[\s\ufeff\0]*")
-_RECORD_START = re.compile(r'\{"(?:parentUuid|type|uuid|sessionId|isSidechain)":')
+_STEPS: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
 _MAX_DIGITS: Final = 300
+_MAX_BITS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +51,40 @@ def encoded_length(text: str) -> int:
 
 
 def values(text: str) -> Iterator[tuple[int, Any]]:
-    """Each JSON value of a line with its position; a stretch that is no JSON comes as `Damage`.
+    """Each JSON value of a line with its position; the first stretch that is no JSON comes as `Damage`, and ends it.
 
     >>> [value for _, value in values('{"a":1}{"b":2}')]
     [{'a': 1}, {'b': 2}]
     >>> list(values('{"a":1} oops'))[1]
     (8, Damage(reason='no JSON value here'))
     """
-    at, end = 0, len(text)
-    while (at := _skip(text, at)) < end:
-        try:
-            value, after = _lenient.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            yield at, Damage(_reason(error, end))
-            resumed = _next_record(text, at)
-            if resumed is None:
-                return
-            yield resumed
-            return
-        except RecursionError:
-            text = text[:at] + prune(text[at:])
-            end = len(text)
-            continue
+    at = 0
+    while (at := _skip(text, at)) < len(text):
+        value, after = value_at(text, at)
         yield at, value
+        if isinstance(value, Damage):
+            return
         at = after
+
+
+def value_at(text: str, at: int) -> tuple[Any, int]:
+    """The JSON value that begins at a position, or `Damage`, and the position behind it."""
+    try:
+        return _lenient.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        return Damage(_reason(error, len(text))), len(text)
+    except RecursionError:
+        end = _extent(text, at)
+        pruned = prune(text[at:end])
+        try:
+            return _lenient.raw_decode(pruned)[0], end
+        except json.JSONDecodeError as error:
+            return Damage(_reason(error, len(pruned))), len(text)
+
+
+def is_end(text: str, at: int) -> bool:
+    """True where nothing but white space follows."""
+    return _skip(text, at) == len(text)
 
 
 def load(raw: msgspec.Raw | bytes) -> Any:
@@ -108,6 +119,8 @@ def _plain(value: Any, depth: int) -> Any:
     """A copy that JSON can hold: no lone surrogates, no odd keys, not too deep."""
     if isinstance(value, str):
         return _SURROGATE.sub("�", value)
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        return None
     if value is None or isinstance(value, bool | int | float):
         return value
     if depth == 0:
@@ -124,18 +137,25 @@ def prune(text: str) -> str:
     kept: list[str] = []
     depth, since = 0, 0
     for token in _TOKEN.finditer(text):
-        match token[0][0]:
-            case "[" | "{":
-                depth += 1
-                if depth == MAX_DEPTH:
-                    kept.append(text[since : token.start()] + f'"{ELLIPSIS}"')
-            case "]" | "}":
-                if depth == MAX_DEPTH:
-                    since = token.end()
-                depth = max(depth - 1, 0)
+        step = _STEPS.get(token[0], 0)
+        depth = max(depth + step, 0)
+        if step > 0 and depth == MAX_DEPTH:
+            kept.append(text[since : token.start()] + f'"{ELLIPSIS}"')
+        elif step < 0 and depth == MAX_DEPTH - 1:
+            since = token.end()
     if depth < MAX_DEPTH:
         kept.append(text[since:])
     return "".join(kept)
+
+
+def _extent(text: str, at: int) -> int:
+    """The position behind the array or object that begins here; the end of the text where it is not closed."""
+    depth = 0
+    for token in _TOKEN.finditer(text, at):
+        depth += _STEPS.get(token[0], 0)
+        if depth == 0:
+            return token.end()
+    return len(text)
 
 
 def _skip(text: str, at: int) -> int:
@@ -150,15 +170,3 @@ def _reason(error: json.JSONDecodeError, end: int) -> str:
     if error.msg == "Expecting value":
         return "no JSON value here"
     return f"not JSON: {error.msg[0].lower()}{error.msg[1:]} at character {error.pos + 1}"
-
-
-def _next_record(text: str, at: int) -> tuple[int, Any] | None:
-    """The whole record at the end of a line whose beginning was cut off by a crash."""
-    for start in _RECORD_START.finditer(text, at + 1):
-        try:
-            value, after = _lenient.raw_decode(text, start.start())
-        except (json.JSONDecodeError, RecursionError):
-            continue
-        if _skip(text, after) == len(text) and "type" in value and "sessionId" in value:
-            return start.start(), value
-    return None

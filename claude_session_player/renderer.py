@@ -22,12 +22,14 @@ from claude_session_player.account import (
 )
 from claude_session_player.content import agent_text, joined, result_text, shortened
 from claude_session_player.events import (
+    CONVERSATION,
     NOTHING,
     QUIET_RECORDS,
     AnyBlock,
     Assistant,
     Attachment,
     Blank,
+    Content,
     Event,
     Malformed,
     Other,
@@ -74,6 +76,9 @@ COMPACTED: Final = hidden("compact_boundary")
 NO_CALL: Final = hidden("progress without a call")
 LATE: Final = hidden("progress after the result")
 
+_LOOK_BACK: Final = 1000
+"""How many elements are searched for the call that a line names by its uuid."""
+
 NO_CONTENT: Final = "(No content)"
 EMPTY: Final = "(Empty)"
 
@@ -98,7 +103,7 @@ def render(state: ScreenState, line: Any) -> ScreenState:
         state.touched = []
     if state.removed or state.cleared:
         state.removed, state.cleared = [], False
-    if (event.is_sidechain or event.agent_call) and not state.view.sidechains:
+    if (event.is_sidechain or event.agent_call) and type(event) in CONVERSATION and not state.view.sidechains:
         state.account.add(event.line, SIDECHAIN)
     else:
         state.account.add(event.line, handler(state, event))
@@ -115,10 +120,8 @@ def _user(state: ScreenState, event: User) -> Outcome:
     said = event.content if message is None else message.content
     if type(said) is list and len(said) == 1 and type(said[0]) is ToolResult:  # nine lines of ten
         return _result(state, event, said[0], alone=True)
-    if isinstance(said, str):
-        return _prompt(state, event, said)
-    if not said:
-        return _show(state, event, UserMessage(EMPTY if said is None else NO_CONTENT))
+    if not said or isinstance(said, str):
+        return _said(state, event, said)
     results = [block for block in said if type(block) is ToolResult]
     outcomes = [_result(state, event, block, alone=len(results) == 1) for block in results]
     if len(results) < len(said):
@@ -133,8 +136,14 @@ def _attachment(state: ScreenState, event: Attachment) -> Outcome:
         return hidden(f"attachment {attached.type}" if attached else "attachment")
     if attached.is_meta:
         return META
-    prompt = attached.prompt
-    return _prompt(state, event, joined(prompt) if isinstance(prompt, list) else prompt or "")
+    return _said(state, event, attached.prompt)
+
+
+def _said(state: ScreenState, event: Event, said: Content) -> Outcome:
+    """What a person typed, or that there is nothing."""
+    if not said and said != "":
+        return _show(state, event, UserMessage(EMPTY if said is None else NO_CONTENT))
+    return _prompt(state, event, joined(said) if isinstance(said, list) else said)
 
 
 def _prompt(state: ScreenState, event: Event, text: str) -> Outcome:
@@ -180,7 +189,7 @@ def _redacted(state: ScreenState, block: RedactedThinking) -> ScreenElement:
 
 
 def _tool_use(state: ScreenState, block: ToolUse) -> ScreenElement:
-    name = block.name or ""
+    name = clean(block.name or "")
     return ToolCall(name, tools.label(name, block.input), id=block.id, input=block.input)
 
 
@@ -193,9 +202,7 @@ def _register(state: ScreenState, call: ScreenElement) -> None:
     assert isinstance(call, ToolCall)
     position = len(state.elements) - 1
     if not call.id:
-        key = f"{call.line}:{position}"
-        state.tool_calls[key] = position
-        state.open_calls.setdefault(call.tool_name, deque()).append(key)
+        state.open_calls.setdefault(call.tool_name, deque()).append(position)
         return
     if call.id in state.orphans:
         _adopt(state, call, state.orphans.pop(call.id))
@@ -212,6 +219,7 @@ def _adopt(state: ScreenState, call: ToolCall, orphan: Orphan) -> None:
     else:
         call.result, call.cut = line.text, line.cut
     call.is_error, call.result_line, call.result_timestamp = line.is_error, line.line, line.timestamp
+    state.account.rebook(orphan.booking)
     state.remove(orphan.position)
 
 
@@ -241,10 +249,18 @@ def _early_result(state: ScreenState, event: User, result: ToolResult, *, alone:
     text, cut = result_text(result, state.view.result_lines)
     if result.tool_use_id:
         if earlier := state.orphans.pop(result.tool_use_id, None):
+            state.account.rebook(earlier.booking)
             state.remove(earlier.position)
         summary = _summary(state, event, result, alone=alone)
-        state.orphans[result.tool_use_id] = Orphan(len(state.elements), *summary)
+        state.orphans[result.tool_use_id] = Orphan(len(state.elements), _booking(state, event), *summary)
     return _show(state, event, SystemOutput(text, cut, is_error=result.is_error is True))
+
+
+def _booking(state: ScreenState, event: User) -> int | None:
+    """The place that a line will have in the account, where it holds nothing but one result."""
+    said = event.content if event.message is None else event.message.content
+    alone = said is not None and len(said) == 1 and event.line != state.account.last_line
+    return state.account.lines if alone else None
 
 
 def _summary(state: ScreenState, event: User, result: ToolResult, *, alone: bool) -> tuple[str, Cut]:
@@ -256,9 +272,9 @@ def _unnamed_call(state: ScreenState, event: User, result: ToolResult) -> int | 
     """The call that a result without a call id answers: the oldest open one of its name, or that of its source."""
     queues = state.open_calls.values() if result.name is None else [state.open_calls.get(result.name)]
     if waiting := [queue for queue in queues if queue]:
-        return state.tool_calls[min(waiting, key=lambda queue: state.tool_calls[queue[0]]).popleft()]
+        return min(waiting, key=lambda queue: queue[0]).popleft()
     if event.source_uuid:
-        for position in reversed(range(len(state.elements))):
+        for position in range(len(state.elements) - 1, max(-1, len(state.elements) - _LOOK_BACK), -1):
             element = state.elements[position]
             if isinstance(element, ToolCall) and element.uuid == event.source_uuid:
                 return position
@@ -292,10 +308,10 @@ def _activity(data: ProgressData) -> Activity | None:
 _ACTIVITIES: Final[dict[str, Callable[[ProgressData], Activity]]] = {
     "bash_progress": lambda data: Activity("bash", last_line(clean(data.full_output or ""))),
     "agent_progress": lambda data: Activity("agent"),
-    "hook_progress": lambda data: Activity("hook", data.hook_name or ""),
-    "query_update": lambda data: Activity("query", data.query or ""),
+    "hook_progress": lambda data: Activity("hook", clean(data.hook_name or "")),
+    "query_update": lambda data: Activity("query", clean(data.query or "")),
     "search_results_received": lambda data: Activity("results", _number(data.result_count)),
-    "waiting_for_task": lambda data: Activity("waiting", data.task_description or ""),
+    "waiting_for_task": lambda data: Activity("waiting", clean(data.task_description or "")),
 }
 
 

@@ -73,6 +73,15 @@ def one_line(text: str) -> str:
     return text
 
 
+def printable(text: str) -> str:
+    """The text with every character replaced that a terminal would obey instead of show.
+
+    >>> printable("a\\x1b[2Jb\\n")
+    'a�[2Jb�'
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else "�" for c in text)
+
+
 def cut(text: str, width: int | None) -> str:
     """Keep the first `width` characters and mark the loss; `None` cuts nothing.
 

@@ -59,6 +59,7 @@ def label(name: str, tool_input: Any) -> str:
         return ""
     for field in tool.fields:
         if (value := tool_input.get(field)) not in (None, ""):
-            text = clean(value if isinstance(value, str) else rawjson.compact(value))
-            return tool.shape(text) if tool.shape else text
+            if not isinstance(value, str):
+                return rawjson.compact(value)
+            return tool.shape(clean(value)) if tool.shape else clean(value)
     return ""

@@ -44,6 +44,11 @@ def test_a_session_is_known_by_its_records() -> None:
     assert not replay([b"", b"\n"]).account.is_session
 
 
+def test_a_result_that_moved_to_its_call_was_merged() -> None:
+    account = replay(SessionBuilder().result("a").result("a").response(call("Bash", "a")).lines).account
+    assert (account.total(Fate.SHOWN), account.total(Fate.MERGED)) == (1, 2)
+
+
 def test_sidechain_lines_are_hidden_by_the_rule_of_that_name() -> None:
     side = SessionBuilder(sidechain=True).prompt("x").response(text("y"))
     account = replay([b'{"type":"user","message":{"content":"Hi"}}', *side.lines]).account

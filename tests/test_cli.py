@@ -9,7 +9,6 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -340,15 +339,18 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     assert done.stdout.decode() == f"❯ {'x' * 200}\n"
 
 
-def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [*PROGRAM, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+def test_ctrl_c_ends_with_130() -> None:
+    code = "import sys, claude_session_player.cli.replay as r; from claude_session_player.cli import main\n"
+    code += "sys.argv[1:] = ['-']; print('ready', flush=True); main()"
+    command = [sys.executable, "-c", code]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         assert process.stdin
+        assert process.stdout
         assert process.stderr
+        assert process.stdout.readline() == b"ready\n"
         process.stdin.write(b'{"type":"mode"}\n')
         process.stdin.flush()
-        time.sleep(1.0)
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 130
         assert b"Traceback" not in process.stderr.read()

@@ -45,9 +45,21 @@ def test_absent_content_is_no_output() -> None:
     assert result_text(ToolResult("a"), 5) == ("", Cut.NONE)
 
 
-@pytest.mark.parametrize("content", [42, {"a": 1}, True, ["x", 1], [{"type": 3}], [{"type": "text", "text": 9}]])
-def test_content_of_any_other_shape_is_shown_as_well_as_possible(content: Any) -> None:
-    assert kept(content) != ""
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (42, "42"),
+        (True, "true"),
+        ({"a": 1}, '{"a":1}'),
+        ({"type": "text", "text": "lone"}, "lone"),
+        (["x", 1], "x\n[(no type)]"),
+        ([{"type": 3}], "[3]"),
+        ([{"type": "text", "text": 9}], "9"),
+        ([{"text": "x"}], "x"),
+    ],
+)
+def test_content_of_any_other_shape_is_shown_as_well_as_possible(content: Any, text: str) -> None:
+    assert kept(content) == text
 
 
 def test_reminders_are_removed() -> None:
@@ -57,6 +69,7 @@ def test_reminders_are_removed() -> None:
 
 def test_the_error_wrapper_is_removed() -> None:
     assert kept("<tool_use_error>File not found</tool_use_error>") == "File not found"
+    assert kept("<tool_use_error>File not found</tool_use_error>\nhint") == "File not found\nhint"
 
 
 def test_escape_sequences_go_before_trailing_white_space_does() -> None:

@@ -110,6 +110,15 @@ def test_the_state_tells_what_was_removed_when_a_result_moves() -> None:
     assert (state.changes.removed, list(state.changes.added)) == ((1,), [2])
 
 
+def test_changed_positions_are_those_after_the_removals_of_the_same_line() -> None:
+    state = ScreenState()
+    session = SessionBuilder().result("x", "early").response(call("Bash", "a"), call("Bash", "b"))
+    results = [{"type": "tool_result", "tool_use_id": i, "content": i} for i in ("b", "x", "a")]
+    for line in parsed(session.prompt(results).lines):
+        render(state, line)
+    assert (state.changes.removed, state.changes.changed, list(state.changes.added)) == ((0,), (1, 0), [2])
+
+
 def test_changes_are_forgotten_by_the_next_line() -> None:
     state = ScreenState()
     for line in parsed(SessionBuilder().prompt("Hi").compaction().system("informational").lines):
@@ -129,7 +138,7 @@ def test_a_window_redraws_only_what_changed() -> None:
 
 
 @pytest.mark.parametrize("history", [False, True])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(40))
 def test_a_window_always_shows_what_the_whole_screen_would(seed: int, history: bool) -> None:
     choose = random.Random(seed)
     state = ScreenState(View(history=history))
@@ -137,7 +146,7 @@ def test_a_window_always_shows_what_the_whole_screen_would(seed: int, history: b
     session = SessionBuilder()
     for _ in range(120):
         id = choose.choice("abcdef")
-        match choose.randrange(9):
+        match choose.randrange(11):
             case 0:
                 session.prompt("Hi")
             case 1:
@@ -146,6 +155,12 @@ def test_a_window_always_shows_what_the_whole_screen_would(seed: int, history: b
                 session.response(call(choose.choice(("Bash", "Task")), id), request=choose.choice("rs"))
             case 5 | 6 | 7:
                 session.result(id, "x\ny")
+            case 8:
+                results = [{"type": "tool_result", "tool_use_id": i, "content": i} for i in choose.sample("abcdef", 3)]
+                session.prompt([*results, text("and")] if choose.random() < 0.5 else results)
+            case 9:
+                blocks = [call("Bash", i) for i in choose.sample("abcdef", 3)]
+                session.line({"type": "assistant", "requestId": "r", "message": {"content": [text("Ho"), *blocks]}})
             case _:
                 session.compaction() if choose.random() < 0.2 else session.progress("agent_progress", id)
     for line in parsed(session.lines):

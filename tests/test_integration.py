@@ -24,6 +24,19 @@ def test_each_dialect_replays_to_its_golden(name: str) -> None:
     assert state.account.flawless
 
 
+def test_records_of_other_dialects_keep_what_they_know() -> None:
+    lines = [
+        b'{"type":"message","role":"user","content":"main"}',
+        b'{"type":"message","role":"user","content":"aside","isSidechain":true}',
+        b'{"type":"message","role":"system","content":"be kind"}',
+        b'{"type":"tool_use","tool_use_id":"a","tool_name":"Read","tool_input":{"file_path":"/a/b.py"}}',
+        b'{"type":"tool_result","tool_use_id":"a","tool_name":"Read","tool_output":null,"output":"hi"}',
+    ]
+    state = replay(lines)
+    assert state.to_markdown() == "❯ main\n\n● Read(b.py)\n  └ hi"
+    assert dict(state.account.unknown_events) == {"message of system": 1}
+
+
 def test_a_file_may_mix_dialects() -> None:
     lines = [
         line for name in ("plain", "transcript") for line in (FIXTURES / f"{name}.jsonl").read_bytes().splitlines()

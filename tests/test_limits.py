@@ -98,6 +98,13 @@ def test_a_flood_of_glued_and_broken_records_is_read_in_one_go() -> None:
     assert (account.lines, len(account.issues)) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    "line", [b'{"type":' * 500 + b"[" + b"1," * 300_000, b"oops" + b'{"type":[{"a":1},' * 20_000, b"1 " * 80_000]
+)
+def test_a_broken_line_with_many_beginnings_is_given_up_soon(line: bytes) -> None:
+    assert replay([line]).account.lines == 1
+
+
 def test_a_deep_dict_is_rendered() -> None:
     deep: list[object] = []
     for _ in range(50_000):

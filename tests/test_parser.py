@@ -127,6 +127,11 @@ def test_deeply_nested_input_and_results_are_read_too() -> None:
     assert replay([use, out]).to_markdown().startswith('● X(…)\n  └ {"a":{"a":')
 
 
+def test_the_offset_of_trouble_behind_deep_nesting_is_that_of_the_file() -> None:
+    record = b'{"type":"user","x":' + b"[" * 5000 + b"]" * 5000 + b"}"
+    assert issues(record + b" oops") == [(1, len(record) + 1, "no JSON value here")]
+
+
 def test_unclosed_nesting_is_malformed() -> None:
     assert kinds(b'{"type":"user","x":' + b"[" * 10_000, HELLO) == ["(malformed)", "user"]
 

@@ -53,6 +53,15 @@ records = st.fixed_dictionaries(
         "requestId": any_json,
         "timestamp": any_json,
         "toolUseResult": any_json,
+        "sourceToolAssistantUUID": any_json,
+        "parent_tool_use_id": any_json,
+        "uuid": any_json,
+        "role": st.sampled_from(["user", "assistant", "tool", 1]),
+        "tool": any_json,
+        "tool_name": st.sampled_from(["Bash", "Read", 3, None]),
+        "tool_input": any_json,
+        "tool_output": any_json,
+        "duration_ms": any_json,
     },
 )
 

@@ -190,6 +190,19 @@ def test_a_sub_agent_that_says_nothing_has_no_output() -> None:
     assert screen(session) == "● Task(…)\n  └ (no output)"
 
 
+@pytest.mark.parametrize("first", [{"type": "text", "text": ""}, {"type": "text", "text": None}, {"type": "image"}, 5])
+def test_a_sub_agent_whose_structured_answer_is_empty_shows_its_result(first: Any) -> None:
+    session = SessionBuilder().response(call("Task", "a")).result("a", "plain", toolUseResult={"content": [first]})
+    assert screen(session) == "● Task(…)\n  └ plain"
+
+
+def test_an_odd_second_part_does_not_spoil_a_structured_answer() -> None:
+    session = (
+        SessionBuilder().response(call("Task", "a")).result("a", "x", toolUseResult={"content": [text("good"), 5]})
+    )
+    assert screen(session) == "● Task(…)\n  └ good"
+
+
 def test_results_on_one_line_do_not_share_a_structured_answer() -> None:
     session = SessionBuilder().response(call("Task", "a"), call("Task", "b"))
     results = [{"type": "tool_result", "tool_use_id": i, "content": i.upper()} for i in ("a", "b")]
@@ -219,6 +232,10 @@ def test_an_early_result_that_comes_twice_stands_once() -> None:
     assert screen(SessionBuilder().result("a", "old").result("a", "new")) == "new"
 
 
+def test_a_result_without_its_call_that_is_empty_says_so() -> None:
+    assert screen(SessionBuilder().result("gone", "")) == "(no output)"
+
+
 def test_a_call_id_that_occurs_twice_belongs_to_the_later_call() -> None:
     session = SessionBuilder().response(call("Bash", "a", command="1")).response(call("Bash", "a", command="2"))
     assert screen(session.result("a", "out")) == "● Bash(1)\n\n● Bash(2)\n  └ out"
@@ -246,6 +263,16 @@ def test_a_line_with_results_and_other_blocks_shows_both() -> None:
     session.prompt([{"type": "tool_result", "tool_use_id": "a", "content": "out"}, text("and then?")])
     state = state_of(session)
     assert state.to_markdown() == "● Bash(…)\n  └ out\n\n❯ and then?"
+
+
+def test_a_shortened_result_keeps_at_least_one_line() -> None:
+    session = SessionBuilder().response(call("Bash", "a")).result("a", "1\n2\n3")
+    assert screen(session, result_lines=1) == "● Bash(…)\n  └ 1\n  └ …"
+
+
+def test_escape_sequences_are_not_part_of_names() -> None:
+    session = SessionBuilder().response(call("\x1b[31mX", "a")).progress("hook_progress", "a", hookName="\x1b[1mh")
+    assert screen(session) == "● X(…)\n  └ Hook: h"
 
 
 # --- progress -------------------------------------------------------------------------------------
@@ -354,10 +381,10 @@ def test_elements_without_any_id_are_not_grouped() -> None:
     assert screen(session) == "● a\n\n● b"
 
 
-def test_a_compaction_forgets_calls_too() -> None:
+def test_a_compaction_forgets_calls_and_the_current_response_too() -> None:
     state = state_of(SessionBuilder().response(call("Bash", "a")).compaction().result("a", "late"))
     assert state.to_markdown() == "late"
-    assert state.tool_calls == {}
+    assert (state.tool_calls, state.current_request_id) == ({}, None)
 
 
 def test_history_keeps_what_came_before_a_compaction_behind_a_rule() -> None:
@@ -422,6 +449,24 @@ def test_unknown_records_and_malformed_values_are_not_on_the_screen() -> None:
     assert state.elements == []
     assert dict(state.account.unknown_events) == {"hologram": 1, "(no type)": 1, "7": 1}
     assert len(state.account.issues) == 4
+
+
+def test_an_unknown_record_of_a_sidechain_is_unknown_all_the_same() -> None:
+    state = state_of(SessionBuilder().line({"type": "hologram", "isSidechain": True}))
+    assert not state.account.flawless
+
+
+def test_a_record_cannot_pass_for_another_one() -> None:
+    state = ScreenState()
+    for _ in range(2):
+        render(state, {"type": "?", "name": "user", "(source line)": 7})
+    assert (state.account.lines, dict(state.account.unknown_events)) == (2, {"?": 2})
+
+
+def test_a_number_too_long_to_be_written_is_left_out() -> None:
+    assert state_of(SessionBuilder()).elements == []
+    state = render(ScreenState(), {"type": "system", "subtype": "turn_duration", "durationMs": 10**5000})
+    assert state.account.lines == 1
 
 
 def test_an_empty_content_list_says_so() -> None:

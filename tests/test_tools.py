@@ -68,6 +68,10 @@ def test_a_field_that_is_no_string_is_compact_json(value: Any, label: str) -> No
     assert head("Grep", pattern=value) == f"● Grep({label})"
 
 
+def test_a_file_path_that_is_no_string_is_compact_json() -> None:
+    assert head("Read", file_path=["/a/b.py"]) == '● Read(["/a/b.py"])'
+
+
 def test_a_tool_name_is_cut_like_a_label() -> None:
     assert head("t" * 61) == f"● {'t' * 60}…(…)"
 

@@ -12,6 +12,7 @@ from claude_session_player import rawjson
 from claude_session_player.account import Account, Fate
 from claude_session_player.cli.options import print_text
 from claude_session_player.cli.source import load, shown_name
+from claude_session_player.text import printable
 
 _MEANINGS: Final = {
     Fate.SHOWN: "became an element of the screen",
@@ -64,10 +65,10 @@ def _details(account: Account, fate: Fate) -> Iterator[str]:
     match fate:
         case Fate.HIDDEN:
             for rule, lines in account.by_rule(fate).items():
-                yield f"{lines:>16}  {rule}"
+                yield f"{lines:>16}  {printable(rule)}"
         case Fate.UNKNOWN:
             for kind, records in account.unknown_events.items():
-                yield f"{records:>16}  {kind} (first in line {account.first_seen[kind]})"
+                yield f"{records:>16}  {printable(kind)} (first in line {account.first_seen[kind]})"
         case Fate.MALFORMED:
             for issue in account.issues:
                 yield f"{'':>16}  line {issue.line}, byte {issue.offset}: {issue.reason}"

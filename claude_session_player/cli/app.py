@@ -50,6 +50,7 @@ def _refuse_typo(ctx: click.Context, word: str) -> None:
 @click.command(
     cls=Commands,
     invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="'claude-session-player SESSION' is short for 'claude-session-player replay SESSION'.",
 )

@@ -7,7 +7,7 @@ import sys
 from claude_session_player.account import Account
 from claude_session_player.cli import PROGRAM
 from claude_session_player.models import ScreenState
-from claude_session_player.text import cut
+from claude_session_player.text import cut, printable
 
 _MOST = 10
 
@@ -19,8 +19,8 @@ def warn(account: Account) -> None:
         places = _count(len(account.issues), "malformed place")
         _say(f"{places} skipped, the first in line {first.line} (byte {first.offset}): {first.reason}")
     for kind, count in account.unknown_events.most_common(_MOST):
-        records = _count(count, "record")
-        _say(f"{records} of unknown type {cut(kind, 60)!r} not shown, the first in line {account.first_seen[kind]}")
+        records, first_line = _count(count, "record"), account.first_seen[kind]
+        _say(f"{records} of unknown type {cut(printable(kind), 60)!r} not shown, the first in line {first_line}")
     if (more := len(account.unknown_events) - _MOST) > 0:
         _say(f"{_count(more, 'more unknown type')}: see '{PROGRAM} account'")
 

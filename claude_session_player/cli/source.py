@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 from claude_session_player.account import BLANK, Account, Fate
 from claude_session_player.errors import CannotRead, NotASession
 from claude_session_player.models import ScreenState
-from claude_session_player.parser import is_subagent_name, open_session
+from claude_session_player.parser import is_subagent_file, is_subagent_name, open_session
 from claude_session_player.playback import replay
 from claude_session_player.view import View
 
@@ -63,11 +63,11 @@ def _load_stream(view: View | None, until: int | None, at: datetime | None) -> S
 def _load_file(session: str, view: View | None, until: int | None, at: datetime | None) -> ScreenState:
     if os.path.isdir(session):
         raise CannotRead(f"{session} is a directory: name a session file (*.jsonl) in it")
-    if is_subagent_name(session):
-        view = (view or View()).of_subagent()
     with open_session(session) as file:
         _check_head(file, session)
         source = _lines_of(session, file)
+        if is_subagent_name(session) or (source is not session and source is not file and is_subagent_file(session)):
+            view = (view or View()).of_subagent()
         state = replay(source, view, until=until, at=at)
     stopped = until is not None or at is not None
     if not stopped:
