@@ -64,7 +64,7 @@ def agent_text(structured: Raw, result: ToolResult, width: int | None) -> tuple[
     text = (_tidy(_raw_text(result.content, None)) if text is None else clean(text)).strip()
     if width is None:
         return text, Cut.NONE
-    text = one_line(text)
+    text = one_line(text[: 2 * width + 2])  # a line break may be two characters
     return (text, Cut.NONE) if len(text) <= width else (text[:width], Cut.WIDTH)
 
 

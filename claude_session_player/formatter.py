@@ -188,20 +188,21 @@ class MarkdownWindow:
     def update(self) -> Sequence[int]:
         """Take over what the last `render` changed; gives the positions that were drawn anew."""
         state, parts = self.state, self.parts
-        if state.cleared:
-            parts.clear()
-        if state.removed:
-            del parts[min(state.removed) :]
-        redrawn = [position for position in state.touched if position < len(parts)]
+        redrawn: Sequence[int] = state.touched
+        if state.removed or state.cleared:
+            del parts[0 if state.cleared else min(state.removed) :]
+            redrawn = [position for position in redrawn if position < len(parts)]
         for position in redrawn:
             parts[position] = self._draw(position)
+        if len(parts) == len(state.elements):
+            return redrawn
         added = range(len(parts), len(state.elements))
         for position in added:
             parts.append(self._draw(position))
-        return (*redrawn, *added) if redrawn else added
+        return (*redrawn, *added)
 
     def _draw(self, position: int) -> str:
-        elements, view = self.state.elements, self.state.view
+        elements = self.state.elements
         element = elements[position]
-        text = element_text(element, view)
+        text = "".join(_FORMATS[type(element)](element, self.state.view))
         return gap(elements[position - 1], element) + text if position else text
