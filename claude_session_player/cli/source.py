@@ -65,26 +65,19 @@ def _load_file(session: str, view: View | None, until: int | None, at: datetime 
         raise CannotRead(f"{session} is a directory: name a session file (*.jsonl) in it")
     with open_session(session) as file:
         _check_head(file, session)
-        source = _lines_of(session, file)
-        if is_subagent_name(session) or (source is not session and source is not file and is_subagent_file(session)):
+        status = os.fstat(file.fileno())
+        is_file = stat.S_ISREG(status.st_mode)  # a pipe can be read only once
+        source: str | Iterable[bytes] = session if is_file else file
+        if is_file and status.st_size >= _LONG_READ and sys.stderr.isatty():
+            source = _with_progress(file, status.st_size)
+        if is_subagent_file(session) if is_file else is_subagent_name(session):
             view = (view or View()).of_subagent()
         state = replay(source, view, until=until, at=at)
-    stopped = until is not None or at is not None
-    if not stopped:
+    if until is None and at is None:
         _require_session(state.account, session)
-    elif source is session and not state.account.is_session:  # what was read says nothing: look at the rest
+    elif is_file and not state.account.is_session:  # what was read says nothing: look at the rest
         _require_session(replay(session).account, session)
     return state
-
-
-def _lines_of(session: str, file: BinaryIO) -> str | Iterable[bytes]:
-    """What to read: the path where it can be read again, else the open file, with progress if it is long."""
-    status = os.fstat(file.fileno())
-    if not stat.S_ISREG(status.st_mode):
-        return file
-    if status.st_size >= _LONG_READ and sys.stderr.isatty():
-        return _with_progress(file, status.st_size)
-    return session
 
 
 def _check_head(file: BinaryIO, name: str) -> None:
