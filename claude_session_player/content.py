@@ -23,7 +23,9 @@ from claude_session_player.fit import content_of
 from claude_session_player.models import Cut
 from claude_session_player.text import clean, one_line, without_blocks
 
-_GLANCES: Final = (512, 4096, 65536)
+_SHORT: Final = 512
+"""An output of fewer bytes is decoded as a whole."""
+_GLANCES: Final = (_SHORT, 4096, 65536)
 """How many bytes of an output are searched for the lines that the view wants, before all of it is decoded."""
 
 _REMINDER_OPEN: Final = "<system-reminder>"
@@ -43,7 +45,7 @@ def joined(blocks: Iterable[AnyBlock]) -> str:
 def result_text(result: ToolResult, lines: int | None) -> tuple[str, Cut]:
     """What is kept of a result, tidied and shortened."""
     raw = result.content
-    if lines is not None and (head := _head(raw, lines)) is not None:
+    if lines is not None and len(raw) > _SHORT and (head := _head(raw, lines)) is not None:
         return "\n".join(head[: max(lines - 1, 1)]), Cut.LINES
     return shortened(_tidy(_raw_text(raw, lines)), lines)
 
