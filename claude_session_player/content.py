@@ -121,9 +121,8 @@ def _head(raw: Raw, lines: int) -> list[str] | None:
             text = _decode_string(glance[: glance.rfind(b"\\n")] + b'"')
         except _REFUSALS:
             return None
-        if (
-            "\\" in text or "\x1b" in text or "\x9b" in text or "\r" in text
-        ):  # behind a backslash, an n was no line break
+        # Behind a backslash an n is no line break, so that the lines may be wrong.
+        if "\\" in text or "\x1b" in text or "\x9b" in text or "\r" in text:
             return None
         if "<" in text and (_REMINDER_OPEN in text or _ERROR_OPEN in text):
             return None

@@ -82,7 +82,7 @@ def _output(raw: Raw) -> Raw:
         return raw
     try:
         return next((inner for inner in astuple(decode_wrapped_output(raw)) if _is_given(inner)), raw)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return raw
 
 

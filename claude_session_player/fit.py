@@ -28,11 +28,16 @@ def event_of(value: Any) -> Event:
     """
     data = rawjson.dump(value)
     try:
+        return _decoded(data)
+    except RecursionError:
+        return _decoded(rawjson.prune(data.decode()).encode())
+
+
+def _decoded(data: bytes) -> Event:
+    try:
         event: Event = decode(data)
     except msgspec.ValidationError:
         event = decode(rawjson.dump(_fit(msgspec.json.decode(data), _EVENT)))
-    except RecursionError:
-        return event_of(msgspec.json.decode(rawjson.prune(data.decode())))
     return event
 
 

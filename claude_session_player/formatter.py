@@ -124,7 +124,12 @@ def _duration(element: TurnDuration, view: View) -> Iterable[str]:
 
 
 def _output(element: SystemOutput, view: View) -> Iterable[str]:
-    return element.text or NO_OUTPUT, _ENDS[element.cut]
+    return element.text or _nothing(element.cut), _ENDS[element.cut]
+
+
+def _nothing(how: Cut) -> str:
+    """What an empty text is shown as: blank lines at the beginning of a longer one are no lack of output."""
+    return NO_OUTPUT if how is Cut.NONE else ""
 
 
 def _compaction(element: CompactionRule, view: View) -> Iterable[str]:
@@ -149,7 +154,7 @@ def _call(element: ToolCall, view: View) -> Iterable[str]:
     head = f"{ANSWER}{_tool_name(element.tool_name, width)}({_label(element.label, width)})"
     if element.result is not None:
         mark = FAILURE if element.is_error else RESULT
-        return hang(f"{head}\n{mark}", element.result or NO_OUTPUT, RESULT_INDENT, _ENDS[element.cut])
+        return hang(f"{head}\n{mark}", element.result or _nothing(element.cut), RESULT_INDENT, _ENDS[element.cut])
     if element.activity is not None:
         return head, "\n", RESULT, activity_text(element.activity, view.progress_width)
     return (head,)

@@ -41,6 +41,7 @@ from tests.builder import SessionBuilder, call, parsed, text, thought
         (ToolCall("Bash", "ls", "bad\nworse", is_error=True), "● Bash(ls)\n  ✗ bad\n    worse"),
         (ToolCall("Bash", "ls", "1\n2\n3\n4", cut=Cut.LINES), "● Bash(ls)\n  └ 1\n    2\n    3\n    4\n  └ …"),
         (ToolCall("Bash", "ls", "1\n2", is_error=True, cut=Cut.LINES), "● Bash(ls)\n  ✗ 1\n    2\n  └ …"),
+        (ToolCall("Bash", "ls", "", cut=Cut.LINES), "● Bash(ls)\n  └ \n  └ …"),
         (ToolCall("Task", "x", "found", cut=Cut.WIDTH), "● Task(x)\n  └ found…"),
         (ToolCall("WebSearch", "x", activity=Activity("query", "")), "● WebSearch(x)\n  └ Searching: …"),
         (CompactionRule("auto", 167503), "── compacted (auto, 167503 tokens) ──"),

@@ -105,9 +105,25 @@ def test_a_broken_line_with_many_beginnings_is_given_up_soon(line: bytes) -> Non
     assert replay([line]).account.lines == 1
 
 
+@pytest.mark.parametrize("depth", [90, 110, 500, *range(880, 1002), 5000])
+def test_nesting_near_the_limit_of_the_interpreter_is_read(depth: int) -> None:
+    deep = b"[" * depth + b"]" * depth
+    lines = [
+        b'{"timestamp":5,"type":"user","message":{"content":7},"x":' + deep + b"}",
+        b'{"type":"tool_result","tool_name":"x","tool_output":{"output":' + deep + b"}}",
+        b'{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","input":{"command":'
+        + deep
+        + b"}}]}}",
+        b'{"type":"assistant","message":{"content":[{"type":"zap","x":' + deep + b"}]}}",
+    ]
+    state = replay(lines)
+    assert (state.account.lines, len(state.elements)) == (4, 4)
+
+
 def test_a_deep_dict_is_rendered() -> None:
     deep: list[object] = []
-    for _ in range(50_000):
+    for depth in range(50_000):
         deep = [deep]
-    state = render(ScreenState(), {"type": "user", "message": {"content": "Hi"}, "deep": deep})
-    assert state.to_markdown() == "❯ Hi"
+        if depth in range(880, 1000) or depth == 49_999:
+            state = render(ScreenState(), {"type": "user", "timestamp": 5, "message": {"content": "Hi"}, "x": deep})
+            assert state.to_markdown() == "❯ Hi"
