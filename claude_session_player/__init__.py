@@ -16,13 +16,30 @@ if TYPE_CHECKING:
     from claude_session_player.parser import read_events
     from claude_session_player.playback import replay
     from claude_session_player.renderer import render
+    from claude_session_player.store.filters import Filter
+    from claude_session_player.store.session import Session
+    from claude_session_player.store.store import Store
     from claude_session_player.view import View
 
 __version__ = "0.1.0"
 
-__all__ = ["ScreenState", "SessionError", "View", "__version__", "read_events", "render", "replay"]
+__all__ = [
+    "Filter",
+    "ScreenState",
+    "Session",
+    "SessionError",
+    "Store",
+    "View",
+    "__version__",
+    "read_events",
+    "render",
+    "replay",
+]
 
 _HOMES = {
+    "Filter": "store.filters",
+    "Session": "store.session",
+    "Store": "store.store",
     "ScreenState": "models",
     "SessionError": "errors",
     "View": "view",

@@ -10,6 +10,7 @@ from msgspec import Raw
 
 from claude_session_player import rawjson
 from claude_session_player.events import (
+    REFUSALS,
     AnyBlock,
     ResultPart,
     Text,
@@ -20,8 +21,7 @@ from claude_session_player.events import (
     text_of,
 )
 from claude_session_player.fit import content_of
-from claude_session_player.models import Cut
-from claude_session_player.text import clean, one_line, without_blocks
+from claude_session_player.text import Cut, clean, one_line, without_blocks
 
 _SHORT: Final = 512
 """An output of fewer bytes is decoded as a whole."""
@@ -34,7 +34,6 @@ _ERROR_CLOSE: Final = "</tool_use_error>"
 
 
 _decode_string: Final = msgspec.json.Decoder(str).decode
-_REFUSALS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def joined(blocks: Iterable[AnyBlock]) -> str:
@@ -75,7 +74,7 @@ def _agent_answer(structured: Raw) -> str | None:
     try:
         parts = decode_agent_result(structured).content
         return text_of(decode_result_part(parts[0]).text) or None
-    except (IndexError, *_REFUSALS):
+    except (IndexError, *REFUSALS):
         return None
 
 
@@ -94,7 +93,7 @@ def _raw_text(raw: Raw, lines: int | None) -> str:
     """The text of a result's content; of a part that is longer than `lines` lines, its beginning is enough."""
     try:
         content = decode_result(raw) if raw else None
-    except _REFUSALS:
+    except REFUSALS:
         odd = content_of(rawjson.load(raw))
         return joined(odd) if isinstance(odd, list) else odd or ""
     if type(content) is str:
@@ -119,7 +118,7 @@ def _head(raw: Raw, lines: int) -> list[str] | None:
         glance = bytes(memoryview(raw)[:size])
         try:
             text = _decode_string(glance[: glance.rfind(b"\\n")] + b'"')
-        except _REFUSALS:
+        except REFUSALS:
             return None
         # Behind a backslash an n is no line break, so that the lines may be wrong.
         if "\\" in text or "\x1b" in text or "\x9b" in text or "\r" in text:

@@ -27,6 +27,8 @@ from claude_session_player.events import (
 
 _NULL: Final = Raw(b"null")
 
+_ENVELOPE: Final = tuple(name for name in Event.__struct_fields__ if name != "line")
+
 _E = TypeVar("_E", bound=Event)
 
 
@@ -39,8 +41,8 @@ def translate(event: Event) -> Event:
 
 
 def _stamped(event: _E, source: Event) -> _E:
-    event.timestamp, event.uuid = source.timestamp, source.uuid
-    event.is_sidechain, event.agent_call = source.is_sidechain, source.agent_call
+    for name in _ENVELOPE:
+        setattr(event, name, getattr(source, name))
     return event
 
 

@@ -13,6 +13,11 @@ class SessionError(Exception):
 
     exit_code: ClassVar[int] = 1
 
+    def __init__(self, message: str, *details: str) -> None:
+        super().__init__(message)
+        self.details = details
+        """More lines for a person, one for each thing that could be meant."""
+
 
 class CannotRead(SessionError):
     """The file is not there, is a directory, or may not be read."""
@@ -30,3 +35,27 @@ class CannotWrite(SessionError):
     """The output could not be written: the disk is full, or stdout is closed."""
 
     exit_code = 5
+
+
+class BadFilter(SessionError):
+    """A word that is asked for is not understood; the message says which are."""
+
+    exit_code = 2
+
+
+class NoStore(SessionError):
+    """There is no Claude store where one was looked for."""
+
+    exit_code = 6
+
+
+class NoSuchSession(SessionError):
+    """No session of the store is meant by these words."""
+
+    exit_code = 7
+
+
+class Ambiguous(SessionError):
+    """Several sessions can be meant."""
+
+    exit_code = 8

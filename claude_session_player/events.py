@@ -25,6 +25,15 @@ RECORD_START: Final = re.compile(r'\{"(?:parentUuid|type|uuid|sessionId|isSidech
 """How the lines of real files begin."""
 
 
+REFUSALS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What the decoders of this module raise on data that does not fit."""
+
+
+def tag_of(kind: type[Struct]) -> str:
+    """The type of a record or block, as the files name it."""
+    return str(kind.__struct_config__.tag)
+
+
 # --- what a message is made of ----------------------------------------------------------------
 
 
@@ -34,7 +43,7 @@ class Block(Struct, gc=False, tag_field="type"):
     @property
     def kind(self) -> str:
         """The block's type, as the file names it."""
-        return str(self.__struct_config__.tag)
+        return tag_of(type(self))
 
 
 class Text(Block, tag="text"):
@@ -128,31 +137,54 @@ decode_agent_result: Final = msgspec.json.Decoder(AgentResult).decode
 decode_wrapped_output: Final = msgspec.json.Decoder(WrappedOutput).decode
 
 
+class Usage(Struct, gc=False):
+    """The tokens of a response; each of its lines repeats them, or has more."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+
+
 class Message(Struct, gc=False):
     """The message inside a conversation line."""
 
     id: str | None = None
     content: Content = None
+    model: str | None = None
+    usage: Usage | None = None
 
 
 # --- what a line can be -----------------------------------------------------------------------
 
 
-class Event(Struct, gc=False, tag_field="type", rename="camel", kw_only=True):
+class Envelope(Struct, gc=False, rename="camel", kw_only=True):
+    """What records of all types may have around their content."""
+
+    timestamp: str | None = None
+    is_sidechain: bool | None = field(default=None, name="isSidechain")
+    """True for a line of a sub-agent's conversation."""
+    cwd: str | None = None
+    git_branch: str | None = field(default=None, name="gitBranch")
+    version: str | None = None
+
+
+class Event(Envelope, tag_field="type"):
     """One record of a session. `line` is the number of its source line, counted from 1."""
 
     line: int = field(default=0, name="(source line)")  # the parser sets it
-    timestamp: str | None = None
     uuid: str | None = None
-    is_sidechain: bool | None = field(default=None, name="isSidechain")
-    """True for a line of a sub-agent's conversation."""
+    parent_uuid: str | None = field(default=None, name="parentUuid")
+    session_id: str | None = field(default=None, name="sessionId")
+    """In a sub-agent's file it is that of the parent."""
+    agent_id: str | None = field(default=None, name="agentId")
     agent_call: str | None = field(default=None, name="parent_tool_use_id")
     """In stream-json: the call whose sub-agent speaks here."""
 
     @property
     def kind(self) -> str:
         """The record's type, as the file names it."""
-        return str(self.__struct_config__.tag)
+        return tag_of(type(self))
 
 
 class Turn(Event):
@@ -163,6 +195,12 @@ class Turn(Event):
     """The message's content in dialects that have no envelope around it."""
 
 
+class Origin(Struct, gc=False):
+    """Who is behind a line in a user's place."""
+
+    kind: str | None = None
+
+
 class User(Turn, tag="user"):
     """A person's prompt, a tool's result, or something that the harness put in."""
 
@@ -171,6 +209,10 @@ class User(Turn, tag="user"):
     is_visible_in_transcript_only: bool | None = None
     tool_use_result: Raw = NOTHING
     source_uuid: str | None = field(default=None, name="sourceToolAssistantUUID")
+    source_call: str | None = field(default=None, name="sourceToolUseID")
+    """The call that put this text in: a skill's, for one."""
+    origin: Origin | None = None
+    prompt_source: str | None = None
 
 
 class Assistant(Turn, tag="assistant"):
@@ -198,6 +240,8 @@ class System(Event, tag="system"):
 
     subtype: str | None = None
     duration_ms: float | None = None
+    model: str | None = None
+    """In stream-json: the model that the session begins with."""
     compact_metadata: Compaction | None = None
     stream_compaction: StreamCompaction | None = field(default=None, name="compact_metadata")
 
@@ -228,6 +272,10 @@ class Attached(Struct, gc=False, rename="camel"):
     is_meta: bool | None = None
 
 
+QUEUED: Final = "queued_command"
+"""The type of an attachment that holds what a person typed."""
+
+
 class Attachment(Event, tag="attachment"):
     """Context that the model saw."""
 
@@ -240,6 +288,27 @@ CONVERSATION: Final = (User, Assistant, System, Progress, Attachment)
 
 class Quiet(Event):
     """A known record that is never on the screen: titles, state, links, file history, accounts."""
+
+
+class Title(Quiet):
+    """A name that somebody or something gave to the session."""
+
+    title: str | None = None
+
+
+class Metadata(Quiet, tag="metadata"):
+    """Metadata/message dialect: the first line."""
+
+    model: str | None = None
+
+
+class UsageLine(Quiet, tag="usage", rename=None):
+    """Metadata/message dialect: the tokens of an answer."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_tokens: int | None = None
+    cache_read_tokens: int | None = None
 
 
 class Unknown(Event, tag="?"):
@@ -306,12 +375,15 @@ class RunResult(Event, tag="result", rename=None):
     duration_ms: float | None = None
 
 
+TITLE_KEYS: Final = {
+    "custom-title": "customTitle",
+    "ai-title": "aiTitle",
+    "agent-name": "agentName",
+    "summary": "summary",
+}
+"""The records that name a session, the best name first, and the key that holds it."""
+
 QUIET_TYPES: Final = (
-    # titles
-    "summary",
-    "custom-title",
-    "ai-title",
-    "agent-name",
     # state
     "permission-mode",
     "mode",
@@ -333,13 +405,20 @@ QUIET_TYPES: Final = (
     "file-history-delta",
     "cost-state",
     # other dialects
-    "metadata",
-    "usage",
     "todo",
     "stream_event",
 )
 
-QUIET_RECORDS: Final = tuple(msgspec.defstruct(f"Quiet:{tag}", [], bases=(Quiet,), tag=tag) for tag in QUIET_TYPES)
+TITLES: Final[tuple[Any, ...]] = tuple(
+    msgspec.defstruct(f"Title:{tag}", [("title", str | None, field(default=None, name=key))], bases=(Title,), tag=tag)
+    for tag, key in TITLE_KEYS.items()
+)
+QUIET_RECORDS: Final[tuple[Any, ...]] = (
+    *TITLES,
+    Metadata,
+    UsageLine,
+    *(msgspec.defstruct(f"Quiet:{tag}", [], bases=(Quiet,), tag=tag) for tag in QUIET_TYPES),
+)
 AnyEvent: Final[Any] = Union[  # noqa: UP007
     CONVERSATION + (Unknown, LegacyMessage, CallLine, ResultLine, RunResult) + QUIET_RECORDS
 ]
@@ -347,6 +426,50 @@ AnyEvent: Final[Any] = Union[  # noqa: UP007
 
 decode: Final = msgspec.json.Decoder(AnyEvent).decode
 """One line of bytes to its event; raises on anything that does not fit exactly."""
+
+
+# --- a look that is enough for the catalogue ------------------------------------------------------
+
+
+class GlancedBlock(Struct, gc=False):
+    """That there is a block; `name` is that of a tool."""
+
+    type: str | None = None
+    name: str | None = None
+
+
+class GlancedMessage(Struct, gc=False):
+    """A message without what is said in it."""
+
+    id: str | None = None
+    content: Union[str, list[GlancedBlock], None] = None  # noqa: UP007
+    model: str | None = None
+    usage: Usage | None = None
+
+
+class GlancedAttachment(Struct, gc=False):
+    """That something was attached."""
+
+    type: str | None = None
+
+
+class Glance(Envelope):
+    """A record of any type without its texts, tool inputs and outputs: most lines are not worth more."""
+
+    type: str | None = None
+    request_id: str | None = None
+    message: GlancedMessage | None = None
+    attachment: GlancedAttachment | None = None
+    model: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """The record's type, as the file names it."""
+        return self.type or "?"
+
+
+glance: Final = msgspec.json.Decoder(Glance).decode
+"""One line of bytes to a glance at it; raises on anything that does not fit exactly."""
 
 
 def text_of(raw: Raw) -> str:

@@ -6,6 +6,7 @@ description for lines that are slightly off.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -37,7 +38,7 @@ def _decoded(data: bytes) -> Event:
     try:
         event: Event = decode(data)
     except msgspec.ValidationError:
-        event = decode(rawjson.dump(_fit(msgspec.json.decode(data), _EVENT)))
+        event = decode(rawjson.dump(_fit(msgspec.json.decode(data), _type_of_events())))
     return event
 
 
@@ -47,7 +48,7 @@ def content_of(value: Any) -> Content:
     >>> content_of([1, "two"])[1].text, content_of({"odd": True})
     ('two', '{"odd":true}')
     """
-    content: Content = msgspec.json.decode(rawjson.dump(_fit(value, _CONTENT)), type=Content)
+    content: Content = msgspec.json.decode(rawjson.dump(_fit(value, _type_of_content())), type=Content)
     return content
 
 
@@ -120,5 +121,11 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
 
 
-_EVENT = inspect.type_info(AnyEvent)
-_CONTENT = inspect.type_info(Content)
+@cache
+def _type_of_events() -> inspect.Type:
+    return inspect.type_info(AnyEvent)
+
+
+@cache
+def _type_of_content() -> inspect.Type:
+    return inspect.type_info(Content)

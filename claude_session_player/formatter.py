@@ -12,7 +12,6 @@ from claude_session_player.models import (
     Activity,
     AssistantText,
     CompactionRule,
-    Cut,
     ScreenElement,
     ScreenState,
     SystemOutput,
@@ -21,7 +20,7 @@ from claude_session_player.models import (
     TurnDuration,
     UserMessage,
 )
-from claude_session_player.text import ELLIPSIS, cut, hang, one_line
+from claude_session_player.text import ELLIPSIS, Cut, cut, hang, one_line
 from claude_session_player.view import View
 
 PROMPT: Final = "❯"

@@ -8,19 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, TypeAlias
 
 from claude_session_player.account import Account
+from claude_session_player.text import Cut
 from claude_session_player.view import View
-
-
-class Cut(Enum):
-    """How a text was shortened before it was kept."""
-
-    NONE = "none"
-    LINES = "lines"
-    WIDTH = "width"
 
 
 @dataclass(slots=True, kw_only=True)

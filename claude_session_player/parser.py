@@ -9,12 +9,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, Final, TypeAlias
 
-import msgspec
-
 from claude_session_player import rawjson
 from claude_session_player.dialects import DIALECTS, translate
 from claude_session_player.errors import CannotRead
-from claude_session_player.events import CONVERSATION, RECORD_START, Blank, Event, Malformed, Unknown, decode
+from claude_session_player.events import CONVERSATION, RECORD_START, REFUSALS, Blank, Event, Malformed, Unknown, decode
 from claude_session_player.fit import event_of
 
 Source: TypeAlias = str | os.PathLike[str] | Iterable[bytes]
@@ -24,7 +22,6 @@ _BUFFER: Final = 1 << 18
 _BATCH: Final = 1 << 18
 _TRIES: Final = 8
 """How many places, from either end, are tried for a record behind a broken one."""
-_REFUSALS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def read_events(source: Source) -> Iterator[Event]:
@@ -93,7 +90,7 @@ def _read_file(path: str | os.PathLike[str]) -> Iterator[Event]:
     number = offset = 0
     with open_session(path) as file:
         while lines := file.readlines(_BATCH):
-            events = _decode_lines(lines, number, offset)
+            events = decode_lines(lines, number, offset)
             number += len(lines)
             offset += sum(map(len, lines))
             del lines  # a line may be huge, and is not needed while its events are used
@@ -104,22 +101,34 @@ def _read_lines(lines: Iterable[bytes]) -> Iterator[Event]:
     """Decode each line as it comes."""
     offset = 0
     for number, line in enumerate(lines):
-        yield from _decode_lines((line,), number, offset)
+        yield from decode_lines((line,), number, offset)
         offset += len(line)
 
 
-def _decode_lines(lines: Sequence[bytes], number: int, offset: int) -> list[Event]:
-    """The events of some lines, before which there were `number` lines and `offset` bytes."""
+def decode_lines(lines: Sequence[bytes], number: int, offset: int) -> list[Event]:
+    """The events of some lines of a session, before which there were `number` lines and `offset` bytes."""
+    try:
+        events: list[Event] = list(map(decode, lines))
+    except REFUSALS:
+        return _decode_each(lines, number, offset)
+    if not DIALECTS.isdisjoint(map(type, events)):
+        events = [translate(event) for event in events]
+    for event in events:
+        number += 1
+        event.line = number
+    return events
+
+
+def _decode_each(lines: Sequence[bytes], number: int, offset: int) -> list[Event]:
+    """The same, where some lines are no plain records: they are taken apart one by one."""
     events: list[Event] = []
     for line in lines:
         number += 1
         try:
-            event = decode(line)
-        except _REFUSALS:
+            event = translate(decode(line))
+        except REFUSALS:
             events.extend(_salvage(line, number, offset))
         else:
-            if type(event) in DIALECTS:
-                event = translate(event)
             event.line = number
             events.append(event)
         offset += len(line)

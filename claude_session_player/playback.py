@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain
 
+from claude_session_player import collector
 from claude_session_player.events import CONVERSATION, Event
 from claude_session_player.models import ScreenState
 from claude_session_player.parser import (
@@ -18,6 +17,7 @@ from claude_session_player.parser import (
     read_events,
 )
 from claude_session_player.renderer import render
+from claude_session_player.times import parse_time
 from claude_session_player.view import View
 
 
@@ -49,32 +49,10 @@ def replay(
     if at is not None:
         events = _before(events, at)
     state = ScreenState(view.of_subagent() if subagent else view)
-    with _gc_paused():
+    with collector.paused():
         for event in events:
             render(state, event)
     return state
-
-
-def parse_time(text: str) -> datetime:
-    """An ISO 8601 time; without a zone it is UTC, as session files write it. Raises `ValueError`.
-
-    >>> parse_time("2026-01-17T20:31:59Z") == parse_time("2026-01-17 20:31:59")
-    True
-    """
-    moment = datetime.fromisoformat(text.strip())
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-@contextmanager
-def _gc_paused() -> Iterator[None]:
-    """Without the collector of cycles: a replay makes none, and its many elements would be searched in vain."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _peek(events: Iterator[Event]) -> tuple[bool, Iterator[Event]]:

@@ -24,6 +24,7 @@ from claude_session_player.content import agent_text, joined, result_text, short
 from claude_session_player.events import (
     CONVERSATION,
     NOTHING,
+    QUEUED,
     QUIET_RECORDS,
     AnyBlock,
     Assistant,
@@ -52,7 +53,6 @@ from claude_session_player.models import (
     Activity,
     AssistantText,
     CompactionRule,
-    Cut,
     Orphan,
     ScreenElement,
     ScreenState,
@@ -64,7 +64,7 @@ from claude_session_player.models import (
 )
 from claude_session_player.parser import parse_object
 from claude_session_player.prompts import classify
-from claude_session_player.text import clean, last_line, trim_breaks
+from claude_session_player.text import Cut, clean, last_line, trim_breaks
 
 SIDECHAIN: Final = hidden("sidechain")
 META: Final = hidden("isMeta")
@@ -132,7 +132,7 @@ def _user(state: ScreenState, event: User) -> Outcome:
 
 def _attachment(state: ScreenState, event: Attachment) -> Outcome:
     attached = event.attachment
-    if attached is None or attached.type != "queued_command":
+    if attached is None or attached.type != QUEUED:
         return hidden(f"attachment {attached.type}" if attached else "attachment")
     if attached.is_meta:
         return META

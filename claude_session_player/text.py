@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from enum import Enum
 from itertools import chain
 from typing import Final
 
 ELLIPSIS: Final = "…"
+
+
+class Cut(Enum):
+    """How a text was shortened before it was kept."""
+
+    NONE = "none"
+    LINES = "lines"
+    WIDTH = "width"
+
 
 _PORTION: Final = 1 << 20
 

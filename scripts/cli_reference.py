@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from claude_session_player.cli import PROGRAM
 from claude_session_player.cli.app import COMMANDS, app
+from claude_session_player.names import PROGRAM
 
 PATH = Path(__file__).parents[1] / "docs" / "cli.md"
 

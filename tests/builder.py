@@ -28,9 +28,20 @@ _USAGE = {
 class SessionBuilder:
     """Writes a session line by line; time moves on by one second a line."""
 
-    def __init__(self, *, session_id: str = "11111111-2222-4333-8444-555555555555", sidechain: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        session_id: str = "11111111-2222-4333-8444-555555555555",
+        sidechain: bool = False,
+        cwd: str = "/home/ada/engine",
+        branch: str = "main",
+        start: datetime = START,
+    ) -> None:
         self.session_id = session_id
         self.sidechain = sidechain
+        self.cwd = cwd
+        self.branch = branch
+        self.start = start
         self.lines: list[bytes] = []
         self._parent: str | None = None
         self._response = 0
@@ -102,7 +113,8 @@ class SessionBuilder:
         return b"".join(self.lines)
 
     def write(self, path: Path) -> Path:
-        """Write the session to a file."""
+        """Write the session to a file, in a directory that is made where it is missing."""
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(self.data())
         return path
 
@@ -112,23 +124,23 @@ class SessionBuilder:
             "parentUuid": self._parent,
             "isSidechain": self.sidechain,
             "userType": "external",
-            "cwd": "/home/ada/engine",
+            "cwd": self.cwd,
             "sessionId": self.session_id,
             "version": "2.1.29",
-            "gitBranch": "main",
+            "gitBranch": self.branch,
             "entrypoint": "cli",
             "slug": "gentle-humming-engine",
             **({**fields, "type": kind} if kind == "assistant" else {"type": kind, **fields}),
             "uuid": f"00000000-0000-4000-8000-{number:012}",
-            "timestamp": timestamp(number),
-        }
+            "timestamp": timestamp(number, self.start),
+        } | {key: fields[key] for key in ("timestamp", "uuid") if key in fields}
         self._parent = str(record["uuid"])
         return self.line(record)
 
 
-def timestamp(number: int) -> str:
+def timestamp(number: int, start: datetime = START) -> str:
     """The time of the builder's line of this number."""
-    moment = START + timedelta(seconds=number - 1)
+    moment = start + timedelta(seconds=number - 1)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -16,20 +15,7 @@ import pytest
 
 from claude_session_player import __version__
 from tests.builder import SessionBuilder, call, text, thought
-
-PROGRAM = [sys.executable, "-m", "claude_session_player"]
-
-
-def csp(*arguments: str | Path, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """Run the program."""
-    return subprocess.run(
-        [*PROGRAM, *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        env={**os.environ, **environment},
-        check=False,
-        timeout=60,
-    )
+from tests.program import PROGRAM, csp, on_terminal
 
 
 @pytest.fixture
@@ -103,24 +89,6 @@ def test_text_in_a_pipe_is_the_markdown_to_the_letter(session: Path) -> None:
 
 def test_output_is_utf_8_whatever_the_locale(session: Path) -> None:
     assert csp(session, LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0").stdout.decode() == SCREEN
-
-
-def on_terminal(*arguments: str | Path, **environment: str) -> str:
-    """What the program prints on a terminal."""
-    master, slave = pty.openpty()
-    settings = {**os.environ, "TERM": "xterm-256color", **environment}
-    settings.pop("NO_COLOR", None) if "NO_COLOR" not in environment else None
-    with subprocess.Popen([*PROGRAM, *map(str, arguments)], stdout=slave, stderr=slave, env=settings) as process:
-        os.close(slave)
-        output = b""
-        try:
-            while data := os.read(master, 65536):
-                output += data
-        except OSError:  # the terminal is gone with its last user
-            pass
-        process.wait(30)
-    os.close(master)
-    return output.decode().replace("\r\n", "\n")
 
 
 def test_text_on_a_terminal_is_coloured(session: Path) -> None:
@@ -279,7 +247,7 @@ def test_a_file_that_is_no_session(tmp_path: Path, command: tuple[str, ...], con
         (("x.jsonl", "--until", "-1"), "--until"),
         (("x.jsonl", "--at", "teatime"), "'teatime' is no time"),
         (("x.jsonl", "--format", "pdf"), "'pdf'"),
-        (("replay",), "SESSION"),
+        (("replay",), "REF"),
         (("account", "a", "b"), "unexpected extra argument"),
     ],
 )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from claude_session_player.content import result_text, shortened
 from claude_session_player.events import ToolResult
-from claude_session_player.models import Cut
+from claude_session_player.text import Cut
 
 
 def result(content: Any) -> ToolResult:

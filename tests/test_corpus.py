@@ -10,8 +10,8 @@ from claude_session_player import ScreenState, View, render, replay
 from claude_session_player.account import Fate
 from claude_session_player.events import QUIET_TYPES
 from claude_session_player.formatter import MarkdownWindow
-from claude_session_player.models import Cut
 from claude_session_player.parser import read_events
+from claude_session_player.text import Cut
 from tests import corpus
 
 FILES = corpus.session_files()

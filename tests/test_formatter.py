@@ -12,7 +12,6 @@ from claude_session_player.models import (
     Activity,
     AssistantText,
     CompactionRule,
-    Cut,
     ScreenElement,
     SystemOutput,
     ThinkingIndicator,
@@ -20,6 +19,7 @@ from claude_session_player.models import (
     TurnDuration,
     UserMessage,
 )
+from claude_session_player.text import Cut
 from tests.builder import SessionBuilder, call, parsed, text, thought
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 
 from claude_session_player import __version__
 from claude_session_player.errors import CannotWrite, SessionError
+from claude_session_player.names import PROGRAM
 
-PROGRAM = "claude-session-player"
+COMPLETION_VARIABLES = {PROGRAM: "_CLAUDE_SESSION_PLAYER_COMPLETE", "csp": "_CSP_COMPLETE"}
+"""By which variable a shell asks for the completions of a program."""
 
 INTERRUPTED = 130
 USAGE = 2
@@ -17,6 +20,7 @@ USAGE = 2
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    gc.disable()  # a command is over before the collector could pay
     try:
         code = run(sys.argv[1:])
     except BrokenPipeError:  # whoever read our output has seen enough
@@ -40,6 +44,10 @@ def run(arguments: list[str]) -> int:
 
     from claude_session_player.cli.app import app
 
+    if any(name in os.environ for name in COMPLETION_VARIABLES.values()):
+        from claude_session_player.cli.completion import answer_shell
+
+        return answer_shell(app)
     try:
         with app.make_context(PROGRAM, arguments) as context:  # `app.main` would swallow a closed pipe
             code = app.invoke(context)
@@ -53,15 +61,21 @@ def run(arguments: list[str]) -> int:
         _tell(f"{error.format_message().rstrip('.')} (see '{where} --help')")
         return USAGE
     except SessionError as error:
-        _tell(str(error))
+        _tell(str(error), *error.details)
         return error.exit_code
     return code if isinstance(code, int) else 0
 
 
-def _tell(message: str) -> None:
-    one_line = " ".join(message.split())
+def _tell(message: str, *details: str) -> None:
+    """Say what is wrong, and below it what could be meant, each on one line."""
+    lines = [f"{PROGRAM}: {_one_line(message)}", *(f"  {_one_line(detail)}" for detail in details)]
     with contextlib.suppress(OSError, AttributeError):  # nobody listens, but the exit code still tells
-        print(f"{PROGRAM}: {one_line}", file=sys.stderr, flush=True)
+        print("\n".join(lines), file=sys.stderr, flush=True)
+
+
+def _one_line(message: str) -> str:
+    """A message may quote a name that holds anything."""
+    return "".join(c if c.isprintable() else "�" for c in " ".join(message.split()))
 
 
 def _forget_output() -> None:

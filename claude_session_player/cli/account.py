@@ -10,8 +10,10 @@ import click
 
 from claude_session_player import rawjson
 from claude_session_player.account import Account, Fate
-from claude_session_player.cli.options import print_text
-from claude_session_player.cli.source import load, shown_name
+from claude_session_player.cli.output import print_text
+from claude_session_player.cli.refs import complete_ref
+from claude_session_player.cli.source import find, load
+from claude_session_player.cli.stores import store_options
 from claude_session_player.text import printable
 
 _MEANINGS: Final = {
@@ -24,16 +26,18 @@ _MEANINGS: Final = {
 
 
 @click.command()
-@click.argument("session")
+@click.argument("ref", shell_complete=complete_ref)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(session: str, as_json: bool) -> None:
+@store_options
+def command(ref: str, as_json: bool, **where: Any) -> None:
     """Account for every line of a session file.
 
     Each line was shown, merged into another element, hidden by a rule, is of an unknown type, or malformed. The
-    counts add up to the number of lines. SESSION is a session file (*.jsonl), or - for standard input.
+    counts add up to the number of lines. REF is a session file (*.jsonl), or - for standard input; or it names a
+    session of the store: an id or at least 4 characters of its beginning, latest, a title in quotes, a breadcrumb.
     """
-    account = load(session).account
-    name = shown_name(session)
+    source = find(ref, **where)
+    account, name = load(source).account, source.name
     print_text(rawjson.compact(facts(name, account)) if as_json else "\n".join(table(name, account)))
 
 

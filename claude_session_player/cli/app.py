@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import os
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Final
 
 import click
 
 from claude_session_player import __version__
-from claude_session_player.cli import PROGRAM
+from claude_session_player.names import PROGRAM
 
-COMMANDS: Final = ("replay", "account", "demo")
+COMMANDS: Final = (
+    "replay",
+    "list",
+    "get",
+    "projects",
+    "todos",
+    "memories",
+    "settings",
+    "account",
+    "demo",
+    "completion",
+)
 """Each command is a module of its name in this package, with a click command `command`."""
+ALIASES: Final = {"read": "get"}
 
+_LATEST: Final = "latest"
 _OWN_OPTIONS: Final = ("--help", "-h", "--version")
 
 
@@ -27,6 +39,7 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of this name."""
+        name = ALIASES.get(name, name)
         if name not in COMMANDS:
             return None
         command: click.Command = import_module(f"claude_session_player.cli.{name}").command
@@ -34,7 +47,7 @@ class Commands(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put `replay` before arguments that name no command."""
-        if args and args[0] not in COMMANDS and args[0] not in _OWN_OPTIONS:
+        if args and args[0] not in (*COMMANDS, *ALIASES, *_OWN_OPTIONS):
             _refuse_typo(ctx, args[0])
             args = ["replay", *args]
         return super().parse_args(ctx, args)
@@ -42,8 +55,10 @@ class Commands(click.Group):
 
 def _refuse_typo(ctx: click.Context, word: str) -> None:
     """Ask back where a word is no file, and almost a command."""
-    meant = get_close_matches(word, COMMANDS, n=1)
-    if meant and not os.path.exists(word):
+    from difflib import get_close_matches
+
+    meant = get_close_matches(word, (*COMMANDS, *ALIASES), n=1, cutoff=0.7)
+    if meant and not word.startswith(_LATEST) and not os.path.exists(word):
         raise click.UsageError(f"there is no file or command {word!r}: did you mean {meant[0]!r}?", ctx)
 
 
@@ -52,12 +67,12 @@ def _refuse_typo(ctx: click.Context, word: str) -> None:
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="'claude-session-player SESSION' is short for 'claude-session-player replay SESSION'.",
+    epilog="'claude-session-player REF' is short for 'claude-session-player replay REF'.",
 )
 @click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
 @click.pass_context
 def app(ctx: click.Context) -> None:
-    """Replay Claude Code sessions as the terminal screen they were.
+    """Find Claude Code sessions, and replay them as the terminal screen they were.
 
     \b
     Exit codes:
@@ -67,6 +82,9 @@ def app(ctx: click.Context) -> None:
       3    the file cannot be read
       4    the file holds no session
       5    the output cannot be written
+      6    there is no Claude store
+      7    there is no such session
+      8    several sessions could be meant
       130  interrupted with Ctrl-C
     """
     if ctx.invoked_subcommand is None:

@@ -7,7 +7,7 @@ from importlib.resources import as_file, files
 import click
 
 from claude_session_player.cli.options import chosen_view, print_screen, screen_options
-from claude_session_player.cli.source import load
+from claude_session_player.cli.source import Source, load
 
 
 @click.command()
@@ -18,5 +18,5 @@ def command(history: bool, thinking: bool, full: bool, format: str) -> None:
     It has every kind of element: parallel tools, an error, a sub-agent, a compaction. Try it with --history.
     """
     with as_file(files("claude_session_player") / "data" / "demo.jsonl") as path:
-        state = load(str(path), chosen_view(history=history, thinking=thinking, full=full))
+        state = load(Source("the demo", str(path)), chosen_view(history=history, thinking=thinking, full=full))
     print_screen(state, format)

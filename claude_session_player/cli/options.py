@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from collections.abc import Callable
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from claude_session_player import export
-from claude_session_player.errors import CannotWrite
+from claude_session_player.cli.output import stdout
 from claude_session_player.models import ScreenState
 from claude_session_player.view import View
 
@@ -49,18 +47,4 @@ def chosen_view(*, history: bool, thinking: bool, full: bool) -> View:
 
 def print_screen(state: ScreenState, format: str) -> None:
     """Write the screen to stdout."""
-    export.write(state, _stdout(), format)
-
-
-def print_text(text: str) -> None:
-    """Write a text and a line break to stdout."""
-    _stdout().write(text + "\n")
-
-
-def _stdout() -> TextIO:
-    """Standard output, in UTF-8 whatever the locale."""
-    if sys.stdout is None:
-        raise CannotWrite("cannot write the output: standard output is closed")
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-    return sys.stdout
+    export.write(state, stdout(), format)

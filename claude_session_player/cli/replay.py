@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import click
 
 from claude_session_player.cli.options import chosen_view, print_screen, screen_options
+from claude_session_player.cli.refs import complete_ref
 from claude_session_player.cli.report import note_empty, warn
-from claude_session_player.cli.source import load
-from claude_session_player.playback import parse_time
+from claude_session_player.cli.source import find, load
+from claude_session_player.cli.stores import store_options
+from claude_session_player.times import parse_time
 
 FOUND_TROUBLE = 1
 
@@ -23,7 +26,7 @@ def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> da
 
 
 @click.command()
-@click.argument("session")
+@click.argument("ref", shell_complete=complete_ref)
 @click.option("--until", type=click.IntRange(min=0), metavar="N", help="Stop after line N of the file.")
 @click.option(
     "--at",
@@ -32,9 +35,10 @@ def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> da
     help="Stop at a moment, like 2026-01-17T20:31:59Z (UTC where no zone is given).",
 )
 @screen_options("markdown")
+@store_options
 @click.option("--strict", is_flag=True, help="Exit with 1 where any line is unknown or malformed.")
 def command(
-    session: str,
+    ref: str,
     until: int | None,
     at: datetime | None,
     history: bool,
@@ -42,14 +46,16 @@ def command(
     full: bool,
     format: str,
     strict: bool,
+    **where: Any,
 ) -> int:
     """Print the screen of a session.
 
-    SESSION is a session file (*.jsonl), or - for standard input. With --until and --at it is the screen as it
-    was then.
+    REF is a session file (*.jsonl), or - for standard input; or it names a session of the store: an id or at least 4
+    characters of its beginning, a sub-agent's id, latest, latest:2, a title in quotes, a breadcrumb file. With --until
+    and --at it is the screen as it was then.
     """
     view = chosen_view(history=history, thinking=thinking, full=full)
-    state = load(session, view, until=until, at=at)
+    state = load(find(ref, **where), view, until=until, at=at)
     print_screen(state, format)
     note_empty(state)
     warn(state.account)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from claude_session_player.account import Account
-from claude_session_player.cli import PROGRAM
 from claude_session_player.models import ScreenState
+from claude_session_player.names import PROGRAM
 from claude_session_player.text import cut, printable
 
 _MOST = 10

@@ -6,17 +6,20 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO, Final
 
 from claude_session_player.account import BLANK, Account, Fate
+from claude_session_player.cli.refs import STANDARD_INPUT
+from claude_session_player.cli.stores import opened
 from claude_session_player.errors import CannotRead, NotASession
 from claude_session_player.models import ScreenState
 from claude_session_player.parser import is_subagent_file, is_subagent_name, open_session
 from claude_session_player.playback import replay
+from claude_session_player.store.refs import BREADCRUMB_SIZE, breadcrumb, follow, looks_like_path, read_breadcrumb
+from claude_session_player.store.session import Session
 from claude_session_player.view import View
-
-STANDARD_INPUT: Final = "-"
 
 _SNIFFED: Final = 1 << 16
 _LONG_READ: Final = 64 << 20
@@ -32,27 +35,51 @@ _OTHER_KINDS: Final = {
 _PADDING: Final = b"\0 \t\r\xef\xbb\xbf"
 
 
+@dataclass(frozen=True)
+class Source:
+    """A session that a command was asked for: the file, or standard input, and the name that it has in messages."""
+
+    name: str
+    path: str | None
+    session: Session | None = None
+    """Where it was found in a store."""
+
+
+def find(ref: str, roots: tuple[str, ...] = (), no_cache: bool = False) -> Source:
+    """What is meant by a reference. A path needs no store; a breadcrumb, an id or a title does."""
+    if ref == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise CannotRead("standard input is closed")
+        crumb = breadcrumb(sys.stdin.buffer.peek(BREADCRUMB_SIZE))  # type: ignore[union-attr]
+        if crumb is None:
+            return Source("standard input", None)
+    elif os.path.exists(ref) or looks_like_path(ref):
+        crumb = read_breadcrumb(ref) if os.path.isfile(ref) else None
+        if crumb is None:
+            return Source(ref, ref)
+    else:
+        crumb = None
+    with opened(roots, no_cache) as store:
+        session = store.resolve(ref) if crumb is None else follow(store, crumb)
+    return Source(session.path, session.path, session)
+
+
 def load(
-    session: str, view: View | None = None, *, until: int | None = None, at: datetime | None = None
+    source: Source, view: View | None = None, *, until: int | None = None, at: datetime | None = None
 ) -> ScreenState:
     """Replay a session named on the command line; raises where there is none."""
     try:
-        if session == STANDARD_INPUT:
+        if source.path is None:
             return _load_stream(view, until, at)
-        return _load_file(session, view, until, at)
+        if source.session is not None and source.session.is_inline:
+            return replay(source.session.lines(), (view or View()).of_subagent(), until=until, at=at)
+        return _load_file(source.path, view, until, at)
     except OSError as error:
-        raise CannotRead(f"{shown_name(session)}: {error.strerror or error}") from error
-
-
-def shown_name(session: str) -> str:
-    """How a session is called in messages."""
-    return "standard input" if session == STANDARD_INPUT else session
+        raise CannotRead(f"{source.name}: {error.strerror or error}") from error
 
 
 def _load_stream(view: View | None, until: int | None, at: datetime | None) -> ScreenState:
-    if sys.stdin is None:
-        raise CannotRead("standard input is closed")
-    name = shown_name(STANDARD_INPUT)
+    name = "standard input"
     _check_head(sys.stdin.buffer, name)
     state = replay(sys.stdin.buffer, view, until=until, at=at)
     if until is None and at is None:
@@ -105,15 +132,12 @@ def _require_session(account: Account, name: str) -> None:
 
 def _with_progress(file: BinaryIO, size: int) -> Iterator[bytes]:
     """The lines of a large file, with a progress bar on stderr."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+    from claude_session_player.cli.progress import started
 
-    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=size)
+    with started("reading", size) as progress:
         done = 0
         for number, line in enumerate(file):
             done += len(line)
             if number % _STEP == 0:
-                progress.update(task, completed=done)
+                progress.update(progress.task_ids[0], completed=done)
             yield line

@@ -1,0 +1,67 @@
+"""The options that say which sessions are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import wraps
+from typing import Any, TypeVar
+
+import click
+
+from claude_session_player.errors import BadFilter
+from claude_session_player.store.dates import parse_span
+from claude_session_player.store.filters import SORTS, Filter
+
+_R = TypeVar("_R")
+
+
+def _start(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    return None if value is None else _span(value)[0]
+
+
+def _end(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    return None if value is None else _span(value)[1]
+
+
+def _span(value: str) -> tuple[datetime, datetime]:
+    try:
+        return parse_span(value)
+    except BadFilter as error:
+        raise click.BadParameter(str(error)) from error
+
+
+_OPTIONS = (
+    click.option("--project", metavar="TEXT", help="Sessions whose project's path has this in it."),
+    click.option("--cwd", metavar="TEXT", help="Sessions that worked in a directory with this in its path."),
+    click.option(
+        "--from",
+        "since",
+        callback=_start,
+        metavar="WHEN",
+        help="Active then or later: 2026-01-17, 2026-01, 2026, today, yesterday, 7d, 12h, 2w, or an ISO time.",
+    ),
+    click.option("--to", "before", callback=_end, metavar="WHEN", help="Active then or earlier, that day included."),
+    click.option("--model", metavar="TEXT", help="Sessions that used a model with this in its name."),
+    click.option("--branch", metavar="TEXT", help="Sessions on a git branch with this in its name."),
+    click.option("--title", metavar="TEXT", help="Sessions whose title has this in it."),
+    click.option("--include-subagents", is_flag=True, help="Sub-agents that have files of their own, too."),
+    click.option("--sort", type=click.Choice(list(SORTS)), default="updated", show_default=True, help="The order."),
+    click.option("--reverse", is_flag=True, help="The other way round."),
+    click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N sessions."),
+    click.option("--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Leave out the first N."),
+)
+_NAMES = frozenset(Filter._fields)
+
+
+def filter_options(function: Callable[..., _R]) -> Callable[..., _R]:
+    """The options as one parameter: `wanted`, a `Filter`."""
+
+    @wraps(function)
+    def with_filter(**given: Any) -> _R:
+        chosen = {name: given.pop(name) for name in _NAMES & given.keys()}
+        return function(wanted=Filter(**chosen), **given)
+
+    for option in reversed(_OPTIONS):
+        with_filter = option(with_filter)
+    return with_filter

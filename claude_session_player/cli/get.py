@@ -1,0 +1,76 @@
+"""`get`: one session with its sub-agents and its events."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from claude_session_player.cli.output import LINES, print_object, print_records
+from claude_session_player.cli.records import detailed_record
+from claude_session_player.cli.refs import complete_ref, named_session
+from claude_session_player.cli.stores import json_options, opened, store_options
+
+if TYPE_CHECKING:
+    from claude_session_player.store.session import Session
+
+Bounds = tuple[int | None, int | None]
+
+_RANGE: Final = re.compile(r"(-?\d+)?:(-?\d+)?")
+
+
+def _bounds(ctx: click.Context, param: click.Parameter, value: str | None) -> Bounds:
+    match = _RANGE.fullmatch((value or ":").strip())
+    if match is None:
+        raise click.BadParameter(f"{value!r} is no range: write FROM:TO, like 1:20, 100: or -20:")
+    start, end = (int(part) if part else None for part in match.groups())
+    return start, end
+
+
+@click.command()
+@click.argument("ref", shell_complete=complete_ref)
+@click.option("--no-events", is_flag=True, help="Leave the events out.")
+@click.option(
+    "--events",
+    "bounds",
+    callback=_bounds,
+    metavar="FROM:TO",
+    help="Only these events, counted from 1, both included; negative numbers count from the end: -20: is the last 20.",
+)
+@json_options
+@store_options
+def command(ref: str, no_events: bool, bounds: Bounds, form: str | None, **where: Any) -> None:
+    """Show one session: what it is, its sub-agents, and its events.
+
+    REF is a path, an id or at least 4 characters of its beginning, a sub-agent's id, latest, latest:2, a title in
+    quotes, or a breadcrumb (a JSON file, or - for standard input). With --jsonl the session comes on the first line,
+    then its events, one a line. 'read' is another name for this command.
+    """
+    with opened(**where) as store:
+        session = named_session(store, ref)
+        events = None if no_events else _events(session, bounds)
+        if form == LINES:
+            print_records([detailed_record(session)], LINES)
+            print_records(events or (), LINES)
+        elif form:
+            print_object(detailed_record(session), "events", events)
+        else:
+            from claude_session_player.cli import details
+
+            details.print_session(session, events)
+
+
+def _events(session: Session, bounds: Bounds) -> Iterator[dict[str, Any]]:
+    """The normalised events of a session between two numbers, counted from 1."""
+    from claude_session_player.normalized import normalize
+
+    start, end = (_from_start(number, session.summary.events) for number in bounds)
+    events = (facts for event in session.events() for facts in normalize(event))
+    return islice(events, max(start - 1, 0) if start is not None else 0, max(end, 0) if end is not None else None)
+
+
+def _from_start(number: int | None, count: int) -> int | None:
+    return number if number is None or number >= 0 else count + 1 + number

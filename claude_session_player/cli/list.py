@@ -1,0 +1,35 @@
+"""`list`: the sessions of the stores."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from claude_session_player.cli.filters import filter_options
+from claude_session_player.cli.output import print_encoded
+from claude_session_player.cli.stores import json_options, opened, store_options
+from claude_session_player.store.filters import Filter
+
+
+@click.command()
+@filter_options
+@json_options
+@store_options
+def command(wanted: Filter, form: str | None, **where: Any) -> None:
+    """List sessions, the last active first.
+
+    A title is the name that a person gave the session, else the one that Claude Code gave it, else the first prompt.
+    """
+    with opened(**where) as store:
+        sessions = store.sessions(wanted)
+    if form:
+        print_encoded((session.json for session in sessions), form)
+        return
+    if sessions:
+        from claude_session_player.cli import tables
+
+        tables.print_sessions(sessions)
+    else:
+        print(f"no session in {', '.join(store.roots)} is like that", file=sys.stderr)

@@ -1,0 +1,31 @@
+"""`memories`: what Claude was asked to remember."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from claude_session_player.cli.output import print_records
+from claude_session_player.cli.records import record
+from claude_session_player.cli.stores import json_options, opened, store_options
+
+
+@click.command()
+@click.option("--project", metavar="TEXT", help="Memories of a project with this in its path.")
+@click.option("--tag", metavar="TAG", help="Memories with this tag.")
+@json_options
+@store_options
+def command(project: str | None, tag: str | None, form: str | None, **where: Any) -> None:
+    """List memories, the last changed first."""
+    with opened(**where) as store:
+        memories = store.memories(project, tag)
+    if form:
+        print_records(map(record, memories), form)
+    elif memories:
+        from claude_session_player.cli import tables
+
+        tables.print_memories(memories)
+    else:
+        print("there are no memories", file=sys.stderr)

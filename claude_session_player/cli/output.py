@@ -1,0 +1,86 @@
+"""How data leaves the command line: text and JSON, to stdout, in UTF-8."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, Final, TextIO
+
+from claude_session_player.errors import CannotWrite
+
+ARRAY: Final = "array"
+LINES: Final = "lines"
+_PORTION: Final = 1 << 18
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+def stdout() -> TextIO:
+    """Standard output, in UTF-8 whatever the locale."""
+    if sys.stdout is None:
+        raise CannotWrite("cannot write the output: standard output is closed")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+    return sys.stdout
+
+
+def print_text(text: str) -> None:
+    """Write a text and a line break."""
+    stdout().write(text + "\n")
+
+
+def print_records(records: Iterable[Any], form: str) -> None:
+    """Write JSON values: an array with one of them on each line, or the lines alone."""
+    print_encoded(map(encode, records), form)
+
+
+def print_encoded(texts: Iterable[str], form: str) -> None:
+    """The same, of values that are JSON already."""
+    _write((text + "\n" for text in texts) if form == LINES else chain(_array(texts), "\n"))
+
+
+def print_object(record: dict[str, Any], key: str, values: Iterable[Any] | None) -> None:
+    """Write one JSON object, whose value under `key` is an array that may be too long to hold in memory."""
+    if values is None:
+        print_text(encode(record))
+        return
+    head = encode({name: value for name, value in record.items() if name != key})
+    _write(chain((f"{head[:-1]},{encode(key)}:",), _array(map(encode, values)), "}\n"))
+
+
+def encode(value: Any) -> str:
+    """Compact JSON; what a file of a store holds may be anything, and then takes another way."""
+    try:
+        text = _encode(value)
+        if not text.isascii():
+            text.encode()
+        return text
+    except (ValueError, RecursionError, TypeError):
+        from claude_session_player import rawjson
+
+        return rawjson.compact(value)
+
+
+def _array(texts: Iterable[str]) -> Iterator[str]:
+    before = "["
+    for text in texts:
+        yield before + text
+        before = ",\n "
+    yield "]" if before != "[" else "[]"
+
+
+def _write(pieces: Iterable[str]) -> None:
+    """Write in large portions, because stdout may be unbuffered."""
+    file = stdout()
+    portion: list[str] = []
+    size = 0
+    for piece in pieces:
+        portion.append(piece)
+        size += len(piece)
+        if size >= _PORTION:
+            file.write("".join(portion))
+            portion, size = [], 0
+    file.write("".join(portion))

@@ -1,0 +1,92 @@
+"""Options of the commands that look into stores, and what is said beside their output."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from claude_session_player.cli.output import ARRAY, LINES
+
+if TYPE_CHECKING:
+    from claude_session_player.store.layout import Trouble
+    from claude_session_player.store.library import Progress
+    from claude_session_player.store.store import Store
+
+_LONG_READ: Final = 64 << 20
+_MOST: Final = 10
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def store_options(function: _F) -> _F:
+    """`--root` and `--no-cache`."""
+    root = click.option(
+        "--root",
+        "roots",
+        multiple=True,
+        metavar="DIR",
+        help="A Claude store; may be repeated. Default: $CLAUDE_CONFIG_DIR, else ~/.claude.",
+    )
+    cache = click.option("--no-cache", is_flag=True, help="Read every file anew, and remember nothing.")
+    return root(cache(function))
+
+
+def json_options(function: _F) -> _F:
+    """`--json` and `--jsonl`, as the parameter `form`."""
+    array = click.option("--json", "form", flag_value=ARRAY, help="Print JSON.")
+    lines = click.option("--jsonl", "form", flag_value=LINES, help="Print JSON, one object a line.")
+    return array(lines(function))
+
+
+@contextmanager
+def opened(roots: tuple[str, ...], no_cache: bool) -> Iterator[Store]:
+    """The stores that are meant, with a progress bar where it takes long; in the end it is said what is unreadable."""
+    from claude_session_player.store.store import DEFAULT_CACHE, Store
+
+    with _progress_bar() as progress:
+        store = Store.open(*roots, cache=None if no_cache else DEFAULT_CACHE, progress=progress)
+        yield store
+    warn(store.troubles)
+
+
+def warn(troubles: list[Trouble]) -> None:
+    """Say what could not be read."""
+    from claude_session_player.store.record import shown
+    from claude_session_player.text import printable
+
+    if not troubles or sys.stderr is None:
+        return
+    many = "1 file or directory" if len(troubles) == 1 else f"{len(troubles)} files or directories"
+    print(f"warning: {many} could not be read:", file=sys.stderr)
+    for trouble in troubles[:_MOST]:
+        print(f"  {printable(shown(trouble.path))}: {trouble.reason}", file=sys.stderr)
+    if len(troubles) > _MOST:
+        print(f"  … and {len(troubles) - _MOST} more", file=sys.stderr)
+
+
+@contextmanager
+def _progress_bar() -> Iterator[Progress | None]:
+    """A bar on stderr, which appears only where there is much to read, and only on a terminal."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    bar: list[Any] = []
+
+    def update(done: int, total: int) -> None:
+        if total < _LONG_READ:
+            return
+        if not bar:
+            from claude_session_player.cli.progress import started
+
+            bar.append(started("reading sessions", total))
+        bar[0].update(bar[0].task_ids[0], completed=done)
+
+    try:
+        yield update
+    finally:
+        if bar:
+            bar[0].stop()

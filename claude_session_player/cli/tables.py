@@ -1,0 +1,206 @@
+"""Tables for people. What does not fit into the terminal is left out, the least important column first."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from claude_session_player.cli import wording
+from claude_session_player.cli.output import encode, print_text, stdout
+from claude_session_player.store.memories import Memory
+from claude_session_player.store.projects import Project
+from claude_session_player.store.record import shown
+from claude_session_player.store.session import Session
+from claude_session_player.store.settings import Settings
+from claude_session_player.store.todos import Todo
+from claude_session_player.text import file_name, printable
+
+_GAP: Final = 2
+_PIPE_WIDTH: Final = 160
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: the least that it needs, and how dear it is; the dearest stays longest."""
+
+    name: str
+    cells: Sequence[str]
+    rank: int
+    least: int | None = None
+    """The width to which it may shrink; `None` for never."""
+    style: str = ""
+    right: bool = False
+
+    @property
+    def width(self) -> int:
+        """The width of its widest cell."""
+        return max(map(cell_len, (self.name, *self.cells)))
+
+    @property
+    def needs(self) -> int:
+        """The width that it cannot do without."""
+        return self.width if self.least is None else min(self.width, self.least)
+
+
+def print_table(columns: Iterable[Column]) -> None:
+    """Print columns as a table as wide as the terminal."""
+    console = _console()
+    kept = _fitting(list(columns), console.width)
+    table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold", expand=False)
+    for column, width in zip(kept, _widths(kept, console.width), strict=True):
+        table.add_column(
+            column.name,
+            justify="right" if column.right else "left",
+            style=column.style,
+            no_wrap=True,
+            overflow="ellipsis",
+            width=width,
+        )
+    for row in zip(*(column.cells for column in kept), strict=True):
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    with console.capture() as drawn:
+        console.print(table)
+    stdout().writelines(f"{line.rstrip()}\n" for line in drawn.get().splitlines())
+
+
+def _fitting(columns: list[Column], width: int) -> list[Column]:
+    """Columns that fit, and hold anything; the cheapest are left out first."""
+    kept = [column for column in columns if any(column.cells)]
+    while len(kept) > 1 and sum(column.needs + _GAP for column in kept) - _GAP > width:
+        kept.remove(min(kept, key=lambda column: column.rank))
+    return kept
+
+
+def _widths(columns: Sequence[Column], width: int) -> list[int]:
+    """Each column has what it needs; what is left goes to those that want more, the dearest first."""
+    widths = {column.name: column.needs for column in columns}
+    left = width - sum(widths.values()) - _GAP * (len(columns) - 1)
+    for column in sorted(columns, key=lambda column: -column.rank):
+        more = max(min(column.width - column.needs, left), 0)
+        widths[column.name] += more
+        left -= more
+    return list(widths.values())
+
+
+def _console() -> Console:
+    """As wide as the terminal, and plain where no colours are wanted."""
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    plain = False if os.environ.get("NO_COLOR") else None
+    return Console(width=width, force_terminal=plain, highlight=False, markup=False, emoji=False)
+
+
+# --- what is shown --------------------------------------------------------------------------------
+
+
+def print_sessions(sessions: Sequence[Session]) -> None:
+    """A line for each session."""
+    now = datetime.now().astimezone()
+    ids = short_ids([session.id for session in sessions])
+    rows = [session.summary for session in sessions]
+    print_table(
+        (
+            Column("ID", ids, 9, style="cyan"),
+            Column("WHEN", [wording.ago(row.updated_at, now) for row in rows], 8),
+            Column("TITLE", [("↳ " if row.parent_id else "") + (row.title or "(no title)") for row in rows], 10, 20),
+            Column("PROJECT", [file_name(row.project or "") for row in rows], 7, 12, style="green"),
+            Column("BRANCH", [row.git_branch or "" for row in rows], 3, 12, style="magenta"),
+            Column("MODEL", [wording.model(row.model) for row in rows], 4),
+            Column("LASTED", [wording.span(row.duration_seconds) for row in rows], 2, right=True),
+            Column("EVENTS", [str(row.events) for row in rows], 5, right=True),
+            Column("SIZE", [wording.size(row.size) for row in rows], 6, right=True),
+            Column("AGENTS", [str(row.subagent_count or "") for row in rows], 1, right=True),
+            Column("STATE", ["in use" if row.in_use else "" for row in rows], 8, style="yellow"),
+        )
+    )
+
+
+def print_projects(projects: Sequence[Project]) -> None:
+    """A line for each project."""
+    now = datetime.now().astimezone()
+    print_table(
+        (
+            Column("PROJECT", [row.path or f"({file_name(row.directory)})" for row in projects], 9, 20, style="green"),
+            Column("SESSIONS", [str(row.sessions) for row in projects], 8, right=True),
+            Column("AGENTS", [str(row.subagents or "") for row in projects], 1, right=True),
+            Column("SIZE", [wording.size(row.size) for row in projects], 6, right=True),
+            Column("LAST ACTIVE", [wording.ago(row.updated_at, now) for row in projects], 7),
+            Column("DIRECTORY", [file_name(row.directory) for row in projects], 2, 20, style="dim"),
+        )
+    )
+
+
+def print_todos(todos: Sequence[Todo]) -> None:
+    """A line for each todo."""
+    marks = {"completed": "✔", "in_progress": "▶"}
+    print_table(
+        (
+            Column("", [marks.get(row.status, "○") for row in todos], 9),
+            Column("TODO", [_one_line(row.text) for row in todos], 10, 20),
+            Column("STATUS", [row.status for row in todos], 4),
+            Column("PROJECT", [file_name(row.project or "") for row in todos], 6, 12, style="green"),
+            Column("SESSION", [(row.session_id or "")[:8] for row in todos], 5, style="cyan"),
+            Column("CREATED", [(row.created or "")[:10] for row in todos], 3),
+        )
+    )
+
+
+def print_memories(memories: Sequence[Memory]) -> None:
+    """A line for each memory."""
+    print_table(
+        (
+            Column("ID", [row.id for row in memories], 6, style="cyan"),
+            Column("MEMORY", [_one_line(row.content) for row in memories], 10, 20),
+            Column("TAGS", [", ".join(row.tags) for row in memories], 5, 12, style="magenta"),
+            Column("PROJECTS", [", ".join(map(file_name, row.projects)) for row in memories], 4, 12, style="green"),
+            Column("UPDATED", [(row.updated or row.created or "")[:10] for row in memories], 3),
+        )
+    )
+
+
+def print_settings(files: Sequence[Settings]) -> None:
+    """A line for each setting, named by its path through the file."""
+    for file in files:
+        rows = list(_flat(file.settings))
+        print_text(printable(file.path))
+        print_table(
+            (
+                Column("SETTING", [name for name, _ in rows] or [""], 10, 20, style="cyan"),
+                Column("VALUE", [value for _, value in rows] or ["(none)"], 9, 20),
+            )
+        )
+
+
+def _flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from _flat(item, f"{name}.{key}" if name else key)
+    elif isinstance(value, list) and value:
+        for number, item in enumerate(value):
+            yield from _flat(item, f"{name}[{number}]")
+    else:
+        yield name, _one_line(value) if isinstance(value, str) else encode(value)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text[:2000].split())
+
+
+def short_ids(ids: Sequence[str]) -> list[str]:
+    """Each id, shortened to what tells it from all others: at least 8 characters.
+
+    >>> short_ids(["1f2e3d4c-aaaa", "1f2e3d4c-bbbb", "99887766-cccc", "ses_1"])
+    ['1f2e3d4c-aaaa', '1f2e3d4c-bbbb', '99887766', 'ses_1']
+    """
+    heads: dict[str, int] = {}
+    for id in set(ids):
+        heads[id[:8]] = heads.get(id[:8], 0) + 1
+    return [shown(id[:8] if heads[id[:8]] == 1 else id) for id in ids]

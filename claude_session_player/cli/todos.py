@@ -1,0 +1,33 @@
+"""`todos`: the todo lists of the stores."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from claude_session_player.cli.output import print_records
+from claude_session_player.cli.records import record
+from claude_session_player.cli.stores import json_options, opened, store_options
+
+
+@click.command()
+@click.argument("project", required=False)
+@json_options
+@store_options
+def command(project: str | None, form: str | None, **where: Any) -> None:
+    """List todos: those of todo.jsonl in each project, and those of each session.
+
+    PROJECT is any part of a project's path.
+    """
+    with opened(**where) as store:
+        todos = store.todos(project)
+    if form:
+        print_records(map(record, todos), form)
+    elif todos:
+        from claude_session_player.cli import tables
+
+        tables.print_todos(todos)
+    else:
+        print("there are no todos", file=sys.stderr)

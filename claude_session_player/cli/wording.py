@@ -1,0 +1,90 @@
+"""Times, sizes and counts in the words that people use."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from claude_session_player.times import parse_time
+
+_STEPS: Final = ((60, "s"), (60, "min"), (24, "h"), (7, "d"))
+_SIZES: Final = ("B", "KB", "MB", "GB", "TB")
+
+
+def ago(time: str, now: datetime) -> str:
+    """How long ago a time was, or its local date where that is more than a week.
+
+    >>> ago("2026-01-17T20:00:00Z", parse_time("2026-01-17T22:30:00Z"))
+    '2 h ago'
+    >>> ago("2026-01-17T20:00:00Z", parse_time("2026-01-17T20:00:10Z"))
+    'just now'
+    """
+    moment = parse_time(time).astimezone(now.tzinfo)
+    left = (now - moment).total_seconds()
+    if left < 0:
+        return f"{moment:%Y-%m-%d %H:%M}"
+    if left < _STEPS[0][0]:
+        return "just now"
+    for step, unit in _STEPS:
+        if left < step:
+            return f"{int(left)} {unit} ago"
+        left /= step
+    return f"{moment:%Y-%m-%d}"
+
+
+def aside(words: str) -> str:
+    """Words in brackets, where they say more than a date does.
+
+    >>> aside("2 h ago"), aside("2026-01-17")
+    (' (2 h ago)', '')
+    """
+    return "" if words[:1].isdigit() and "-" in words else f" ({words})"
+
+
+def local(time: str | None, now: datetime) -> str:
+    """A time on the clock of the wall.
+
+    >>> local("2026-01-17T20:31:59.197Z", parse_time("2026-01-18T00:00:00+01:00"))
+    '2026-01-17 21:31:59'
+    """
+    try:
+        return f"{parse_time(time or '').astimezone(now.tzinfo):%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError):
+        return "unknown"
+
+
+def span(seconds: float) -> str:
+    """A duration in its two largest units.
+
+    >>> span(0), span(75), span(7500), span(200000)
+    ('0s', '1m 15s', '2h 5m', '2d 7h')
+    """
+    whole = int(seconds)
+    parts = (("d", whole // 86400), ("h", whole // 3600 % 24), ("m", whole // 60 % 60), ("s", whole % 60))
+    first = next((number for number, (_, value) in enumerate(parts) if value), len(parts) - 1)
+    return " ".join(f"{value}{unit}" for unit, value in parts[first : first + 2] if value or whole == 0)
+
+
+def size(count: int) -> str:
+    """A number of bytes.
+
+    >>> size(0), size(1500), size(2_340_000)
+    ('0 B', '1.5 KB', '2.3 MB')
+    """
+    number = float(count)
+    for unit in _SIZES:
+        if number < 999.5 or unit == _SIZES[-1]:
+            return f"{number:.0f} {unit}" if unit == "B" or number >= 99.95 else f"{number:.1f} {unit}"
+        number /= 1000
+    raise AssertionError
+
+
+def model(name: str | None) -> str:
+    """A model's name without what all of them share.
+
+    >>> model("claude-opus-4-5-20251101"), model("glm-4.6"), model(None)
+    ('opus-4-5', 'glm-4.6', '')
+    """
+    short = (name or "").removeprefix("claude-")
+    head, dash, date = short.rpartition("-")
+    return head if dash and len(date) == 8 and date.isdigit() else short

@@ -1,0 +1,3 @@
+"""What the program is called."""
+
+PROGRAM = "claude-session-player"

@@ -1,0 +1,230 @@
+"""Events as flat facts for scripts: what a person said, an answer, a thought, a call, a result, a sign of life.
+
+A record with several blocks becomes several facts, one without any becomes one; the order is that of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from claude_session_player.content import joined, result_text
+from claude_session_player.events import (
+    QUEUED,
+    AnyBlock,
+    Assistant,
+    Attachment,
+    Blank,
+    Content,
+    Event,
+    Malformed,
+    Other,
+    Progress,
+    RedactedThinking,
+    ServerToolUse,
+    System,
+    Text,
+    Thinking,
+    Title,
+    ToolResult,
+    ToolUse,
+    Turn,
+    Unknown,
+    User,
+    text_of,
+)
+from claude_session_player.prompts import classify
+from claude_session_player.text import clean
+
+_NOT_PEOPLE: Final = frozenset(("task-notification", "peer", "system", "agent", "hook"))
+"""Who stands in a user's place without being one, as `origin.kind` names them."""
+_PEERS: Final = (
+    "<teammate-message",
+    "<agent-message",
+    "<cross-session-message",
+    "Another Claude session sent a message",
+)
+_BEGINNING: Final = 200
+
+
+def human_prompt(event: Event) -> str | None:
+    """What a person typed here, by the rules of the screen; `None` where it was somebody or something else.
+
+    >>> human_prompt(User(content="Good morning"))
+    'Good morning'
+    >>> human_prompt(User(content="Base directory for this skill: …", is_meta=True)) is None
+    True
+    """
+    if isinstance(event, User):
+        said = None if _is_injected(event) else _content(event)
+    elif isinstance(event, Attachment) and (attached := event.attachment) is not None:
+        said = attached.prompt if attached.type == QUEUED and not attached.is_meta else None
+    else:
+        return None
+    if isinstance(said, list):
+        blocks = [block for block in said if type(block) is not ToolResult]
+        said = joined(blocks) if blocks else None
+    if not said or said[:_BEGINNING].lstrip().startswith(_PEERS):
+        return None
+    prompt = classify(said).prompt
+    return prompt if prompt and not prompt.isspace() else None
+
+
+def count(event: Event) -> int:
+    """How many facts `normalize` gives for an event.
+
+    >>> count(User(content="Hi")), count(Assistant(content=[Text("a"), Text("b")])), count(Blank())
+    (1, 2, 0)
+    """
+    if isinstance(event, Turn) and type(content := _content(event)) is list:
+        return len(content) or 1
+    return 0 if type(event) is Blank else 1
+
+
+def normalize(event: Event) -> Iterator[dict[str, Any]]:
+    """The facts of one event, one dictionary for each block.
+
+    >>> [fact["type"] for fact in normalize(Assistant(content=[Text("Let me look."), ToolUse("t1", "Bash", {})]))]
+    ['assistant', 'tool_use']
+    """
+    if type(event) is Blank:
+        return
+    envelope = {"line": event.line, "timestamp": event.timestamp, "uuid": event.uuid, "parent_uuid": event.parent_uuid}
+    if event.is_sidechain or event.agent_call:
+        envelope["sidechain"] = True
+    for facts in _facts(event):
+        yield {"type": facts.pop("type"), **envelope, **facts}
+
+
+def _facts(event: Event) -> Iterator[dict[str, Any]]:
+    if isinstance(event, Turn):
+        yield from _turn(event)
+        return
+    describe = _DESCRIPTIONS.get(type(event))
+    if describe is None and isinstance(event, Title):
+        describe = _title
+    yield {"type": event.kind} if describe is None else describe(event)
+
+
+def _turn(event: Turn) -> Iterator[dict[str, Any]]:
+    content = _content(event)
+    blocks: list[AnyBlock] = content if isinstance(content, list) else [Text(content)]
+    human = human_prompt(event) is not None
+    for block in blocks or [Text()]:
+        facts = _BLOCKS.get(type(block), _other)(block)
+        if facts["type"] == "text":
+            facts["type"] = event.kind
+            if isinstance(event, User):
+                facts["human"] = human
+        if isinstance(event, Assistant):
+            message = event.message
+            facts["model"] = message.model if message else None
+            facts["request_id"] = event.request_id or (message.id if message else None)
+        yield facts
+
+
+def _content(event: Turn) -> Content:
+    return event.content if event.message is None else event.message.content
+
+
+def _is_injected(event: User) -> bool:
+    return bool(
+        event.is_meta
+        or event.is_compact_summary
+        or event.is_visible_in_transcript_only
+        or event.source_call
+        or event.prompt_source == "system"
+        or (event.origin is not None and event.origin.kind in _NOT_PEOPLE)
+    )
+
+
+# --- blocks -----------------------------------------------------------------------------------
+
+
+def _text(block: Text) -> dict[str, Any]:
+    return {"type": "text", "text": block.text or ""}
+
+
+def _thinking(block: Thinking) -> dict[str, Any]:
+    return {"type": "thinking", "text": text_of(block.thinking)}
+
+
+def _redacted(block: RedactedThinking) -> dict[str, Any]:
+    return {"type": "thinking", "text": "", "redacted": True}
+
+
+def _tool_use(block: ToolUse) -> dict[str, Any]:
+    return {"type": "tool_use", "tool_use_id": block.id, "name": block.name, "input": block.input}
+
+
+def _tool_result(block: ToolResult) -> dict[str, Any]:
+    text, _ = result_text(block, None)
+    return {"type": "tool_result", "tool_use_id": block.tool_use_id, "text": text, "is_error": bool(block.is_error)}
+
+
+def _other(block: Any) -> dict[str, Any]:
+    return {"type": "block", "name": block.kind, "body": block.body if isinstance(block, Other) else None}
+
+
+_BLOCKS: Final[dict[type[Any], Callable[[Any], dict[str, Any]]]] = {
+    Text: _text,
+    Thinking: _thinking,
+    RedactedThinking: _redacted,
+    ToolUse: _tool_use,
+    ServerToolUse: _tool_use,
+    ToolResult: _tool_result,
+}
+
+
+# --- records without a message ------------------------------------------------------------------
+
+
+def _progress(event: Progress) -> dict[str, Any]:
+    data = event.data
+    words = (
+        next((w for w in (data.full_output, data.query, data.task_description, data.hook_name) if w), "")
+        if data
+        else ""
+    )
+    return {
+        "type": "progress",
+        "name": data.type if data else None,
+        "tool_use_id": event.parent_call,
+        "text": clean(words),
+    }
+
+
+def _system(event: System) -> dict[str, Any]:
+    return {"type": "system", "name": event.subtype, "duration_ms": event.duration_ms}
+
+
+def _attachment(event: Attachment) -> dict[str, Any]:
+    attached = event.attachment
+    prompt = attached.prompt if attached else None
+    return {
+        "type": "attachment",
+        "name": attached.type if attached else None,
+        "text": joined(prompt) if isinstance(prompt, list) else prompt or "",
+        "human": human_prompt(event) is not None,
+    }
+
+
+def _title(event: Title) -> dict[str, Any]:
+    return {"type": event.kind, "text": event.title or ""}
+
+
+def _unknown(event: Unknown) -> dict[str, Any]:
+    return {"type": "unknown", "name": event.name}
+
+
+def _malformed(event: Malformed) -> dict[str, Any]:
+    return {"type": "malformed", "offset": event.offset, "reason": event.reason}
+
+
+_DESCRIPTIONS: Final[dict[type[Event], Callable[[Any], dict[str, Any]]]] = {
+    Progress: _progress,
+    System: _system,
+    Attachment: _attachment,
+    Unknown: _unknown,
+    Malformed: _malformed,
+}

@@ -1,0 +1,232 @@
+"""The catalogue: what is known of every session file, kept in SQLite in the platform's cache directory.
+
+It is a convenience and never the truth. It may be deleted, damaged, locked or of another version at any time: what
+it does not know, or knows wrongly, is read from the files again. Nothing here raises.
+"""
+
+import contextlib
+import os
+import sys
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from claude_session_player.names import PROGRAM
+
+if TYPE_CHECKING:
+    import sqlite3
+
+VERSION: Final = 1
+"""Goes up whenever the facts of a file, or the rules that give them, change."""
+
+_IS_LINUX: Final[bool] = sys.platform == "linux"
+_WAIT_SECONDS: Final = 2
+_AT_ONCE: Final = 500
+_NOT_OURS: Final = ("locked", "readonly", "full", "unable to open")
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS files (
+    path BLOB PRIMARY KEY, stamp TEXT, facts BLOB, record TEXT, ended TEXT, inline INTEGER, checksum INTEGER
+);
+CREATE TABLE IF NOT EXISTS states (path BLOB PRIMARY KEY, state BLOB)
+"""
+
+
+_ROWS: Final = "SELECT path, stamp, facts, record, ended, inline, checksum FROM files WHERE "
+
+
+class Row(NamedTuple):
+    """What is known of a file."""
+
+    stamp: str
+    """Which state of the file it is known of."""
+    facts: bytes
+    """All facts, as JSON."""
+    record: str
+    """What scripts get to see of them, as a JSON object."""
+    ended: str | None
+    """The latest time in the file."""
+    inline: int
+    """How many sub-agents there are inside of it."""
+
+
+def default_folder() -> str | None:
+    """The directory in which the catalogue is kept; `None` where the platform has no place for it."""
+    if _IS_LINUX:  # the same as platformdirs says, without the time that it takes to be loaded
+        base = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
+        return os.path.join(base, PROGRAM)
+    import platformdirs
+
+    try:
+        return platformdirs.user_cache_dir(PROGRAM, appauthor=False)
+    except (OSError, RuntimeError, KeyError):
+        return None
+
+
+class Catalogue:
+    """The catalogue in a directory; without one it knows nothing and keeps nothing."""
+
+    def __init__(self, folder: str | None) -> None:
+        self.path = os.path.join(folder, f"catalogue-{VERSION}.sqlite") if folder is not None else None
+        self._connection: sqlite3.Connection | None = None
+        self._given_up = folder is None
+
+    def below(self, root: str) -> dict[str, Row]:
+        """Everything known of the files below a directory."""
+        start = os.fsencode(os.path.join(root, ""))
+        return self._known("path >= ? AND path < ?", (start, start[:-1] + bytes([start[-1] + 1])))
+
+    def of(self, paths: Sequence[str]) -> dict[str, Row]:
+        """What is known of these files."""
+        known: dict[str, Row] = {}
+        for some in _portions(paths):
+            known |= self._known(f"path IN ({_marks(some)})", some)
+        return known
+
+    def states(self, paths: Sequence[str]) -> dict[str, bytes]:
+        """What earlier digests of these files left behind."""
+        found: dict[str, bytes] = {}
+        for some in _portions(paths):
+            for path, state in self._read(f"SELECT path, state FROM states WHERE path IN ({_marks(some)})", some):
+                if isinstance(path, bytes) and (content := _checked(state)) is not None:
+                    found[os.fsdecode(path)] = content
+        return found
+
+    def keep(self, rows: Sequence[tuple[str, Row, bytes]]) -> None:
+        """Remember these files: each with its path, its row, and what its digest left behind."""
+        if rows:
+            known = [(path := os.fsencode(name), *row, _checksum(path, row)) for name, row, _ in rows]
+            states = [(os.fsencode(name), _sealed(state)) for name, _, state in rows]
+            self._write(
+                ("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", known),
+                ("INSERT OR REPLACE INTO states VALUES (?, ?)", states),
+            )
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Forget files that are no more."""
+        if gone := [(os.fsencode(path),) for path in paths]:
+            self._write(("DELETE FROM files WHERE path = ?", gone), ("DELETE FROM states WHERE path = ?", gone))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._connection is not None:
+            with contextlib.suppress(Exception):
+                self._connection.close()
+            self._connection = None
+
+    def _known(self, condition: str, values: Sequence[bytes]) -> dict[str, Row]:
+        known = {}
+        for path, stamp, facts, record, ended, inline, checksum in self._read(_ROWS + condition, values):
+            row = Row(stamp, facts, record, ended, inline)
+            if _is_sound(path, row) and _checksum(path, row) == checksum:
+                known[os.fsdecode(path)] = row
+        return known
+
+    def _read(self, query: str, values: Sequence[bytes]) -> list[Any]:
+        import sqlite3
+
+        if (connection := self._open()) is None:
+            return []
+        try:
+            return connection.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            self._part_with(error)
+        return []
+
+    def _write(self, *changes: tuple[str, Sequence[tuple[object, ...]]]) -> None:
+        import sqlite3
+
+        if (connection := self._open()) is None:
+            return
+        try:
+            with connection:
+                for statement, rows in changes:
+                    connection.executemany(statement, rows)
+        except (sqlite3.Error, UnicodeError, OverflowError) as error:
+            self._part_with(error)
+
+    def _open(self) -> "sqlite3.Connection | None":
+        if self._connection is not None or self._given_up or self.path is None:
+            return self._connection
+        self._connection = _connected(self.path)
+        if self._connection is None:
+            _remove(self.path)
+            self._connection = _connected(self.path)
+        self._given_up = self._connection is None
+        return self._connection
+
+    def _part_with(self, error: Exception) -> None:
+        """Locked by another process, or read-only: do without it. Anything else: it is damaged, and made anew."""
+        self.close()
+        if any(word in str(error) for word in _NOT_OURS):
+            self._given_up = True
+        elif self.path is not None:
+            _remove(self.path)
+
+
+def _connected(path: str) -> "sqlite3.Connection | None":
+    """The catalogue, made where there is none; `None` where that is not possible."""
+    import sqlite3
+
+    connection = None
+    try:
+        _make_private(path)
+        connection = sqlite3.connect(path, timeout=_WAIT_SECONDS)
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version == VERSION:
+            return connection
+        if version != 0:
+            connection.close()
+            return None
+        with connection:
+            connection.executescript(_SCHEMA)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        return connection
+    except (sqlite3.Error, OSError, UnicodeError):
+        if connection is not None:
+            connection.close()
+        return None
+
+
+def _make_private(path: str) -> None:
+    """It holds what people typed: nobody else may read it."""
+    if os.path.exists(path):
+        return
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+
+
+def _remove(path: str) -> None:
+    for name in (path, f"{path}-journal", f"{path}-wal", f"{path}-shm"):
+        with contextlib.suppress(OSError):
+            os.remove(name)
+
+
+def _checksum(path: bytes, row: Row) -> int:
+    rest = f"{row.stamp}|{row.ended}|{row.inline}|{row.record}"
+    return zlib.crc32(rest.encode(), zlib.crc32(row.facts, zlib.crc32(path)))
+
+
+def _is_sound(path: object, row: Row) -> bool:
+    """True where a row has the types that it should have; a damaged file may hold any."""
+    return type(path) is bytes and type(row.facts) is bytes and type(row.record) is str
+
+
+def _sealed(state: bytes) -> bytes:
+    return zlib.crc32(state).to_bytes(4, "big") + state
+
+
+def _checked(sealed: object) -> bytes | None:
+    if not isinstance(sealed, bytes):
+        return None
+    state = sealed[4:]
+    return state if zlib.crc32(state).to_bytes(4, "big") == sealed[:4] else None
+
+
+def _portions(paths: Sequence[str]) -> Iterator[list[bytes]]:
+    """Paths in such numbers as a query can take."""
+    for start in range(0, len(paths), _AT_ONCE):
+        yield [os.fsencode(path) for path in paths[start : start + _AT_ONCE]]
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ",".join("?" * len(values))

@@ -1,0 +1,558 @@
+"""What the catalogue wants to know of a session file, gathered line by line.
+
+A digest can be set aside and taken up again when the file has grown, so that only the new bytes are read. A last
+line without a line end may still be being written: it counts, but it is read again next time.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zlib
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, BinaryIO, Final
+
+import msgspec
+from msgspec import Struct, field
+
+from claude_session_player import rawjson
+from claude_session_player.content import joined
+from claude_session_player.events import (
+    CONVERSATION,
+    QUEUED,
+    REFUSALS,
+    TITLES,
+    Assistant,
+    Attachment,
+    Blank,
+    CallLine,
+    Content,
+    Envelope,
+    Event,
+    Glance,
+    GlancedMessage,
+    LegacyMessage,
+    Malformed,
+    Message,
+    Metadata,
+    System,
+    Title,
+    ToolResult,
+    ToolUse,
+    Turn,
+    UsageLine,
+    User,
+    glance,
+    tag_of,
+)
+from claude_session_player.normalized import count, human_prompt
+from claude_session_player.parser import decode_lines
+from claude_session_player.store.catalogue import Row
+from claude_session_player.store.facts import Call, Facts, Inline, Speech, Tokens
+from claude_session_player.store.jobs import Job, Result
+from claude_session_player.store.layout import Found
+from claude_session_player.store.record import file_record
+from claude_session_player.text import cut
+from claude_session_player.times import format_time, parse_time
+from claude_session_player.tools import AGENTS
+
+PROMPT_LENGTH: Final = 2000
+"""Of a prompt, so many characters are kept."""
+TITLE_LENGTH: Final = 200
+
+_BUFFER: Final = 1 << 18
+_SAMPLES: Final = 8
+_SAMPLE: Final = 4096
+_SYNTHETIC: Final = "<synthetic>"
+_PROVIDERS: Final = {"msg_bdrk_": "bedrock", "msg_vrtx_": "vertex"}
+"""The beginning of a response's id tells who served it."""
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+_TIME_LENGTH: Final = 24
+_TOOL_RESULT: Final = tag_of(ToolResult)
+_CONVERSATION: Final = frozenset(tag_of(kind) for kind in CONVERSATION)
+_HEAD: Final = 20
+"""Among so many lines the id of the session is found, if anywhere."""
+
+
+class Voice(Struct):
+    """One conversation of a file, as it is gathered: the main one, or that of an inline sub-agent. See `Speech`."""
+
+    events: int = 0
+    first_prompt: str | None = None
+    last_prompt: str | None = None
+    topic: str | None = None
+    task: str | None = None
+    models: list[str] = []
+    provider: str | None = None
+    started: str | None = None
+    ended: str | None = None
+    responses: dict[str, tuple[int, int, int, int]] = {}
+    lines: list[list[int]] = []
+
+    def speech(self) -> Speech:
+        """What was said, and when."""
+        return Speech(
+            self.events,
+            self.first_prompt,
+            self.last_prompt if self.last_prompt != self.first_prompt else None,
+            self.topic,
+            self.task,
+            tuple(self.models),
+            self.provider,
+            self.started,
+            self.ended,
+            Tokens(*map(sum, zip(*self.responses.values(), strict=True))),
+        )
+
+
+class Digest(Struct):
+    """A file up to `offset`: its facts so far, and what is needed to go on. See `Facts`."""
+
+    is_agent: bool
+    offset: int = 0
+    lines: int = 0
+    fingerprint: int = 0
+    session_id: str | None = None
+    cwds: list[str] = []
+    branch: str | None = None
+    version: str | None = None
+    titles: dict[str, str] = {}
+    malformed: int = 0
+    calls: list[Call] = []
+    main: Voice = field(default_factory=Voice)
+    has_main_line: bool = False
+    inline: dict[str, Voice] = {}
+    roots: dict[str, str] = {}
+    """Of each line of an inline sub-agent, by its uuid, the uuid of the sub-agent's first line."""
+
+    def read(self, file: BinaryIO) -> bytes:
+        """Take in all lines that are complete; gives the rest."""
+        while lines := file.readlines(_BUFFER):
+            rest = b"" if lines[-1].endswith(b"\n") else lines.pop()
+            self.take(lines)
+            if rest:
+                return rest
+        return b""
+
+    def take(self, lines: Sequence[bytes]) -> None:
+        """Take in some lines. Most are only glanced at."""
+        try:
+            glances = list(map(glance, lines))
+        except REFUSALS:
+            for line in lines:
+                self._take_odd(line)
+        else:
+            self._take_glances(glances, lines)
+
+    def _take_odd(self, line: bytes) -> None:
+        """A line from a place where some line is no plain record."""
+        try:
+            seen = glance(line)
+        except REFUSALS:
+            events = decode_lines((line,), self.lines, self.offset)
+            self.lines += 1
+            self.offset += len(line)
+            self._take_envelopes(events)
+            if self.session_id is None and self.lines <= _HEAD:
+                self._find_session((line,))
+            for event in events:
+                self.main.events += 1
+                self._take_event(event)
+        else:
+            self._take_glances((seen,), (line,))
+
+    def _take_glances(self, glances: Sequence[Glance], lines: Sequence[bytes]) -> None:
+        before = self.lines
+        self.lines += len(lines)
+        self.offset += sum(map(len, lines))
+        self.main.events += len(lines)
+        self._take_envelopes(glances)
+        if self.session_id is None and before < _HEAD:
+            self._find_session(lines[: _HEAD - before])
+        find_look = _LOOKS.get
+        for number, seen in enumerate(glances):
+            look = find_look(seen.type)
+            if (look is not None and look(self, seen)) or (seen.is_sidechain and not self.is_agent):
+                for event in decode_lines((lines[number],), before + number, 0):
+                    self._take_event(event)
+
+    def _take_event(self, event: Event) -> None:
+        taker = _TAKERS.get(type(event))
+        if taker is not None:
+            taker(self, event)
+        if event.is_sidechain and not self.is_agent:
+            self._take_inline(event)
+
+    def _find_session(self, lines: Sequence[bytes]) -> None:
+        events = (event for line in lines for event in decode_lines((line,), 0, 0))
+        self.session_id = next((event.session_id for event in events if event.session_id), None)
+
+    def owns(self, event: Envelope) -> bool:
+        """True for a line of the file's own conversation."""
+        return self.is_agent or not event.is_sidechain
+
+    def facts(self, meta: dict[str, Any]) -> Facts:
+        """All facts. What was said in a file of nothing but sidechain lines is what the file says."""
+        inline = self.inline
+        if inline and not self.has_main_line:
+            for voice in inline.values():
+                _merge(self.main, voice)
+            inline = {}
+        agents = tuple(
+            Inline(root, tuple((first, last) for first, last in voice.lines), voice.speech())
+            for root, voice in inline.items()
+        )
+        return Facts(
+            self.main.speech(),
+            self.session_id,
+            tuple(self.cwds),
+            self.branch,
+            self.version,
+            self.titles,
+            self.malformed,
+            tuple(self.calls),
+            agents,
+            meta,
+        )
+
+    def _take_envelopes(self, events: Sequence[Event] | Sequence[Glance]) -> None:
+        """What most lines repeat: only changes are looked at one by one."""
+        for cwd in dict.fromkeys([event.cwd for event in events]):
+            if cwd and cwd not in self.cwds:
+                self.cwds.append(cwd)
+        self.branch = next((e.git_branch for e in reversed(events) if e.git_branch), self.branch)
+        self.version = next((e.version for e in reversed(events) if e.version), self.version)
+        _take_times(self.main, [e.timestamp for e in events if e.timestamp])
+        if not self.has_main_line:
+            self.has_main_line = any(event.kind in _CONVERSATION and self.owns(event) for event in events)
+
+    def _take_inline(self, event: Event) -> None:
+        """A line of a sub-agent inside of its parent's file belongs to the root of its chain."""
+        root = self.roots.get(event.parent_uuid or "") or event.uuid
+        if root is None:
+            return
+        if event.uuid:
+            self.roots[event.uuid] = root
+        voice = self.inline.setdefault(root, Voice())
+        voice.events += count(event)
+        if voice.lines and voice.lines[-1][1] >= event.line - 1:
+            voice.lines[-1][1] = event.line
+        else:
+            voice.lines.append([event.line, event.line])
+        _take_times(voice, [event.timestamp] if event.timestamp else [])
+        if isinstance(event, User):
+            _hear(voice, event)
+        elif isinstance(event, Assistant):
+            _answer(voice, event.message, _response(event))
+
+
+def digest(job: Job) -> Result:
+    """Digest a file; where an earlier digest is at hand and still true, only what was added since then."""
+    found = job.found
+    troubles: list[tuple[str, str]] = []
+    try:
+        meta = _read_meta(found.meta.path, troubles) if found.meta else {}
+        with _open(found.path) as raw:
+            digest = _resumed(raw, job) or Digest(found.is_agent)
+            raw.seek(digest.offset)
+            file = io.BufferedReader(raw, _BUFFER)
+            rest = digest.read(file)
+            file.detach()
+            digest.fingerprint = _fingerprint(raw, digest.offset)
+    except OSError as error:
+        return Result(found.path, None, b"", (*troubles, (found.path, error.strerror or str(error))))
+    state = msgspec.msgpack.encode(digest)
+    if rest:
+        digest = msgspec.msgpack.decode(state, type=Digest)
+        digest.take([rest])
+    return Result(found.path, _row(found, digest.facts(meta)), state, tuple(troubles))
+
+
+def _row(found: Found, facts: Facts) -> Row:
+    record = rawjson.compact(file_record(found, facts))
+    return Row(found.version, rawjson.dump(facts), record, facts.speech.ended, len(facts.inline))
+
+
+def _resumed(raw: io.FileIO, job: Job) -> Digest | None:
+    """An earlier digest, where all that it has seen is still there."""
+    if job.state is None:
+        return None
+    try:
+        known = msgspec.msgpack.decode(job.state, type=Digest)
+    except msgspec.DecodeError:
+        return None
+    is_true = known.is_agent == job.found.is_agent and known.fingerprint == _fingerprint(raw, known.offset)
+    return known if is_true else None
+
+
+def _fingerprint(raw: io.FileIO, size: int) -> int:
+    """A checksum of the first `size` bytes: of all of them, or of samples spread over them where they are many."""
+    if size <= _SAMPLES * _SAMPLE:
+        starts = [0]
+        length = size
+    else:
+        starts = [(size - _SAMPLE) * number // (_SAMPLES - 1) for number in range(_SAMPLES)]
+        length = _SAMPLE
+    checksum = size
+    for start in starts:
+        raw.seek(start)
+        checksum = zlib.crc32(raw.read(length), checksum)
+    return checksum
+
+
+def _read_meta(path: str, troubles: list[tuple[str, str]]) -> dict[str, Any]:
+    try:
+        with open(path, "rb") as file:
+            meta = rawjson.load(file.read())
+    except OSError as error:
+        troubles.append((path, error.strerror or str(error)))
+        return {}
+    if not isinstance(meta, dict):
+        troubles.append((path, "not a JSON object"))
+        return {}
+    return meta
+
+
+# --- at a glance: takes in what there is, and tells whether it is worth to look closer ----------------
+
+
+def _look_at_answer(digest: Digest, seen: Glance) -> bool:
+    message = seen.message
+    if message is None or not (message.id or seen.request_id):
+        return True
+    blocks = message.content
+    if type(blocks) is list and (len(blocks) != 1 or blocks[0].name in AGENTS):
+        return True
+    _answer(digest.main, message, f"{message.id or ''} {seen.request_id or ''}", with_model=digest.owns(seen))
+    return False
+
+
+def _look_at_user(digest: Digest, seen: Glance) -> bool:
+    """Nine lines of ten are results of tools."""
+    blocks = seen.message.content if seen.message is not None else None
+    return not (type(blocks) is list and len(blocks) == 1 and blocks[0].type == _TOOL_RESULT)
+
+
+def _look_at_attachment(digest: Digest, seen: Glance) -> bool:
+    return seen.attachment is not None and seen.attachment.type == QUEUED
+
+
+def _look_at_remark(digest: Digest, seen: Glance) -> bool:
+    return seen.model is not None
+
+
+def _look_closer(digest: Digest, seen: Glance) -> bool:
+    return True
+
+
+_LOOKS: Final[dict[str | None, Callable[[Digest, Glance], bool]]] = {
+    tag_of(Assistant): _look_at_answer,
+    tag_of(User): _look_at_user,
+    tag_of(Attachment): _look_at_attachment,
+    tag_of(System): _look_at_remark,
+    **{tag_of(kind): _look_closer for kind in (*TITLES, Metadata, UsageLine, LegacyMessage, CallLine)},
+}
+
+
+# --- one event at a time --------------------------------------------------------------------------
+
+
+def _take_user(digest: Digest, event: User) -> None:
+    content = _content(event)
+    if type(content) is list:
+        digest.main.events += max(len(content) - 1, 0)
+    if digest.owns(event):
+        _hear(digest.main, event)
+
+
+def _take_assistant(digest: Digest, event: Assistant) -> None:
+    content = _content(event)
+    if type(content) is list:
+        digest.main.events += max(len(content) - 1, 0)
+        digest.calls += [_call(block) for block in content if type(block) is ToolUse and block.name in AGENTS]
+    _answer(digest.main, event.message, _response(event), with_model=digest.owns(event))
+
+
+def _take_attachment(digest: Digest, event: Attachment) -> None:
+    if event.attachment is not None and event.attachment.type == QUEUED and digest.owns(event):
+        _say(digest.main, human_prompt(event))
+
+
+def _take_title(digest: Digest, event: Title) -> None:
+    if event.title and (title := _one_line(event.title)):
+        digest.titles[event.kind] = title
+
+
+def _take_model(digest: Digest, event: System | Metadata) -> None:
+    if event.model:
+        _use(digest.main, event.model)
+
+
+def _take_usage(digest: Digest, event: UsageLine) -> None:
+    digest.main.responses[f"line {event.line}"] = (
+        event.input_tokens or 0,
+        event.output_tokens or 0,
+        event.cache_creation_tokens or 0,
+        event.cache_read_tokens or 0,
+    )
+
+
+def _take_malformed(digest: Digest, event: Malformed) -> None:
+    digest.malformed += 1
+
+
+def _take_blank(digest: Digest, event: Blank) -> None:
+    digest.main.events -= 1
+
+
+_TAKERS: Final[dict[type[Event], Callable[[Digest, Any], None]]] = {
+    User: _take_user,
+    Assistant: _take_assistant,
+    Attachment: _take_attachment,
+    System: _take_model,
+    Metadata: _take_model,
+    UsageLine: _take_usage,
+    Malformed: _take_malformed,
+    Blank: _take_blank,
+    **dict.fromkeys(TITLES, _take_title),
+}
+
+
+def _hear(voice: Voice, event: User) -> None:
+    """A line in a user's place."""
+    if voice.task is None:
+        voice.task = _task(_content(event))
+    _say(voice, human_prompt(event))
+
+
+def _say(voice: Voice, prompt: str | None) -> None:
+    if prompt is None:
+        return
+    prompt = cut(prompt, PROMPT_LENGTH)
+    voice.last_prompt = prompt
+    if voice.first_prompt is None:
+        voice.first_prompt = prompt
+    if voice.topic is None and not _is_bare_command(prompt):
+        voice.topic = _one_line(prompt)
+
+
+def _answer(voice: Voice, message: Message | GlancedMessage | None, response: str, with_model: bool = True) -> None:
+    """The model and the tokens of an answer; each line of a response repeats them."""
+    if message is None or message.model == _SYNTHETIC:
+        return
+    if with_model and message.model and voice.models[-1:] != [message.model]:
+        _use(voice, message.model, message.id)
+    usage = message.usage
+    if usage is None:
+        return
+    tokens = (
+        usage.input_tokens or 0,
+        usage.output_tokens or 0,
+        usage.cache_creation_input_tokens or 0,
+        usage.cache_read_input_tokens or 0,
+    )
+    before = voice.responses.get(response)
+    if before is None:
+        voice.responses[response] = tokens
+    elif before != tokens:
+        voice.responses[response] = Tokens(*map(max, before, tokens))
+
+
+def _response(event: Assistant) -> str:
+    """What tells a response from any other; a line without ids is one by itself."""
+    id = event.message.id if event.message else None
+    return f"{id or ''} {event.request_id or ''}" if id or event.request_id else f"line {event.line}"
+
+
+def _use(voice: Voice, model: str, response: str | None = None) -> None:
+    if model in voice.models:
+        voice.models.remove(model)
+    voice.models.append(model)
+    if voice.provider is None:
+        anthropic = "anthropic" if "claude" in model else None
+        voice.provider = _PROVIDERS.get((response or "")[:9], anthropic)
+
+
+def _call(block: ToolUse) -> Call:
+    given = block.input if isinstance(block.input, dict) else {}
+    return Call(
+        block.id,
+        _string(given.get("subagent_type")),
+        _one_line(_string(given.get("description")) or "") or None,
+        _task(_string(given.get("prompt"))),
+    )
+
+
+def _task(content: Content) -> str | None:
+    """A digest of a sub-agent's task, for comparison."""
+    text = joined(content) if isinstance(content, list) else content
+    if not text:
+        return None
+    data = text.strip().encode()
+    return f"{len(data)}-{zlib.crc32(data):08x}"
+
+
+def _is_bare_command(prompt: str) -> bool:
+    """True for `/clear` and `!ls`, which say nothing about a session; `/review the parser` does."""
+    return prompt.startswith("!") or (prompt.startswith("/") and len(prompt.split(None, 1)) == 1)
+
+
+def _content(event: Turn) -> Content:
+    return event.content if event.message is None else event.message.content
+
+
+def _one_line(text: str) -> str:
+    return cut(" ".join(text[: 4 * TITLE_LENGTH].split()), TITLE_LENGTH)
+
+
+def _string(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+# --- sums -----------------------------------------------------------------------------------------
+
+
+def _take_times(voice: Voice, times: list[str]) -> None:
+    """Widen the span of a conversation. Most times are written alike, and can be compared as text."""
+    if not times:
+        return
+    lengths = set(map(len, times))
+    alike = lengths == {_TIME_LENGTH} and "".join(times).count("Z") == len(times)
+    first, last = min(times), max(times)
+    if not (alike and _is_time(first) and _is_time(last)):
+        known = [moment for moment in map(_moment, times) if moment]
+        if not known:
+            return
+        first, last = min(known), max(known)
+    voice.started = first if voice.started is None else min(first, voice.started)
+    voice.ended = last if voice.ended is None else max(last, voice.ended)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return _TIME.fullmatch(text) is not None and bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def _moment(text: str) -> str | None:
+    """A time as session files write it; `None` where it is none."""
+    try:
+        return format_time(parse_time(text))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _merge(voice: Voice, other: Voice) -> None:
+    """Add what was said in one conversation to another, which came before it."""
+    voice.first_prompt = voice.first_prompt or other.first_prompt
+    voice.last_prompt = other.last_prompt or voice.last_prompt
+    voice.topic = voice.topic or other.topic
+    voice.task = voice.task or other.task
+    voice.provider = voice.provider or other.provider
+    for model in other.models:
+        _use(voice, model)
+
+
+_open: Final[Callable[[str], io.FileIO]] = io.FileIO

@@ -1,0 +1,85 @@
+"""The facts of one session file, as the catalogue keeps them: tuples, which are made fast and stay as they are."""
+
+import json
+from typing import Any, NamedTuple
+
+
+class Tokens(NamedTuple):
+    """How many tokens responses took, each response counted once."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    cache_read_input_tokens: int = 0
+
+
+class Speech(NamedTuple):
+    """What was said in one conversation, and when: in a session, or by a sub-agent inside of its file."""
+
+    events: int = 0
+    first_prompt: str | None = None
+    last_prompt: str | None = None
+    """`None` where the first is the last."""
+    topic: str | None = None
+    """The beginning of the first prompt that is more than a bare command."""
+    task: str | None = None
+    """The digest of the first text in a user's place: for a sub-agent, its task."""
+    models: tuple[str, ...] = ()
+    """In the order of their last use."""
+    provider: str | None = None
+    started: str | None = None
+    ended: str | None = None
+    usage: Tokens = Tokens()
+
+
+class Inline(NamedTuple):
+    """A sub-agent whose lines stand inside of its parent's file."""
+
+    id: str
+    lines: tuple[tuple[int, int], ...]
+    """The first and last line of every stretch."""
+    speech: Speech
+
+
+class Call(NamedTuple):
+    """A call of a sub-agent."""
+
+    id: str | None
+    agent: str | None
+    description: str | None
+    task: str | None
+
+
+class Facts(NamedTuple):
+    """All that is known of a session file."""
+
+    speech: Speech
+    session_id: str | None
+    cwds: tuple[str, ...]
+    """In the order of their first appearance."""
+    branch: str | None
+    version: str | None
+    titles: dict[str, str]
+    """By the type of the record that gave the title."""
+    malformed: int
+    calls: tuple[Call, ...]
+    inline: tuple[Inline, ...]
+    meta: dict[str, Any]
+    """What the file beside a sub-agent's says about it."""
+
+
+def decode_facts(data: bytes) -> Facts:
+    """The facts of their JSON form."""
+    speech, session_id, cwds, branch, version, titles, malformed, calls, inline, meta = json.loads(data)
+    return Facts(
+        Speech(*speech),
+        session_id,
+        tuple(cwds),
+        branch,
+        version,
+        titles,
+        malformed,
+        tuple(Call(*call) for call in calls),
+        tuple(Inline(id, tuple(lines), Speech(*said)) for id, lines, said in inline),
+        meta,
+    )

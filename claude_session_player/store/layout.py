@@ -1,0 +1,252 @@
+"""What lies where in a store: finds every session file by its place and name, without opening it."""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from claude_session_player.store.locate import HISTORIES, PROJECTS, TRANSCRIPTS
+
+SESSION: Final = "session"
+SUBAGENT: Final = "subagent"
+TRANSCRIPT: Final = "transcript"
+HISTORY: Final = "pre-compact"
+
+NOT_SESSIONS: Final = frozenset(("todo.jsonl", "journal.jsonl", "history.jsonl"))
+SUFFIX: Final = ".jsonl"
+AGENT: Final = "agent-"
+SUBAGENTS: Final = "subagents"
+WORKFLOWS: Final = "workflows"
+TOOL_RESULTS: Final = "tool-results"
+_WORKFLOW: Final = "wf_"
+_META: Final = ".meta.json"
+
+
+class Stamp(NamedTuple):
+    """What tells one state of a file from another."""
+
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+class Trouble(NamedTuple):
+    """Something in a store that could not be read."""
+
+    path: str
+    reason: str
+
+
+class SideFile(NamedTuple):
+    """A small file beside a session."""
+
+    path: str
+    stamp: Stamp
+
+
+class Found(NamedTuple):
+    """A session file: where it is, and what its place and name say about it."""
+
+    path: str
+    id: str
+    kind: str
+    stamp: Stamp
+    device: int = 0
+    home: str = ""
+    """The directory of the session that the file belongs to: below `projects/`, as a rule."""
+    parent: str | None = None
+    """The session whose directory holds this sub-agent."""
+    parent_agent: str | None = None
+    """The sub-agent whose directory holds this one."""
+    workflow: str | None = None
+    meta: SideFile | None = None
+
+    @property
+    def version(self) -> str:
+        """What tells this state of the file, and of its description, from any other."""
+        return " ".join(map(str, (*self.stamp, *self.meta.stamp) if self.meta else self.stamp))
+
+    @property
+    def is_agent(self) -> bool:
+        """True for a sub-agent."""
+        return self.kind == SUBAGENT
+
+    @property
+    def project(self) -> str | None:
+        """The name of the project directory."""
+        return os.path.basename(self.home) if self.kind in (SESSION, SUBAGENT) else None
+
+    @property
+    def belongings(self) -> str:
+        """The directory that a session owns."""
+        return self.path.removesuffix(SUFFIX)
+
+
+class _Place(NamedTuple):
+    """What the directories above a session file say about it; see `Found`."""
+
+    home: str
+    parent: str | None = None
+    parent_agent: str | None = None
+    workflow: str | None = None
+
+    def within(self, directory: str) -> "_Place":
+        """The place one directory deeper."""
+        if directory.startswith(AGENT):
+            return self._replace(parent_agent=directory.removeprefix(AGENT))
+        return self._replace(workflow=directory) if directory.startswith(_WORKFLOW) else self
+
+
+_NO_METAS: Final[Mapping[str, SideFile]] = {}
+_KINDS: Final = {TRANSCRIPTS: TRANSCRIPT, HISTORIES: HISTORY}
+
+
+class Walk:
+    """One walk through a store, or a part of it. What could not be read is in `troubles` afterwards."""
+
+    def __init__(self) -> None:
+        self.troubles: list[Trouble] = []
+        self._entered: set[tuple[int, int]] = set()
+
+    def store(self, root: str) -> Iterator[Found]:
+        """Every session file of a store, of all kinds and layouts."""
+        for entry in self._entries(os.path.join(root, PROJECTS), missing_is_fine=True):
+            if entry.is_dir():
+                yield from self.project(entry.path)
+        for name, kind in _KINDS.items():
+            for entry in self._entries(os.path.join(root, name), missing_is_fine=True):
+                yield from self._file(entry, kind, _Place(os.path.join(root, name)))
+
+    def project(self, folder: str) -> Iterator[Found]:
+        """Every session file of a project directory."""
+        entries = list(self._entries(folder))
+        metas = self._metas(entries)
+        for entry in entries:
+            if entry.name.endswith(SUFFIX):
+                kind = SUBAGENT if entry.name.startswith(AGENT) else SESSION
+                yield from self._file(entry, kind, _Place(folder), metas)
+            elif entry.is_dir():
+                yield from self._below(
+                    os.path.join(entry.path, SUBAGENTS), _Place(folder, entry.name), missing_is_fine=True
+                )
+
+    def relatives(self, path: str) -> Iterator[Found]:
+        """A session file, wherever it lies and whatever it is called, and the files that may belong to its session."""
+        home, session = home_of(path)
+        entries = list(self._entries(home))
+        metas = self._metas(entries)
+        own = os.path.basename(path)
+        for entry in entries:
+            if entry.name == own and os.path.dirname(path) == home and not _is_session_name(own):
+                yield from self._odd(entry)
+            elif entry.name == session + SUFFIX or entry.name.startswith(AGENT):
+                kind = SUBAGENT if entry.name.startswith(AGENT) else _KINDS.get(os.path.basename(home), SESSION)
+                yield from self._file(entry, kind, _Place(home), metas)
+        agents = os.path.join(home, session, SUBAGENTS)
+        yield from self._below(agents, _Place(home, session), missing_is_fine=True)
+
+    def workflows(self, belongings: str) -> list[str]:
+        """The paths of the workflow runs of a session."""
+        folder = os.path.join(belongings, WORKFLOWS)
+        entries = self._entries(folder, missing_is_fine=True)
+        return [e.path for e in entries if e.name.startswith(_WORKFLOW) and e.name.endswith(".json")]
+
+    def tool_results(self, belongings: str) -> list[str]:
+        """The paths of the tool outputs that were too large for the session file."""
+        return [e.path for e in self._entries(os.path.join(belongings, TOOL_RESULTS), missing_is_fine=True)]
+
+    def _below(self, folder: str, place: _Place, missing_is_fine: bool = False) -> Iterator[Found]:
+        """The sub-agents of a session, however deep."""
+        entries = list(self._entries(folder, missing_is_fine))
+        metas = self._metas(entries)
+        for entry in entries:
+            if entry.name.endswith(SUFFIX):
+                yield from self._file(entry, SUBAGENT, place, metas)
+            elif entry.is_dir():
+                yield from self._below(entry.path, place.within(entry.name))
+
+    def _entries(self, folder: str, missing_is_fine: bool = False) -> Iterator[os.DirEntry[str]]:
+        """What is in a directory and not hidden, links last; a directory is entered once, whatever leads to it."""
+        try:
+            if not self._enter(folder):
+                return
+            with os.scandir(folder) as entries:
+                found = [entry for entry in entries if not entry.name.startswith(".")]
+        except OSError as error:
+            if not (missing_is_fine and isinstance(error, FileNotFoundError | NotADirectoryError)):
+                self.troubles.append(Trouble(folder, error.strerror or str(error)))
+            return
+        found.sort(key=lambda entry: (entry.is_symlink(), entry.name))
+        yield from found
+
+    def _enter(self, folder: str) -> bool:
+        status = os.stat(folder)
+        place = (status.st_dev, status.st_ino)
+        if place in self._entered:
+            return False
+        self._entered.add(place)
+        return True
+
+    def _file(
+        self, entry: os.DirEntry[str], kind: str, place: _Place, metas: Mapping[str, SideFile] = _NO_METAS
+    ) -> Iterator[Found]:
+        if not _is_session_name(entry.name) or (status := self._status(entry)) is None:
+            return
+        name = entry.name.removesuffix(SUFFIX)
+        id = name.removeprefix(AGENT) if kind == SUBAGENT else name
+        yield Found(entry.path, id, kind, _stamp(status), status.st_dev, *place, metas.get(name))
+
+    def _odd(self, entry: os.DirEntry[str]) -> Iterator[Found]:
+        """A file that was asked for by its path, and is not called like a session."""
+        if (status := self._status(entry)) is not None:
+            home = os.path.dirname(entry.path)
+            yield Found(entry.path, os.path.splitext(entry.name)[0], SESSION, _stamp(status), status.st_dev, home)
+
+    def _status(self, entry: os.DirEntry[str]) -> os.stat_result | None:
+        """The status of a regular file."""
+        try:
+            status = entry.stat()
+        except OSError as error:
+            reason = "a link that leads nowhere" if entry.is_symlink() else error.strerror or str(error)
+            self.troubles.append(Trouble(entry.path, reason))
+            return None
+        if stat.S_ISREG(status.st_mode):
+            return status
+        if not stat.S_ISDIR(status.st_mode):
+            self.troubles.append(Trouble(entry.path, "not a regular file"))
+        return None
+
+    def _metas(self, entries: list[os.DirEntry[str]]) -> dict[str, SideFile]:
+        """The description beside each sub-agent, by the sub-agent's file name."""
+        metas = {}
+        for entry in entries:
+            if entry.name.endswith(_META):
+                try:
+                    metas[entry.name.removesuffix(_META)] = SideFile(entry.path, _stamp(entry.stat()))
+                except OSError as error:
+                    self.troubles.append(Trouble(entry.path, error.strerror or str(error)))
+        return metas
+
+
+def home_of(path: str) -> tuple[str, str]:
+    """The directory of the session that a file belongs to, and the session's id, as far as the path tells.
+
+    >>> home_of("/s/projects/-p/1f2e/subagents/workflows/wf_1/agent-a1.jsonl")
+    ('/s/projects/-p', '1f2e')
+    >>> home_of("/s/projects/-p/1f2e.jsonl")
+    ('/s/projects/-p', '1f2e')
+    """
+    folder, name = os.path.split(path)
+    parts = folder.split(os.sep)
+    if SUBAGENTS in parts[1:]:
+        at = parts.index(SUBAGENTS, 1)
+        return os.sep.join(parts[: at - 1]) or os.sep, parts[at - 1]
+    return folder, name.removesuffix(SUFFIX)
+
+
+def _is_session_name(name: str) -> bool:
+    return name.endswith(SUFFIX) and name not in NOT_SESSIONS
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return Stamp(status.st_size, status.st_mtime_ns, status.st_ino)

@@ -1,0 +1,96 @@
+"""The facts of session files: from the catalogue where it is up to date, else read from the files and remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from claude_session_player.store.catalogue import Catalogue, Row
+from claude_session_player.store.jobs import Job
+from claude_session_player.store.layout import Found, Trouble, Walk
+from claude_session_player.store.member import Member
+from claude_session_player.store.reading import read_all
+
+Progress = Callable[[int, int], None]
+"""Is told how many bytes of session files are read, and how many there are to read."""
+
+
+class Library:
+    """Answers from the disk as it is now. What could not be read is added to `troubles`."""
+
+    def __init__(self, catalogue: Catalogue, progress: Progress | None = None) -> None:
+        self.troubles: list[Trouble] = []
+        self._catalogue = catalogue
+        self._progress = progress
+
+    def files(self, roots: Sequence[str]) -> list[Found]:
+        """Every session file of some stores; none is opened."""
+        walk = Walk()
+        found = [file for root in roots for file in walk.store(root)]
+        self.note(walk.troubles)
+        return found
+
+    def everything(self, roots: Sequence[str]) -> dict[str, Member]:
+        """Every session file of some stores that can be read, by path."""
+        before = len(self.troubles)
+        found = self.files(roots)
+        known = {path: row for root in roots for path, row in self._catalogue.below(root).items()}
+        members = self._members(found, known)
+        if len(self.troubles) == before:  # else some of it may be there, and only out of sight
+            self._catalogue.forget(known.keys() - {file.path for file in found})
+        return members
+
+    def relatives(self, path: str) -> dict[str, Member]:
+        """A session file and those that may belong to the same session, by path."""
+        walk = Walk()
+        found = list(walk.relatives(path))
+        self.note(walk.troubles)
+        return self._members(found, self._catalogue.of([file.path for file in found]))
+
+    def _members(self, found: Sequence[Found], known: Mapping[str, Row]) -> dict[str, Member]:
+        members: dict[str, Member] = {}
+        stale: list[Found] = []
+        for file in found:
+            row = known.get(file.path)
+            if row is not None and row.stamp == file.version:
+                members[file.path] = Member(file, row)
+            else:
+                stale.append(file)
+        if stale:
+            members.update(self._read(stale, known))
+        return members
+
+    def _read(self, files: Sequence[Found], known: Mapping[str, Row]) -> dict[str, Member]:
+        grown = [file.path for file in files if file.path in known and _has_grown(file, known[file.path])]
+        states = self._catalogue.states(grown)
+        jobs = [_job(file, known.get(file.path), states.get(file.path)) for file in files]
+        by_path = {file.path: (file, job.size) for file, job in zip(files, jobs, strict=True)}
+        done, total = 0, sum(job.size for job in jobs)
+        members: dict[str, Member] = {}
+        new = []
+        for result in read_all(jobs):
+            file, size = by_path[result.path]
+            self.note([Trouble(*trouble) for trouble in result.troubles])
+            if result.row is not None:
+                members[file.path] = Member(file, result.row)
+                new.append((file.path, result.row, result.state))
+            done += size
+            if self._progress is not None:
+                self._progress(done, total)
+        self._catalogue.keep(new)
+        return members
+
+    def note(self, troubles: Sequence[Trouble]) -> None:
+        """Remember what could not be read, each once."""
+        self.troubles += [trouble for trouble in troubles if trouble not in self.troubles]
+
+
+def _job(file: Found, row: Row | None, state: bytes | None) -> Job:
+    seen = int(row.stamp.split()[0]) if row and state is not None else 0
+    return Job(file, state, max(file.stamp.size - seen, 0))
+
+
+def _has_grown(file: Found, row: Row) -> bool:
+    """True where the file is still the same one, and longer, or only its description changed."""
+    size, mtime, inode = map(int, row.stamp.split()[:3])
+    is_same = (size, mtime) == (file.stamp.size, file.stamp.mtime_ns)
+    return inode == file.stamp.inode and (is_same or size < file.stamp.size)

@@ -1,0 +1,54 @@
+"""Where the stores of this machine are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from claude_session_player.errors import NoStore
+
+VARIABLE: Final = "CLAUDE_CONFIG_DIR"
+DEFAULT: Final = "~/.claude"
+PROJECTS: Final = "projects"
+TRANSCRIPTS: Final = "transcripts"
+HISTORIES: Final = "pre-compact-session-histories"
+_SIGNS: Final = (PROJECTS, TRANSCRIPTS, HISTORIES, "todos", "memories", "settings.json", "history.jsonl")
+"""One of these makes a directory a store."""
+
+
+def locate(given: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The absolute paths of the stores: those given, else `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
+
+    Each is named once, however many ways lead to it. Raises `NoStore` where there is none, and where one that was
+    given is none.
+    """
+    environment = os.environ if environment is None else environment
+    if given:
+        for path in given:
+            _require(path)
+        return _distinct(given)
+    places = [place.strip() for place in environment.get(VARIABLE, "").split(",") if place.strip()]
+    source = f"${VARIABLE}" if places else "the default place"
+    places = [os.path.expanduser(place) for place in places or [DEFAULT]]
+    stores = [place for place in places if os.path.isdir(place)]
+    if not stores:
+        raise NoStore(
+            f"there is no Claude store at {', '.join(places)} ({source}): "
+            f"name one with --root DIR, or set {VARIABLE} to its path"
+        )
+    return _distinct(stores)
+
+
+def _require(path: str) -> None:
+    if not os.path.isdir(path):
+        raise NoStore(f"--root {path}: there is no such directory")
+    if any(os.path.exists(os.path.join(path, sign)) for sign in _SIGNS):
+        return
+    above = os.path.dirname(os.path.abspath(path))
+    hint = f" (did you mean {above}?)" if os.path.basename(os.path.abspath(path)) in _SIGNS else ""
+    raise NoStore(f"--root {path}: this is no Claude store, there is no {PROJECTS}/ in it{hint}")
+
+
+def _distinct(paths: Sequence[str]) -> tuple[str, ...]:
+    return tuple({os.path.realpath(path): os.path.abspath(path) for path in reversed(paths)}.values())[::-1]

@@ -1,0 +1,66 @@
+"""What Claude was asked to remember: `memories/*.json`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from claude_session_player.store.documents import documents
+from claude_session_player.store.layout import Trouble
+from claude_session_player.store.record import shown
+
+_FOLDER: Final = "memories"
+
+
+class Memory(NamedTuple):
+    """Something to remember."""
+
+    id: str
+    content: str
+    created: str | None
+    updated: str | None
+    tags: list[str]
+    projects: list[str]
+    path: str
+
+
+def memories_of(roots: Sequence[str], project: str | None, tag: str | None, troubles: list[Trouble]) -> list[Memory]:
+    """The memories of some stores, the last changed first; those of a project, or with a tag, where one is given."""
+    found = []
+    for root in roots:
+        for path, value in documents(os.path.join(root, _FOLDER), troubles):
+            if isinstance(value, dict):
+                found.append(_memory(path, value))
+            else:
+                troubles.append(Trouble(path, "not a JSON object"))
+    wanted = [memory for memory in found if _has(tag, memory.tags, whole=True) and _has(project, memory.projects)]
+    return sorted(wanted, key=lambda memory: memory.updated or memory.created or "", reverse=True)
+
+
+def _memory(path: str, value: dict[str, Any]) -> Memory:
+    name = os.path.basename(path).removesuffix(".json")
+    return Memory(
+        id=_text(value.get("id")) or shown(name),
+        content=_text(value.get("content")) or "",
+        created=_text(value.get("created")),
+        updated=_text(value.get("updated")),
+        tags=_texts(value.get("tags")),
+        projects=_texts(value.get("projects")),
+        path=shown(path),
+    )
+
+
+def _has(word: str | None, texts: Sequence[str], whole: bool = False) -> bool:
+    if word is None:
+        return True
+    wanted = word.casefold()
+    return any(wanted == text.casefold() if whole else wanted in text.casefold() for text in texts)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None if value is None else str(value)
+
+
+def _texts(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

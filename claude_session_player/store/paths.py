@@ -1,0 +1,60 @@
+"""Project directories: how a working directory is spelled as one, and which real path one stands for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+_NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9]")
+
+
+def encode(path: str) -> str:
+    """The name of a working directory's project directory, as Claude Code writes it.
+
+    >>> encode("/home/ada/my.engine")
+    '-home-ada-my-engine'
+    """
+    return _NOT_PLAIN.sub("-", path)
+
+
+def spellings(path: str) -> tuple[str, ...]:
+    """Every name that a working directory's project directory may have, today's first.
+
+    >>> spellings("/home/ada/my_engine")
+    ('-home-ada-my-engine', '-home-ada-my_engine', 'home-ada-my-engine', 'home-ada-my_engine')
+    """
+    today, older = encode(path), path.replace("/", "-").replace(".", "-")
+    return tuple(dict.fromkeys((today, older, today.lstrip("-"), older.lstrip("-"))))
+
+
+@lru_cache(maxsize=1024)
+def real_path(directory: str, cwds: tuple[str, ...]) -> str | None:
+    """The path that a project directory stands for, by the working directories inside of its files.
+
+    It is the first of them, or the parent of one, that is spelled like the directory; else simply the first. The
+    name is never decoded: `-a-b-c` may be `/a/b/c`, `/a/b-c` or `/a-b/c`.
+
+    >>> real_path("-home-ada-engine", ("/home/ada/engine/src", "/tmp"))
+    '/home/ada/engine'
+    >>> real_path("-somewhere-else", ("/home/ada",))
+    '/home/ada'
+    """
+    wanted = directory.casefold()
+    for cwd in cwds:
+        for path in _upwards(cwd):
+            if wanted in {spelling.casefold() for spelling in spellings(path)}:
+                return path
+    return cwds[0] if cwds else None
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """A path and all of its parents, of any system."""
+    path = path.rstrip("/\\") or path
+    while path:
+        yield path
+        shorter = path[: max(path.rfind("/"), path.rfind("\\"), 0)]
+        if shorter == path:
+            return
+        path = shorter

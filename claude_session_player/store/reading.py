@@ -1,0 +1,122 @@
+"""Digests the session files that the catalogue does not know yet: here, or in other processes where it is much."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from claude_session_player import collector
+from claude_session_player.store.jobs import Job, Result
+
+if TYPE_CHECKING:
+    from queue import SimpleQueue
+    from subprocess import Popen
+
+MUCH: Final = 32 << 20
+"""From so many bytes on, it is worth to start other processes."""
+_PORTION: Final = 4 << 20
+_WORKER: Final = "claude_session_player.store.worker"
+
+
+def read_all(jobs: Sequence[Job]) -> Iterator[Result]:
+    """The results of all jobs, in any order."""
+    workers = min(_cores(), len(jobs)) if sum(job.size for job in jobs) >= MUCH and sys.executable else 1
+    return _elsewhere(jobs, workers) if workers > 1 else _here(jobs)
+
+
+def _here(jobs: Sequence[Job]) -> Iterator[Result]:
+    from claude_session_player.store.digest import digest
+
+    for job in jobs:
+        with collector.paused():
+            result = digest(job)
+        yield result
+
+
+def _elsewhere(jobs: Sequence[Job], workers: int) -> Iterator[Result]:
+    """Child processes digest portions of the files; what they leave behind, because they cannot run, is done here.
+
+    They are no forks of this process: that would be unsafe beside threads, and not every system can do it.
+    """
+    import threading
+    from queue import SimpleQueue
+
+    portions = _portions(jobs)
+    done: SimpleQueue[list[Result] | None] = SimpleQueue()
+    for _ in range(workers):
+        threading.Thread(target=_employ, args=(portions, done), daemon=True).start()
+    try:
+        while workers:
+            results = done.get()
+            if results is None:
+                workers -= 1
+            else:
+                yield from results
+        for portion in portions:
+            yield from _here(portion)
+    finally:
+        portions.clear()
+
+
+def _portions(jobs: Sequence[Job]) -> list[list[Job]]:
+    """The jobs in portions of similar size; the last, which is taken first, has the largest file."""
+    portions: list[list[Job]] = []
+    room = 0
+    for job in sorted(jobs, key=lambda job: job.size):
+        if room <= 0:
+            portions.append([])
+            room = _PORTION
+        portions[-1].append(job)
+        room -= job.size
+    return portions
+
+
+def _employ(portions: list[list[Job]], done: SimpleQueue[list[Result] | None]) -> None:
+    """One worker from its start to its end: it gets a portion whenever it is done with the last."""
+    import pickle
+
+    worker = None
+    try:
+        worker = _started()
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        while (portion := _taken(portions)) is not None:
+            try:
+                pickle.dump(portion, worker.stdin)
+                worker.stdin.flush()
+                done.put(pickle.load(worker.stdout))
+            except (OSError, EOFError, pickle.UnpicklingError):
+                portions.append(portion)
+                break
+    except OSError:  # it could not be started
+        pass
+    finally:
+        done.put(None)
+        if worker is not None:
+            worker.communicate()
+
+
+def _started() -> Popen[bytes]:
+    """A worker that finds the same code as this process does, and loads nothing but what it needs."""
+    import subprocess
+
+    code = f"import sys; sys.path[:] = {sys.path!r}; from {_WORKER} import main; main()"
+    command = [sys.executable, "-S", "-c", code]
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=1 << 16
+    )
+
+
+def _taken(portions: list[list[Job]]) -> list[Job] | None:
+    try:
+        return portions.pop()
+    except IndexError:
+        return None
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

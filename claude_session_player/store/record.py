@@ -1,0 +1,120 @@
+"""A session as scripts see it: the contract. Names and types of these fields stay as they are.
+
+What depends on a file alone is kept in the catalogue as JSON, so that a long list needs no work for each session.
+"""
+
+import os
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+from claude_session_player.names import PROGRAM
+from claude_session_player.store.facts import Facts, Speech, Tokens
+from claude_session_player.store.layout import Found
+from claude_session_player.store.paths import real_path
+from claude_session_player.times import format_time, parse_time
+
+PLATFORM: Final = "claude"
+TITLES: Final = ("custom-title", "ai-title", "agent-name", "summary")
+"""The records that name a session, the best name first."""
+
+
+class Summary(NamedTuple):
+    """What a session is, in one look."""
+
+    platform: str
+    id: str
+    kind: str
+    path: str
+    project: str | None
+    cwd: str | None
+    created_at: str | None
+    updated_at: str
+    duration_seconds: float
+    provider: str | None
+    model: str | None
+    models: list[str]
+    version: str | None
+    git_branch: str | None
+    title: str | None
+    first_user_message: str | None
+    last_user_message: str | None
+    usage: dict[str, int]
+    parent_id: str | None
+    parent_agent_id: str | None
+    agent: str | None
+    workflow: str | None
+    subagent_count: int
+    size: int
+    events: int
+    event_count: int
+    malformed: int
+    in_use: bool
+    detail_hint: str
+
+
+def file_record(found: Found, facts: Facts) -> dict[str, Any]:
+    """What a file tells by itself. Whatever depends on its relatives, or on the moment, is missing."""
+    record = {
+        "platform": PLATFORM,
+        "id": shown(found.id),
+        "kind": found.kind,
+        "path": shown(found.path),
+        "project": real_path(found.project or "", facts.cwds),
+        "cwd": facts.cwds[0] if facts.cwds else None,
+        "version": facts.version,
+        "git_branch": facts.branch,
+        "workflow": found.workflow,
+        "size": found.stamp.size,
+        "malformed": facts.malformed,
+        **speech_record(facts.speech),
+        "updated_at": facts.speech.ended or mtime(found),
+        "detail_hint": f"{PROGRAM} get {shown(found.id)}",
+    }
+    if not found.is_agent:
+        record["title"] = given_title(facts) or said_title(facts.speech)
+    return record
+
+
+def speech_record(speech: Speech) -> dict[str, Any]:
+    """What was said in a conversation, and when."""
+    return {
+        "created_at": speech.started,
+        "duration_seconds": _seconds(speech.started, speech.ended),
+        "provider": speech.provider,
+        "model": speech.models[-1] if speech.models else None,
+        "models": list(speech.models[::-1]),
+        "first_user_message": speech.first_prompt,
+        "last_user_message": speech.last_prompt or speech.first_prompt,
+        "usage": Tokens(*speech.usage)._asdict(),
+        "events": speech.events,
+        "event_count": speech.events,
+    }
+
+
+def given_title(facts: Facts) -> str | None:
+    """The best name that somebody or something gave a session."""
+    return next((facts.titles[kind] for kind in TITLES if kind in facts.titles), None)
+
+
+def said_title(speech: Speech) -> str | None:
+    """The first prompt, as a title."""
+    return speech.topic or speech.first_prompt
+
+
+def mtime(found: Found) -> str:
+    """When a file was last written to."""
+    try:
+        return format_time(datetime.fromtimestamp(found.stamp.mtime_ns / 1e9, UTC))
+    except (ValueError, OverflowError, OSError):
+        return format_time(datetime.fromtimestamp(0, UTC))
+
+
+def shown(path: str) -> str:
+    """A path as text that can be written anywhere: bytes that are no UTF-8 are spelled out."""
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _seconds(started: str | None, ended: str | None) -> float:
+    if not started or not ended:
+        return 0.0
+    return (parse_time(ended) - parse_time(started)).total_seconds()

@@ -1,0 +1,198 @@
+"""References: the words by which people name a session, and the one session that they mean.
+
+Nothing is guessed. Where several sessions fit, they are listed; where none does, the nearest are.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from claude_session_player.errors import Ambiguous, CannotRead, NoSuchSession
+from claude_session_player.names import PROGRAM
+from claude_session_player.store.layout import AGENT, HISTORY, SUFFIX, Found
+from claude_session_player.store.paths import spellings
+from claude_session_player.store.record import shown
+from claude_session_player.store.session import Session
+from claude_session_player.text import cut
+
+if TYPE_CHECKING:
+    from claude_session_player.store.store import Store
+
+SHORTEST: Final = 4
+"""A prefix of an id has at least so many characters."""
+LATEST: Final = "latest"
+_LATEST: Final = re.compile(rf"{LATEST}(?::(\d+))?")
+_MANY: Final = 10
+_NEAREST: Final = 3
+_TITLE: Final = 60
+BREADCRUMB_SIZE: Final = 1 << 16
+
+
+def resolve(store: Store, ref: str) -> Session:
+    """The session that a reference means."""
+    if os.path.isfile(ref):
+        crumb = read_breadcrumb(ref)
+        return store.at(ref) if crumb is None else follow(store, crumb)
+    if os.path.isdir(ref):
+        raise CannotRead(f"{ref} is a directory: name a session file (*.jsonl) in it")
+    if looks_like_path(ref):
+        raise CannotRead(f"{ref}: No such file or directory")
+    if match := _LATEST.fullmatch(ref):
+        return _latest(store, int(match[1] or 1))
+    return _named(store, ref)
+
+
+def looks_like_path(ref: str) -> bool:
+    """True for what can only be meant as the path of a file.
+
+    >>> looks_like_path("./1f2e"), looks_like_path("1f2e.jsonl"), looks_like_path("fix the parser")
+    (True, True, False)
+    """
+    return (os.sep in ref and " " not in ref) or ref.endswith((SUFFIX, ".json"))
+
+
+def read_breadcrumb(path: str) -> dict[str, Any] | None:
+    """The breadcrumb in a file; `None` where it is something else."""
+    try:
+        with open(path, "rb") as file:
+            return breadcrumb(file.read(BREADCRUMB_SIZE))
+    except OSError as error:
+        raise CannotRead(f"{path}: {error.strerror or error}") from error
+
+
+def breadcrumb(data: bytes) -> dict[str, Any] | None:
+    """The breadcrumb in some bytes: one JSON object with a session's id, which is no record of a session.
+
+    >>> breadcrumb(b'{"project": "/home/ada", "sessionId": "1f2e3d4c"}')
+    {'project': '/home/ada', 'sessionId': '1f2e3d4c'}
+    >>> breadcrumb(b'{"sessionId": "1f2e3d4c", "type": "mode"}') is None
+    True
+    """
+    if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") or len(data) >= BREADCRUMB_SIZE:
+        return None
+    import json
+
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or "type" in value or not isinstance(value.get("sessionId"), str):
+        return None
+    return value
+
+
+def follow(store: Store, crumb: dict[str, Any]) -> Session:
+    """The session of a breadcrumb; its project decides where several have the id."""
+    id, project = crumb["sessionId"], crumb.get("project")
+    matches = _with_id(store.files(), id)
+    if len(matches) > 1 and isinstance(project, str):
+        names = {name.lstrip("-") for name in spellings(project.rstrip("/"))}
+        matches = [file for file in matches if (file.project or "").lstrip("-") in names] or matches
+    return _only(store, id, matches)
+
+
+def _latest(store: Store, number: int) -> Session:
+    sessions = store.sessions()
+    if not sessions:
+        raise NoSuchSession(f"there is no session in {', '.join(store.roots)}")
+    if not 1 <= number <= len(sessions):
+        raise NoSuchSession(f"latest:{number}: there are {len(sessions)} sessions, latest:1 is the last active one")
+    return sessions[number - 1]
+
+
+def _named(store: Store, ref: str) -> Session:
+    """By id, by the beginning of an id, by title, by the beginning of a title, in this order."""
+    files = store.files()
+    if matches := _with_id(files, ref):
+        return _only(store, ref, matches)
+    sessions = store.sessions()
+    inline = [child for session in sessions if session.facts.inline for child in session.subagents]
+    if inner := _matching(inline, _by_id(ref)):
+        return _one_of(ref, inner)
+    if titled := _matching(sessions, _by_title(ref)):
+        return _one_of(ref, titled)
+    raise _unknown(ref, files, sessions)
+
+
+_T = TypeVar("_T", Found, Session)
+_Rules = Iterable[Callable[[Any], bool]]
+
+
+def _with_id(files: Sequence[Found], ref: str) -> list[Found]:
+    """The files with this id, or whose ids begin so. Copies of a session are meant only by more than its own id."""
+    matches = _matching(files, _by_id(ref.removeprefix(AGENT)))
+    originals = [file for file in matches if file.kind != HISTORY]
+    if len(originals) == 1 and all(copy.id.startswith(originals[0].id) for copy in matches):
+        return originals
+    return matches
+
+
+def _matching(things: Sequence[_T], rules: _Rules) -> list[_T]:
+    """What fits the first rule that fits anything."""
+    for rule in rules:
+        if matches := [thing for thing in things if rule(thing)]:
+            return matches
+    return []
+
+
+def _by_id(ref: str) -> _Rules:
+    folded = ref.casefold()
+    yield lambda thing: thing.id == ref
+    yield lambda thing: thing.id.casefold() == folded
+    if len(ref) >= SHORTEST:
+        yield lambda thing: thing.id.startswith(ref)
+        yield lambda thing: thing.id.casefold().startswith(folded)
+
+
+def _by_title(ref: str) -> _Rules:
+    wanted = " ".join(ref.split()).casefold()
+    yield lambda session: session.title is not None and session.title.casefold() == wanted
+    if len(wanted) >= SHORTEST:
+        yield lambda session: session.title is not None and session.title.casefold().startswith(wanted)
+
+
+def _only(store: Store, ref: str, files: Sequence[Found]) -> Session:
+    if not files:
+        raise _unknown(ref, store.files(), store.sessions())
+    sessions = [store.at(file.path) for file in files[:_MANY]]
+    return _one_of(ref, sessions, len(files))
+
+
+def _one_of(ref: str, sessions: Sequence[Session], count: int | None = None) -> Session:
+    if len(sessions) == 1:
+        return sessions[0]
+    count = count or len(sessions)
+    are_distinct = len({session.id for session in sessions}) == len(sessions)
+    raise Ambiguous(
+        f"{ref!r} fits {count} sessions: write more of the id, or the path",
+        *(_described(session, with_path=not are_distinct) for session in sessions[:_MANY]),
+        *([f"… and {count - _MANY} more"] if count > _MANY else []),
+    )
+
+
+def _unknown(ref: str, files: Sequence[Found], sessions: Sequence[Session]) -> NoSuchSession:
+    """An error that names what is nearest: ids that begin alike, titles that sound alike."""
+    ids = {file.id[: max(len(ref), SHORTEST)].casefold(): file.id for file in files}
+    near = [ids[match] for match in get_close_matches(ref.casefold(), ids, n=3, cutoff=0.7)]
+    titles = {session.title.casefold(): session for session in sessions if session.title}
+    close = get_close_matches(ref.casefold(), titles, n=3, cutoff=0.5)
+    if len(ref) >= SHORTEST:
+        close += [title for title in titles if ref.casefold() in title and title not in close]
+    by_id = {session.id: session for session in sessions}
+    meant = [_described(by_id[id]) if id in by_id else shown(id) for id in near]
+    meant += [_described(titles[title]) for title in close[:_NEAREST]]
+    meant += [LATEST] if get_close_matches(ref, [LATEST]) else []
+    hint = f" (a prefix has at least {SHORTEST} characters)" if len(ref) < SHORTEST else ""
+    if meant:
+        return NoSuchSession(f"there is no session {ref!r}{hint}; the nearest are", *dict.fromkeys(meant))
+    return NoSuchSession(f"there is no session {ref!r} among {len(files)}{hint}: see '{PROGRAM} list'")
+
+
+def _described(session: Session, with_path: bool = False) -> str:
+    when = session.updated_at[:16].replace("T", " ")
+    about = shown(session.path) if with_path else cut(session.title or "(no title)", _TITLE)
+    return f"{shown(session.id)}  {when}  {about}"

@@ -1,0 +1,250 @@
+"""A session of a store: its summary, its sub-agents, its events."""
+
+import json
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from claude_session_player.store.facts import Facts, Inline, Speech
+from claude_session_player.store.family import Family, Link
+from claude_session_player.store.inuse import InUse
+from claude_session_player.store.layout import SUBAGENT, Found, Walk
+from claude_session_player.store.member import Member
+from claude_session_player.store.paths import real_path
+from claude_session_player.store.record import (
+    Summary,
+    file_record,
+    given_title,
+    mtime,
+    said_title,
+    shown,
+    speech_record,
+)
+from claude_session_player.text import cut
+
+if TYPE_CHECKING:
+    from claude_session_player.events import Event
+
+_TITLE_LENGTH: Final = 200
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class Session:
+    """One session, or one sub-agent, as it was when the store was looked at."""
+
+    def __init__(self, member: Member, family: Family, in_use: InUse, inline: Inline | None = None) -> None:
+        self.found: Found = member.found
+        self._member = member
+        self._family = family
+        self._in_use = in_use
+        self._inline = inline
+
+    def __repr__(self) -> str:
+        return f"Session({self.id!r}, {self.path!r})"
+
+    # --- what it is -----------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        """The session's id, or the sub-agent's. For one inside of its parent's file: the uuid of its first line."""
+        return self._inline.id if self._inline else self.found.id
+
+    @property
+    def path(self) -> str:
+        """The file that holds it."""
+        return self.found.path
+
+    @property
+    def is_subagent(self) -> bool:
+        """True for a sub-agent, in a file of its own or inside of its parent's."""
+        return self._inline is not None or self.found.is_agent
+
+    @property
+    def is_inline(self) -> bool:
+        """True for a sub-agent inside of its parent's file."""
+        return self._inline is not None
+
+    @property
+    def facts(self) -> Facts:
+        """All that is known of the file."""
+        return self._member.facts
+
+    @property
+    def speech(self) -> Speech:
+        """What was said."""
+        return self._inline.speech if self._inline else self.facts.speech
+
+    @property
+    def project(self) -> str | None:
+        """The real path of the project, by the working directories of the session."""
+        return real_path(self.found.project or "", self.facts.cwds)
+
+    @property
+    def title(self) -> str | None:
+        """The best name that there is."""
+        given = None if self._inline else given_title(self.facts)
+        described = self._description if self.is_subagent else None
+        return given or described or said_title(self.speech)
+
+    @property
+    def created_at(self) -> str | None:
+        """The earliest time in the file."""
+        return self.speech.started
+
+    @property
+    def updated_at(self) -> str:
+        """The latest time in the file; where it has none, when the file was last written to."""
+        ended = self._inline.speech.ended if self._inline else self._member.row.ended
+        return ended or mtime(self.found)
+
+    # --- whose it is ----------------------------------------------------------------------------
+
+    @property
+    def parent_id(self) -> str | None:
+        """The session that a sub-agent belongs to."""
+        if self._inline:
+            return self.found.id
+        return self._member.session_id if self.is_subagent else None
+
+    @property
+    def parent_agent_id(self) -> str | None:
+        """The sub-agent that called this one."""
+        return self._link.parent_agent
+
+    @property
+    def agent(self) -> str | None:
+        """The type of a sub-agent: by its description, by the call that it comes from, or because it is a helper."""
+        if not self.is_subagent:
+            return None
+        told = None if self._inline else self.facts.meta.get("agentType")
+        called = self._link.call.agent if self._link.call else None
+        return told if isinstance(told, str) and told else called or _helper(self.id, self.speech.first_prompt)
+
+    @property
+    def subagent_count(self) -> int:
+        """How many sub-agents there are below this one, at any depth."""
+        return 0 if self._inline else self._family.below(self._caller) + self._member.row.inline
+
+    @cached_property
+    def subagents(self) -> "list[Session]":
+        """The sub-agents that this one called, the earliest first; each has its own."""
+        if self._inline:
+            return []
+        children = [Session(member, self._family, self._in_use) for member in self._family.children(self._caller)]
+        children += [Session(self._member, self._family, self._in_use, inline) for inline in self.facts.inline]
+        return sorted(children, key=lambda child: (child.created_at or "", child.id))
+
+    @property
+    def in_use(self) -> bool:
+        """True where the session was in use when the store was looked at."""
+        return self._inline is None and self._in_use(self.found)
+
+    # --- the contract ---------------------------------------------------------------------------
+
+    @property
+    def summary(self) -> Summary:
+        """What the session is, in one look."""
+        return Summary(**self._record)
+
+    @property
+    def json(self) -> str:
+        """The summary as a JSON object."""
+        if self._inline:
+            return _encode(self._record)
+        return f"{self._member.row.record[:-1]},{_encode(self._relations)[1:]}"
+
+    @property
+    def _record(self) -> dict[str, Any]:
+        record = file_record(self.found, self.facts) | self._relations
+        if self._inline:
+            record |= speech_record(self.speech) | {"id": self.id, "kind": SUBAGENT, "size": 0, "malformed": 0}
+            record |= {"updated_at": self.updated_at, "title": self.title}
+            record["detail_hint"] = record["detail_hint"].replace(shown(self.found.id), self.id)
+        return record
+
+    @property
+    def _relations(self) -> dict[str, Any]:
+        """What depends on the session's relatives, or on the moment."""
+        if not self.is_subagent:
+            lone = {"parent_id": None, "parent_agent_id": None, "agent": None}
+            return lone | {"subagent_count": self.subagent_count, "in_use": self.in_use}
+        return {
+            "title": self.title,
+            "parent_id": shown(self.parent_id or "") or None,
+            "parent_agent_id": self.parent_agent_id,
+            "agent": self.agent,
+            "subagent_count": self.subagent_count,
+            "in_use": self.in_use,
+        }
+
+    # --- what is in it --------------------------------------------------------------------------
+
+    def events(self) -> "Iterator[Event]":
+        """Every record of the session, in the order of the file."""
+        from claude_session_player.parser import read_events
+
+        events = read_events(self.path)
+        return events if self._inline is None else (event for event in events if event.line in self._line_numbers)
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines of the session, as they stand in its file."""
+        with open(self.path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                if self._inline is None or number in self._line_numbers:
+                    yield line
+
+    @cached_property
+    def _line_numbers(self) -> frozenset[int]:
+        """Of a sub-agent inside of its parent's file: where it is."""
+        stretches = self._inline.lines if self._inline else ()
+        return frozenset(line for first, last in stretches for line in range(first, last + 1))
+
+    @cached_property
+    def workflows(self) -> list[dict[str, Any]]:
+        """The workflow runs of the session: the id, the path, and what the file says."""
+        from claude_session_player.store.documents import document
+
+        paths = [] if self.is_subagent else Walk().workflows(self.found.belongings)
+        names = [os.path.basename(path).removesuffix(".json") for path in paths]
+        return [
+            {"id": name, "path": shown(path), "run": document(path, [])}
+            for name, path in zip(names, paths, strict=True)
+        ]
+
+    @cached_property
+    def tool_results(self) -> list[str]:
+        """The paths of the tool outputs that were too large for the session file."""
+        return [] if self.is_subagent else [shown(path) for path in Walk().tool_results(self.found.belongings)]
+
+    @property
+    def _description(self) -> str | None:
+        """What a sub-agent is for, as whoever called it wrote."""
+        told = self.facts.meta.get("description") if self._inline is None else None
+        if isinstance(told, str) and told.strip():
+            return cut(" ".join(told[: 4 * _TITLE_LENGTH].split()), _TITLE_LENGTH)
+        return self._link.call.description if self._link.call else None
+
+    @property
+    def _caller(self) -> str | None:
+        """How the calls of this one are known in its family."""
+        return self.found.id if self.found.is_agent else None
+
+    @cached_property
+    def _link(self) -> Link:
+        if self._inline is None:
+            return self._family.link(self.found) if self.is_subagent else Link()
+        calls = {call.task: call for call in self.facts.calls if call.task}
+        return Link(calls.get(self._inline.speech.task or ""), self._caller)
+
+
+def _helper(id: str, prompt: str | None) -> str | None:
+    """The kind of a sub-agent that Claude Code starts for itself; none of its calls tells of it.
+
+    >>> _helper("acompact-4f2a", None), _helper("a1b2c3d4", "Warmup"), _helper("a1b2c3d4", "Look around")
+    ('compact', 'warmup', None)
+    """
+    name, dash, _ = id.partition("-")
+    if dash and name.startswith("a") and name[1:]:
+        return name[1:]
+    return "warmup" if prompt == "Warmup" else None

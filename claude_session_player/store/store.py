@@ -1,0 +1,120 @@
+"""One or several stores, looked at as one: what they hold, and which session is meant."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from claude_session_player.errors import CannotRead
+from claude_session_player.store.catalogue import Catalogue, default_folder
+from claude_session_player.store.family import families
+from claude_session_player.store.filters import Filter
+from claude_session_player.store.inuse import InUse
+from claude_session_player.store.layout import SUFFIX, Found, Trouble
+from claude_session_player.store.library import Library, Progress
+from claude_session_player.store.locate import locate
+from claude_session_player.store.projects import Project, projects_of
+from claude_session_player.store.record import shown
+from claude_session_player.store.session import Session
+
+if TYPE_CHECKING:
+    from claude_session_player.store.memories import Memory
+    from claude_session_player.store.settings import Settings
+    from claude_session_player.store.todos import Todo
+
+_T = TypeVar("_T")
+
+DEFAULT_CACHE: Final = "(in the platform's cache directory)"
+
+
+class Store:
+    """One or several Claude stores, looked at as one.
+
+    Every question looks at the disk anew. What could not be read is in `troubles` afterwards; the rest is answered.
+    """
+
+    def __init__(self, roots: tuple[str, ...], library: Library) -> None:
+        self.roots = roots
+        self._library = library
+
+    @classmethod
+    def open(
+        cls, *roots: str | os.PathLike[str], cache: str | None = DEFAULT_CACHE, progress: Progress | None = None
+    ) -> Store:
+        """The stores at these places; without any, those of `$CLAUDE_CONFIG_DIR`, or `~/.claude`.
+
+        `cache` is the directory of the catalogue; with `None` there is none. Raises `NoStore`.
+        """
+        folder = default_folder() if cache == DEFAULT_CACHE else cache
+        return cls(locate([os.fspath(root) for root in roots]), Library(Catalogue(folder), progress))
+
+    @property
+    def troubles(self) -> list[Trouble]:
+        """What could not be read so far."""
+        return self._library.troubles
+
+    def sessions(self, filter: Filter | None = None) -> list[Session]:
+        """The sessions that are wanted, in the wanted order: by default all but sub-agents, the last active first."""
+        return (filter or Filter()).apply(self._everything())
+
+    def projects(self) -> list[Project]:
+        """The projects, the last active first."""
+        return projects_of(self._everything())
+
+    def files(self) -> list[Found]:
+        """Every session file, by what its place and name say; none is opened."""
+        return self._library.files(self.roots)
+
+    def at(self, path: str | os.PathLike[str]) -> Session:
+        """The session in a file, be it in a store or elsewhere; raises `CannotRead`."""
+        full = os.path.abspath(path)
+        members = self._library.relatives(full)
+        if full not in members:
+            reason = next((t.reason for t in self.troubles if t.path == full), "there is no such file")
+            raise CannotRead(f"{shown(full)}: {reason}")
+        found, session = members[full].found, members[full].session_id
+        if found.is_agent and found.parent is None and session is not None:  # only its lines tell whose it is
+            members = self._library.relatives(os.path.join(found.home, session + SUFFIX)) | members
+        return Session(members[full], families(members)[full], InUse())
+
+    def resolve(self, ref: str) -> Session:
+        """The one session that is meant; raises `NoSuchSession`, `Ambiguous` or `CannotRead`.
+
+        A reference is a path, an id or at least 4 characters of its beginning, `latest`, `latest:2`, a title, or the
+        path of a breadcrumb.
+        """
+        from claude_session_player.store.refs import resolve
+
+        return resolve(self, ref)
+
+    def todos(self, project: str | None = None) -> list[Todo]:
+        """The todo lists; those of one project, where a part of its path is given."""
+        from claude_session_player.store.todos import todos_of
+
+        sessions = self._everything()
+        return self._noting(lambda troubles: todos_of(self.roots, sessions, project, troubles))
+
+    def memories(self, project: str | None = None, tag: str | None = None) -> list[Memory]:
+        """What Claude was asked to remember, the last changed first."""
+        from claude_session_player.store.memories import memories_of
+
+        return self._noting(lambda troubles: memories_of(self.roots, project, tag, troubles))
+
+    def settings(self) -> list[Settings]:
+        """The settings files, with secrets masked."""
+        from claude_session_player.store.settings import settings_of
+
+        return self._noting(lambda troubles: settings_of(self.roots, troubles))
+
+    def _noting(self, read: Callable[[list[Trouble]], list[_T]]) -> list[_T]:
+        troubles: list[Trouble] = []
+        found = read(troubles)
+        self._library.note(troubles)
+        return found
+
+    def _everything(self) -> list[Session]:
+        members = self._library.everything(self.roots)
+        by_path = families(members)
+        in_use = InUse()
+        return [Session(member, by_path[path], in_use) for path, member in members.items()]

@@ -1,0 +1,127 @@
+"""Todo lists: `todo.jsonl` in a project's directory, and `todos/*.json`, one for each session or sub-agent."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from claude_session_player.store.documents import documents
+from claude_session_player.store.layout import Trouble
+from claude_session_player.store.locate import PROJECTS
+from claude_session_player.store.paths import spellings
+from claude_session_player.store.record import shown
+from claude_session_player.store.session import Session
+
+_NAME: Final = "todo.jsonl"
+_FOLDER: Final = "todos"
+_AGENT: Final = "-agent-"
+PENDING: Final = "pending"
+COMPLETED: Final = "completed"
+
+
+class Todo(NamedTuple):
+    """Something to do."""
+
+    id: str | None
+    text: str
+    status: str
+    created: str | None
+    project: str | None
+    """The real path of the project; where no session tells it, the name of its directory."""
+    session_id: str | None
+    agent_id: str | None
+    path: str
+
+
+def todos_of(
+    roots: Sequence[str], sessions: Sequence[Session], project: str | None, troubles: list[Trouble]
+) -> list[Todo]:
+    """The todos of some stores; of one project, where a part of its path, or its directory's name, is given."""
+    paths = {session.found.home: session.project for session in sessions if session.project}
+    owners = {session.id: session for session in sessions}
+    found: list[tuple[Todo, str]] = []
+    for root in roots:
+        for home in _project_folders(os.path.join(root, PROJECTS), troubles):
+            real = paths.get(home) or os.path.basename(home)
+            found += [(todo, os.path.basename(home)) for todo in _listed(os.path.join(home, _NAME), real, troubles)]
+        for path, value in documents(os.path.join(root, _FOLDER), troubles):
+            session = owners.get(_session_id(path))
+            directory = session.found.project or "" if session else ""
+            real_path = session.project if session else None
+            found += [(todo, directory) for todo in _of_session(path, value, real_path, troubles)]
+    return [todo for todo, directory in found if _is_wanted(project, todo, directory)]
+
+
+def _is_wanted(project: str | None, todo: Todo, directory: str) -> bool:
+    if project is None:
+        return True
+    wanted = project.casefold()
+    return (
+        wanted in (todo.project or "").casefold() or directory in spellings(project) or wanted in directory.casefold()
+    )
+
+
+def _project_folders(folder: str, troubles: list[Trouble]) -> Iterator[str]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return
+    for name in names:
+        if os.path.isfile(os.path.join(folder, name, _NAME)):
+            yield os.path.join(folder, name)
+
+
+def _listed(path: str, project: str, troubles: list[Trouble]) -> Iterator[Todo]:
+    """The todos of a `todo.jsonl`; a line that is none is a trouble."""
+    try:
+        with open(path, encoding="utf-8-sig", errors="replace") as file:
+            lines = file.read().split("\n")
+    except OSError as error:
+        troubles.append(Trouble(path, error.strerror or str(error)))
+        return
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, dict):
+            yield _todo(value, path, project, None)
+        else:
+            troubles.append(Trouble(path, f"line {number} is no todo"))
+
+
+def _of_session(path: str, value: Any, project: str | None, troubles: list[Trouble]) -> Iterator[Todo]:
+    items: Iterable[Any] = value.get("todos", ()) if isinstance(value, dict) else value
+    if not isinstance(items, list | tuple):
+        troubles.append(Trouble(path, "not a list of todos"))
+        return
+    yield from (_todo(item, path, project, _session_id(path)) for item in items if isinstance(item, dict))
+
+
+def _todo(value: dict[str, Any], path: str, project: str | None, session: str | None) -> Todo:
+    done = value.get("completed")
+    status = _text(value.get("status")) or (COMPLETED if done is True else PENDING)
+    stem = os.path.basename(path).removesuffix(".json")
+    agent = stem.partition(_AGENT)[2] if session else ""
+    return Todo(
+        id=_text(value.get("id")),
+        text=_text(value.get("text")) or _text(value.get("content")) or _text(value.get("subject")) or "",
+        status=status,
+        created=_text(value.get("created")),
+        project=project,
+        session_id=session,
+        agent_id=agent if agent and agent != session else None,
+        path=shown(path),
+    )
+
+
+def _session_id(path: str) -> str:
+    return os.path.basename(path).removesuffix(".json").partition(_AGENT)[0]
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None if value is None or isinstance(value, dict | list) else str(value)

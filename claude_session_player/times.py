@@ -1,0 +1,24 @@
+"""Times as session files write them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def parse_time(text: str) -> datetime:
+    """An ISO 8601 time; without a zone it is UTC, as session files write it. Raises `ValueError`.
+
+    >>> parse_time("2026-01-17T20:31:59Z") == parse_time("2026-01-17 20:31:59")
+    True
+    """
+    moment = datetime.fromisoformat(text.strip())
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def format_time(moment: datetime) -> str:
+    """A moment as session files write it.
+
+    >>> format_time(parse_time("2026-01-17T21:31:59+01:00"))
+    '2026-01-17T20:31:59.000Z'
+    """
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

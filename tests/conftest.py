@@ -1,0 +1,17 @@
+"""Tests use neither the stores nor the cache of whoever runs them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_places(tmp_path_factory: pytest.TempPathFactory) -> None:
+    home = tmp_path_factory.mktemp("home")
+    patch = pytest.MonkeyPatch()
+    patch.setenv("HOME", str(home))
+    patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    patch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    assert Path.home() == home

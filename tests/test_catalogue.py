@@ -1,0 +1,331 @@
+"""The catalogue saves work and changes no result, whatever happens to it."""
+
+from __future__ import annotations
+
+import io
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from claude_session_player import Filter
+from claude_session_player.store import catalogue, digest, reading
+from tests.builder import SessionBuilder, text
+from tests.stores import ONE, TWO, StoreBuilder, touch
+
+EVERYTHING = Filter(include_subagents=True)
+
+
+class CountingFile(io.FileIO):
+    """Counts what is read of session files."""
+
+    bytes_read = 0
+    opened: ClassVar[list[str]] = []
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        CountingFile.opened.append(path)
+
+    def readinto(self, buffer: Any) -> int:
+        """Read, and count."""
+        count = super().readinto(buffer)
+        CountingFile.bytes_read += count
+        return count
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read, and count."""
+        data = super().read(size)
+        CountingFile.bytes_read += len(data)
+        return data
+
+
+@pytest.fixture
+def counter(monkeypatch: pytest.MonkeyPatch) -> type[CountingFile]:
+    monkeypatch.setattr(digest, "_open", CountingFile)
+    CountingFile.bytes_read, CountingFile.opened = 0, []
+    return CountingFile
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> StoreBuilder:
+    builder = StoreBuilder(tmp_path / "store")
+    builder.every_layout()
+    return builder
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+def file_of(cache: Path) -> Path:
+    """The catalogue itself."""
+    return cache / f"catalogue-{catalogue.VERSION}.sqlite"
+
+
+def told(builder: StoreBuilder, cache: Path | None = None) -> list[str]:
+    """All that is told of all sessions."""
+    return [session.json for session in builder.open(cache).sessions(EVERYTHING)]
+
+
+# --- what is saved ----------------------------------------------------------------------------------
+
+
+def test_a_known_file_is_not_opened_again(builder: StoreBuilder, cache: Path, counter: type[CountingFile]) -> None:
+    first = told(builder, cache)
+    assert len(counter.opened) == 7
+    counter.opened.clear()
+    assert told(builder, cache) == first == told(builder)
+    assert len(counter.opened) == 7  # those of the look without a catalogue
+
+
+def test_of_a_session_that_grew_only_the_new_bytes_are_read(
+    tmp_path: Path, cache: Path, counter: type[CountingFile]
+) -> None:
+    builder = StoreBuilder(tmp_path / "store")
+    path = builder.session(ONE)
+    session = SessionBuilder(session_id=ONE)
+    for number in range(600):
+        session.prompt(f"Prompt {number}").response(text("x" * 5000))
+    path.write_bytes(session.data())
+    builder.session(TWO)
+    told(builder, cache)
+    counter.bytes_read = 0
+    before = len(session.lines)
+    while sum(map(len, session.lines[before:])) < 1_000_000:
+        session.prompt("More").response(text("y" * 9000))
+    new = b"".join(session.lines[before:])
+    with path.open("ab") as file:
+        file.write(new)
+    grown = told(builder, cache)
+    assert len(new) <= counter.bytes_read <= 1_100_000
+    assert grown == told(builder)
+
+
+def test_a_description_that_changed_is_read_and_nothing_else(
+    builder: StoreBuilder, cache: Path, counter: type[CountingFile]
+) -> None:
+    told(builder, cache)
+    agent = builder.home() / ONE / "subagents" / "agent-nest0001.jsonl"
+    counter.bytes_read = 0
+    builder.meta(agent, agentType="Gardener")
+    assert builder.open(cache).resolve("nest0001").summary.agent == "Gardener"
+    assert counter.bytes_read <= 2 * agent.stat().st_size  # its checksum, before and after
+
+
+def test_to_find_one_session_no_other_is_read(builder: StoreBuilder, cache: Path, counter: type[CountingFile]) -> None:
+    builder.session("zzzz0000", cwd="/home/ada/other")
+    builder.open(cache).resolve("zzzz0000")
+    assert [os.path.basename(path) for path in counter.opened] == ["zzzz0000.jsonl"]
+
+
+# --- what is noticed --------------------------------------------------------------------------------
+
+
+def test_a_half_written_line_counts_and_is_read_again_when_it_is_whole(tmp_path: Path, cache: Path) -> None:
+    builder = StoreBuilder(tmp_path / "store")
+    path = builder.session(ONE)
+    session = SessionBuilder(session_id=ONE).prompt("One").prompt("Two").prompt("Three")
+    data = session.data()
+    for size in range(0, len(data) + 1, 37):
+        path.write_bytes(data[:size])
+        touch(path, size)
+        assert told(builder, cache) == told(builder)
+        with path.open("ab") as file:
+            file.write(data[size : size + 11])
+        touch(path, size + 1)
+        assert told(builder, cache) == told(builder)
+
+
+def test_a_file_that_shrank_was_rewritten_or_replaced_is_read_anew(tmp_path: Path, cache: Path) -> None:
+    builder = StoreBuilder(tmp_path / "store")
+    path = builder.session(ONE, "First words")
+    told(builder, cache)
+    for prompt in ("Shorter", "Longer words than there were before", "Other words than there were bef0re"):
+        builder.session(ONE, prompt)
+        touch(path, len(prompt))
+        assert f'"title":"{prompt}"' in told(builder, cache)[0]
+    other = path.with_suffix(".new")
+    other.write_bytes(path.read_bytes().replace(b"Other", b"Brand") + path.read_bytes())
+    other.replace(path)
+    assert '"title":"Brand' in told(builder, cache)[0]
+
+
+def test_a_file_that_is_gone_is_forgotten(builder: StoreBuilder, cache: Path) -> None:
+    told(builder, cache)
+    (builder.home() / f"{TWO}.jsonl").unlink()
+    assert told(builder, cache) == told(builder)
+    with sqlite3.connect(file_of(cache)) as connection:
+        paths = [os.fsdecode(path) for (path,) in connection.execute("SELECT path FROM files")]
+    assert len(paths) == 6
+    assert not any(TWO in path for path in paths)
+
+
+# --- what may happen to it --------------------------------------------------------------------------
+
+
+def other_version(cache: Path) -> None:
+    with sqlite3.connect(cache) as connection:
+        connection.execute("PRAGMA user_version = 999")
+
+
+def another_schema(cache: Path) -> None:
+    with sqlite3.connect(cache) as connection:
+        connection.execute("ALTER TABLE files RENAME COLUMN facts TO fiction")
+
+
+def other_types(cache: Path) -> None:
+    with sqlite3.connect(cache) as connection:
+        connection.execute("UPDATE files SET facts = 7, record = x'00', ended = 1.5")
+        connection.execute("UPDATE states SET state = 'text'")
+
+
+def wrong_facts(cache: Path) -> None:
+    with sqlite3.connect(cache) as connection:
+        connection.execute("UPDATE files SET record = replace(record, 'claude', 'clawed')")
+
+
+MISHAPS = {
+    "deleted": lambda cache: cache.unlink(),
+    "emptied": lambda cache: cache.write_bytes(b""),
+    "garbage": lambda cache: cache.write_bytes(b"garbage" * 1000),
+    "cut": lambda cache: cache.write_bytes(cache.read_bytes()[:5000]),
+    "other version": other_version,
+    "other schema": another_schema,
+    "other types": other_types,
+    "wrong facts": wrong_facts,
+}
+
+
+@pytest.mark.parametrize("mishap", MISHAPS)
+def test_results_are_the_same_whatever_happens_to_the_catalogue(
+    builder: StoreBuilder, cache: Path, mishap: str
+) -> None:
+    expected = told(builder, cache)
+    MISHAPS[mishap](file_of(cache))
+    assert told(builder, cache) == expected
+    assert told(builder, cache) == expected
+
+
+def test_a_catalogue_that_cannot_be_made_is_done_without(builder: StoreBuilder, tmp_path: Path) -> None:
+    expected = told(builder)
+    (tmp_path / "file").write_text("")
+    assert told(builder, tmp_path / "file") == expected
+    file_of(tmp_path / "folder").mkdir(parents=True)
+    assert told(builder, tmp_path / "folder") == expected
+
+
+def test_a_catalogue_that_somebody_else_holds_is_done_without(
+    builder: StoreBuilder, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = told(builder, cache)
+    monkeypatch.setattr(catalogue, "_WAIT_SECONDS", 0)
+    holder = sqlite3.connect(file_of(cache), isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    assert told(builder, cache) == expected
+    holder.execute("ROLLBACK")
+    holder.close()
+    assert told(builder, cache) == expected
+
+
+def test_several_processes_may_write_it_at_once(builder: StoreBuilder, cache: Path) -> None:
+    code = (
+        "import sys; from claude_session_player import Filter, Store\n"
+        "for _ in range(5):\n"
+        "    store = Store.open(sys.argv[1], cache=sys.argv[2])\n"
+        "    print([session.json for session in store.sessions(Filter(include_subagents=True))])"
+    )
+    command = [sys.executable, "-c", code, str(builder.root), str(cache)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    outputs = {line for process in processes for line in process.communicate()[0].splitlines()}
+    assert outputs == {str(told(builder))}
+    assert all(process.returncode == 0 for process in processes)
+
+
+def test_nobody_else_may_read_it(builder: StoreBuilder, cache: Path) -> None:
+    told(builder, cache)
+    assert stat.S_IMODE(file_of(cache).stat().st_mode) == 0o600
+    assert stat.S_IMODE(cache.stat().st_mode) == 0o700
+
+
+def test_it_lies_where_the_platform_keeps_such_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import platformdirs
+
+    for value in (str(tmp_path), ""):
+        monkeypatch.setenv("XDG_CACHE_HOME", value)
+        assert catalogue.default_folder() == platformdirs.user_cache_dir("claude-session-player", appauthor=False)
+
+
+@settings(max_examples=40, deadline=None)
+@given(place=st.integers(min_value=0), byte=st.integers(min_value=0, max_value=255))
+def test_a_flipped_byte_changes_nothing(
+    damaged_store: tuple[StoreBuilder, bytes, Path, list[str]], place: int, byte: int
+) -> None:
+    builder, sound, cache, expected = damaged_store
+    damaged = bytearray(sound)
+    damaged[place % len(damaged)] = byte
+    file_of(cache).write_bytes(bytes(damaged))
+    assert told(builder, cache) == expected
+
+
+@pytest.fixture(scope="module")
+def damaged_store(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[StoreBuilder, bytes, Path, list[str]]:
+    folder = tmp_path_factory.mktemp("damaged")
+    builder = StoreBuilder(folder / "store")
+    builder.every_layout()
+    for path in builder.root.rglob("*.jsonl"):  # nothing is in use, whenever this runs
+        os.utime(path, (0, 0))
+    expected = told(builder, folder)
+    return builder, file_of(folder).read_bytes(), folder, expected
+
+
+# --- in several processes ---------------------------------------------------------------------------
+
+
+def test_what_other_processes_read_is_what_this_one_reads(
+    builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = told(builder)
+    monkeypatch.setattr(reading, "MUCH", 0)
+    monkeypatch.setattr(reading, "_PORTION", 1)
+    monkeypatch.setattr(reading, "_cores", lambda: 3)
+    assert told(builder) == expected
+
+
+def test_what_a_process_leaves_behind_is_read_here(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = told(builder)
+    monkeypatch.setattr(reading, "MUCH", 0)
+    monkeypatch.setattr(reading, "_cores", lambda: 2)
+    monkeypatch.setattr(reading, "_WORKER", "no_such_module")
+    assert told(builder) == expected
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    assert told(builder) == expected
+
+
+def test_a_file_that_vanishes_or_grows_while_it_is_read_costs_nothing_else(
+    builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim = str(builder.home() / f"{TWO}.jsonl")
+
+    class Vanishing(io.FileIO):
+        def __init__(self, path: str) -> None:
+            if path == victim and os.path.exists(victim):
+                os.unlink(victim)
+            elif path.endswith(f"{ONE}.jsonl"):
+                with open(path, "ab") as file:
+                    file.write(SessionBuilder().prompt("Meanwhile").data())
+            super().__init__(path)
+
+    monkeypatch.setattr(digest, "_open", Vanishing)
+    store = builder.open()
+    assert len(store.sessions(EVERYTHING)) == 6
+    assert [(trouble.path, trouble.reason) for trouble in store.troubles] == [(victim, "No such file or directory")]

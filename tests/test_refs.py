@@ -1,0 +1,154 @@
+"""References: one session is meant, or the candidates are named, and nothing is guessed."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from claude_session_player import Store
+from claude_session_player.errors import Ambiguous, CannotRead, NoSuchSession
+from tests.builder import SessionBuilder
+from tests.stores import ONE, THREE, TWO, StoreBuilder
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> StoreBuilder:
+    builder = StoreBuilder(tmp_path / "store")
+    builder.every_layout()
+    builder.session(THREE, "Boil the water", cwd="/home/ada/kettle", days=5)
+    return builder
+
+
+@pytest.fixture
+def store(builder: StoreBuilder) -> Store:
+    return builder.open()
+
+
+@pytest.mark.parametrize(
+    ("ref", "id"),
+    [
+        (ONE, ONE),
+        (ONE.upper(), ONE),
+        (ONE[:15], ONE),
+        (THREE[:4], THREE),
+        (f"{ONE}-2026", f"{ONE}-2026-01-17"),
+        ("ses_0001", "ses_0001"),
+        ("ses_", "ses_0001"),
+        ("flat0001", "flat0001"),
+        ("agent-nest0001", "nest0001"),
+        ("nest", "nest0001"),
+        ("latest", THREE),
+        ("latest:1", THREE),
+        ("latest:2", "ses_0001"),
+        ("Boil the water", THREE),
+        ("boil  THE water", THREE),
+        ("boil the", THREE),
+    ],
+)
+def test_every_way_to_name_a_session(store: Store, ref: str, id: str) -> None:
+    assert store.resolve(ref).id == id
+
+
+def test_a_subagent_inside_of_a_file_has_the_uuid_of_its_first_line(store: Store) -> None:
+    (inline,) = store.resolve(TWO).subagents
+    assert store.resolve(inline.id).summary == inline.summary
+
+
+def test_an_id_of_26_characters_is_one(builder: StoreBuilder) -> None:
+    builder.session("abcdef1234567890ABCDEF1234")
+    assert builder.open().resolve("abcdef1234567890ABCDEF1234").id == "abcdef1234567890ABCDEF1234"
+
+
+def test_a_path_means_the_session_in_the_file_be_it_in_a_store_or_not(store: Store, tmp_path: Path) -> None:
+    assert store.resolve(store.resolve(ONE).path).subagent_count == 3
+    elsewhere = SessionBuilder().prompt("Elsewhere").write(tmp_path / "notes.txt")
+    session = store.resolve(str(elsewhere))
+    assert (session.id, session.title) == ("notes", "Elsewhere")
+
+
+def test_a_path_of_a_subagent_knows_its_family(builder: StoreBuilder, store: Store) -> None:
+    path = builder.home() / ONE / "subagents" / "workflows" / "wf_1" / "agent-work0001.jsonl"
+    summary = store.resolve(str(path)).summary
+    assert (summary.parent_id, summary.workflow) == (ONE, "wf_1")
+
+
+def test_a_beginning_that_fits_several_lists_them(store: Store) -> None:
+    with pytest.raises(Ambiguous, match="fits 3 sessions") as caught:
+        store.resolve("1f2e")
+    assert [detail.split()[0] for detail in caught.value.details] == [ONE, TWO, f"{ONE}-2026-01-17"]
+
+
+def test_a_title_that_several_have_lists_them(builder: StoreBuilder) -> None:
+    builder.session("bbbb0000", "Boil the water")
+    with pytest.raises(Ambiguous, match="fits 2 sessions"):
+        builder.open().resolve("Boil the water")
+
+
+def test_the_same_id_in_two_projects_is_told_apart_by_paths(builder: StoreBuilder) -> None:
+    builder.session(THREE, cwd="/home/ada/copy")
+    with pytest.raises(Ambiguous) as caught:
+        builder.open().resolve(THREE)
+    assert all(detail.endswith(".jsonl") for detail in caught.value.details)
+
+
+@pytest.mark.parametrize(
+    ("ref", "near"),
+    [("1f2e3d4c-0001-4000-9999", ONE), ("ses_0002", "ses_0001"), ("Boil the kettle", THREE), ("lates", "latest")],
+)
+def test_an_unknown_reference_suggests_the_nearest(store: Store, ref: str, near: str) -> None:
+    with pytest.raises(NoSuchSession, match="nearest") as caught:
+        store.resolve(ref)
+    assert near in " ".join(caught.value.details)
+
+
+@pytest.mark.parametrize(
+    ("ref", "words"),
+    [("qqqqqqqq", "among 8"), ("zz", "at least 4 characters"), ("latest:99", "there are 5"), ("latest:0", "latest:1")],
+)
+def test_an_unknown_reference_says_why(store: Store, ref: str, words: str) -> None:
+    with pytest.raises(NoSuchSession, match=words):
+        store.resolve(ref)
+
+
+@pytest.mark.parametrize("ref", ["./nothing", "nothing.jsonl", "/no/such/file", "crumb.json"])
+def test_what_looks_like_a_path_is_one(store: Store, ref: str) -> None:
+    with pytest.raises(CannotRead, match="No such file"):
+        store.resolve(ref)
+
+
+def test_a_directory_is_no_session(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(CannotRead, match="is a directory"):
+        store.resolve(str(tmp_path))
+
+
+def test_an_empty_store_has_no_latest(tmp_path: Path) -> None:
+    with pytest.raises(NoSuchSession, match="there is no session in"):
+        StoreBuilder(tmp_path / "empty").open().resolve("latest")
+
+
+# --- breadcrumbs ------------------------------------------------------------------------------------
+
+
+def crumb(path: Path, id: str, project: str = "/home/ada/engine") -> str:
+    path.write_text(json.dumps({"project": project, "sessionId": id, "timestamp": "2026-01-17T20:31:59.197Z"}))
+    return str(path)
+
+
+@pytest.mark.parametrize("id", [THREE, THREE[:8]])
+def test_a_breadcrumb_leads_to_its_session(store: Store, tmp_path: Path, id: str) -> None:
+    assert store.resolve(crumb(tmp_path / "crumb.json", id)).id == THREE
+
+
+@pytest.mark.parametrize("project", ["/home/ada/copy", "/home/ada/copy/", "home/ada/copy"])
+def test_the_project_of_a_breadcrumb_decides(builder: StoreBuilder, tmp_path: Path, project: str) -> None:
+    copy = builder.session(THREE, cwd="/home/ada/copy")
+    session = builder.open().resolve(crumb(tmp_path / "crumb.json", THREE, project))
+    assert os.path.samefile(session.path, copy)
+
+
+def test_a_breadcrumb_to_nowhere_is_told(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(NoSuchSession):
+        store.resolve(crumb(tmp_path / "crumb.json", "qqqqqqqq"))

@@ -1,0 +1,472 @@
+"""What is found in a store, and what is known of it."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from claude_session_player import Filter, Store
+from claude_session_player.errors import NoStore
+from claude_session_player.store.paths import encode, real_path, spellings
+from tests.builder import START, SessionBuilder, call, text
+from tests.stores import AGENT, ENGINE, ONE, THREE, TWO, StoreBuilder
+
+EVERYTHING = Filter(include_subagents=True)
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> StoreBuilder:
+    return StoreBuilder(tmp_path / "store")
+
+
+def only(store: Store) -> dict[str, object]:
+    """The summary of the one session of a store."""
+    (session,) = store.sessions()
+    return session.summary._asdict()
+
+
+# --- where stores are -------------------------------------------------------------------------------
+
+
+def test_the_default_store_is_in_the_home_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    StoreBuilder(tmp_path / ".claude").session()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    assert Store.open(cache=None).roots == (str(tmp_path / ".claude"),)
+
+
+def test_the_variable_names_several_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    StoreBuilder(tmp_path / "a").session(ONE)
+    StoreBuilder(tmp_path / "b").session(TWO)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{tmp_path}/a, {tmp_path}/b,{tmp_path}/missing")
+    assert {session.id for session in Store.open(cache=None).sessions()} == {ONE, TWO}
+
+
+def test_a_given_root_comes_before_the_variable(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", "/nowhere")
+    assert builder.open().roots == (str(builder.root),)
+
+
+def test_a_store_named_twice_is_looked_at_once(builder: StoreBuilder, tmp_path: Path) -> None:
+    builder.session()
+    (tmp_path / "link").symlink_to(builder.root)
+    store = Store.open(builder.root, tmp_path / "link", f"{builder.root}/", cache=None)
+    assert len(store.sessions()) == 1
+
+
+def test_no_store_says_where_it_was_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    with pytest.raises(NoStore, match=r"\.claude .*--root DIR.*CLAUDE_CONFIG_DIR"):
+        Store.open()
+
+
+@pytest.mark.parametrize(("path", "words"), [("missing", "no such directory"), (".", "no projects/ in it")])
+def test_a_root_that_is_no_store_is_refused(tmp_path: Path, path: str, words: str) -> None:
+    with pytest.raises(NoStore, match=words):
+        Store.open(tmp_path / path)
+
+
+def test_the_projects_directory_itself_is_corrected(builder: StoreBuilder) -> None:
+    with pytest.raises(NoStore, match=f"did you mean {builder.root}"):
+        Store.open(builder.root / "projects")
+
+
+# --- what is a session ------------------------------------------------------------------------------
+
+
+def test_every_layout_is_found_and_nothing_else(builder: StoreBuilder) -> None:
+    builder.every_layout()
+    found = {(session.id, session.summary.kind) for session in builder.open().sessions(EVERYTHING)}
+    assert found == {
+        (ONE, "session"),
+        (TWO, "session"),
+        ("flat0001", "subagent"),
+        ("nest0001", "subagent"),
+        ("work0001", "subagent"),
+        ("ses_0001", "transcript"),
+        (f"{ONE}-2026-01-17", "pre-compact"),
+    }
+
+
+def test_subagents_are_listed_only_where_asked_for(builder: StoreBuilder) -> None:
+    builder.every_layout()
+    assert not any(session.is_subagent for session in builder.open().sessions())
+
+
+def test_the_subagents_of_a_session_are_those_of_all_layouts(builder: StoreBuilder) -> None:
+    builder.every_layout()
+    session = builder.open().resolve(ONE)
+    told = {child.id: (child.summary.agent, child.title, child.summary.workflow) for child in session.subagents}
+    assert told == {
+        "flat0001": ("Explore", "Look", None),
+        "nest0001": ("Plan", "Dig", None),
+        "work0001": (None, "Look around", "wf_1"),
+    }
+    assert session.subagent_count == 3
+    assert [run["id"] for run in session.workflows] == ["wf_1"]
+    assert session.workflows[0]["run"]["status"] == "completed"
+    assert [os.path.basename(path) for path in session.tool_results] == ["toolu_9.txt"]
+
+
+def test_a_subagent_inside_of_its_parents_file_is_one_too(builder: StoreBuilder) -> None:
+    builder.every_layout()
+    session = builder.open().resolve(TWO)
+    (inline,) = session.subagents
+    summary = inline.summary
+    assert (summary.agent, summary.title, summary.events) == ("Explore", "Ask", 2)
+    assert (summary.parent_id, summary.first_user_message) == (TWO, "What is it?")
+    assert [event.line for event in inline.events()] == [3, 4]
+    assert (session.subagent_count, session.summary.first_user_message) == (1, "Ask somebody")
+    assert session.summary.events == 5
+
+
+def test_a_subagent_below_another_belongs_to_it(builder: StoreBuilder) -> None:
+    builder.session(ONE)
+    inner = call("Task", "toolu_in", prompt="Deeper", subagent_type="Plan")
+    middle = SessionBuilder(session_id=ONE, sidechain=True).prompt("Look").response(inner)
+    middle.write(builder.home() / ONE / "subagents" / "agent-mid.jsonl")
+    builder.meta(builder.agent("leaf1", place="subagents"), toolUseId="toolu_in")
+    builder.agent("leaf2", place="subagents", task="Deeper")
+    builder.meta(builder.agent("leaf3", place="subagents"), parentAgentId="mid")
+    builder.agent("leaf4", place="subagents/agent-mid/subagents")
+    session = builder.open().resolve(ONE)
+    assert [child.id for child in session.subagents] == ["leaf2", "mid"]  # leaf1 has taken the call
+    mid = session.subagents[1]
+    assert {child.id for child in mid.subagents} == {"leaf1", "leaf3", "leaf4"}
+    assert all(child.parent_agent_id == "mid" and child.parent_id == ONE for child in mid.subagents)
+    assert session.subagent_count == 5
+
+
+def test_subagents_that_name_each_other_as_parents_belong_to_the_session(builder: StoreBuilder) -> None:
+    builder.session(ONE)
+    builder.meta(builder.agent("a1", place="subagents"), parentAgentId="a2")
+    builder.meta(builder.agent("a2", place="subagents"), parentAgentId="a1")
+    session = builder.open().resolve(ONE)
+    assert session.subagent_count == 2
+    assert {child.id for child in session.subagents} | {c.id for s in session.subagents for c in s.subagents} == {
+        "a1",
+        "a2",
+    }
+
+
+def test_a_subagent_without_its_session_is_still_listed(builder: StoreBuilder) -> None:
+    builder.agent("lone0001", session=THREE, place="subagents")
+    (agent,) = builder.open().sessions(EVERYTHING)
+    assert (agent.parent_id, agent.summary.agent) == (THREE, None)
+
+
+@pytest.mark.parametrize(("id", "task", "agent"), [("acompact-12ab", "Sum up", "compact"), ("b1", "Warmup", "warmup")])
+def test_helpers_are_known_by_their_names(builder: StoreBuilder, id: str, task: str, agent: str) -> None:
+    builder.agent(id, place="subagents", task=task)
+    assert builder.open().sessions(EVERYTHING)[0].summary.agent == agent
+
+
+# --- what is known of a session -----------------------------------------------------------------------
+
+
+def test_a_summary_holds_what_the_lines_say(builder: StoreBuilder) -> None:
+    path = builder.session()
+    summary = only(builder.open())
+    assert summary == {
+        "platform": "claude",
+        "id": ONE,
+        "kind": "session",
+        "path": str(path),
+        "project": ENGINE,
+        "cwd": ENGINE,
+        "created_at": "2026-01-17T20:31:59.197Z",
+        "updated_at": "2026-01-17T20:32:00.197Z",
+        "duration_seconds": 1.0,
+        "provider": "anthropic",
+        "model": "claude-opus-4-5-20251101",
+        "models": ["claude-opus-4-5-20251101"],
+        "version": "2.1.29",
+        "git_branch": "main",
+        "title": "Start the engine",
+        "first_user_message": "Start the engine",
+        "last_user_message": "Start the engine",
+        "usage": {
+            "input_tokens": 4,
+            "output_tokens": 12,
+            "cache_creation_input_tokens": 1830,
+            "cache_read_input_tokens": 41216,
+        },
+        "parent_id": None,
+        "parent_agent_id": None,
+        "agent": None,
+        "workflow": None,
+        "subagent_count": 0,
+        "size": path.stat().st_size,
+        "events": 2,
+        "event_count": 2,
+        "malformed": 0,
+        "in_use": True,
+        "detail_hint": f"claude-session-player get {ONE}",
+    }
+
+
+@pytest.mark.parametrize(
+    ("records", "title"),
+    [
+        ([{"type": "summary", "summary": "S"}], "S"),
+        ([{"type": "agent-name", "agentName": "N"}, {"type": "summary", "summary": "S"}], "N"),
+        ([{"type": "ai-title", "aiTitle": "A"}, {"type": "agent-name", "agentName": "N"}], "A"),
+        ([{"type": "custom-title", "customTitle": "C"}, {"type": "ai-title", "aiTitle": "A"}], "C"),
+        ([{"type": "ai-title", "aiTitle": "A"}, {"type": "ai-title", "aiTitle": "B\n b"}], "B b"),
+        ([{"type": "custom-title", "customTitle": " "}], "Start the engine"),
+    ],
+)
+def test_the_best_title_wins_and_among_equals_the_last(
+    builder: StoreBuilder, records: list[dict[str, str]], title: str
+) -> None:
+    path = builder.session()
+    extra = SessionBuilder()
+    for record in records:
+        extra.line(record)
+    path.write_bytes(path.read_bytes() + extra.data())
+    assert only(builder.open())["title"] == title
+
+
+def test_a_bare_command_is_a_title_only_where_there_is_nothing_else(builder: StoreBuilder) -> None:
+    clear = "<command-name>/clear</command-name><command-args></command-args>"
+    session = SessionBuilder(session_id=ONE).prompt(clear)
+    session.write(builder.home() / f"{ONE}.jsonl")
+    assert only(builder.open())["title"] == "/clear"
+    session.prompt("<bash-input>ls</bash-input>").prompt("Mend it").write(builder.home() / f"{ONE}.jsonl")
+    summary = only(builder.open())
+    assert (summary["title"], summary["first_user_message"], summary["last_user_message"]) == (
+        "Mend it",
+        "/clear",
+        "Mend it",
+    )
+
+
+def test_only_people_have_prompts(builder: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE)
+    session.prompt("By the harness", isMeta=True).prompt("A peer", origin={"kind": "peer"})
+    session.prompt("<system-reminder>x</system-reminder>").prompt("Of a skill", sourceToolUseID="toolu_1")
+    session.prompt("Notice", promptSource="system").prompt("<teammate-message>hello</teammate-message>")
+    session.prompt("By a person", origin={"kind": "human"}).result("toolu_1", "output")
+    session.attachment("queued_command", prompt="Typed meanwhile")
+    session.attachment("queued_command", prompt="Injected", isMeta=True)
+    session.write(builder.home() / f"{ONE}.jsonl")
+    summary = only(builder.open())
+    assert (summary["first_user_message"], summary["last_user_message"]) == ("By a person", "Typed meanwhile")
+
+
+def test_a_long_prompt_is_cut(builder: StoreBuilder) -> None:
+    builder.session(prompt="x" * 5000)
+    summary = only(builder.open())
+    assert summary["first_user_message"] == "x" * 2000 + "…"
+    assert summary["title"] == "x" * 200 + "…"
+
+
+def test_tokens_are_counted_once_for_each_response(builder: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE).prompt("Hi")
+    session.response(text("a"), text("b"), text("c"), request="r1").result("t").block(text("d"), request="r1")
+    session.response(text("e"), request="r2").write(builder.home() / f"{ONE}.jsonl")
+    usage = only(builder.open())["usage"]
+    assert isinstance(usage, dict)
+    assert (usage["input_tokens"], usage["output_tokens"]) == (8, 24)
+
+
+def test_the_largest_usage_of_a_response_counts_and_synthetic_answers_do_not(builder: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE)
+    for tokens, model in ((5, "claude-x"), (9, "claude-x"), (7, "claude-x"), (1000, "<synthetic>")):
+        message = {"id": "m1", "model": model, "content": [], "usage": {"input_tokens": 1, "output_tokens": tokens}}
+        session.line({"type": "assistant", "requestId": "r1", "message": message})
+    session.write(builder.home() / f"{ONE}.jsonl")
+    summary = only(builder.open())
+    assert isinstance(summary["usage"], dict)
+    assert (summary["usage"]["output_tokens"], summary["models"]) == (9, ["claude-x"])
+
+
+@pytest.mark.parametrize(
+    ("message", "model", "provider"),
+    [("msg_01", "claude-x", "anthropic"), ("msg_bdrk_1", "claude-x", "bedrock"), ("msg_01", "glm-4.6", None)],
+)
+def test_the_provider_is_known_by_the_response(
+    builder: StoreBuilder, message: str, model: str, provider: str | None
+) -> None:
+    session = SessionBuilder().line({"type": "assistant", "message": {"id": message, "model": model, "content": "Hi"}})
+    session.write(builder.home() / f"{ONE}.jsonl")
+    assert only(builder.open())["provider"] == provider
+
+
+def test_times_may_go_backwards_and_be_nonsense(builder: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE)
+    for time in ("2026-01-17T20:00:00.000Z", "2026-01-17T19:00:00.000Z", "yesterday", "9999-99-99T99:99:99.999Z"):
+        session.prompt("Hi", timestamp=time)
+    session.prompt("Hi", timestamp="2026-01-17T23:30:00+01:00").write(builder.home() / f"{ONE}.jsonl")
+    summary = only(builder.open())
+    assert (summary["created_at"], summary["updated_at"]) == ("2026-01-17T19:00:00.000Z", "2026-01-17T22:30:00.000Z")
+
+
+def test_a_file_without_times_is_as_old_as_its_last_change(builder: StoreBuilder) -> None:
+    path = SessionBuilder().line({"type": "user", "message": {"content": "Hi"}}).write(builder.home() / "x.jsonl")
+    os.utime(path, (0, 86400))
+    summary = only(builder.open())
+    assert (summary["created_at"], summary["updated_at"]) == (None, "1970-01-02T00:00:00.000Z")
+    assert summary["in_use"] is False
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n", b'{"type":"summary","summary":"S"}', b"\0\0\0", b"no json"])
+def test_files_with_nothing_in_them_are_listed(builder: StoreBuilder, data: bytes) -> None:
+    builder.home().mkdir()
+    (builder.home() / f"{ONE}.jsonl").write_bytes(data)
+    assert only(builder.open())["id"] == ONE
+
+
+def test_the_other_dialects_are_understood(builder: StoreBuilder) -> None:
+    session = SessionBuilder().line(
+        {"type": "metadata", "cwd": "/home/ada/engine", "model": "claude-3-5-sonnet-20241022", "session_id": "x"}
+    )
+    session.line({"type": "message", "role": "user", "content": "Hello", "timestamp": "2025-01-23T10:30:01Z"})
+    session.line({"type": "usage", "input_tokens": 12, "output_tokens": 5, "timestamp": "2025-01-23T10:30:06Z"})
+    session.write(builder.home() / "abcdef1234567890ABCDEF1234.jsonl")
+    summary = only(builder.open())
+    assert (summary["model"], summary["first_user_message"]) == ("claude-3-5-sonnet-20241022", "Hello")
+    assert isinstance(summary["usage"], dict)
+    assert (summary["usage"]["input_tokens"], summary["cwd"]) == (12, "/home/ada/engine")
+
+
+def test_a_session_written_to_just_now_or_locked_is_in_use(builder: StoreBuilder) -> None:
+    import fcntl
+
+    path = builder.session()
+    hour_ago = path.stat().st_mtime - 3600
+    os.utime(path, (hour_ago, hour_ago))
+    assert only(builder.open())["in_use"] is False
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert only(builder.open())["in_use"] is True
+
+
+# --- projects ---------------------------------------------------------------------------------------
+
+
+def test_a_project_is_the_path_that_its_sessions_name(builder: StoreBuilder) -> None:
+    builder.session(ONE, cwd="/home/ada/my.engine")
+    builder.agent("a1", session=ONE)
+    (project, other) = builder.open().projects()
+    assert {project.path, other.path} == {"/home/ada/my.engine", ENGINE}
+
+
+def test_two_paths_that_share_a_directory_are_two_projects(builder: StoreBuilder) -> None:
+    builder.session(ONE, cwd="/home/ada/a-b", home="-home-ada-a-b")
+    builder.session(TWO, cwd="/home/ada/a/b", home="-home-ada-a-b", days=1)
+    assert [project.path for project in builder.open().projects()] == ["/home/ada/a/b", "/home/ada/a-b"]
+
+
+def test_a_subdirectory_is_no_project_of_its_own(builder: StoreBuilder) -> None:
+    builder.session(ONE)
+    builder.session(TWO, cwd=f"{ENGINE}/src", home=encode(ENGINE))
+    (project,) = builder.open().projects()
+    assert (project.path, project.sessions) == (ENGINE, 2)
+
+
+def test_a_session_that_tells_no_path_belongs_to_the_only_project(builder: StoreBuilder) -> None:
+    builder.session(ONE)
+    (builder.home() / f"{TWO}.jsonl").write_bytes(b"")
+    (project,) = builder.open().projects()
+    assert (project.path, project.sessions) == (ENGINE, 2)
+
+
+def test_a_project_counts_its_subagents_and_all_bytes(builder: StoreBuilder) -> None:
+    paths = [builder.session(ONE), builder.agent("a1"), builder.agent("a2", place="subagents")]
+    (project,) = builder.open().projects()
+    assert (project.sessions, project.subagents) == (1, 2)
+    assert project.size == sum(path.stat().st_size for path in paths)
+
+
+def test_the_spellings_of_a_directory_are_those_of_all_versions() -> None:
+    assert set(spellings("/Users/jane/Sites/app.demo_x")) >= {
+        "Users-jane-Sites-app-demo_x",
+        "-Users-jane-Sites-app-demo_x",
+        "-Users-jane-Sites-app-demo-x",
+    }
+
+
+def test_windows_paths_are_told_in_either_case() -> None:
+    assert real_path("c--Users-ada-engine", ("C:\\Users\\ada\\engine\\src",)) == "C:\\Users\\ada\\engine"
+
+
+# --- filters ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("filter", "ids"),
+    [
+        (Filter(), [TWO, ONE]),
+        (Filter(reverse=True), [ONE, TWO]),
+        (Filter(project="ENGINE"), [ONE]),
+        (Filter(project="-home-ada-ket"), [TWO]),
+        (Filter(cwd="kettle"), [TWO]),
+        (Filter(model="opus"), [TWO, ONE]),
+        (Filter(model="haiku"), []),
+        (Filter(branch="main"), [TWO, ONE]),
+        (Filter(branch="dev"), []),
+        (Filter(title="start"), [ONE]),
+        (Filter(limit=1), [TWO]),
+        (Filter(offset=1), [ONE]),
+        (Filter(limit=0), []),
+        (Filter(sort="title"), [ONE, TWO]),
+        (Filter(sort="created"), [TWO, ONE]),
+        (Filter(since=START + timedelta(days=1)), [TWO]),
+        (Filter(before=START + timedelta(hours=1)), [ONE]),
+        (Filter(since=START + timedelta(days=9)), []),
+    ],
+)
+def test_filters_keep_what_is_wanted(builder: StoreBuilder, filter: Filter, ids: list[str]) -> None:
+    builder.session(ONE)
+    builder.session(TWO, "Whistle", cwd="/home/ada/kettle", days=2)
+    assert [session.id for session in builder.open().sessions(filter)] == ids
+
+
+def test_a_session_that_lasts_over_a_day_is_active_on_it(builder: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE).prompt("Begin").prompt("End", timestamp="2026-01-20T00:00:00.000Z")
+    session.write(builder.home() / f"{ONE}.jsonl")
+    day = Filter(since=START + timedelta(days=1), before=START + timedelta(days=1, hours=1))
+    assert len(builder.open().sessions(day)) == 1
+
+
+# --- trouble ----------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_is_listed(builder: StoreBuilder, tmp_path: Path) -> None:
+    builder.session(ONE)
+    (builder.home() / "dangling.jsonl").symlink_to(tmp_path / "nowhere")
+    (builder.root / "projects" / "loop").symlink_to(builder.root / "projects")
+    os.mkfifo(builder.home() / "pipe.jsonl")
+    builder.agent(AGENT).with_suffix(".meta.json").write_text("{no json")
+    store = builder.open()
+    assert [session.id for session in store.sessions()] == [ONE]
+    told = {os.path.basename(trouble.path): trouble.reason for trouble in store.troubles}
+    assert told == {
+        "dangling.jsonl": "a link that leads nowhere",
+        "pipe.jsonl": "not a regular file",
+        f"agent-{AGENT}.meta.json": "not a JSON object",
+    }
+
+
+def test_a_name_that_is_no_utf_8_is_listed_and_spelled_out(builder: StoreBuilder) -> None:
+    builder.home().mkdir()
+    path = os.fsencode(builder.home()) + b"/caf\xe9.jsonl"
+    with open(path, "wb") as file:
+        file.write(SessionBuilder().prompt("Hi").data())
+    for cache in (None, builder.root.parent / "cache", builder.root.parent / "cache"):
+        summary = only(builder.open(cache))
+        assert summary["id"] == "caf\\xe9"
+        assert str(summary["path"]).endswith("caf\\xe9.jsonl")
+
+
+def test_a_linked_project_directory_is_followed_once(builder: StoreBuilder, tmp_path: Path) -> None:
+    other = StoreBuilder(tmp_path / "other")
+    other.session(TWO)
+    (builder.root / "projects" / "linked").symlink_to(other.home())
+    (builder.root / "projects" / "linked-again").symlink_to(other.home())
+    assert [session.id for session in builder.open().sessions()] == [TWO]
