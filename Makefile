@@ -5,7 +5,7 @@ SESSION ?=
 
 .PHONY: play test check bench docs clean
 
-play: .venv/.installed  ## replay the demo, or SESSION=path
+play: .venv/.installed  ## replay the demo, or SESSION=reference
 ifeq ($(SESSION),)
 	@$(BIN)/claude-session-player demo
 else

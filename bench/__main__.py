@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from bench.measure import Row, best_process_times, best_times, peak_memory
-from bench.sessions import write_long_line, write_session
+from bench.measure import Row, best_process_times, best_times, peak_memory, process
+from bench.sessions import write_long_line, write_session, write_store
 from claude_session_player import ScreenState, read_events, render, replay
 from claude_session_player.events import decode
 from claude_session_player.formatter import MarkdownWindow
@@ -27,7 +29,9 @@ _T = TypeVar("_T")
 def main() -> None:
     """Measure everything and print a row for each promise."""
     with tempfile.TemporaryDirectory() as folder:
-        for job in (replay_speed, corpus_speed, startup, redrawing, memory, long_line):
+        jobs = (replay_speed, corpus_speed, startup, finding, redrawing, memory, long_line)
+        chosen = [job for job in jobs if job.__name__ in sys.argv[1:]] or jobs
+        for job in chosen:
             for row in job(Path(folder)):
                 print(row, flush=True)
 
@@ -72,6 +76,35 @@ def startup(folder: Path) -> Iterator[Row]:
     """The whole process of `--version`."""
     ours, python = best_process_times(30, [PROGRAM, "--version"], [sys.executable, "-c", "pass"])
     yield Row("--version", "python -c pass", ours / python, 5, "×", False, _ms(ours, python))
+
+
+def finding(folder: Path) -> Iterator[Row]:
+    """The finder on a store of 500 MB in 900 files, as whole processes."""
+    root = write_store(folder / "store", 500, 900)
+    os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
+    files = sorted(root.rglob("*.jsonl"))
+    lines = [line for path in files for line in _lines(path)]
+    where = ["--root", str(root)]
+    list_cold, list_first = [PROGRAM, "list", "--json", "--no-cache", *where], [PROGRAM, "list", "--json", *where]
+
+    def first_time() -> None:
+        shutil.rmtree(folder / "cache", ignore_errors=True)
+        process(list_first)()
+
+    cold, kept, loads = best_times(5, process(list_cold), first_time, lambda: _each(lines, json.loads))
+    size = sum(path.stat().st_size for path in files) / MEGABYTE
+    job = f"list --json of {size:.0f} MB in {len(files)} files"
+    yield Row(f"{job}, --no-cache", "json.loads, one core", loads / cold, 3, "×", details=_ms(cold, loads))
+    yield Row(f"{job}, first time", "json.loads, one core", loads / kept, 3, "×", details=_ms(kept, loads))
+    prefix = files[len(files) // 2].name[:8]
+    warm, get, python = best_process_times(
+        25,
+        [PROGRAM, "list", "--json", *where],
+        [PROGRAM, "get", "--no-events", "--json", prefix, *where],
+        [sys.executable, "-c", "pass"],
+    )
+    yield Row("list --json, warm", "python -c pass", warm / python, 10, "×", False, _ms(warm, python))
+    yield Row("get --no-events, warm", "python -c pass", get / python, 10, "×", False, _ms(get, python))
 
 
 def redrawing(folder: Path) -> Iterator[Row]:

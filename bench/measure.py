@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 import time
@@ -48,11 +49,17 @@ def best_times(rounds: int, *jobs: Callable[[], object]) -> list[float]:
 
 def best_process_times(rounds: int, *commands: list[str]) -> list[float]:
     """The shortest time of each command as a whole process, in seconds."""
-    return best_times(rounds, *[_runner(command) for command in commands])
+    return best_times(rounds, *[process(command) for command in commands])
 
 
-def _runner(command: list[str]) -> Callable[[], object]:
-    return lambda: subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+def process(command: list[str]) -> Callable[[], object]:
+    """A job that runs a command as a whole process."""
+    return lambda: subprocess.run(command, stdout=subprocess.DEVNULL, check=True, env=ordinary_environment())
+
+
+def ordinary_environment() -> dict[str, str]:
+    """The environment without variables that change how Python starts: compiled modules are kept, as for anybody."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 
 
 def peak_memory(*command: str) -> int:

@@ -7,6 +7,7 @@ lines, and now and then a very long line.
 from __future__ import annotations
 
 import random
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ _WORDS = (  # noqa: SIM905 - a list of forty strings is no easier to read
     "the session player reads every line and keeps its place while results arrive out of order self.state = "
     "parse render(screen) element result[index] buffer cursor stream 'quoted' \"value\" return None # see path/to/file"
 ).split()
+_LAST_TURN = 0.09  # a session is longer than asked for by about half a turn, in MB
 _RARE = ("→", "✓", "naïve", "—")
 
 
@@ -125,3 +127,16 @@ def write_long_line(path: Path, megabytes: int, kind: str, sign: str) -> Path:
     session = SessionBuilder().response(call("Bash", "a", command="yes"))
     session = session.result("a", words) if kind == "output" else session.prompt(words)
     return session.write(path)
+
+
+def write_store(root: Path, megabytes: float, files: int, *, seed: int = 1) -> Path:
+    """A store of about this size in so many sessions; most are small and a few are large, as in real stores."""
+    chance = random.Random(seed)
+    weights = [chance.lognormvariate(0, 1.3) for _ in range(files)]
+    for number, weight in enumerate(weights):
+        folder = root / "projects" / f"-home-ada-project{number % 30:02}"
+        folder.mkdir(parents=True, exist_ok=True)
+        id = uuid.UUID(int=chance.getrandbits(128), version=4)
+        share = megabytes * weight / sum(weights)
+        write_session(folder / f"{id}.jsonl", max(share - _LAST_TURN, 0.01), seed=number)
+    return root

@@ -1,4 +1,4 @@
-"""Replays Claude Code sessions as the terminal screen they were.
+"""Finds Claude Code sessions, and replays them as the terminal screen they were.
 
 >>> from claude_session_player import ScreenState, render
 >>> state = render(ScreenState(), {"type": "user", "message": {"content": "Hello"}})
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from claude_session_player.store.store import Store
     from claude_session_player.view import View
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Filter",

@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("counting", deadline=None)  # work is counted, not timed
+settings.load_profile("counting")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -263,7 +263,7 @@ def test_it_lies_where_the_platform_keeps_such_files(monkeypatch: pytest.MonkeyP
         assert catalogue.default_folder() == platformdirs.user_cache_dir("claude-session-player", appauthor=False)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(place=st.integers(min_value=0), byte=st.integers(min_value=0, max_value=255))
 def test_a_flipped_byte_changes_nothing(
     damaged_store: tuple[StoreBuilder, bytes, Path, list[str]], place: int, byte: int

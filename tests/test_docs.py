@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +13,8 @@ from pathlib import Path
 import click
 import pytest
 
-from claude_session_player import __version__
+from claude_session_player import __version__, errors
 from claude_session_player.cli.app import COMMANDS, app
-from claude_session_player.errors import CannotRead, CannotWrite, NotASession
 from scripts import cli_reference
 
 ROOT = Path(__file__).parents[1]
@@ -36,9 +37,10 @@ def test_every_command_is_documented(name: str) -> None:
 
 def test_the_exit_codes_of_the_help_are_those_of_the_errors() -> None:
     assert app.help
-    for code in (CannotRead.exit_code, NotASession.exit_code, CannotWrite.exit_code, 130):
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.SessionError)]
+    for code in {kind.exit_code for kind in kinds} | {130}:
         assert re.search(rf"^ +{code} +\w", app.help, re.MULTILINE)
-        assert re.search(rf"^\| {code} \| \w", README, re.MULTILINE)
+        assert re.search(rf"^\| {code} \| [\w`]", README, re.MULTILINE)
 
 
 def test_the_changelog_has_an_entry_for_this_version() -> None:
@@ -49,10 +51,16 @@ def test_examples_of_the_readme_print_what_they_show() -> None:
     """Each `$ claude-session-player …` of the README is run, and its output compared to the letter."""
     examples = re.findall(r"```console\n\$ claude-session-player (.*?)\n(.*?)```", README, re.DOTALL)
     assert examples
+    for path in (ROOT / "tests" / "fixtures" / "store").rglob("*"):
+        os.utime(path, (0, 0))  # a fresh clone looks as if its sessions were in use
     for arguments, expected in examples:
-        words = arguments.split()
+        words = shlex.split(arguments)
         done = subprocess.run(
-            [sys.executable, "-m", "claude_session_player", *words], capture_output=True, cwd=ROOT, check=False
+            [sys.executable, "-m", "claude_session_player", *words],
+            capture_output=True,
+            cwd=ROOT,
+            env={**os.environ, "TZ": "UTC"},
+            check=False,
         )
         assert (done.stdout + done.stderr).decode() == expected, arguments
 

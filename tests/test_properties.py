@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from claude_session_player import ScreenState, View, read_events, render, replay
 from claude_session_player.account import Account, Fate
-from claude_session_player.events import QUIET_TYPES
+from claude_session_player.events import QUIET_TYPES, TITLE_KEYS
 
 any_json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None)),
@@ -36,11 +36,19 @@ records = st.fixed_dictionaries(
     {
         "type": st.sampled_from(
             ["user", "assistant", "system", "progress", "attachment", "message", "tool_use", "tool_result", "result"]
-            + [*QUIET_TYPES, "x"]
+            + [*QUIET_TYPES, *TITLE_KEYS, "metadata", "usage", "x"]
         )
     },
     optional={
-        "message": any_json | st.fixed_dictionaries({"content": st.lists(blocks, max_size=3) | any_json}),
+        "message": any_json
+        | st.fixed_dictionaries(
+            {"content": st.lists(blocks, max_size=3) | any_json},
+            optional={
+                "id": st.sampled_from(["m1", "m2", 3]),
+                "model": st.sampled_from(["claude-x", "<synthetic>", 4]),
+                "usage": any_json | st.fixed_dictionaries({}, optional={"output_tokens": st.integers(0, 9)}),
+            },
+        ),
         "content": any_json | st.lists(blocks, max_size=2),
         "subtype": st.sampled_from(["turn_duration", "compact_boundary", "init", 5]),
         "durationMs": any_json,
@@ -56,6 +64,17 @@ records = st.fixed_dictionaries(
         "sourceToolAssistantUUID": any_json,
         "parent_tool_use_id": any_json,
         "uuid": any_json,
+        "parentUuid": any_json,
+        "sessionId": st.sampled_from(["s", "t", 1, None]),
+        "cwd": st.sampled_from(["/a", "/b", 1, None]),
+        "gitBranch": any_json,
+        "version": any_json,
+        "model": st.sampled_from(["claude-x", "y", 1, None]),
+        "origin": any_json,
+        "promptSource": any_json,
+        "customTitle": any_json,
+        "summary": any_json,
+        "input_tokens": st.integers(0, 9) | any_json,
         "role": st.sampled_from(["user", "assistant", "tool", 1]),
         "tool": any_json,
         "tool_name": st.sampled_from(["Bash", "Read", 3, None]),

@@ -56,7 +56,7 @@ def _facts(session: Session, now: datetime) -> Iterator[tuple[str, str]]:
     yield "state", "in use" if summary.in_use else ""
     yield "workflows", ", ".join(run["id"] for run in session.workflows)
     yield "outputs", f"{len(session.tool_results)} files" if session.tool_results else ""
-    yield "path", summary.path
+    yield "path", wording.near(summary.path)
     yield "first prompt", cut(_one_line(summary.first_user_message or ""), 2 * _TEXT)
     yield "last prompt", cut(_one_line(summary.last_user_message or ""), 2 * _TEXT)
 

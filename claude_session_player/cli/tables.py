@@ -170,7 +170,7 @@ def print_settings(files: Sequence[Settings]) -> None:
     """A line for each setting, named by its path through the file."""
     for file in files:
         rows = list(_flat(file.settings))
-        print_text(printable(file.path))
+        print_text(printable(wording.near(file.path)))
         print_table(
             (
                 Column("SETTING", [name for name, _ in rows] or [""], 10, 20, style="cyan"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 from typing import Final
 
@@ -88,3 +89,12 @@ def model(name: str | None) -> str:
     short = (name or "").removeprefix("claude-")
     head, dash, date = short.rpartition("-")
     return head if dash and len(date) == 8 and date.isdigit() else short
+
+
+def near(path: str) -> str:
+    """A path as seen from here, where it is below.
+
+    >>> near("/nowhere/else")
+    '/nowhere/else'
+    """
+    return path.removeprefix(os.path.join(os.getcwd(), ""))

@@ -1,0 +1,188 @@
+"""Any tree of files: nothing raises, every session file is listed or named, and the catalogue changes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_session_player import Filter, read_events
+from claude_session_player.events import CONVERSATION, Assistant, Event, Title, ToolUse
+from claude_session_player.normalized import count, human_prompt
+from claude_session_player.store import digest
+from claude_session_player.store.facts import Facts, decode_facts
+from claude_session_player.store.jobs import Job
+from claude_session_player.store.layout import Found, Stamp
+from claude_session_player.text import cut
+from claude_session_player.tools import AGENTS
+from tests import corpus
+from tests.stores import StoreBuilder
+from tests.test_properties import records
+
+EVERYTHING = Filter(include_subagents=True)
+
+lines = st.lists(records.map(lambda record: json.dumps(record).encode() + b"\n"), max_size=6)
+damaged = st.lists(
+    records.map(lambda record: json.dumps(record).encode() + b"\n") | st.binary(max_size=30) | st.just(b"\n"),
+    max_size=6,
+)
+parts = st.sampled_from(
+    ["projects", "-home-ada", "subagents", "workflows", "wf_1", "transcripts", "1f2e3d4c", "agent-a1", "tool-results"]
+    + ["pre-compact-session-histories", "todos", ".hidden", "x y", "é"]
+)
+names = st.sampled_from(
+    ["1f2e3d4c.jsonl", "agent-a1.jsonl", "agent-a2.jsonl", "agent-a1.meta.json", "todo.jsonl", "journal.jsonl"]
+    + ["._x.jsonl", "wf_1.json", "settings.json", "notes.txt", "ses_1.jsonl", "agent-.jsonl", ".jsonl"]
+)
+trees = st.dictionaries(st.tuples(st.lists(parts, max_size=6).map(tuple), names), damaged.map(b"".join), max_size=8)
+
+
+@contextmanager
+def built(tree: dict[tuple[tuple[str, ...], str], bytes]) -> Iterator[StoreBuilder]:
+    """A store with these files, as far as a file is not where a directory should be."""
+    folder = Path(tempfile.mkdtemp())
+    try:
+        builder = StoreBuilder(folder / "store")
+        for (place, name), data in tree.items():
+            path = (
+                builder.root.joinpath("projects", "-home-ada", *place)
+                if len(place) % 2
+                else builder.root.joinpath(*place)
+            )
+            try:
+                path.mkdir(parents=True, exist_ok=True)
+                (path / name).write_bytes(data)
+            except (FileExistsError, NotADirectoryError, IsADirectoryError):
+                continue
+        yield builder
+    finally:
+        shutil.rmtree(folder)
+
+
+def told(builder: StoreBuilder, cache: Path | None = None) -> list[str]:
+    return [session.json for session in builder.open(cache).sessions(EVERYTHING)]
+
+
+@given(trees)
+def test_any_tree_is_listed_and_remembered_as_it_is(tree: dict[tuple[tuple[str, ...], str], bytes]) -> None:
+    with built(tree) as builder:
+        expected = told(builder)
+        cache = builder.root.parent / "cache"
+        assert told(builder, cache) == expected == told(builder, cache)
+        store = builder.open(cache)
+        for session in store.sessions(EVERYTHING):
+            record = json.loads(session.json)
+            assert session.summary._asdict() == record
+            assert record["event_count"] == sum(count(event) for event in session.events())
+            assert record["subagent_count"] == sum(1 + child.subagent_count for child in session.subagents)
+            assert store.at(session.path).summary == session.summary
+        listed = {session.path for session in store.sessions(EVERYTHING)}
+        assert listed == {file.path for file in store.files()} - {trouble.path for trouble in store.troubles}
+        assert sum(project.size for project in store.projects()) == sum(
+            os.path.getsize(file.path) for file in store.files() if file.project
+        )
+
+
+@given(st.lists(damaged, min_size=1, max_size=4), st.booleans())
+def test_a_file_that_grows_is_known_as_one_that_was_read_at_once(portions: list[list[bytes]], is_agent: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "agent-a.jsonl" if is_agent else "s.jsonl")
+        path.write_bytes(b"")
+        found = Found(str(path), "a", "subagent" if is_agent else "session", Stamp(0, 0, 0))
+        state = None
+        for portion in portions:
+            with path.open("ab") as file:
+                file.write(b"".join(portion))
+            grown = digest.digest(Job(found, state))
+            state = grown.state
+            assert grown == digest.digest(Job(found))
+
+
+# --- a glance sees as much as a close look -------------------------------------------------------------
+
+
+def slowly(path: Path, is_agent: bool) -> dict[str, Any]:
+    """What a digest should find, by a close look at every event."""
+    events = list(read_events(path))
+    own = [event for event in events if is_agent or not event.is_sidechain]
+    if not any(isinstance(event, CONVERSATION) for event in own):
+        own = events
+    prompts = [cut(prompt, digest.PROMPT_LENGTH) for event in own if (prompt := human_prompt(event))]
+    calls = [block.id for event in events for block in _blocks(event) if block.name in AGENTS]
+    return {
+        "events": sum(map(count, events)),
+        "prompts": (prompts[0], prompts[-1]) if prompts else None,
+        "cwds": tuple(dict.fromkeys(event.cwd for event in events if event.cwd)),
+        "branch": next((event.git_branch for event in reversed(events) if event.git_branch), None),
+        "titles": {event.kind for event in events if isinstance(event, Title) and (event.title or "").strip()},
+        "calls": calls,
+        "tokens": _tokens(events),
+        "malformed": sum(event.kind == "(malformed)" for event in events),
+    }
+
+
+def quickly(path: Path, is_agent: bool) -> dict[str, Any]:
+    facts = digested(path, is_agent)
+    speech = facts.speech
+    first, last = speech.first_prompt, speech.last_prompt or speech.first_prompt
+    return {
+        "events": speech.events,
+        "prompts": (first, last) if first else None,
+        "cwds": facts.cwds,
+        "branch": facts.branch,
+        "titles": set(facts.titles),
+        "calls": [call.id for call in facts.calls],
+        "tokens": speech.usage[1],
+        "malformed": facts.malformed,
+    }
+
+
+def digested(path: Path, is_agent: bool) -> Facts:
+    row = digest.digest(Job(Found(str(path), "a", "subagent" if is_agent else "session", Stamp(0, 0, 0)))).row
+    assert row is not None
+    return decode_facts(row.facts)
+
+
+def _blocks(event: Event) -> list[ToolUse]:
+    if not isinstance(event, Assistant):
+        return []
+    content = event.content if event.message is None else event.message.content
+    return [block for block in content if type(block) is ToolUse] if isinstance(content, list) else []
+
+
+def _tokens(events: list[Event]) -> int:
+    most: dict[str, int] = {}
+    for event in events:
+        if event.kind == "usage":
+            most[f"line {event.line}"] = getattr(event, "output_tokens", None) or 0
+        if isinstance(event, Assistant) and (message := event.message) and message.model != "<synthetic>":
+            ids = (
+                f"{message.id or ''} {event.request_id or ''}"
+                if message.id or event.request_id
+                else f"line {event.line}"
+            )
+            if message.usage:
+                most[ids] = max(most.get(ids, 0), message.usage.output_tokens or 0)
+    return sum(most.values())
+
+
+@given(damaged, st.booleans())
+def test_a_glance_at_any_lines_sees_as_much_as_a_close_look(portion: list[bytes], is_agent: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "s.jsonl")
+        path.write_bytes(b"".join(portion))
+        assert quickly(path, is_agent) == slowly(path, is_agent)
+
+
+def test_a_glance_at_real_files_sees_as_much_as_a_close_look() -> None:
+    for path in corpus.session_files():
+        is_agent = path.name.startswith("agent-")
+        assert quickly(path, is_agent) == slowly(path, is_agent), path
