@@ -140,7 +140,7 @@ class Walk:
             if entry.name == own and os.path.dirname(path) == home and not _is_session_name(own):
                 yield from self._odd(entry)
             elif entry.name == session + SUFFIX or entry.name.startswith(AGENT):
-                kind = SUBAGENT if entry.name.startswith(AGENT) else _KINDS.get(os.path.basename(home), SESSION)
+                kind = SUBAGENT if entry.name.startswith(AGENT) else _kind_below(home)
                 yield from self._file(entry, kind, _Place(home), metas)
         agents = os.path.join(home, session, SUBAGENTS)
         yield from self._below(agents, _Place(home, session), missing_is_fine=True)
@@ -242,6 +242,12 @@ def home_of(path: str) -> tuple[str, str]:
         at = parts.index(SUBAGENTS, 1)
         return os.sep.join(parts[: at - 1]) or os.sep, parts[at - 1]
     return folder, name.removesuffix(SUFFIX)
+
+
+def _kind_below(folder: str) -> str:
+    """What a session is that lies in a directory."""
+    above, name = os.path.split(folder)
+    return SESSION if os.path.basename(above) == PROJECTS else _KINDS.get(name, SESSION)
 
 
 def _is_session_name(name: str) -> bool:
