@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -319,6 +320,7 @@ def test_ctrl_c_ends_with_130() -> None:
         assert process.stdout.readline() == b"ready\n"
         process.stdin.write(b'{"type":"mode"}\n')
         process.stdin.flush()
+        time.sleep(0.5)  # until it waits for more
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 130
         assert b"Traceback" not in process.stderr.read()

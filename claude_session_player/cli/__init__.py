@@ -20,8 +20,8 @@ USAGE = 2
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    gc.disable()  # a command is over before the collector could pay
     try:
+        gc.disable()  # a command is over before the collector could pay
         code = run(sys.argv[1:])
     except BrokenPipeError:  # whoever read our output has seen enough
         code = 0
