@@ -194,6 +194,11 @@ class Turn(Event):
     content: Content = None
     """The message's content in dialects that have no envelope around it."""
 
+    @property
+    def said(self) -> Content:
+        """The content, wherever it is."""
+        return self.content if self.message is None else self.message.content
+
 
 class Origin(Struct, gc=False):
     """Who is behind a line in a user's place."""

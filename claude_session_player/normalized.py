@@ -15,7 +15,6 @@ from claude_session_player.events import (
     Assistant,
     Attachment,
     Blank,
-    Content,
     Event,
     Malformed,
     Other,
@@ -56,7 +55,7 @@ def human_prompt(event: Event) -> str | None:
     True
     """
     if isinstance(event, User):
-        said = None if _is_injected(event) else _content(event)
+        said = None if _is_injected(event) else event.said
     elif isinstance(event, Attachment) and (attached := event.attachment) is not None:
         said = attached.prompt if attached.type == QUEUED and not attached.is_meta else None
     else:
@@ -76,7 +75,7 @@ def count(event: Event) -> int:
     >>> count(User(content="Hi")), count(Assistant(content=[Text("a"), Text("b")])), count(Blank())
     (1, 2, 0)
     """
-    if isinstance(event, Turn) and type(content := _content(event)) is list:
+    if isinstance(event, Turn) and type(content := event.said) is list:
         return len(content) or 1
     return 0 if type(event) is Blank else 1
 
@@ -107,7 +106,7 @@ def _facts(event: Event) -> Iterator[dict[str, Any]]:
 
 
 def _turn(event: Turn) -> Iterator[dict[str, Any]]:
-    content = _content(event)
+    content = event.said
     blocks: list[AnyBlock] = content if isinstance(content, list) else [Text(content)]
     human = human_prompt(event) is not None
     for block in blocks or [Text()]:
@@ -121,10 +120,6 @@ def _turn(event: Turn) -> Iterator[dict[str, Any]]:
             facts["model"] = message.model if message else None
             facts["request_id"] = event.request_id or (message.id if message else None)
         yield facts
-
-
-def _content(event: Turn) -> Content:
-    return event.content if event.message is None else event.message.content
 
 
 def _is_injected(event: User) -> bool:

@@ -126,6 +126,14 @@ def test_to_find_one_session_no_other_is_read(builder: StoreBuilder, cache: Path
     assert [os.path.basename(path) for path in counter.opened] == ["zzzz0000.jsonl"]
 
 
+def test_what_cannot_be_read_is_named_every_time(builder: StoreBuilder, cache: Path) -> None:
+    (builder.home() / ONE / "subagents" / "agent-nest0001.meta.json").write_text("{no json")
+    for _ in range(2):
+        store = builder.open(cache)
+        store.sessions()
+        assert [trouble.reason for trouble in store.troubles] == ["not a JSON object"]
+
+
 # --- what is noticed --------------------------------------------------------------------------------
 
 

@@ -21,6 +21,7 @@ from claude_session_player.store import digest
 from claude_session_player.store.facts import Facts, decode_facts
 from claude_session_player.store.jobs import Job
 from claude_session_player.store.layout import Found, Stamp
+from claude_session_player.store.voice import PROMPT_LENGTH
 from claude_session_player.text import cut
 from claude_session_player.tools import AGENTS
 from tests import corpus
@@ -115,7 +116,7 @@ def slowly(path: Path, is_agent: bool) -> dict[str, Any]:
     own = [event for event in events if is_agent or not event.is_sidechain]
     if not any(isinstance(event, CONVERSATION) for event in own):
         own = events
-    prompts = [cut(prompt, digest.PROMPT_LENGTH) for event in own if (prompt := human_prompt(event))]
+    prompts = [cut(prompt, PROMPT_LENGTH) for event in own if (prompt := human_prompt(event))]
     calls = [block.id for event in events for block in _blocks(event) if block.name in AGENTS]
     return {
         "events": sum(map(count, events)),
@@ -154,8 +155,7 @@ def digested(path: Path, is_agent: bool) -> Facts:
 def _blocks(event: Event) -> list[ToolUse]:
     if not isinstance(event, Assistant):
         return []
-    content = event.content if event.message is None else event.message.content
-    return [block for block in content if type(block) is ToolUse] if isinstance(content, list) else []
+    return [block for block in event.said if type(block) is ToolUse] if isinstance(event.said, list) else []
 
 
 def _tokens(events: list[Event]) -> int:

@@ -7,17 +7,14 @@ line without a line end may still be being written: it counts, but it is read ag
 from __future__ import annotations
 
 import io
-import re
 import zlib
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import Any, BinaryIO, Final
 
 import msgspec
 from msgspec import Struct, field
 
 from claude_session_player import rawjson
-from claude_session_player.content import joined
 from claude_session_player.events import (
     CONVERSATION,
     QUEUED,
@@ -27,20 +24,16 @@ from claude_session_player.events import (
     Attachment,
     Blank,
     CallLine,
-    Content,
     Envelope,
     Event,
     Glance,
-    GlancedMessage,
     LegacyMessage,
     Malformed,
-    Message,
     Metadata,
     System,
     Title,
     ToolResult,
     ToolUse,
-    Turn,
     UsageLine,
     User,
     glance,
@@ -49,61 +42,20 @@ from claude_session_player.events import (
 from claude_session_player.normalized import count, human_prompt
 from claude_session_player.parser import decode_lines
 from claude_session_player.store.catalogue import Row
-from claude_session_player.store.facts import Call, Facts, Inline, Speech, Tokens
+from claude_session_player.store.facts import Call, Facts, Inline
 from claude_session_player.store.jobs import Job, Result
 from claude_session_player.store.layout import Found
 from claude_session_player.store.record import file_record
-from claude_session_player.text import cut
-from claude_session_player.times import format_time, parse_time
+from claude_session_player.store.voice import Voice, one_line, response_of, task_of
 from claude_session_player.tools import AGENTS
-
-PROMPT_LENGTH: Final = 2000
-"""Of a prompt, so many characters are kept."""
-TITLE_LENGTH: Final = 200
 
 _BUFFER: Final = 1 << 18
 _SAMPLES: Final = 8
 _SAMPLE: Final = 4096
-_SYNTHETIC: Final = "<synthetic>"
-_PROVIDERS: Final = {"msg_bdrk_": "bedrock", "msg_vrtx_": "vertex"}
-"""The beginning of a response's id tells who served it."""
-_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-_TIME_LENGTH: Final = 24
 _TOOL_RESULT: Final = tag_of(ToolResult)
 _CONVERSATION: Final = frozenset(tag_of(kind) for kind in CONVERSATION)
 _HEAD: Final = 20
 """Among so many lines the id of the session is found, if anywhere."""
-
-
-class Voice(Struct):
-    """One conversation of a file, as it is gathered: the main one, or that of an inline sub-agent. See `Speech`."""
-
-    events: int = 0
-    first_prompt: str | None = None
-    last_prompt: str | None = None
-    topic: str | None = None
-    task: str | None = None
-    models: list[str] = []
-    provider: str | None = None
-    started: str | None = None
-    ended: str | None = None
-    responses: dict[str, tuple[int, int, int, int]] = {}
-    lines: list[list[int]] = []
-
-    def speech(self) -> Speech:
-        """What was said, and when."""
-        return Speech(
-            self.events,
-            self.first_prompt,
-            self.last_prompt if self.last_prompt != self.first_prompt else None,
-            self.topic,
-            self.task,
-            tuple(self.models),
-            self.provider,
-            self.started,
-            self.ended,
-            Tokens(*map(sum, zip(*self.responses.values(), strict=True))),
-        )
 
 
 class Digest(Struct):
@@ -197,7 +149,7 @@ class Digest(Struct):
         inline = self.inline
         if inline and not self.has_main_line:
             for voice in inline.values():
-                _merge(self.main, voice)
+                self.main.merge(voice)
             inline = {}
         agents = tuple(
             Inline(root, tuple((first, last) for first, last in voice.lines), voice.speech())
@@ -223,7 +175,7 @@ class Digest(Struct):
                 self.cwds.append(cwd)
         self.branch = next((e.git_branch for e in reversed(events) if e.git_branch), self.branch)
         self.version = next((e.version for e in reversed(events) if e.version), self.version)
-        _take_times(self.main, [e.timestamp for e in events if e.timestamp])
+        self.main.widen([e.timestamp for e in events if e.timestamp])
         if not self.has_main_line:
             self.has_main_line = any(event.kind in _CONVERSATION and self.owns(event) for event in events)
 
@@ -240,11 +192,11 @@ class Digest(Struct):
             voice.lines[-1][1] = event.line
         else:
             voice.lines.append([event.line, event.line])
-        _take_times(voice, [event.timestamp] if event.timestamp else [])
+        voice.widen([event.timestamp] if event.timestamp else [])
         if isinstance(event, User):
-            _hear(voice, event)
+            voice.hear(event)
         elif isinstance(event, Assistant):
-            _answer(voice, event.message, _response(event))
+            voice.answer(event.message, response_of(event))
 
 
 def digest(job: Job) -> Result:
@@ -324,7 +276,7 @@ def _look_at_answer(digest: Digest, seen: Glance) -> bool:
     blocks = message.content
     if type(blocks) is list and (len(blocks) != 1 or blocks[0].name in AGENTS):
         return True
-    _answer(digest.main, message, f"{message.id or ''} {seen.request_id or ''}", with_model=digest.owns(seen))
+    digest.main.answer(message, f"{message.id or ''} {seen.request_id or ''}", with_model=digest.owns(seen))
     return False
 
 
@@ -359,34 +311,34 @@ _LOOKS: Final[dict[str | None, Callable[[Digest, Glance], bool]]] = {
 
 
 def _take_user(digest: Digest, event: User) -> None:
-    content = _content(event)
+    content = event.said
     if type(content) is list:
         digest.main.events += max(len(content) - 1, 0)
     if digest.owns(event):
-        _hear(digest.main, event)
+        digest.main.hear(event)
 
 
 def _take_assistant(digest: Digest, event: Assistant) -> None:
-    content = _content(event)
+    content = event.said
     if type(content) is list:
         digest.main.events += max(len(content) - 1, 0)
         digest.calls += [_call(block) for block in content if type(block) is ToolUse and block.name in AGENTS]
-    _answer(digest.main, event.message, _response(event), with_model=digest.owns(event))
+    digest.main.answer(event.message, response_of(event), with_model=digest.owns(event))
 
 
 def _take_attachment(digest: Digest, event: Attachment) -> None:
     if event.attachment is not None and event.attachment.type == QUEUED and digest.owns(event):
-        _say(digest.main, human_prompt(event))
+        digest.main.say(human_prompt(event))
 
 
 def _take_title(digest: Digest, event: Title) -> None:
-    if event.title and (title := _one_line(event.title)):
+    if event.title and (title := one_line(event.title)):
         digest.titles[event.kind] = title
 
 
 def _take_model(digest: Digest, event: System | Metadata) -> None:
     if event.model:
-        _use(digest.main, event.model)
+        digest.main.use(event.model)
 
 
 def _take_usage(digest: Digest, event: UsageLine) -> None:
@@ -419,140 +371,18 @@ _TAKERS: Final[dict[type[Event], Callable[[Digest, Any], None]]] = {
 }
 
 
-def _hear(voice: Voice, event: User) -> None:
-    """A line in a user's place."""
-    if voice.task is None:
-        voice.task = _task(_content(event))
-    _say(voice, human_prompt(event))
-
-
-def _say(voice: Voice, prompt: str | None) -> None:
-    if prompt is None:
-        return
-    prompt = cut(prompt, PROMPT_LENGTH)
-    voice.last_prompt = prompt
-    if voice.first_prompt is None:
-        voice.first_prompt = prompt
-    if voice.topic is None and not _is_bare_command(prompt):
-        voice.topic = _one_line(prompt)
-
-
-def _answer(voice: Voice, message: Message | GlancedMessage | None, response: str, with_model: bool = True) -> None:
-    """The model and the tokens of an answer; each line of a response repeats them."""
-    if message is None or message.model == _SYNTHETIC:
-        return
-    if with_model and message.model and voice.models[-1:] != [message.model]:
-        _use(voice, message.model, message.id)
-    usage = message.usage
-    if usage is None:
-        return
-    tokens = (
-        usage.input_tokens or 0,
-        usage.output_tokens or 0,
-        usage.cache_creation_input_tokens or 0,
-        usage.cache_read_input_tokens or 0,
-    )
-    before = voice.responses.get(response)
-    if before is None:
-        voice.responses[response] = tokens
-    elif before != tokens:
-        voice.responses[response] = Tokens(*map(max, before, tokens))
-
-
-def _response(event: Assistant) -> str:
-    """What tells a response from any other; a line without ids is one by itself."""
-    id = event.message.id if event.message else None
-    return f"{id or ''} {event.request_id or ''}" if id or event.request_id else f"line {event.line}"
-
-
-def _use(voice: Voice, model: str, response: str | None = None) -> None:
-    if model in voice.models:
-        voice.models.remove(model)
-    voice.models.append(model)
-    if voice.provider is None:
-        anthropic = "anthropic" if "claude" in model else None
-        voice.provider = _PROVIDERS.get((response or "")[:9], anthropic)
-
-
 def _call(block: ToolUse) -> Call:
     given = block.input if isinstance(block.input, dict) else {}
     return Call(
         block.id,
         _string(given.get("subagent_type")),
-        _one_line(_string(given.get("description")) or "") or None,
-        _task(_string(given.get("prompt"))),
+        one_line(_string(given.get("description")) or "") or None,
+        task_of(_string(given.get("prompt"))),
     )
-
-
-def _task(content: Content) -> str | None:
-    """A digest of a sub-agent's task, for comparison."""
-    text = joined(content) if isinstance(content, list) else content
-    if not text:
-        return None
-    data = text.strip().encode()
-    return f"{len(data)}-{zlib.crc32(data):08x}"
-
-
-def _is_bare_command(prompt: str) -> bool:
-    """True for `/clear` and `!ls`, which say nothing about a session; `/review the parser` does."""
-    return prompt.startswith("!") or (prompt.startswith("/") and len(prompt.split(None, 1)) == 1)
-
-
-def _content(event: Turn) -> Content:
-    return event.content if event.message is None else event.message.content
-
-
-def _one_line(text: str) -> str:
-    return cut(" ".join(text[: 4 * TITLE_LENGTH].split()), TITLE_LENGTH)
 
 
 def _string(value: Any) -> str | None:
     return value if isinstance(value, str) else None
-
-
-# --- sums -----------------------------------------------------------------------------------------
-
-
-def _take_times(voice: Voice, times: list[str]) -> None:
-    """Widen the span of a conversation. Most times are written alike, and can be compared as text."""
-    if not times:
-        return
-    lengths = set(map(len, times))
-    alike = lengths == {_TIME_LENGTH} and "".join(times).count("Z") == len(times)
-    first, last = min(times), max(times)
-    if not (alike and _is_time(first) and _is_time(last)):
-        known = [moment for moment in map(_moment, times) if moment]
-        if not known:
-            return
-        first, last = min(known), max(known)
-    voice.started = first if voice.started is None else min(first, voice.started)
-    voice.ended = last if voice.ended is None else max(last, voice.ended)
-
-
-def _is_time(text: str) -> bool:
-    try:
-        return _TIME.fullmatch(text) is not None and bool(datetime.fromisoformat(text))
-    except ValueError:
-        return False
-
-
-def _moment(text: str) -> str | None:
-    """A time as session files write it; `None` where it is none."""
-    try:
-        return format_time(parse_time(text))
-    except (ValueError, OverflowError):
-        return None
-
-
-def _merge(voice: Voice, other: Voice) -> None:
-    """Add what was said in one conversation to another, which came before it."""
-    voice.first_prompt = voice.first_prompt or other.first_prompt
-    voice.last_prompt = other.last_prompt or voice.last_prompt
-    voice.topic = voice.topic or other.topic
-    voice.task = voice.task or other.task
-    voice.provider = voice.provider or other.provider
-    for model in other.models:
-        _use(voice, model)
 
 
 _open: Final[Callable[[str], io.FileIO]] = io.FileIO

@@ -72,7 +72,8 @@ class Library:
             self.note([Trouble(*trouble) for trouble in result.troubles])
             if result.row is not None:
                 members[file.path] = Member(file, result.row)
-                new.append((file.path, result.row, result.state))
+                if not result.troubles:  # what could not be read is tried, and named, again
+                    new.append((file.path, result.row, result.state))
             done += size
             if self._progress is not None:
                 self._progress(done, total)

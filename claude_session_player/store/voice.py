@@ -1,0 +1,173 @@
+"""One conversation of a session file, as it is gathered: what people said, who answered, when, and for how much."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from datetime import datetime
+from typing import Final
+
+from msgspec import Struct
+
+from claude_session_player.content import joined
+from claude_session_player.events import Assistant, Content, GlancedMessage, Message, User
+from claude_session_player.normalized import human_prompt
+from claude_session_player.store.facts import Speech, Tokens
+from claude_session_player.text import cut
+from claude_session_player.times import format_time, parse_time
+
+PROMPT_LENGTH: Final = 2000
+"""Of a prompt, so many characters are kept."""
+TITLE_LENGTH: Final = 200
+
+_SYNTHETIC: Final = "<synthetic>"
+_PROVIDERS: Final = {"msg_bdrk_": "bedrock", "msg_vrtx_": "vertex"}
+"""The beginning of a response's id tells who served it."""
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+_TIME_LENGTH: Final = 24
+
+
+class Voice(Struct):
+    """The conversation of a file, or that of a sub-agent inside of it. See `Speech`."""
+
+    events: int = 0
+    first_prompt: str | None = None
+    last_prompt: str | None = None
+    topic: str | None = None
+    task: str | None = None
+    models: list[str] = []
+    provider: str | None = None
+    started: str | None = None
+    ended: str | None = None
+    responses: dict[str, tuple[int, int, int, int]] = {}
+    lines: list[list[int]] = []
+
+    def hear(self, event: User) -> None:
+        """A line in a user's place."""
+        if self.task is None:
+            self.task = task_of(event.said)
+        self.say(human_prompt(event))
+
+    def say(self, prompt: str | None) -> None:
+        """What a person typed, if anything."""
+        if prompt is None:
+            return
+        prompt = cut(prompt, PROMPT_LENGTH)
+        self.last_prompt = prompt
+        if self.first_prompt is None:
+            self.first_prompt = prompt
+        if self.topic is None and not _is_bare_command(prompt):
+            self.topic = one_line(prompt)
+
+    def answer(self, message: Message | GlancedMessage | None, response: str, *, with_model: bool = True) -> None:
+        """The model and the tokens of an answer; each line of a response repeats them, or has more."""
+        if message is None or message.model == _SYNTHETIC:
+            return
+        if with_model and message.model and self.models[-1:] != [message.model]:
+            self.use(message.model, message.id)
+        usage = message.usage
+        if usage is None:
+            return
+        tokens = (
+            usage.input_tokens or 0,
+            usage.output_tokens or 0,
+            usage.cache_creation_input_tokens or 0,
+            usage.cache_read_input_tokens or 0,
+        )
+        before = self.responses.get(response)
+        if before is None:
+            self.responses[response] = tokens
+        elif before != tokens:
+            self.responses[response] = Tokens(*map(max, before, tokens))
+
+    def use(self, model: str, message_id: str | None = None) -> None:
+        """A model that answers from now on."""
+        if model in self.models:
+            self.models.remove(model)
+        self.models.append(model)
+        if self.provider is None:
+            anthropic = "anthropic" if "claude" in model else None
+            self.provider = _PROVIDERS.get((message_id or "")[:9], anthropic)
+
+    def widen(self, times: list[str]) -> None:
+        """Let the conversation span these times. Most are written alike, and can be compared as text."""
+        if not times:
+            return
+        alike = set(map(len, times)) == {_TIME_LENGTH} and "".join(times).count("Z") == len(times)
+        first, last = min(times), max(times)
+        if not (alike and _is_time(first) and _is_time(last)):
+            known = [moment for moment in map(_moment, times) if moment]
+            if not known:
+                return
+            first, last = min(known), max(known)
+        self.started = first if self.started is None else min(first, self.started)
+        self.ended = last if self.ended is None else max(last, self.ended)
+
+    def merge(self, other: Voice) -> None:
+        """Add what was said in a conversation that came later; its times and tokens are known already."""
+        self.first_prompt = self.first_prompt or other.first_prompt
+        self.last_prompt = other.last_prompt or self.last_prompt
+        self.topic = self.topic or other.topic
+        self.task = self.task or other.task
+        for model in other.models:
+            self.use(model)
+        self.provider = other.provider or self.provider
+
+    def speech(self) -> Speech:
+        """What was said, and when."""
+        return Speech(
+            self.events,
+            self.first_prompt,
+            self.last_prompt if self.last_prompt != self.first_prompt else None,
+            self.topic,
+            self.task,
+            tuple(self.models),
+            self.provider,
+            self.started,
+            self.ended,
+            Tokens(*map(sum, zip(*self.responses.values(), strict=True))),
+        )
+
+
+def response_of(event: Assistant) -> str:
+    """What tells a response from any other; a line without ids is one by itself."""
+    id = event.message.id if event.message else None
+    return f"{id or ''} {event.request_id or ''}" if id or event.request_id else f"line {event.line}"
+
+
+def task_of(content: Content) -> str | None:
+    """A digest of a sub-agent's task, for comparison.
+
+    >>> task_of("Look around ") == task_of("Look around"), task_of(None)
+    (True, None)
+    """
+    text = joined(content) if isinstance(content, list) else content
+    if not text:
+        return None
+    data = text.strip().encode()
+    return f"{len(data)}-{zlib.crc32(data):08x}"
+
+
+def one_line(text: str) -> str:
+    """A text as a title."""
+    return cut(" ".join(text[: 4 * TITLE_LENGTH].split()), TITLE_LENGTH)
+
+
+def _is_bare_command(prompt: str) -> bool:
+    """True for `/clear` and `!ls`, which say nothing about a session; `/review the parser` does."""
+    return prompt.startswith("!") or (prompt.startswith("/") and len(prompt.split(None, 1)) == 1)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return _TIME.fullmatch(text) is not None and bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def _moment(text: str) -> str | None:
+    """A time as session files write it; `None` where it is none."""
+    try:
+        return format_time(parse_time(text))
+    except (ValueError, OverflowError):
+        return None
