@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
@@ -17,21 +20,33 @@ _NAME: Final = 12
 
 
 def print_session(session: Session, events: Iterable[dict[str, Any]] | None) -> None:
-    """Write all of it to stdout."""
+    """Write all of it to stdout; on a terminal, facts are wrapped and events cut to its width."""
     write = stdout().write
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     now = datetime.now().astimezone()
     for name, value in _facts(session, now):
         if value:
-            write(f"{name:<{_NAME}} {printable(value)}\n")
+            write(_wrapped(f"{name:<{_NAME}} {printable(value)}", width) + "\n")
     if session.subagents:
         count = session.subagent_count
         write(f"\n{count} sub-agent{'' if count == 1 else 's'}\n")
         for line in _tree(session, ""):
-            write(f"{printable(line)}\n")
+            write(f"{_fitted(printable(line), width)}\n")
     if events is not None:
         write("\nevents\n")
         for event in events:
-            write(f"{printable(_event(event, now))}\n")
+            write(f"{_fitted(printable(_event(event, now)), width)}\n")
+
+
+def _wrapped(text: str, width: int | None) -> str:
+    if width is None or len(text) <= width:
+        return text
+    room = max(width, 2 * _NAME)
+    return "\n".join(textwrap.wrap(text, room, subsequent_indent=" " * (_NAME + 1), break_on_hyphens=False))
+
+
+def _fitted(text: str, width: int | None) -> str:
+    return text if width is None else cut(text, max(width - 1, 0))
 
 
 def _facts(session: Session, now: datetime) -> Iterator[tuple[str, str]]:
@@ -58,7 +73,8 @@ def _facts(session: Session, now: datetime) -> Iterator[tuple[str, str]]:
     yield "outputs", f"{len(session.tool_results)} files" if session.tool_results else ""
     yield "path", wording.near(summary.path)
     yield "first prompt", cut(_one_line(summary.first_user_message or ""), 2 * _TEXT)
-    yield "last prompt", cut(_one_line(summary.last_user_message or ""), 2 * _TEXT)
+    if summary.last_user_message != summary.first_user_message:
+        yield "last prompt", cut(_one_line(summary.last_user_message or ""), 2 * _TEXT)
 
 
 def _tree(session: Session, indent: str) -> Iterator[str]:
