@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from claude_session_player import rawjson
+from claude_session_player.titles import TITLE_KEYS
 
 NOTHING: Final = Raw()
 
@@ -122,6 +123,12 @@ class AgentResult(Struct, gc=False):
     content: list[Raw]
 
 
+class AgentIdentity(Struct, gc=False, rename="camel"):
+    """The sub-agent that gave it back."""
+
+    agent_id: str | None = None
+
+
 class WrappedOutput(Struct, gc=False):
     """Transcript dialect: an output inside an object; which key it has depends on the tool."""
 
@@ -134,6 +141,7 @@ class WrappedOutput(Struct, gc=False):
 decode_result: Final = msgspec.json.Decoder(Union[str, list[ResultPart], None]).decode  # noqa: UP007
 decode_result_part: Final = msgspec.json.Decoder(ResultPart).decode
 decode_agent_result: Final = msgspec.json.Decoder(AgentResult).decode
+decode_agent_identity: Final = msgspec.json.Decoder(AgentIdentity).decode
 decode_wrapped_output: Final = msgspec.json.Decoder(WrappedOutput).decode
 
 
@@ -164,6 +172,8 @@ class Envelope(Struct, gc=False, rename="camel", kw_only=True):
     timestamp: str | None = None
     is_sidechain: bool | None = field(default=None, name="isSidechain")
     """True for a line of a sub-agent's conversation."""
+    agent_call: str | None = field(default=None, name="parent_tool_use_id")
+    """In stream-json: the call whose sub-agent speaks here."""
     cwd: str | None = None
     git_branch: str | None = field(default=None, name="gitBranch")
     version: str | None = None
@@ -177,9 +187,6 @@ class Event(Envelope, tag_field="type"):
     parent_uuid: str | None = field(default=None, name="parentUuid")
     session_id: str | None = field(default=None, name="sessionId")
     """In a sub-agent's file it is that of the parent."""
-    agent_id: str | None = field(default=None, name="agentId")
-    agent_call: str | None = field(default=None, name="parent_tool_use_id")
-    """In stream-json: the call whose sub-agent speaks here."""
 
     @property
     def kind(self) -> str:
@@ -245,6 +252,7 @@ class System(Event, tag="system"):
 
     subtype: str | None = None
     duration_ms: float | None = None
+    content: Raw = NOTHING
     model: str | None = None
     """In stream-json: the model that the session begins with."""
     compact_metadata: Compaction | None = None
@@ -260,6 +268,7 @@ class ProgressData(Struct, gc=False, rename="camel"):
     query: str | None = None
     result_count: int | float | str | None = None
     task_description: str | None = None
+    agent_id: str | None = None
 
 
 class Progress(Event, tag="progress"):
@@ -380,14 +389,6 @@ class RunResult(Event, tag="result", rename=None):
     duration_ms: float | None = None
 
 
-TITLE_KEYS: Final = {
-    "custom-title": "customTitle",
-    "ai-title": "aiTitle",
-    "agent-name": "agentName",
-    "summary": "summary",
-}
-"""The records that name a session, the best name first, and the key that holds it."""
-
 QUIET_TYPES: Final = (
     # state
     "permission-mode",
@@ -424,9 +425,9 @@ QUIET_RECORDS: Final[tuple[Any, ...]] = (
     UsageLine,
     *(msgspec.defstruct(f"Quiet:{tag}", [], bases=(Quiet,), tag=tag) for tag in QUIET_TYPES),
 )
-AnyEvent: Final[Any] = Union[  # noqa: UP007
-    CONVERSATION + (Unknown, LegacyMessage, CallLine, ResultLine, RunResult) + QUIET_RECORDS
-]
+RECORDS: Final[tuple[Any, ...]] = CONVERSATION + (LegacyMessage, CallLine, ResultLine, RunResult) + QUIET_RECORDS
+"""Every record of a known type."""
+AnyEvent: Final[Any] = Union[RECORDS + (Unknown,)]  # noqa: UP007
 """Every record that can stand in a file, told apart by its `type`."""
 
 decode: Final = msgspec.json.Decoder(AnyEvent).decode
@@ -441,6 +442,7 @@ class GlancedBlock(Struct, gc=False):
 
     type: str | None = None
     name: str | None = None
+    tool_use_id: str | None = None
 
 
 class GlancedMessage(Struct, gc=False):
@@ -466,6 +468,7 @@ class Glance(Envelope):
     message: GlancedMessage | None = None
     attachment: GlancedAttachment | None = None
     model: str | None = None
+    parent_call: str | None = field(default=None, name="parentToolUseID")
 
     @property
     def kind(self) -> str:

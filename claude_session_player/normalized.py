@@ -190,7 +190,11 @@ def _progress(event: Progress) -> dict[str, Any]:
 
 
 def _system(event: System) -> dict[str, Any]:
-    return {"type": "system", "name": event.subtype, "duration_ms": event.duration_ms}
+    compaction = event.compact_metadata or event.stream_compaction
+    facts = {"type": "system", "name": event.subtype, "text": text_of(event.content), "duration_ms": event.duration_ms}
+    if compaction is not None:
+        facts |= {"trigger": compaction.trigger, "tokens": compaction.pre_tokens}
+    return facts
 
 
 def _attachment(event: Attachment) -> dict[str, Any]:

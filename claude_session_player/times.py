@@ -15,6 +15,14 @@ def parse_time(text: str) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
+def local_now() -> datetime:
+    """The moment on the clock of the wall; on that of Greenwich where the system's zone is nonsense."""
+    try:
+        return datetime.now().astimezone()
+    except (ValueError, OverflowError):
+        return datetime.now(UTC)
+
+
 def format_time(moment: datetime) -> str:
     """A moment as session files write it.
 

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claude_session_player import Filter
-from claude_session_player.store import catalogue, digest, reading
+from claude_session_player import Filter, Store
+from claude_session_player.store import catalogue, digest, library, reading
 from tests.builder import SessionBuilder, text
 from tests.stores import ONE, TWO, StoreBuilder, touch
 
@@ -176,6 +176,42 @@ def test_a_file_that_is_gone_is_forgotten(builder: StoreBuilder, cache: Path) ->
     assert not any(TWO in path for path in paths)
 
 
+def test_trouble_elsewhere_keeps_nothing_that_is_gone(builder: StoreBuilder, cache: Path) -> None:
+    told(builder, cache)
+    (builder.root / "projects" / "lost").symlink_to("nowhere")
+    (builder.home() / f"{TWO}.jsonl").unlink()
+    told(builder, cache)
+    with sqlite3.connect(file_of(cache)) as connection:
+        assert connection.execute("SELECT count(*) FROM files").fetchone() == (6,)
+
+
+def test_an_interrupted_look_was_not_in_vain(
+    builder: StoreBuilder, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "_KEEP_SECONDS", 0)
+
+    def interrupt(done: int, total: int) -> None:
+        if done > total // 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Store.open(builder.root, cache=str(cache), progress=interrupt).sessions()
+    with sqlite3.connect(file_of(cache)) as connection:
+        assert connection.execute("SELECT count(*) FROM files").fetchone()[0] > 0
+
+
+def test_one_file_that_cannot_be_digested_costs_no_other(
+    builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise OverflowError("too much")
+
+    monkeypatch.setattr(digest.Digest, "_take_inline", fail)
+    store = builder.open()
+    assert len(store.sessions(EVERYTHING)) == 6
+    assert [trouble.reason for trouble in store.troubles] == ["OverflowError: too much"]
+
+
 # --- what may happen to it --------------------------------------------------------------------------
 
 
@@ -235,11 +271,14 @@ def test_a_catalogue_that_somebody_else_holds_is_done_without(
 ) -> None:
     expected = told(builder, cache)
     monkeypatch.setattr(catalogue, "_WAIT_SECONDS", 0)
+    inode = file_of(cache).stat().st_ino
     holder = sqlite3.connect(file_of(cache), isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     assert told(builder, cache) == expected
     holder.execute("ROLLBACK")
+    assert holder.execute("SELECT count(*) FROM files").fetchone() == (7,)
     holder.close()
+    assert file_of(cache).stat().st_ino == inode
     assert told(builder, cache) == expected
 
 

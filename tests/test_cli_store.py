@@ -152,7 +152,8 @@ def test_a_table_fits_the_terminal_and_keeps_what_matters(builder: StoreBuilder)
         shown = on_terminal("list", "--root", builder.root, COLUMNS=str(width), NO_COLOR="1")
         lines = shown.splitlines()
         assert max(map(cell_len, lines)) <= width
-        assert "TITLE" in lines[0]
+        assert "ID" in lines[0]
+        assert "TITLE" in lines[0] or width < 60
     assert "Boil the water" in shown
 
 
@@ -218,7 +219,7 @@ def test_without_a_cache_nothing_is_kept(builder: StoreBuilder, tmp_path: Path) 
     out(builder, "list", "--json", "--no-cache", XDG_CACHE_HOME=str(cache))
     assert not cache.exists()
     out(builder, "list", "--json", XDG_CACHE_HOME=str(cache))
-    assert [path.name for path in cache.rglob("*.sqlite")] == ["catalogue-1.sqlite"]
+    assert [path.name for path in cache.rglob("*.sqlite")] == ["catalogue-2.sqlite"]
 
 
 def test_a_long_first_scan_shows_a_progress_bar_on_stderr_alone(tmp_path: Path) -> None:
@@ -257,9 +258,57 @@ def test_a_breadcrumb_leads_from_a_file_or_standard_input(builder: StoreBuilder,
     assert json.loads(csp("get", "-", "--json", "--root", builder.root, stdin=crumb.encode()).stdout)["id"] == THREE
 
 
-def test_a_path_needs_no_store(builder: StoreBuilder, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["replay", "account", "get"])
+def test_a_path_needs_no_store(builder: StoreBuilder, tmp_path: Path, command: str) -> None:
     path = builder.home() / f"{ONE}.jsonl"
-    assert csp("replay", path, HOME=str(tmp_path)).returncode == 0
+    assert csp(command, path, HOME=str(tmp_path)).returncode == 0
+    assert csp(command, "./nothing", HOME=str(tmp_path)).returncode == (6 if command == "get" else 3)
+
+
+def test_a_file_that_holds_no_session_is_refused(builder: StoreBuilder, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("# Notes\n")
+    (tmp_path / "crumb.json").write_text('{"sessionId": 7}')
+    for path in (tmp_path / "notes.md", tmp_path / "crumb.json", builder.home() / "todo.jsonl"):
+        for command in ("get", "replay"):
+            done = csp(command, path, "--root", builder.root)
+            assert (done.returncode, done.stdout) == (4, b""), (command, path)
+
+
+def test_a_breadcrumb_may_come_in_pieces(builder: StoreBuilder) -> None:
+    crumb = json.dumps({"sessionId": THREE, "note": "x" * 20_000, "project": "/home/ada/kettle"}, indent=2).encode()
+    command = [*PROGRAM, "-", "--root", str(builder.root)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        for start in range(0, len(crumb), 7000):
+            process.stdin.write(crumb[start : start + 7000])
+            process.stdin.flush()
+        process.stdin.close()
+        assert "Boil the water" in process.stdout.read().decode()
+
+
+def test_ids_are_shortened_so_that_they_are_still_understood(builder: StoreBuilder) -> None:
+    for line in csp("list", "--limit", "3", "--root", builder.root).stdout.decode().splitlines()[1:]:
+        assert csp("get", "--no-events", line.split()[0], "--root", builder.root).returncode == 0
+
+
+def test_a_number_of_events_beyond_all_bounds_gives_none(builder: StoreBuilder) -> None:
+    assert out(builder, "get", ONE, "--json", "--events", f"{10**20}:")["events"] == []
+
+
+@pytest.mark.parametrize("command", ["list", "projects", "get latest", "todos", "memories", "settings"])
+def test_a_closed_stdout_is_told(builder: StoreBuilder, command: str) -> None:
+    line = " ".join([*PROGRAM, command, "--root", str(builder.root), ">&-"])
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (5, 1), done.stderr
+
+
+@pytest.mark.parametrize("zone", ["UTC+25", "Nowhere/Else", "America/New_York"])
+def test_any_zone_and_any_time_can_be_shown(builder: StoreBuilder, zone: str) -> None:
+    SessionBuilder().prompt("Zero", timestamp="0001-01-01T00:00:00Z").write(builder.home() / "zero0000.jsonl")
+    for command in ("list", "list --from today", "get zero0000"):
+        done = csp(*command.split(), "--root", builder.root, TZ=zone)
+        assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
 
 
 # --- mistakes ---------------------------------------------------------------------------------------
@@ -274,7 +323,7 @@ def test_a_path_needs_no_store(builder: StoreBuilder, tmp_path: Path) -> None:
         (["list", "--limit", "-1"], 2, "x>=0"),
         (["get", ONE, "--events", "1-2"], 2, "FROM:TO"),
         (["get", "./nothing.jsonl"], 3, "No such file"),
-        (["get", "qqqqqqqq"], 7, "there is no session 'qqqqqqqq' among 8"),
+        (["get", "qqqqqqqq"], 7, "no session among 8"),
         (["get", "zz"], 7, "at least 4 characters"),
         (["replay", "latest:77"], 7, "there are 5 sessions"),
         (["get", "1f2e"], 8, "fits 3 sessions"),

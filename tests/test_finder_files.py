@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,11 @@ def test_memories_are_found_by_tag_and_project(builder: StoreBuilder) -> None:
         {"url": "https://ada:hunter2@example.org/x"},
         {"url": "https://example.org/?api_key=hunter2&x=1"},
         {"command": "export TOKEN=hunter2"},
+        {"env": {"DB_PASS": "hunter2", "GITHUB_PAT": "hunter2"}},
+        {"args": ["--api-key", "hunter2", "--token", "hunter2"]},
+        {"command": "psql --password hunter2"},
+        {"command": "curl -u bob:hunter2 x"},
+        {"command": "PGPASSWORD='very hunter2 indeed' psql"},
         {"plain": "sk-ant-api03-hunter2hunter2"},
         {"plain": "ghp_hunter2hunter2hunter2hunter2"},
         {"plain": "AKIAHUNTER2HUNTER2XX"},
@@ -106,11 +112,35 @@ def test_secrets_are_masked(value: dict[str, Any]) -> None:
     [
         {"model": "claude-3-5-sonnet-20241022", "max_tokens": 4096, "ui": {"show_tokens": True, "theme": "dark"}},
         {"permissions": {"allow": ["Bash(npm run test:*)", "Read(~/notes/**)"]}},
+        {"permissions": {"allow": ["mcp__some_server_with_a_name_v2__do_something_very_specific_2"]}},
+        {"apiKeyHelper": "~/bin/key.sh", "env": {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": "32000", "MAX_THINKING_TOKENS": "9"}},
+        {"hook": "/opt/tools/a-very-long-directory-name-of-version-2/bin/run --verbose"},
         {"includeCoAuthoredBy": False, "cleanupPeriodDays": 30, "keybindings": "vim", "author": "Ada"},
     ],
 )
 def test_what_is_no_secret_is_shown(value: dict[str, Any]) -> None:
     assert masked(value) == value
+
+
+def test_settings_nested_beyond_reason_are_cut(builder: StoreBuilder) -> None:
+    (builder.root / "settings.json").write_text('{"a":' * 900 + "1" + "}" * 900)
+    assert "…" in str(builder.open().settings()[0].settings)
+
+
+def test_what_is_no_file_is_not_waited_for(builder: StoreBuilder) -> None:
+    os.mkfifo(builder.root / "settings.json")
+    (builder.root / "memories").mkdir()
+    os.mkfifo(builder.root / "memories" / "m.json")
+    store = builder.open()
+    assert (store.settings(), store.memories()) == ([], [])
+    assert [trouble.reason for trouble in store.troubles] == ["not a regular file"] * 2
+
+
+def test_todos_of_a_directory_that_two_projects_share_name_the_directory(builder: StoreBuilder) -> None:
+    builder.session(ONE, cwd="/home/ada/a-b", home="-home-ada-a-b")
+    builder.session("1f2e0000", cwd="/home/ada/a/b", home="-home-ada-a-b")
+    (builder.root / "projects" / "-home-ada-a-b" / "todo.jsonl").write_text('{"type": "todo", "text": "Oil it"}\n')
+    assert [todo.project for todo in builder.open().todos()] == ["-home-ada-a-b"]
 
 
 def test_settings_of_every_store_are_read(builder: StoreBuilder, tmp_path: Path) -> None:
@@ -145,7 +175,10 @@ def test_a_word_for_a_date_is_a_span_of_local_time(word: str, start: str, end: s
     assert (span.start, span.end) == (datetime.fromisoformat(start), datetime.fromisoformat(end))
 
 
-@pytest.mark.parametrize("word", ["", "soon", "2026-13", "2026-02-30", "7x", "99999999999d", "999999d", "9999", "0000"])
+@pytest.mark.parametrize(
+    "word",
+    ["", "soon", "2026-13", "2026-02-30", "7x", "99999999999d", "999999d", "9999", "0000", "0001-01-01T00:00:00+14:00"],
+)
 def test_a_bad_date_says_which_words_are_understood(word: str) -> None:
     with pytest.raises(BadFilter, match="today, yesterday, 7d, 12h"):
         parse_span(word, NOW)

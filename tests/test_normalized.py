@@ -50,12 +50,20 @@ def test_records_without_a_message_keep_their_type_and_name() -> None:
     session.line({"type": "custom-title", "customTitle": "T"}).line({"type": "mode"}).line({"type": "hologram"})
     session.raw(b"oops\n").raw(b"\n")
     assert brief(session, "name", "text", "human") == [
-        ("system", "turn_duration", None, None),
+        ("system", "turn_duration", "", None),
         ("attachment", "queued_command", "More", True),
         ("custom-title", None, "T", None),
         ("mode", None, None, None),
         ("unknown", "hologram", None, None),
         ("malformed", None, None, None),
+    ]
+
+
+def test_a_remark_keeps_its_words_and_a_compaction_its_size() -> None:
+    session = SessionBuilder().system(None, content="Careful!", level="warning").compaction("manual", 1234)
+    assert brief(session, "text", "trigger", "tokens") == [
+        ("system", "Careful!", None, None),
+        ("system", "", "manual", 1234),
     ]
 
 

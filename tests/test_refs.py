@@ -113,7 +113,7 @@ def test_an_unknown_reference_says_why(store: Store, ref: str, words: str) -> No
         store.resolve(ref)
 
 
-@pytest.mark.parametrize("ref", ["./nothing", "nothing.jsonl", "/no/such/file", "crumb.json"])
+@pytest.mark.parametrize("ref", ["./nothing", "nothing.jsonl", "/no/such/file", "../nothing"])
 def test_what_looks_like_a_path_is_one(store: Store, ref: str) -> None:
     with pytest.raises(CannotRead, match="No such file"):
         store.resolve(ref)
@@ -127,6 +127,48 @@ def test_a_directory_is_no_session(store: Store, tmp_path: Path) -> None:
 def test_an_empty_store_has_no_latest(tmp_path: Path) -> None:
     with pytest.raises(NoSuchSession, match="there is no session in"):
         StoreBuilder(tmp_path / "empty").open().resolve("latest")
+
+
+def test_a_directory_may_be_called_like_a_session(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (THREE, "Boil the water", "latest"):
+        (tmp_path / name).mkdir()
+        assert store.resolve(name).id == THREE
+    (tmp_path / "other").mkdir()
+    with pytest.raises(CannotRead, match="is a directory"):
+        store.resolve("other")
+
+
+@pytest.mark.parametrize("title", ["Fix package.json", "feature/login", "Why? Because."])
+def test_a_title_may_look_like_anything(builder: StoreBuilder, title: str) -> None:
+    builder.session("bbbb0000", title)
+    assert builder.open().resolve(title).id == "bbbb0000"
+
+
+def test_a_title_means_the_session_and_not_the_copies_made_of_it(builder: StoreBuilder) -> None:
+    copy = builder.root / "pre-compact-session-histories" / f"{THREE}-1.jsonl"
+    SessionBuilder(session_id=THREE).prompt("Boil the water").write(copy)
+    assert builder.open().resolve("Boil the water").id == THREE
+
+
+def test_a_store_may_lie_below_a_directory_called_subagents(tmp_path: Path) -> None:
+    builder = StoreBuilder(tmp_path / "subagents" / "agent-x" / "store")
+    path = builder.session(ONE)
+    cache = tmp_path / "cache"
+    assert builder.open(cache).resolve(ONE).summary.kind == "session"
+    assert builder.open(cache).resolve(str(path)).summary.kind == "session"
+    assert [session.title for session in builder.open(cache).sessions()] == ["Start the engine"]
+
+
+def test_what_a_path_alone_tells_is_not_taken_for_what_a_store_tells(tmp_path: Path) -> None:
+    builder = StoreBuilder(tmp_path / "store")
+    odd = builder.home() / "agent-y" / "subagents"
+    path = SessionBuilder(session_id=ONE).prompt("Hi").write(odd / "agent-z.jsonl")
+    other, cache = StoreBuilder(tmp_path / "other"), tmp_path / "cache"
+    for root in (other, builder, other):
+        assert root.open(cache).at(path).summary == root.open().at(path).summary
 
 
 # --- breadcrumbs ------------------------------------------------------------------------------------

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from claude_session_player import Filter, Store
-from claude_session_player.errors import NoStore
+from claude_session_player import Filter, Store, read_events
+from claude_session_player.errors import Ambiguous, NoStore
 from claude_session_player.store.paths import encode, real_path, spellings
 from tests.builder import START, SessionBuilder, call, text
 from tests.stores import AGENT, ENGINE, ONE, THREE, TWO, StoreBuilder
@@ -163,6 +164,67 @@ def test_a_subagent_without_its_session_is_still_listed(builder: StoreBuilder) -
 def test_helpers_are_known_by_their_names(builder: StoreBuilder, id: str, task: str, agent: str) -> None:
     builder.agent(id, place="subagents", task=task)
     assert builder.open().sessions(EVERYTHING)[0].summary.agent == agent
+
+
+def test_the_call_of_a_subagent_is_the_one_whose_result_names_it(builder: StoreBuilder) -> None:
+    main = SessionBuilder(session_id=ONE).prompt("Ask twice")
+    main.response(call("Task", "toolu_1", description="First", prompt="Same", subagent_type="Explore"))
+    main.response(call("Task", "toolu_2", description="Second", prompt="Same", subagent_type="Plan"))
+    main.response(call("Task", "toolu_3", description="Third", prompt="Same", subagent_type="Review"))
+    main.result("toolu_1", "Done", toolUseResult={"agentId": "b2"})
+    main.result("toolu_2", [text("Done\nagentId: b1")])
+    main.progress("agent_progress", "toolu_3", agentId="b3").write(builder.home() / f"{ONE}.jsonl")
+    for id in ("b1", "b2", "b3", "b4"):
+        builder.agent(id, place="subagents", task="Same")
+    told = {child.id: (child.agent, child.title) for child in builder.open().resolve(ONE).subagents}
+    assert told == {
+        "b1": ("Plan", "Second"),
+        "b2": ("Explore", "First"),
+        "b3": ("Review", "Third"),
+        "b4": (None, "Same"),
+    }
+
+
+def test_twins_inside_of_a_file_have_a_call_each(builder: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE).prompt("Ask twice")
+    for kind in ("Explore", "Plan"):
+        session.response(call("Task", f"toolu_{kind}", description=kind, prompt="Same", subagent_type=kind))
+    session.sidechain = True
+    for number in (1, 2):
+        session.prompt("Same", parentUuid=None, uuid=f"side-{number}")
+    session.write(builder.home() / f"{ONE}.jsonl")
+    assert [child.agent for child in builder.open().resolve(ONE).subagents] == ["Explore", "Plan"]
+
+
+def test_the_subagents_of_a_stream_are_told_from_the_person(builder: StoreBuilder) -> None:
+    session = SessionBuilder().line({"type": "system", "subtype": "init", "model": "claude-x", "session_id": "s"})
+    session.line({"type": "user", "message": {"content": "Ask"}, "parent_tool_use_id": None})
+    task = call("Task", "toolu_1", description="D", prompt="Delegated", subagent_type="Explore")
+    session.line({"type": "assistant", "message": {"id": "msg_bdrk_1", "model": "claude-x", "content": [task]}})
+    session.line({"type": "user", "message": {"content": "Delegated"}, "parent_tool_use_id": "toolu_1"})
+    session.write(builder.home() / f"{ONE}.jsonl")
+    found = builder.open().resolve(ONE)
+    assert (found.summary.last_user_message, found.summary.provider) == ("Ask", "bedrock")
+    assert [(child.id, child.agent) for child in found.subagents] == [("toolu_1", "Explore")]
+
+
+def test_an_id_that_two_subagents_share_leads_nowhere_in_circles(builder: StoreBuilder) -> None:
+    builder.session(ONE)
+    builder.meta(builder.agent("aa", place="subagents"), parentAgentId="bb")
+    builder.meta(builder.agent("bb", place="subagents"), parentAgentId="aa")
+    builder.meta(builder.agent("aa", place="subagents/workflows/wf_1"), parentAgentId="bb")
+    sessions = builder.open().sessions(EVERYTHING)
+    assert len([session.summary for session in sessions]) == 4
+    assert builder.open().resolve(ONE).subagent_count == 3
+
+
+def test_a_long_chain_of_subagents_is_no_trouble(builder: StoreBuilder) -> None:
+    builder.session(ONE)
+    for number in range(300):
+        builder.meta(builder.agent(f"c{number:04}", place="subagents"), parentAgentId=f"c{number - 1:04}")
+    session = builder.open().resolve(ONE)
+    assert session.subagent_count == 300
+    assert sum(1 + child.subagent_count for child in session.subagents) == 300
 
 
 # --- what is known of a session -----------------------------------------------------------------------
@@ -346,6 +408,49 @@ def test_a_session_written_to_just_now_or_locked_is_in_use(builder: StoreBuilder
         assert only(builder.open())["in_use"] is True
 
 
+def test_numbers_beyond_reason_count_as_nothing(builder: StoreBuilder) -> None:
+    usage = {"input_tokens": 10**30, "output_tokens": 5, "cache_read_input_tokens": -7}
+    session = SessionBuilder().line({"type": "assistant", "message": {"id": "m", "content": "Hi", "usage": usage}})
+    session.line({"type": "usage", "input_tokens": 10**25, "output_tokens": 1}).write(builder.home() / f"{ONE}.jsonl")
+    told = only(builder.open())["usage"]
+    assert isinstance(told, dict)
+    assert list(told.values()) == [0, 6, 0, 0]
+
+
+def test_what_a_subagent_does_is_the_sessions_activity(builder: StoreBuilder) -> None:
+    quiet, busy = builder.session(ONE), builder.session(TWO, days=-1)
+    agent = SessionBuilder(session_id=TWO, sidechain=True, start=START + timedelta(days=3)).prompt("Work")
+    path = agent.write(builder.home() / TWO / "subagents" / "agent-a1.jsonl")
+    for old in (quiet, busy):
+        os.utime(old, (0, 0))
+    latest, other = builder.open().sessions()
+    assert (latest.id, latest.in_use, other.in_use) == (TWO, True, False)
+    assert latest.updated_at == agent_time(path)
+    assert latest.summary.duration_seconds == 4 * 86400
+
+
+def agent_time(path: Path) -> str:
+    """The latest time in a file."""
+    return max(str(event.timestamp) for event in read_events(path))
+
+
+def test_a_file_from_the_future_is_not_in_use_for_ever(builder: StoreBuilder) -> None:
+    path = builder.session()
+    os.utime(path, (4e9, 4e9))
+    assert only(builder.open())["in_use"] is False
+
+
+def test_every_branch_of_a_session_is_found_and_the_last_is_told(builder: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE, branch="feature-x").prompt("Begin")
+    session.branch = "main"
+    session.prompt("Middle")
+    session.branch = "feature-x"
+    session.prompt("End").write(builder.home() / f"{ONE}.jsonl")
+    assert only(builder.open())["git_branch"] == "feature-x"
+    for branch in ("main", "feature-x"):
+        assert len(builder.open().sessions(Filter(branch=branch))) == 1
+
+
 # --- projects ---------------------------------------------------------------------------------------
 
 
@@ -441,6 +546,10 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_listed(builder: StoreBuild
     builder.session(ONE)
     (builder.home() / "dangling.jsonl").symlink_to(tmp_path / "nowhere")
     (builder.root / "projects" / "loop").symlink_to(builder.root / "projects")
+    (builder.root / "projects" / "circle").symlink_to("circle")
+    (builder.root / "projects" / "lost").symlink_to(tmp_path / "nowhere")
+    (builder.home() / "circle").symlink_to("circle")
+    os.mkfifo(builder.home() / "agent-x.meta.json")
     os.mkfifo(builder.home() / "pipe.jsonl")
     builder.agent(AGENT).with_suffix(".meta.json").write_text("{no json")
     store = builder.open()
@@ -449,6 +558,9 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_listed(builder: StoreBuild
     assert told == {
         "dangling.jsonl": "a link that leads nowhere",
         "pipe.jsonl": "not a regular file",
+        "agent-x.meta.json": "not a regular file",
+        "circle": "Too many levels of symbolic links",
+        "lost": "a link that leads nowhere",
         f"agent-{AGENT}.meta.json": "not a JSON object",
     }
 
@@ -462,6 +574,34 @@ def test_a_name_that_is_no_utf_8_is_listed_and_spelled_out(builder: StoreBuilder
         summary = only(builder.open(cache))
         assert summary["id"] == "caf\\xe9"
         assert str(summary["path"]).endswith("caf\\xe9.jsonl")
+
+
+def test_directories_whose_names_are_no_utf_8_are_spelled_out(builder: StoreBuilder) -> None:
+    builder.session(ONE)
+    for name in (b"agent-\xfe", b"wf_\xff"):
+        folder = os.path.join(os.fsencode(builder.home() / ONE / "subagents"), name)
+        os.makedirs(folder)
+        with open(os.path.join(folder, b"agent-caf\xe9.jsonl"), "wb") as file:
+            file.write(SessionBuilder(sidechain=True).prompt("Hi").data())
+    store = builder.open()
+    agents = [session for session in store.sessions(EVERYTHING) if session.is_subagent]
+    assert {json.loads(agent.json)["workflow"] for agent in agents} == {None, "wf_\\xff"}
+    with pytest.raises(Ambiguous):
+        store.resolve(agents[0].summary.id)
+    os.unlink(agents[0].path)
+    assert store.resolve(agents[0].summary.id).path == agents[1].path
+    assert agents[0].summary.detail_hint.endswith("get 'caf\\xe9'")
+
+
+def test_a_variable_that_names_a_missing_store_is_told(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{builder.root},/nowhere")
+    assert [trouble.path for trouble in Store.open(cache=None).troubles] == ["/nowhere"]
+
+
+def test_a_workflow_that_cannot_be_read_says_why(builder: StoreBuilder) -> None:
+    builder.every_layout()
+    (builder.home() / ONE / "workflows" / "wf_1.json").write_text("{no json")
+    assert builder.open().resolve(ONE).workflows[0]["trouble"] == "not JSON"
 
 
 def test_a_linked_project_directory_is_followed_once(builder: StoreBuilder, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def quickly(path: Path, is_agent: bool) -> dict[str, Any]:
         "events": speech.events,
         "prompts": (first, last) if first else None,
         "cwds": facts.cwds,
-        "branch": facts.branch,
+        "branch": facts.branches[-1] if facts.branches else None,
         "titles": set(facts.titles),
         "calls": [call.id for call in facts.calls],
         "tokens": speech.usage[1],

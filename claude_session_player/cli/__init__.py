@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import signal
 import sys
 
 from claude_session_player import __version__
-from claude_session_player.errors import CannotWrite, SessionError
+from claude_session_player.errors import CannotRead, CannotWrite, SessionError
 from claude_session_player.names import PROGRAM
 
 COMPLETION_VARIABLES = {PROGRAM: "_CLAUDE_SESSION_PLAYER_COMPLETE", "csp": "_CSP_COMPLETE"}
@@ -26,9 +27,11 @@ def main() -> None:
     except BrokenPipeError:  # whoever read our output has seen enough
         code = 0
     except OSError as error:
-        _tell(f"cannot write the output: {error.strerror or error}")
-        code = CannotWrite.exit_code
+        where = error.filename if isinstance(error.filename, str) else "cannot write the output"
+        _tell(f"{where}: {error.strerror or error}")
+        code = CannotRead.exit_code if error.filename else CannotWrite.exit_code
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # once is enough
         code = INTERRUPTED
     _forget_output()
     sys.exit(code)

@@ -11,8 +11,8 @@ import click
 from claude_session_player import rawjson
 from claude_session_player.account import Account, Fate
 from claude_session_player.cli.output import print_text
-from claude_session_player.cli.refs import complete_ref
-from claude_session_player.cli.source import find, load
+from claude_session_player.cli.refs import complete_ref, find_source
+from claude_session_player.cli.source import load
 from claude_session_player.cli.stores import store_options
 from claude_session_player.text import printable
 
@@ -36,7 +36,7 @@ def command(ref: str, as_json: bool, **where: Any) -> None:
     counts add up to the number of lines. REF is a session file (*.jsonl), or - for standard input; or it names a
     session of the store: an id or at least 4 characters of its beginning, latest, a title in quotes, a breadcrumb.
     """
-    source = find(ref, **where)
+    source = find_source(ref, **where)
     account, name = load(source).account, source.name
     print_text(rawjson.compact(facts(name, account)) if as_json else "\n".join(table(name, account)))
 

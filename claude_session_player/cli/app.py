@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from claude_session_player import __version__
-from claude_session_player.names import PROGRAM
+from claude_session_player.names import LATEST, PROGRAM
 
 COMMANDS: Final = (
     "replay",
@@ -26,7 +26,6 @@ COMMANDS: Final = (
 """Each command is a module of its name in this package, with a click command `command`."""
 ALIASES: Final = {"read": "get"}
 
-_LATEST: Final = "latest"
 _OWN_OPTIONS: Final = ("--help", "-h", "--version")
 
 
@@ -58,7 +57,7 @@ def _refuse_typo(ctx: click.Context, word: str) -> None:
     from difflib import get_close_matches
 
     meant = get_close_matches(word, (*COMMANDS, *ALIASES), n=1, cutoff=0.7)
-    if meant and not word.startswith(_LATEST) and not os.path.exists(word):
+    if meant and not word.startswith(LATEST) and not os.path.exists(word):
         raise click.UsageError(f"there is no file or command {word!r}: did you mean {meant[0]!r}?", ctx)
 
 

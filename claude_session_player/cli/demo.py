@@ -7,7 +7,8 @@ from importlib.resources import as_file, files
 import click
 
 from claude_session_player.cli.options import chosen_view, print_screen, screen_options
-from claude_session_player.cli.source import Source, load
+from claude_session_player.cli.refs import Source
+from claude_session_player.cli.source import load
 
 
 @click.command()

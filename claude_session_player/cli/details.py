@@ -14,6 +14,7 @@ from claude_session_player.cli import wording
 from claude_session_player.cli.output import stdout
 from claude_session_player.store.session import Session
 from claude_session_player.text import cut, printable
+from claude_session_player.times import local_now
 
 _TEXT: Final = 100
 _NAME: Final = 12
@@ -23,7 +24,7 @@ def print_session(session: Session, events: Iterable[dict[str, Any]] | None) -> 
     """Write all of it to stdout; on a terminal, facts are wrapped and events cut to its width."""
     write = stdout().write
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    now = datetime.now().astimezone()
+    now = local_now()
     for name, value in _facts(session, now):
         if value:
             write(_wrapped(f"{name:<{_NAME}} {printable(value)}", width) + "\n")
@@ -82,9 +83,13 @@ def _tree(session: Session, indent: str) -> Iterator[str]:
         is_last = number == len(session.subagents)
         summary = child.summary
         parts = (summary.workflow or "", summary.agent or "", cut(summary.title or "", _TEXT))
-        about = "  ".join(filter(None, (summary.id, *parts, f"{summary.events} events")))
+        about = "  ".join(filter(None, (summary.id, *parts, _count(summary.events))))
         yield f"{indent}{'└─' if is_last else '├─'} {about}"
         yield from _tree(child, indent + ("   " if is_last else "│  "))
+
+
+def _count(events: int) -> str:
+    return "1 event" if events == 1 else f"{events} events"
 
 
 def _event(event: dict[str, Any], now: datetime) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +12,7 @@ import click
 
 from claude_session_player.cli.output import LINES, print_object, print_records
 from claude_session_player.cli.records import detailed_record
-from claude_session_player.cli.refs import complete_ref, named_session
+from claude_session_player.cli.refs import complete_ref, find_session, needs_store
 from claude_session_player.cli.stores import json_options, opened, store_options
 
 if TYPE_CHECKING:
@@ -49,8 +50,8 @@ def command(ref: str, no_events: bool, bounds: Bounds, form: str | None, **where
     quotes, or a breadcrumb (a JSON file, or - for standard input). With --jsonl the session comes on the first line,
     then its events, one a line. 'read' is another name for this command.
     """
-    with opened(**where) as store:
-        session = named_session(store, ref)
+    with opened(**where, required=needs_store(ref)) as store:
+        session = find_session(store, ref)
         events = None if no_events else _events(session, bounds)
         if form == LINES:
             print_records([detailed_record(session)], LINES)
@@ -69,8 +70,12 @@ def _events(session: Session, bounds: Bounds) -> Iterator[dict[str, Any]]:
 
     start, end = (_from_start(number, session.summary.events) for number in bounds)
     events = (facts for event in session.events() for facts in normalize(event))
-    return islice(events, max(start - 1, 0) if start is not None else 0, max(end, 0) if end is not None else None)
+    first = max(start - 1, 0) if start is not None else 0
+    return islice(events, first, None if end is None else max(end, 0))
 
 
 def _from_start(number: int | None, count: int) -> int | None:
-    return number if number is None or number >= 0 else count + 1 + number
+    """A number that counts from the end as one that counts from the start; none is larger than what there can be."""
+    if number is None:
+        return None
+    return min(number if number >= 0 else count + 1 + number, sys.maxsize)

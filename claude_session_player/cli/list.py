@@ -20,7 +20,8 @@ from claude_session_player.store.filters import Filter
 def command(wanted: Filter, form: str | None, **where: Any) -> None:
     """List sessions, the last active first.
 
-    A title is the name that a person gave the session, else the one that Claude Code gave it, else the first prompt.
+    A title is the name that a person gave the session, else the one that Claude Code gave it, else the first prompt
+    that is more than a bare command.
     """
     with opened(**where) as store:
         sessions = store.sessions(wanted)
@@ -30,6 +31,7 @@ def command(wanted: Filter, form: str | None, **where: Any) -> None:
     if sessions:
         from claude_session_player.cli import tables
 
-        tables.print_sessions(sessions)
-    else:
-        print(f"no session in {', '.join(store.roots)} is like that", file=sys.stderr)
+        tables.print_sessions(sessions, [file.id for file in store.files()])
+    elif sys.stderr is not None:
+        like_that = "" if wanted == Filter() else " that is like this"
+        print(f"there is no session in {', '.join(store.roots)}{like_that}", file=sys.stderr)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.errors import CannotRead, NoSuchSession, SessionError
+from claude_session_player.cli.stores import opened
+from claude_session_player.errors import CannotRead, NoSuchSession, NotASession, SessionError
+from claude_session_player.names import LATEST
+from claude_session_player.store.refs import BREADCRUMB_SIZE, breadcrumb, follow, looks_like_path, read_breadcrumb
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -16,27 +24,55 @@ if TYPE_CHECKING:
     from claude_session_player.store.store import Store
 
 STANDARD_INPUT: Final = "-"
-REF_HELP: Final = (
-    "a path, an id or at least 4 characters of its beginning, a sub-agent's id, latest, latest:2, a title in quotes, "
-    "or a breadcrumb file"
-)
-_LATEST: Final = "latest"
 
 
-def named_session(store: Store, ref: str) -> Session:
-    """The session that is meant; `-` is a breadcrumb on standard input."""
-    if ref != STANDARD_INPUT:
-        return store.resolve(ref)
-    if sys.stdin is None:
-        raise CannotRead("standard input is closed")
-    from claude_session_player.store.refs import BREADCRUMB_SIZE, breadcrumb, follow
+@dataclass(frozen=True)
+class Source:
+    """What a command was asked for, and the name that it has in messages: a file, or the lines of standard input."""
 
-    crumb = breadcrumb(sys.stdin.buffer.read(BREADCRUMB_SIZE))
-    if crumb is None:
-        raise NoSuchSession(
-            'there is no breadcrumb on standard input: it is one JSON object like {"project": …, "sessionId": …}'
-        )
-    return follow(store, crumb)
+    name: str
+    path: str | None = None
+    session: Session | None = None
+    """Where it was found in a store."""
+    lines: Iterable[bytes] = ()
+    head: bytes = b""
+    """The beginning of the lines."""
+
+
+def find_source(ref: str, roots: tuple[str, ...] = (), no_cache: bool = False) -> Source:
+    """What is meant by a reference. A path needs no store; a breadcrumb, an id or a title does."""
+    crumb = None
+    if ref == STANDARD_INPUT:
+        crumb, head, lines = _standard_input()
+        if crumb is None:
+            return Source("standard input", lines=lines, head=head)
+    elif _is_path(ref):
+        crumb = read_breadcrumb(ref) if os.path.isfile(ref) else None
+        if crumb is None:
+            return Source(ref, ref)
+    with opened(roots, no_cache) as store:
+        session = store.resolve(ref) if crumb is None else follow(store, crumb)
+    return Source(session.path, session.path, session)
+
+
+def find_session(store: Store, ref: str) -> Session:
+    """The session that is meant, with what the store knows of it; raises where a file holds none."""
+    if ref == STANDARD_INPUT:
+        crumb, _, _ = _standard_input()
+        if crumb is None:
+            raise NoSuchSession(
+                'there is no breadcrumb on standard input: it is one JSON object like {"project": …, "sessionId": …}'
+            )
+        return follow(store, crumb)
+    session = store.resolve(ref)
+    if _is_path(ref) and not session.facts.is_session:
+        raise NotASession(f"{ref} holds no Claude Code session: no line is a known record")
+    return session
+
+
+def needs_store(ref: str) -> bool:
+    """True where a reference cannot be understood without a store."""
+    return not (_is_path(ref) and os.path.isfile(ref) and read_breadcrumb(ref) is None)
 
 
 def complete_ref(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -51,6 +87,33 @@ def complete_ref(ctx: click.Context, param: click.Parameter, incomplete: str) ->
     except SessionError:
         files = []
     newest = sorted(files, key=lambda file: file.stamp.mtime_ns, reverse=True)
-    ids = [_LATEST, *(shown(file.id) for file in newest)]
+    ids = [LATEST, *(shown(file.id) for file in newest)]
     matches = [CompletionItem(id) for id in dict.fromkeys(ids) if id.startswith(incomplete)]
     return matches or [CompletionItem(incomplete, type="file")]
+
+
+def _is_path(ref: str) -> bool:
+    """True for a path, also of something that is no file; a directory may be called like a session, or `latest`."""
+    if looks_like_path(ref):
+        return True
+    return os.path.exists(ref) and not os.path.isdir(ref) and ref.partition(":")[0] != LATEST
+
+
+def _standard_input() -> tuple[dict[str, Any] | None, bytes, Iterable[bytes]]:
+    """A breadcrumb, where standard input is one; else its beginning, and all of its lines."""
+    if sys.stdin is None:
+        raise CannotRead("standard input is closed")
+    stream = sys.stdin.buffer
+    head = stream.readline(BREADCRUMB_SIZE)
+    if (crumb := breadcrumb(head)) is not None:
+        return crumb, head, ()
+    if head.strip() == b"{":  # JSON over several lines
+        head += stream.read(BREADCRUMB_SIZE - len(head))
+        if (crumb := breadcrumb(head)) is not None:
+            return crumb, head, ()
+    if not head.endswith(b"\n"):
+        head += stream.readline()
+    lines = chain(io.BytesIO(head), stream)
+    if not head.lstrip().startswith(b"{"):  # no session begins so: what comes behind may tell what it is
+        head += stream.peek(1)  # type: ignore[union-attr]
+    return None, head, lines

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from claude_session_player.cli.options import chosen_view, print_screen, screen_options
-from claude_session_player.cli.refs import complete_ref
+from claude_session_player.cli.refs import complete_ref, find_source
 from claude_session_player.cli.report import note_empty, warn
-from claude_session_player.cli.source import find, load
+from claude_session_player.cli.source import load
 from claude_session_player.cli.stores import store_options
 from claude_session_player.times import parse_time
 
@@ -55,7 +55,7 @@ def command(
     and --at it is the screen as it was then.
     """
     view = chosen_view(history=history, thinking=thinking, full=full)
-    state = load(find(ref, **where), view, until=until, at=at)
+    state = load(find_source(ref, **where), view, until=until, at=at)
     print_screen(state, format)
     note_empty(state)
     warn(state.account)

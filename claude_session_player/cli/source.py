@@ -6,19 +6,16 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO, Final
 
 from claude_session_player.account import BLANK, Account, Fate
-from claude_session_player.cli.refs import STANDARD_INPUT
-from claude_session_player.cli.stores import opened
+from claude_session_player.cli.refs import Source
 from claude_session_player.errors import CannotRead, NotASession
 from claude_session_player.models import ScreenState
 from claude_session_player.parser import is_subagent_file, is_subagent_name, open_session
 from claude_session_player.playback import replay
-from claude_session_player.store.refs import BREADCRUMB_SIZE, breadcrumb, follow, looks_like_path, read_breadcrumb
-from claude_session_player.store.session import Session
+from claude_session_player.store.refs import refusal
 from claude_session_player.view import View
 
 _SNIFFED: Final = 1 << 16
@@ -35,42 +32,13 @@ _OTHER_KINDS: Final = {
 _PADDING: Final = b"\0 \t\r\xef\xbb\xbf"
 
 
-@dataclass(frozen=True)
-class Source:
-    """A session that a command was asked for: the file, or standard input, and the name that it has in messages."""
-
-    name: str
-    path: str | None
-    session: Session | None = None
-    """Where it was found in a store."""
-
-
-def find(ref: str, roots: tuple[str, ...] = (), no_cache: bool = False) -> Source:
-    """What is meant by a reference. A path needs no store; a breadcrumb, an id or a title does."""
-    if ref == STANDARD_INPUT:
-        if sys.stdin is None:
-            raise CannotRead("standard input is closed")
-        crumb = breadcrumb(sys.stdin.buffer.peek(BREADCRUMB_SIZE))  # type: ignore[union-attr]
-        if crumb is None:
-            return Source("standard input", None)
-    elif os.path.exists(ref) or looks_like_path(ref):
-        crumb = read_breadcrumb(ref) if os.path.isfile(ref) else None
-        if crumb is None:
-            return Source(ref, ref)
-    else:
-        crumb = None
-    with opened(roots, no_cache) as store:
-        session = store.resolve(ref) if crumb is None else follow(store, crumb)
-    return Source(session.path, session.path, session)
-
-
 def load(
     source: Source, view: View | None = None, *, until: int | None = None, at: datetime | None = None
 ) -> ScreenState:
     """Replay a session named on the command line; raises where there is none."""
     try:
         if source.path is None:
-            return _load_stream(view, until, at)
+            return _load_stream(source, view, until, at)
         if source.session is not None and source.session.is_inline:
             return replay(source.session.lines(), (view or View()).of_subagent(), until=until, at=at)
         return _load_file(source.path, view, until, at)
@@ -78,20 +46,19 @@ def load(
         raise CannotRead(f"{source.name}: {error.strerror or error}") from error
 
 
-def _load_stream(view: View | None, until: int | None, at: datetime | None) -> ScreenState:
-    name = "standard input"
-    _check_head(sys.stdin.buffer, name)
-    state = replay(sys.stdin.buffer, view, until=until, at=at)
+def _load_stream(source: Source, view: View | None, until: int | None, at: datetime | None) -> ScreenState:
+    _check_head(source.head, source.name)
+    state = replay(source.lines, view, until=until, at=at)
     if until is None and at is None:
-        _require_session(state.account, name)
+        _require_session(state.account, source.name)
     return state
 
 
 def _load_file(session: str, view: View | None, until: int | None, at: datetime | None) -> ScreenState:
     if os.path.isdir(session):
-        raise CannotRead(f"{session} is a directory: name a session file (*.jsonl) in it")
+        raise CannotRead(refusal(session))
     with open_session(session) as file:
-        _check_head(file, session)
+        _check_head(file.peek(_SNIFFED), session)  # type: ignore[attr-defined]
         status = os.fstat(file.fileno())
         is_file = stat.S_ISREG(status.st_mode)  # a pipe can be read only once
         source: str | Iterable[bytes] = session if is_file else file
@@ -107,9 +74,9 @@ def _load_file(session: str, view: View | None, until: int | None, at: datetime 
     return state
 
 
-def _check_head(file: BinaryIO, name: str) -> None:
+def _check_head(head: bytes, name: str) -> None:
     """Refuse a file whose beginning shows that it is empty or binary."""
-    head: bytes = file.peek(_SNIFFED)[:_SNIFFED]  # type: ignore[attr-defined]
+    head = head[:_SNIFFED]
     if not head:
         raise NotASession(f"{name} is empty: there is no session in it")
     for beginning, kind in _OTHER_KINDS.items():

@@ -43,12 +43,12 @@ def json_options(function: _F) -> _F:
 
 
 @contextmanager
-def opened(roots: tuple[str, ...], no_cache: bool) -> Iterator[Store]:
+def opened(roots: tuple[str, ...], no_cache: bool, required: bool = True) -> Iterator[Store]:
     """The stores that are meant, with a progress bar where it takes long; in the end it is said what is unreadable."""
     from claude_session_player.store.store import DEFAULT_CACHE, Store
 
     with _progress_bar() as progress:
-        store = Store.open(*roots, cache=None if no_cache else DEFAULT_CACHE, progress=progress)
+        store = Store.open(*roots, cache=None if no_cache else DEFAULT_CACHE, progress=progress, required=required)
         yield store
     warn(store.troubles)
 

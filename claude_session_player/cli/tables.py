@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from itertools import pairwise
 from typing import Any, Final
 
 from rich.cells import cell_len
@@ -22,10 +21,12 @@ from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
 from claude_session_player.store.settings import Settings
 from claude_session_player.store.todos import Todo
-from claude_session_player.text import file_name, printable
+from claude_session_player.text import ELLIPSIS, file_name, printable
+from claude_session_player.times import local_now
 
 _GAP: Final = 2
 _PIPE_WIDTH: Final = 160
+_SHORT_ID: Final = 8
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Column:
     """The width to which it may shrink; `None` for never."""
     style: str = ""
     right: bool = False
+    keeps_end: bool = False
 
     @property
     def width(self) -> int:
@@ -56,7 +58,8 @@ def print_table(columns: Iterable[Column]) -> None:
     console = _console()
     kept = _fitting(list(columns), console.width)
     table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold", expand=False)
-    for column, width in zip(kept, _widths(kept, console.width), strict=True):
+    widths = _widths(kept, console.width)
+    for column, width in zip(kept, widths, strict=True):
         table.add_column(
             column.name,
             justify="right" if column.right else "left",
@@ -65,11 +68,19 @@ def print_table(columns: Iterable[Column]) -> None:
             overflow="ellipsis",
             width=width,
         )
-    for row in zip(*(column.cells for column in kept), strict=True):
-        table.add_row(*(Text(printable(cell)) for cell in row))
+    for row in zip(*(_cells(column, width) for column, width in zip(kept, widths, strict=True)), strict=True):
+        table.add_row(*map(Text, row))
     with console.capture() as drawn:
         console.print(table)
     stdout().writelines(f"{line.rstrip()}\n" for line in drawn.get().splitlines())
+
+
+def _cells(column: Column, width: int) -> list[str]:
+    """The cells of a column; of a path, the end says more than the beginning."""
+    cells = [printable(cell) for cell in column.cells]
+    if not column.keeps_end:
+        return cells
+    return [cell if len(cell) <= width else ELLIPSIS + cell[len(cell) - width + 1 :] for cell in cells]
 
 
 def _fitting(columns: list[Column], width: int) -> list[Column]:
@@ -81,10 +92,10 @@ def _fitting(columns: list[Column], width: int) -> list[Column]:
 
 
 def _widths(columns: Sequence[Column], width: int) -> list[int]:
-    """Each column has what it needs; what is left goes to those that want more, the dearest first."""
+    """Each column has what it needs; what is left goes to those that want more, the most modest first."""
     widths = {column.name: column.needs for column in columns}
     left = width - sum(widths.values()) - _GAP * (len(columns) - 1)
-    for column in sorted(columns, key=lambda column: -column.rank):
+    for column in sorted(columns, key=lambda column: column.width - column.needs):
         more = max(min(column.width - column.needs, left), 0)
         widths[column.name] += more
         left -= more
@@ -93,7 +104,7 @@ def _widths(columns: Sequence[Column], width: int) -> list[int]:
 
 def _console() -> Console:
     """As wide as the terminal, and plain where no colours are wanted."""
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    width = None if stdout().isatty() else _PIPE_WIDTH
     plain = False if os.environ.get("NO_COLOR") else None
     return Console(width=width, force_terminal=plain, highlight=False, markup=False, emoji=False)
 
@@ -101,14 +112,14 @@ def _console() -> Console:
 # --- what is shown --------------------------------------------------------------------------------
 
 
-def print_sessions(sessions: Sequence[Session]) -> None:
-    """A line for each session."""
-    now = datetime.now().astimezone()
-    ids = short_ids([session.id for session in sessions])
+def print_sessions(sessions: Sequence[Session], known: Iterable[str]) -> None:
+    """A line for each session; ids are as long as it takes to tell them from all that are known."""
+    now = local_now()
+    ids = short_ids([session.id for session in sessions], known)
     rows = [session.summary for session in sessions]
     print_table(
         (
-            Column("ID", ids, 9, style="cyan"),
+            Column("ID", ids, 11, style="cyan"),
             Column("WHEN", [wording.ago(row.updated_at, now) for row in rows], 8),
             Column("TITLE", [("↳ " if row.parent_id else "") + (row.title or "(no title)") for row in rows], 10, 20),
             Column("PROJECT", [file_name(row.project or "") for row in rows], 7, 12, style="green"),
@@ -125,15 +136,16 @@ def print_sessions(sessions: Sequence[Session]) -> None:
 
 def print_projects(projects: Sequence[Project]) -> None:
     """A line for each project."""
-    now = datetime.now().astimezone()
+    now = local_now()
+    paths = [row.path or f"({file_name(row.directory)})" for row in projects]
     print_table(
         (
-            Column("PROJECT", [row.path or f"({file_name(row.directory)})" for row in projects], 9, 20, style="green"),
+            Column("PROJECT", paths, 9, 20, style="green", keeps_end=True),
             Column("SESSIONS", [str(row.sessions) for row in projects], 8, right=True),
             Column("AGENTS", [str(row.subagents or "") for row in projects], 1, right=True),
             Column("SIZE", [wording.size(row.size) for row in projects], 6, right=True),
             Column("LAST ACTIVE", [wording.ago(row.updated_at, now) for row in projects], 7),
-            Column("DIRECTORY", [file_name(row.directory) for row in projects], 2, 20, style="dim"),
+            Column("DIRECTORY", [file_name(row.directory) for row in projects], 2, style="dim"),
         )
     )
 
@@ -194,13 +206,16 @@ def _one_line(text: str) -> str:
     return " ".join(text[:2000].split())
 
 
-def short_ids(ids: Sequence[str]) -> list[str]:
-    """Each id, shortened to what tells it from all others: at least 8 characters.
+def short_ids(ids: Sequence[str], known: Iterable[str]) -> list[str]:
+    """Each id, shortened to what tells it from all others, and to no less than 8 characters.
 
-    >>> short_ids(["1f2e3d4c-aaaa", "1f2e3d4c-bbbb", "99887766-cccc", "ses_1"])
-    ['1f2e3d4c-aaaa', '1f2e3d4c-bbbb', '99887766', 'ses_1']
+    >>> short_ids(["1f2e3d4c-aaaa", "99887766-cccc", "ses_1"], ["1f2e3d4c-bbbb"])
+    ['1f2e3d4c-a', '99887766', 'ses_1']
     """
-    heads: dict[str, int] = {}
-    for id in set(ids):
-        heads[id[:8]] = heads.get(id[:8], 0) + 1
-    return [shown(id[:8] if heads[id[:8]] == 1 else id) for id in ids]
+    ordered = sorted({*ids, *known})
+    needed = dict.fromkeys(ordered, _SHORT_ID)
+    for first, second in pairwise(ordered):
+        shorter = min(len(first), len(second))
+        alike = next((number for number in range(shorter) if first[number] != second[number]), shorter) + 1
+        needed[first], needed[second] = max(needed[first], alike), max(needed[second], alike)
+    return [shown(id[: needed[id]]) for id in ids]

@@ -20,7 +20,10 @@ def ago(time: str, now: datetime) -> str:
     >>> ago("2026-01-17T20:00:00Z", parse_time("2026-01-17T20:00:10Z"))
     'just now'
     """
-    moment = parse_time(time).astimezone(now.tzinfo)
+    try:
+        moment = parse_time(time).astimezone(now.tzinfo)
+    except (ValueError, OverflowError):
+        return time[:10]
     left = (now - moment).total_seconds()
     if left < 0:
         return f"{moment:%Y-%m-%d %H:%M}"

@@ -16,7 +16,7 @@ from claude_session_player.names import PROGRAM
 if TYPE_CHECKING:
     import sqlite3
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Goes up whenever the facts of a file, or the rules that give them, change."""
 
 _IS_LINUX: Final[bool] = sys.platform == "linux"
@@ -147,44 +147,47 @@ class Catalogue:
     def _open(self) -> "sqlite3.Connection | None":
         if self._connection is not None or self._given_up or self.path is None:
             return self._connection
-        self._connection = _connected(self.path)
-        if self._connection is None:
-            _remove(self.path)
-            self._connection = _connected(self.path)
-        self._given_up = self._connection is None
-        return self._connection
+        import sqlite3
+
+        for _ in range(2):
+            try:
+                self._connection = _connected(self.path)
+                return self._connection
+            except (sqlite3.Error, UnicodeError) as error:
+                self._part_with(error)
+            except OSError:
+                break
+        self._given_up = True
+        return None
 
     def _part_with(self, error: Exception) -> None:
         """Locked by another process, or read-only: do without it. Anything else: it is damaged, and made anew."""
         self.close()
         if any(word in str(error) for word in _NOT_OURS):
             self._given_up = True
-        elif self.path is not None:
+        elif self.path is not None and not self._given_up:
             _remove(self.path)
 
 
-def _connected(path: str) -> "sqlite3.Connection | None":
-    """The catalogue, made where there is none; `None` where that is not possible."""
+def _connected(path: str) -> "sqlite3.Connection":
+    """The catalogue, made where there is none. Raises `OSError` or `sqlite3.Error`."""
     import sqlite3
 
-    connection = None
+    _make_private(path)
+    connection = sqlite3.connect(path, timeout=_WAIT_SECONDS)
     try:
-        _make_private(path)
-        connection = sqlite3.connect(path, timeout=_WAIT_SECONDS)
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version == VERSION:
-            return connection
-        if version != 0:
-            connection.close()
-            return None
-        with connection:
-            connection.executescript(_SCHEMA)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-        return connection
-    except (sqlite3.Error, OSError, UnicodeError):
-        if connection is not None:
-            connection.close()
-        return None
+        if version not in (0, VERSION):
+            raise sqlite3.DatabaseError("of another version")
+        connection.execute("PRAGMA synchronous = OFF")  # what is lost is read again
+        if version == 0:
+            with connection:
+                connection.executescript(_SCHEMA)
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _make_private(path: str) -> None:

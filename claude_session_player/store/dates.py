@@ -1,10 +1,11 @@
 """Words for dates, as people type them: each is a span of time, from its first moment to its last."""
 
 import re
-from datetime import date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Final, NamedTuple
 
 from claude_session_player.errors import BadFilter
+from claude_session_player.times import local_now
 
 UNDERSTOOD: Final = "2026-01-17, 2026-01, 2026, today, yesterday, 7d, 12h, 2w, or a time like 2026-01-17T20:31"
 
@@ -32,16 +33,17 @@ def parse_span(text: str, now: datetime | None = None) -> Span:
     '2026-03-01 00:00:00+01:00'
     """
     zone = now.tzinfo if now else None
-    now = now or datetime.now().astimezone()
+    if now is None:
+        now = local_now()
+        zone = UTC if now.tzinfo is UTC else None
     word = text.strip().lower()
     try:
         if match := _AGO.fullmatch(word):
-            moment = now - timedelta(**{_UNITS[match[2]]: int(match[1])})
+            moment = _local(now - timedelta(**{_UNITS[match[2]]: int(match[1])}), zone)
             return Span(moment, moment)
         if (span := _named(word, now.date()) or _calendar(word)) is not None:
             return Span(*(_local(datetime.combine(day, time()), zone) for day in span))
-        moment = datetime.fromisoformat(text.strip())
-        moment = moment if moment.tzinfo else _local(moment, zone)
+        moment = _local(datetime.fromisoformat(text.strip()), zone)
     except (ValueError, OverflowError) as error:
         raise BadFilter(f"{text!r} is no date or time that is understood: write {UNDERSTOOD}") from error
     return Span(moment, moment)
@@ -68,4 +70,7 @@ def _calendar(word: str) -> tuple[date, date] | None:
 
 def _local(moment: datetime, zone: tzinfo | None) -> datetime:
     """A moment of the wall clock in a zone; without one, in that of the system, summer time and all."""
-    return moment.replace(tzinfo=zone) if zone else moment.astimezone()
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=zone) if zone else moment.astimezone()
+    moment.astimezone(UTC)  # fails here, where it is caught, and not later
+    return moment

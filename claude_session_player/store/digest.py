@@ -6,7 +6,9 @@ line without a line end may still be being written: it counts, but it is read ag
 
 from __future__ import annotations
 
+import contextlib
 import io
+import re
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, Final
@@ -15,9 +17,11 @@ import msgspec
 from msgspec import Struct, field
 
 from claude_session_player import rawjson
+from claude_session_player.content import result_text
 from claude_session_player.events import (
     CONVERSATION,
     QUEUED,
+    RECORDS,
     REFUSALS,
     TITLES,
     Assistant,
@@ -30,12 +34,14 @@ from claude_session_player.events import (
     LegacyMessage,
     Malformed,
     Metadata,
+    Progress,
     System,
     Title,
     ToolResult,
     ToolUse,
     UsageLine,
     User,
+    decode_agent_identity,
     glance,
     tag_of,
 )
@@ -54,6 +60,9 @@ _SAMPLES: Final = 8
 _SAMPLE: Final = 4096
 _TOOL_RESULT: Final = tag_of(ToolResult)
 _CONVERSATION: Final = frozenset(tag_of(kind) for kind in CONVERSATION)
+_RECORDS: Final = frozenset(tag_of(kind) for kind in RECORDS) - {"todo"}
+"""What makes a file a session; a list of todos is none."""
+_AGENT_ID: Final = re.compile(r"agentId:\s*([a-zA-Z0-9_-]+)")
 _HEAD: Final = 20
 """Among so many lines the id of the session is found, if anywhere."""
 
@@ -67,11 +76,14 @@ class Digest(Struct):
     fingerprint: int = 0
     session_id: str | None = None
     cwds: list[str] = []
-    branch: str | None = None
+    branches: list[str] = []
     version: str | None = None
     titles: dict[str, str] = {}
     malformed: int = 0
     calls: list[Call] = []
+    answers: dict[str, str] = {}
+    """Of each call of a sub-agent that is known to be answered, or at work, the sub-agent's id."""
+    is_session: bool = False
     main: Voice = field(default_factory=Voice)
     has_main_line: bool = False
     inline: dict[str, Voice] = {}
@@ -125,7 +137,7 @@ class Digest(Struct):
         find_look = _LOOKS.get
         for number, seen in enumerate(glances):
             look = find_look(seen.type)
-            if (look is not None and look(self, seen)) or (seen.is_sidechain and not self.is_agent):
+            if (look is not None and look(self, seen)) or not self.owns(seen):
                 for event in decode_lines((lines[number],), before + number, 0):
                     self._take_event(event)
 
@@ -133,16 +145,21 @@ class Digest(Struct):
         taker = _TAKERS.get(type(event))
         if taker is not None:
             taker(self, event)
-        if event.is_sidechain and not self.is_agent:
+        if not self.owns(event):
             self._take_inline(event)
 
     def _find_session(self, lines: Sequence[bytes]) -> None:
         events = (event for line in lines for event in decode_lines((line,), 0, 0))
         self.session_id = next((event.session_id for event in events if event.session_id), None)
 
+    def note_agent(self, call: str | None, agent: str | None) -> None:
+        """A call is answered by a sub-agent, or it is at work."""
+        if call and agent:
+            self.answers[call] = agent
+
     def owns(self, event: Envelope) -> bool:
         """True for a line of the file's own conversation."""
-        return self.is_agent or not event.is_sidechain
+        return self.is_agent or not (event.is_sidechain or event.agent_call)
 
     def facts(self, meta: dict[str, Any]) -> Facts:
         """All facts. What was said in a file of nothing but sidechain lines is what the file says."""
@@ -159,12 +176,13 @@ class Digest(Struct):
             self.main.speech(),
             self.session_id,
             tuple(self.cwds),
-            self.branch,
+            tuple(self.branches),
             self.version,
             self.titles,
             self.malformed,
-            tuple(self.calls),
+            tuple(call._replace(agent_id=self.answers.get(call.id or "")) for call in self.calls),
             agents,
+            self.is_session,
             meta,
         )
 
@@ -173,15 +191,23 @@ class Digest(Struct):
         for cwd in dict.fromkeys([event.cwd for event in events]):
             if cwd and cwd not in self.cwds:
                 self.cwds.append(cwd)
-        self.branch = next((e.git_branch for e in reversed(events) if e.git_branch), self.branch)
+        for branch in dict.fromkeys([event.git_branch for event in events]):
+            if branch and branch not in self.branches:
+                self.branches.append(branch)
+        last = next((e.git_branch for e in reversed(events) if e.git_branch), None)
+        if last and self.branches[-1] != last:
+            self.branches.remove(last)
+            self.branches.append(last)
         self.version = next((e.version for e in reversed(events) if e.version), self.version)
         self.main.widen([e.timestamp for e in events if e.timestamp])
         if not self.has_main_line:
             self.has_main_line = any(event.kind in _CONVERSATION and self.owns(event) for event in events)
+        if not self.is_session:
+            self.is_session = any(event.kind in _RECORDS for event in events)
 
     def _take_inline(self, event: Event) -> None:
-        """A line of a sub-agent inside of its parent's file belongs to the root of its chain."""
-        root = self.roots.get(event.parent_uuid or "") or event.uuid
+        """A line of a sub-agent inside of its parent's file belongs to its call, or to the root of its chain."""
+        root = event.agent_call or self.roots.get(event.parent_uuid or "") or event.uuid
         if root is None:
             return
         if event.uuid:
@@ -212,13 +238,16 @@ def digest(job: Job) -> Result:
             rest = digest.read(file)
             file.detach()
             digest.fingerprint = _fingerprint(raw, digest.offset)
-    except OSError as error:
-        return Result(found.path, None, b"", (*troubles, (found.path, error.strerror or str(error))))
-    state = msgspec.msgpack.encode(digest)
-    if rest:
-        digest = msgspec.msgpack.decode(state, type=Digest)
-        digest.take([rest])
-    return Result(found.path, _row(found, digest.facts(meta)), state, tuple(troubles))
+        state = msgspec.msgpack.encode(digest)
+        if rest:
+            digest = msgspec.msgpack.decode(state, type=Digest)
+            digest.take([rest])
+        row = _row(found, digest.facts(meta))
+    except Exception as error:  # whatever is wrong with one file, the others are listed
+        reason = error.strerror if isinstance(error, OSError) else None
+        trouble = (found.path, reason or f"{type(error).__name__}: {error}")
+        return Result(found.path, None, b"", (*troubles, trouble))
+    return Result(found.path, row, state, tuple(troubles))
 
 
 def _row(found: Found, facts: Facts) -> Row:
@@ -283,11 +312,18 @@ def _look_at_answer(digest: Digest, seen: Glance) -> bool:
 def _look_at_user(digest: Digest, seen: Glance) -> bool:
     """Nine lines of ten are results of tools."""
     blocks = seen.message.content if seen.message is not None else None
-    return not (type(blocks) is list and len(blocks) == 1 and blocks[0].type == _TOOL_RESULT)
+    if type(blocks) is not list or len(blocks) != 1 or blocks[0].type != _TOOL_RESULT:
+        return True
+    return bool(digest.calls) and any(call.id == blocks[0].tool_use_id for call in digest.calls)
 
 
 def _look_at_attachment(digest: Digest, seen: Glance) -> bool:
     return seen.attachment is not None and seen.attachment.type == QUEUED
+
+
+def _look_at_progress(digest: Digest, seen: Glance) -> bool:
+    call = seen.parent_call
+    return bool(digest.calls) and call not in digest.answers and any(made.id == call for made in digest.calls)
 
 
 def _look_at_remark(digest: Digest, seen: Glance) -> bool:
@@ -303,6 +339,7 @@ _LOOKS: Final[dict[str | None, Callable[[Digest, Glance], bool]]] = {
     tag_of(User): _look_at_user,
     tag_of(Attachment): _look_at_attachment,
     tag_of(System): _look_at_remark,
+    tag_of(Progress): _look_at_progress,
     **{tag_of(kind): _look_closer for kind in (*TITLES, Metadata, UsageLine, LegacyMessage, CallLine)},
 }
 
@@ -314,6 +351,11 @@ def _take_user(digest: Digest, event: User) -> None:
     content = event.said
     if type(content) is list:
         digest.main.events += max(len(content) - 1, 0)
+        for block in content:
+            if type(block) is ToolResult and any(call.id == block.tool_use_id for call in digest.calls):
+                digest.note_agent(block.tool_use_id, _agent_of(event, block))
+        if content and all(type(block) is ToolResult for block in content):
+            return
     if digest.owns(event):
         digest.main.hear(event)
 
@@ -331,6 +373,10 @@ def _take_attachment(digest: Digest, event: Attachment) -> None:
         digest.main.say(human_prompt(event))
 
 
+def _take_progress(digest: Digest, event: Progress) -> None:
+    digest.note_agent(event.parent_call, event.data.agent_id if event.data else None)
+
+
 def _take_title(digest: Digest, event: Title) -> None:
     if event.title and (title := one_line(event.title)):
         digest.titles[event.kind] = title
@@ -342,12 +388,13 @@ def _take_model(digest: Digest, event: System | Metadata) -> None:
 
 
 def _take_usage(digest: Digest, event: UsageLine) -> None:
-    digest.main.responses[f"line {event.line}"] = (
+    tokens = (
         event.input_tokens or 0,
         event.output_tokens or 0,
         event.cache_creation_tokens or 0,
         event.cache_read_tokens or 0,
     )
+    digest.main.count(f"line {event.line}", tokens)
 
 
 def _take_malformed(digest: Digest, event: Malformed) -> None:
@@ -362,6 +409,7 @@ _TAKERS: Final[dict[type[Event], Callable[[Digest, Any], None]]] = {
     User: _take_user,
     Assistant: _take_assistant,
     Attachment: _take_attachment,
+    Progress: _take_progress,
     System: _take_model,
     Metadata: _take_model,
     UsageLine: _take_usage,
@@ -379,6 +427,15 @@ def _call(block: ToolUse) -> Call:
         one_line(_string(given.get("description")) or "") or None,
         task_of(_string(given.get("prompt"))),
     )
+
+
+def _agent_of(event: User, result: ToolResult) -> str | None:
+    """The sub-agent that a result names: beside it, or in its text."""
+    with contextlib.suppress(*REFUSALS):
+        if agent := decode_agent_identity(event.tool_use_result).agent_id:
+            return agent
+    match = _AGENT_ID.search(result_text(result, None)[0])
+    return match[1] if match else None
 
 
 def _string(value: Any) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,6 +29,9 @@ def documents(folder: str, troubles: list[Trouble], suffix: str = ".json") -> It
 def document(path: str, troubles: list[Trouble]) -> Any:
     """The value of a JSON file; `None` where it cannot be read, and then there is a trouble more."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            troubles.append(Trouble(path, "not a regular file"))
+            return None
         with open(path, encoding="utf-8-sig", errors="replace") as file:
             return json.load(file)
     except OSError as error:

@@ -48,6 +48,8 @@ class Call(NamedTuple):
     agent: str | None
     description: str | None
     task: str | None
+    agent_id: str | None = None
+    """The sub-agent, where the result or a sign of life names it."""
 
 
 class Facts(NamedTuple):
@@ -57,29 +59,33 @@ class Facts(NamedTuple):
     session_id: str | None
     cwds: tuple[str, ...]
     """In the order of their first appearance."""
-    branch: str | None
+    branches: tuple[str, ...]
+    """In the order of their first appearance, but the last one stands last."""
     version: str | None
     titles: dict[str, str]
     """By the type of the record that gave the title."""
     malformed: int
     calls: tuple[Call, ...]
     inline: tuple[Inline, ...]
+    is_session: bool
+    """True where at least one line is a record of a session."""
     meta: dict[str, Any]
     """What the file beside a sub-agent's says about it."""
 
 
 def decode_facts(data: bytes) -> Facts:
     """The facts of their JSON form."""
-    speech, session_id, cwds, branch, version, titles, malformed, calls, inline, meta = json.loads(data)
+    speech, session_id, cwds, branches, version, titles, malformed, calls, inline, is_session, meta = json.loads(data)
     return Facts(
         Speech(*speech),
         session_id,
         tuple(cwds),
-        branch,
+        tuple(branches),
         version,
         titles,
         malformed,
         tuple(Call(*call) for call in calls),
         tuple(Inline(id, tuple(lines), Speech(*said)) for id, lines, said in inline),
+        is_session,
         meta,
     )

@@ -12,7 +12,7 @@ from claude_session_player.times import format_time
 SORTS: Final[dict[str, tuple[Callable[[Session], Any], bool]]] = {
     "updated": (lambda session: session.updated_at, True),
     "created": (lambda session: session.created_at or "", True),
-    "duration": (lambda session: session.summary.duration_seconds, True),
+    "duration": (lambda session: session.duration_seconds, True),
     "events": (lambda session: session.speech.events, True),
     "size": (lambda session: session.found.stamp.size, True),
     "tokens": (lambda session: sum(session.speech.usage), True),
@@ -67,7 +67,7 @@ class Filter(NamedTuple):
         if (model := self.model) is not None:
             yield lambda session: _in(model, *session.speech.models)
         if (branch := self.branch) is not None:
-            yield lambda session: _in(branch, session.facts.branch)
+            yield lambda session: _in(branch, *session.facts.branches)
         if (title := self.title) is not None:
             yield lambda session: _in(title, session.title)
         if self.since is not None:

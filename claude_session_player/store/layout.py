@@ -1,5 +1,6 @@
 """What lies where in a store: finds every session file by its place and name, without opening it."""
 
+import errno
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -64,7 +65,9 @@ class Found(NamedTuple):
     @property
     def version(self) -> str:
         """What tells this state of the file, and of its description, from any other."""
-        return " ".join(map(str, (*self.stamp, *self.meta.stamp) if self.meta else self.stamp))
+        place = (self.kind, self.parent, self.parent_agent, self.workflow)
+        told = " ".join(map(str, (*self.stamp, *(self.meta.stamp if self.meta else ()), *place)))
+        return told if told.isascii() else told.encode("ascii", "backslashreplace").decode()
 
     @property
     def is_agent(self) -> bool:
@@ -111,7 +114,7 @@ class Walk:
     def store(self, root: str) -> Iterator[Found]:
         """Every session file of a store, of all kinds and layouts."""
         for entry in self._entries(os.path.join(root, PROJECTS), missing_is_fine=True):
-            if entry.is_dir():
+            if self._is_dir(entry):
                 yield from self.project(entry.path)
         for name, kind in _KINDS.items():
             for entry in self._entries(os.path.join(root, name), missing_is_fine=True):
@@ -125,25 +128,31 @@ class Walk:
             if entry.name.endswith(SUFFIX):
                 kind = SUBAGENT if entry.name.startswith(AGENT) else SESSION
                 yield from self._file(entry, kind, _Place(folder), metas)
-            elif entry.is_dir():
-                yield from self._below(
-                    os.path.join(entry.path, SUBAGENTS), _Place(folder, entry.name), missing_is_fine=True
-                )
+            elif self._is_dir(entry):
+                agents = os.path.join(entry.path, SUBAGENTS)
+                yield from self._below(agents, _Place(folder, entry.name), missing_is_fine=True)
 
-    def relatives(self, path: str) -> Iterator[Found]:
-        """A session file, wherever it lies and whatever it is called, and the files that may belong to its session."""
-        home, session = home_of(path)
+    def relatives(self, found: Found) -> Iterator[Found]:
+        """A session file, and the files that may belong to the same session."""
+        session = found.parent or (None if found.is_agent else found.id)
+        seen = set()
+        for file in self._family(found.home, session, found):
+            seen.add(file.path)
+            yield file
+        if found.path not in seen:
+            yield found
+
+    def _family(self, home: str, session: str | None, found: Found) -> Iterator[Found]:
         entries = list(self._entries(home))
-        metas = self._metas(entries)
-        own = os.path.basename(path)
+        metas = self._metas([entry for entry in entries if entry.name.startswith(AGENT)])
         for entry in entries:
-            if entry.name == own and os.path.dirname(path) == home and not _is_session_name(own):
-                yield from self._odd(entry)
-            elif entry.name == session + SUFFIX or entry.name.startswith(AGENT):
-                kind = SUBAGENT if entry.name.startswith(AGENT) else _kind_below(home)
-                yield from self._file(entry, kind, _Place(home), metas)
-        agents = os.path.join(home, session, SUBAGENTS)
-        yield from self._below(agents, _Place(home, session), missing_is_fine=True)
+            if entry.name.startswith(AGENT) and found.kind in (SESSION, SUBAGENT):
+                yield from self._file(entry, SUBAGENT, _Place(home), metas)
+            elif session is not None and entry.name == session + SUFFIX:
+                yield from self._file(entry, SESSION if found.is_agent else found.kind, _Place(home))
+        if session is not None:
+            agents = os.path.join(home, session, SUBAGENTS)
+            yield from self._below(agents, _Place(home, session), missing_is_fine=True)
 
     def workflows(self, belongings: str) -> list[str]:
         """The paths of the workflow runs of a session."""
@@ -162,7 +171,7 @@ class Walk:
         for entry in entries:
             if entry.name.endswith(SUFFIX):
                 yield from self._file(entry, SUBAGENT, place, metas)
-            elif entry.is_dir():
+            elif self._is_dir(entry):
                 yield from self._below(entry.path, place.within(entry.name))
 
     def _entries(self, folder: str, missing_is_fine: bool = False) -> Iterator[os.DirEntry[str]]:
@@ -178,6 +187,17 @@ class Walk:
             return
         found.sort(key=lambda entry: (entry.is_symlink(), entry.name))
         yield from found
+
+    def _is_dir(self, entry: os.DirEntry[str]) -> bool:
+        """True for a directory, and for a link to one; a link that leads nowhere is a trouble."""
+        try:
+            if entry.is_dir():
+                return True
+            if entry.is_symlink():
+                os.stat(entry.path)
+        except OSError as error:
+            self.troubles.append(Trouble(entry.path, _reason(entry, error)))
+        return False
 
     def _enter(self, folder: str) -> bool:
         status = os.stat(folder)
@@ -196,19 +216,12 @@ class Walk:
         id = name.removeprefix(AGENT) if kind == SUBAGENT else name
         yield Found(entry.path, id, kind, _stamp(status), status.st_dev, *place, metas.get(name))
 
-    def _odd(self, entry: os.DirEntry[str]) -> Iterator[Found]:
-        """A file that was asked for by its path, and is not called like a session."""
-        if (status := self._status(entry)) is not None:
-            home = os.path.dirname(entry.path)
-            yield Found(entry.path, os.path.splitext(entry.name)[0], SESSION, _stamp(status), status.st_dev, home)
-
     def _status(self, entry: os.DirEntry[str]) -> os.stat_result | None:
         """The status of a regular file."""
         try:
             status = entry.stat()
         except OSError as error:
-            reason = "a link that leads nowhere" if entry.is_symlink() else error.strerror or str(error)
-            self.troubles.append(Trouble(entry.path, reason))
+            self.troubles.append(Trouble(entry.path, _reason(entry, error)))
             return None
         if stat.S_ISREG(status.st_mode):
             return status
@@ -220,34 +233,54 @@ class Walk:
         """The description beside each sub-agent, by the sub-agent's file name."""
         metas = {}
         for entry in entries:
-            if entry.name.endswith(_META):
-                try:
-                    metas[entry.name.removesuffix(_META)] = SideFile(entry.path, _stamp(entry.stat()))
-                except OSError as error:
-                    self.troubles.append(Trouble(entry.path, error.strerror or str(error)))
+            if entry.name.endswith(_META) and (status := self._status(entry)) is not None:
+                metas[entry.name.removesuffix(_META)] = SideFile(entry.path, _stamp(status))
         return metas
 
 
-def home_of(path: str) -> tuple[str, str]:
-    """The directory of the session that a file belongs to, and the session's id, as far as the path tells.
+def found_at(path: str) -> Found:
+    """What a file is, as far as its absolute path tells. Raises `OSError`."""
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file")
+    home, session = home_of(path)
+    name = os.path.basename(path)
+    stem = name.removesuffix(SUFFIX) if name.endswith(SUFFIX) else os.path.splitext(name)[0]
+    is_agent = name.startswith(AGENT)
+    kind = SUBAGENT if is_agent else _kind_below(home)
+    id = stem.removeprefix(AGENT) if is_agent else stem
+    return Found(path, id, kind, _stamp(status), status.st_dev, home, session)
+
+
+def home_of(path: str) -> tuple[str, str | None]:
+    """The directory of the session that a file belongs to, and, below `subagents/`, the session's id.
 
     >>> home_of("/s/projects/-p/1f2e/subagents/workflows/wf_1/agent-a1.jsonl")
     ('/s/projects/-p', '1f2e')
     >>> home_of("/s/projects/-p/1f2e.jsonl")
-    ('/s/projects/-p', '1f2e')
+    ('/s/projects/-p', None)
     """
     folder, name = os.path.split(path)
     parts = folder.split(os.sep)
-    if SUBAGENTS in parts[1:]:
-        at = parts.index(SUBAGENTS, 1)
-        return os.sep.join(parts[: at - 1]) or os.sep, parts[at - 1]
-    return folder, name.removesuffix(SUFFIX)
+    places = [number for number, part in enumerate(parts) if part == SUBAGENTS and number > 1]
+    if not name.startswith(AGENT) or not places:
+        return folder, None
+    at = places.pop()
+    while places and parts[at - 1].startswith(AGENT):  # that is another sub-agent's directory
+        at = places.pop()
+    return os.sep.join(parts[: at - 1]), parts[at - 1]
 
 
 def _kind_below(folder: str) -> str:
     """What a session is that lies in a directory."""
     above, name = os.path.split(folder)
     return SESSION if os.path.basename(above) == PROJECTS else _KINDS.get(name, SESSION)
+
+
+def _reason(entry: os.DirEntry[str], error: OSError) -> str:
+    if isinstance(error, FileNotFoundError) and entry.is_symlink():
+        return "a link that leads nowhere"
+    return error.strerror or str(error)
 
 
 def _is_session_name(name: str) -> bool:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from claude_session_player.store.catalogue import Catalogue, Row
 from claude_session_player.store.jobs import Job
 from claude_session_player.store.layout import Found, Trouble, Walk
 from claude_session_player.store.member import Member
 from claude_session_player.store.reading import read_all
+
+_KEEP_SECONDS: Final = 1.0
 
 Progress = Callable[[int, int], None]
 """Is told how many bytes of session files are read, and how many there are to read."""
@@ -35,14 +40,15 @@ class Library:
         found = self.files(roots)
         known = {path: row for root in roots for path, row in self._catalogue.below(root).items()}
         members = self._members(found, known)
-        if len(self.troubles) == before:  # else some of it may be there, and only out of sight
-            self._catalogue.forget(known.keys() - {file.path for file in found})
+        gone = known.keys() - {file.path for file in found}
+        hidden = tuple(os.path.join(trouble.path, "") for trouble in self.troubles[before:])
+        self._catalogue.forget(path for path in gone if not f"{path}{os.sep}".startswith(hidden))
         return members
 
-    def relatives(self, path: str) -> dict[str, Member]:
+    def relatives(self, file: Found) -> dict[str, Member]:
         """A session file and those that may belong to the same session, by path."""
         walk = Walk()
-        found = list(walk.relatives(path))
+        found = list(walk.relatives(file))
         self.note(walk.troubles)
         return self._members(found, self._catalogue.of([file.path for file in found]))
 
@@ -66,7 +72,8 @@ class Library:
         by_path = {file.path: (file, job.size) for file, job in zip(files, jobs, strict=True)}
         done, total = 0, sum(job.size for job in jobs)
         members: dict[str, Member] = {}
-        new = []
+        new: list[tuple[str, Row, bytes]] = []
+        kept = time.monotonic()
         for result in read_all(jobs):
             file, size = by_path[result.path]
             self.note([Trouble(*trouble) for trouble in result.troubles])
@@ -74,6 +81,9 @@ class Library:
                 members[file.path] = Member(file, result.row)
                 if not result.troubles:  # what could not be read is tried, and named, again
                     new.append((file.path, result.row, result.state))
+            if time.monotonic() - kept >= _KEEP_SECONDS:  # so that an interrupted look was not in vain
+                self._catalogue.keep(new)
+                new, kept = [], time.monotonic()
             done += size
             if self._progress is not None:
                 self._progress(done, total)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from claude_session_player.errors import NoStore
 
@@ -17,8 +17,15 @@ _SIGNS: Final = (PROJECTS, TRANSCRIPTS, HISTORIES, "todos", "memories", "setting
 """One of these makes a directory a store."""
 
 
-def locate(given: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """The absolute paths of the stores: those given, else `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
+class Places(NamedTuple):
+    """Where stores are, by their absolute paths, and where one was named that is none."""
+
+    roots: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+
+def locate(given: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> Places:
+    """The stores: those given, else `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
 
     Each is named once, however many ways lead to it. Raises `NoStore` where there is none, and where one that was
     given is none.
@@ -27,7 +34,7 @@ def locate(given: Sequence[str] = (), environment: Mapping[str, str] | None = No
     if given:
         for path in given:
             _require(path)
-        return _distinct(given)
+        return Places(_distinct(given))
     places = [place.strip() for place in environment.get(VARIABLE, "").split(",") if place.strip()]
     source = f"${VARIABLE}" if places else "the default place"
     places = [os.path.expanduser(place) for place in places or [DEFAULT]]
@@ -37,7 +44,7 @@ def locate(given: Sequence[str] = (), environment: Mapping[str, str] | None = No
             f"there is no Claude store at {', '.join(places)} ({source}): "
             f"name one with --root DIR, or set {VARIABLE} to its path"
         )
-    return _distinct(stores)
+    return Places(_distinct(stores), tuple(place for place in places if place not in stores))
 
 
 def _require(path: str) -> None:

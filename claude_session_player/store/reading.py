@@ -87,7 +87,7 @@ def _employ(portions: list[list[Job]], done: SimpleQueue[list[Result] | None]) -
                 pickle.dump(portion, worker.stdin)
                 worker.stdin.flush()
                 done.put(pickle.load(worker.stdout))
-            except (OSError, EOFError, pickle.UnpicklingError):
+            except Exception:  # whatever became of the worker, its portion is still to be read
                 portions.append(portion)
                 break
     except OSError:  # it could not be started

@@ -4,6 +4,8 @@ What depends on a file alone is kept in the catalogue as JSON, so that a long li
 """
 
 import os
+import re
+import shlex
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
@@ -12,10 +14,10 @@ from claude_session_player.store.facts import Facts, Speech, Tokens
 from claude_session_player.store.layout import Found
 from claude_session_player.store.paths import real_path
 from claude_session_player.times import format_time, parse_time
+from claude_session_player.titles import TITLE_KEYS
 
+_PLAIN: Final = re.compile(r"[\w.-]+")
 PLATFORM: Final = "claude"
-TITLES: Final = ("custom-title", "ai-title", "agent-name", "summary")
-"""The records that name a session, the best name first."""
 
 
 class Summary(NamedTuple):
@@ -62,13 +64,12 @@ def file_record(found: Found, facts: Facts) -> dict[str, Any]:
         "project": real_path(found.project or "", facts.cwds),
         "cwd": facts.cwds[0] if facts.cwds else None,
         "version": facts.version,
-        "git_branch": facts.branch,
-        "workflow": found.workflow,
+        "git_branch": facts.branches[-1] if facts.branches else None,
+        "workflow": shown(found.workflow) if found.workflow else None,
         "size": found.stamp.size,
         "malformed": facts.malformed,
         **speech_record(facts.speech),
-        "updated_at": facts.speech.ended or mtime(found),
-        "detail_hint": f"{PROGRAM} get {shown(found.id)}",
+        "detail_hint": hint(found.id),
     }
     if not found.is_agent:
         record["title"] = given_title(facts) or said_title(facts.speech)
@@ -79,7 +80,6 @@ def speech_record(speech: Speech) -> dict[str, Any]:
     """What was said in a conversation, and when."""
     return {
         "created_at": speech.started,
-        "duration_seconds": _seconds(speech.started, speech.ended),
         "provider": speech.provider,
         "model": speech.models[-1] if speech.models else None,
         "models": list(speech.models[::-1]),
@@ -93,7 +93,7 @@ def speech_record(speech: Speech) -> dict[str, Any]:
 
 def given_title(facts: Facts) -> str | None:
     """The best name that somebody or something gave a session."""
-    return next((facts.titles[kind] for kind in TITLES if kind in facts.titles), None)
+    return next((facts.titles[kind] for kind in TITLE_KEYS if kind in facts.titles), None)
 
 
 def said_title(speech: Speech) -> str | None:
@@ -114,7 +114,14 @@ def shown(path: str) -> str:
     return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _seconds(started: str | None, ended: str | None) -> float:
+def hint(id: str) -> str:
+    """The command that shows more of a session."""
+    word = shown(id)
+    return f"{PROGRAM} get {word if _PLAIN.fullmatch(word) else shlex.quote(word)}"
+
+
+def seconds(started: str | None, ended: str | None) -> float:
+    """From one time to another, as files write them."""
     if not started or not ended:
         return 0.0
     return (parse_time(ended) - parse_time(started)).total_seconds()

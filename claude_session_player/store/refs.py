@@ -12,19 +12,18 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from claude_session_player.errors import Ambiguous, CannotRead, NoSuchSession
-from claude_session_player.names import PROGRAM
+from claude_session_player.names import LATEST, PROGRAM
 from claude_session_player.store.layout import AGENT, HISTORY, SUFFIX, Found
 from claude_session_player.store.paths import spellings
 from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
-from claude_session_player.text import cut
+from claude_session_player.text import cut, file_name
 
 if TYPE_CHECKING:
     from claude_session_player.store.store import Store
 
 SHORTEST: Final = 4
 """A prefix of an id has at least so many characters."""
-LATEST: Final = "latest"
 _LATEST: Final = re.compile(rf"{LATEST}(?::(\d+))?")
 _MANY: Final = 10
 _NEAREST: Final = 3
@@ -34,25 +33,35 @@ BREADCRUMB_SIZE: Final = 1 << 16
 
 def resolve(store: Store, ref: str) -> Session:
     """The session that a reference means."""
+    if match := _LATEST.fullmatch(ref):
+        return _latest(store, int(match[1] or 1))
     if os.path.isfile(ref):
         crumb = read_breadcrumb(ref)
         return store.at(ref) if crumb is None else follow(store, crumb)
-    if os.path.isdir(ref):
-        raise CannotRead(f"{ref} is a directory: name a session file (*.jsonl) in it")
-    if looks_like_path(ref):
-        raise CannotRead(f"{ref}: No such file or directory")
-    if match := _LATEST.fullmatch(ref):
-        return _latest(store, int(match[1] or 1))
-    return _named(store, ref)
+    if not looks_like_path(ref):
+        try:
+            return _named(store, ref)
+        except NoSuchSession:
+            if not os.path.exists(ref):
+                raise
+    raise CannotRead(refusal(ref))
+
+
+def refusal(path: str) -> str:
+    """Why a path is no session file."""
+    if os.path.isdir(path):
+        return f"{path} is a directory: name a session file (*.jsonl) in it"
+    reason = "not a regular file" if os.path.exists(path) else "No such file or directory"
+    return f"{path}: {reason}"
 
 
 def looks_like_path(ref: str) -> bool:
     """True for what can only be meant as the path of a file.
 
-    >>> looks_like_path("./1f2e"), looks_like_path("1f2e.jsonl"), looks_like_path("fix the parser")
+    >>> looks_like_path("./1f2e"), looks_like_path("1f2e.jsonl"), looks_like_path("feature/login")
     (True, True, False)
     """
-    return (os.sep in ref and " " not in ref) or ref.endswith((SUFFIX, ".json"))
+    return os.path.isabs(ref) or ref.startswith(("./", "../", "~", f".{os.sep}", f"..{os.sep}")) or ref.endswith(SUFFIX)
 
 
 def read_breadcrumb(path: str) -> dict[str, Any] | None:
@@ -114,7 +123,8 @@ def _named(store: Store, ref: str) -> Session:
     if inner := _matching(inline, _by_id(ref)):
         return _one_of(ref, inner)
     if titled := _matching(sessions, _by_title(ref)):
-        return _one_of(ref, titled)
+        originals = _originals(titled, [s.found.kind for s in titled], [s.id for s in titled])
+        return _one_of(ref, originals)
     raise _unknown(ref, files, sessions)
 
 
@@ -125,9 +135,14 @@ _Rules = Iterable[Callable[[Any], bool]]
 def _with_id(files: Sequence[Found], ref: str) -> list[Found]:
     """The files with this id, or whose ids begin so. Copies of a session are meant only by more than its own id."""
     matches = _matching(files, _by_id(ref.removeprefix(AGENT)))
-    originals = [file for file in matches if file.kind != HISTORY]
-    if len(originals) == 1 and all(copy.id.startswith(originals[0].id) for copy in matches):
-        return originals
+    return _originals(matches, [file.kind for file in matches], [file.id for file in matches])
+
+
+def _originals(matches: list[_T], kinds: list[str], ids: list[str]) -> list[_T]:
+    """The session alone, where all that fits besides are copies that were made of it."""
+    originals = [number for number, kind in enumerate(kinds) if kind != HISTORY]
+    if len(originals) == 1 and all(id.startswith(ids[originals[0]]) for id in ids):
+        return [matches[originals[0]]]
     return matches
 
 
@@ -141,7 +156,7 @@ def _matching(things: Sequence[_T], rules: _Rules) -> list[_T]:
 
 def _by_id(ref: str) -> _Rules:
     folded = ref.casefold()
-    yield lambda thing: thing.id == ref
+    yield lambda thing: ref in (thing.id, shown(thing.id))
     yield lambda thing: thing.id.casefold() == folded
     if len(ref) >= SHORTEST:
         yield lambda thing: thing.id.startswith(ref)
@@ -158,7 +173,7 @@ def _by_title(ref: str) -> _Rules:
 def _only(store: Store, ref: str, files: Sequence[Found]) -> Session:
     if not files:
         raise _unknown(ref, store.files(), store.sessions())
-    sessions = [store.at(file.path) for file in files[:_MANY]]
+    sessions = [store.of(file) for file in files[:_MANY]]
     return _one_of(ref, sessions, len(files))
 
 
@@ -168,7 +183,7 @@ def _one_of(ref: str, sessions: Sequence[Session], count: int | None = None) -> 
     count = count or len(sessions)
     are_distinct = len({session.id for session in sessions}) == len(sessions)
     raise Ambiguous(
-        f"{ref!r} fits {count} sessions: write more of the id, or the path",
+        f"{ref!r} fits {count} sessions: name one by its id, or by its path",
         *(_described(session, with_path=not are_distinct) for session in sessions[:_MANY]),
         *([f"… and {count - _MANY} more"] if count > _MANY else []),
     )
@@ -188,11 +203,12 @@ def _unknown(ref: str, files: Sequence[Found], sessions: Sequence[Session]) -> N
     meant += [LATEST] if get_close_matches(ref, [LATEST]) else []
     hint = f" (a prefix has at least {SHORTEST} characters)" if len(ref) < SHORTEST else ""
     if meant:
-        return NoSuchSession(f"there is no session {ref!r}{hint}; the nearest are", *dict.fromkeys(meant))
-    return NoSuchSession(f"there is no session {ref!r} among {len(files)}{hint}: see '{PROGRAM} list'")
+        return NoSuchSession(f"there is no file or session {ref!r}{hint}; the nearest are", *dict.fromkeys(meant))
+    return NoSuchSession(f"there is no file {ref!r}, and no session among {len(files)}{hint}: see '{PROGRAM} list'")
 
 
 def _described(session: Session, with_path: bool = False) -> str:
     when = session.updated_at[:16].replace("T", " ")
     about = shown(session.path) if with_path else cut(session.title or "(no title)", _TITLE)
-    return f"{shown(session.id)}  {when}  {about}"
+    project = "" if with_path or not session.project else f"  {file_name(session.project)}"
+    return f"{shown(session.id)}  {when}{project}  {about}"

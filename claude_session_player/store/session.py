@@ -7,17 +7,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player.store.facts import Facts, Inline, Speech
-from claude_session_player.store.family import Family, Link
+from claude_session_player.store.family import Family, Link, inline_calls
 from claude_session_player.store.inuse import InUse
-from claude_session_player.store.layout import SUBAGENT, Found, Walk
+from claude_session_player.store.layout import SUBAGENT, Found, Trouble, Walk
 from claude_session_player.store.member import Member
 from claude_session_player.store.paths import real_path
 from claude_session_player.store.record import (
     Summary,
     file_record,
     given_title,
+    hint,
     mtime,
     said_title,
+    seconds,
     shown,
     speech_record,
 )
@@ -94,9 +96,18 @@ class Session:
 
     @property
     def updated_at(self) -> str:
-        """The latest time in the file; where it has none, when the file was last written to."""
-        ended = self._inline.speech.ended if self._inline else self._member.row.ended
-        return ended or mtime(self.found)
+        """The latest time in the file and in those of its sub-agents; without any, when it was last written to."""
+        if self._inline:
+            return self._inline.speech.ended or mtime(self.found)
+        times = [self._member.row.ended or mtime(self.found)]
+        if not self.is_subagent:
+            times += [agent.row.ended for agent in self._family.agents if agent.row.ended]
+        return max(times)
+
+    @property
+    def duration_seconds(self) -> float:
+        """From the first moment to the last."""
+        return seconds(self.created_at, self.updated_at)
 
     # --- whose it is ----------------------------------------------------------------------------
 
@@ -110,7 +121,9 @@ class Session:
     @property
     def parent_agent_id(self) -> str | None:
         """The sub-agent that called this one."""
-        return self._link.parent_agent
+        if self._inline:
+            return self.found.id if self.found.is_agent else None
+        return self._link.caller.found.id if self._link.caller else None
 
     @property
     def agent(self) -> str | None:
@@ -137,8 +150,11 @@ class Session:
 
     @property
     def in_use(self) -> bool:
-        """True where the session was in use when the store was looked at."""
-        return self._inline is None and self._in_use(self.found)
+        """True where the session, or a sub-agent of it, was in use when the store was looked at."""
+        if self._inline:
+            return False
+        agents = [] if self.is_subagent else self._family.agents
+        return self._in_use(self.found) or any(self._in_use(agent.found) for agent in agents)
 
     # --- the contract ---------------------------------------------------------------------------
 
@@ -159,8 +175,7 @@ class Session:
         record = file_record(self.found, self.facts) | self._relations
         if self._inline:
             record |= speech_record(self.speech) | {"id": self.id, "kind": SUBAGENT, "size": 0, "malformed": 0}
-            record |= {"updated_at": self.updated_at, "title": self.title}
-            record["detail_hint"] = record["detail_hint"].replace(shown(self.found.id), self.id)
+            record |= {"title": self.title, "detail_hint": hint(self.id)}
         return record
 
     @property
@@ -168,12 +183,19 @@ class Session:
         """What depends on the session's relatives, or on the moment."""
         if not self.is_subagent:
             lone = {"parent_id": None, "parent_agent_id": None, "agent": None}
-            return lone | {"subagent_count": self.subagent_count, "in_use": self.in_use}
-        return {
+            return lone | self._moment
+        return self._moment | {
             "title": self.title,
             "parent_id": shown(self.parent_id or "") or None,
-            "parent_agent_id": self.parent_agent_id,
+            "parent_agent_id": shown(self.parent_agent_id or "") or None,
             "agent": self.agent,
+        }
+
+    @property
+    def _moment(self) -> dict[str, Any]:
+        return {
+            "updated_at": self.updated_at,
+            "duration_seconds": self.duration_seconds,
             "subagent_count": self.subagent_count,
             "in_use": self.in_use,
         }
@@ -202,15 +224,10 @@ class Session:
 
     @cached_property
     def workflows(self) -> list[dict[str, Any]]:
-        """The workflow runs of the session: the id, the path, and what the file says."""
-        from claude_session_player.store.documents import document
-
+        """The workflow runs of the session: the id, the path, what the file says, or why it cannot be read."""
         paths = [] if self.is_subagent else Walk().workflows(self.found.belongings)
         names = [os.path.basename(path).removesuffix(".json") for path in paths]
-        return [
-            {"id": name, "path": shown(path), "run": document(path, [])}
-            for name, path in zip(names, paths, strict=True)
-        ]
+        return [{"id": shown(name), "path": shown(path), **_run(path)} for name, path in zip(names, paths, strict=True)]
 
     @cached_property
     def tool_results(self) -> list[str]:
@@ -226,16 +243,23 @@ class Session:
         return self._link.call.description if self._link.call else None
 
     @property
-    def _caller(self) -> str | None:
-        """How the calls of this one are known in its family."""
-        return self.found.id if self.found.is_agent else None
+    def _caller(self) -> Found | None:
+        """How this one is known in its family as a caller."""
+        return self.found if self.found.is_agent else None
 
     @cached_property
     def _link(self) -> Link:
         if self._inline is None:
             return self._family.link(self.found) if self.is_subagent else Link()
-        calls = {call.task: call for call in self.facts.calls if call.task}
-        return Link(calls.get(self._inline.speech.task or ""), self._caller)
+        return Link(inline_calls(self.facts).get(self._inline.id))
+
+
+def _run(path: str) -> dict[str, Any]:
+    from claude_session_player.store.documents import document
+
+    troubles: list[Trouble] = []
+    run = document(path, troubles)
+    return {"run": run, "trouble": troubles[0].reason if troubles else None}
 
 
 def _helper(id: str, prompt: str | None) -> str | None:

@@ -13,22 +13,27 @@ from claude_session_player.store.record import shown
 
 MASK: Final = "********"
 _NAMES: Final = ("settings.json", "settings.local.json")
+_DEEPEST: Final = 100
+_WORDS: Final = r"token|secret|passw|passphrase|pwd|credential|cookie|bearer|signature|api[_-]?key|access[_-]?key|jwt"
 _SECRET_KEY: Final = re.compile(
-    r"(?i:token|secret|passw|pwd|passphrase|credential|cookie|bearer|header|signature|dsn|private|api_?key)"
-    r"|(?i:auth(?!or))|[kK]eys?$|KEYS?$"
+    rf"(?i:{_WORDS}|header|dsn|private[_-]?key|auth(?!or)|(?:^|_)pass$|_pat$)|(?<![a-z])[kK]eys?$|[a-z]Keys?$|_KEYS?$"
 )
-_SECRET_NUMBER: Final = re.compile(r"(?i)secret|passw|pwd|passphrase|\bpin$")
+_NOT_SECRET: Final = re.compile(r"(?i)helper$|max.*tokens?|tokens?_(?:limit|count)")
+_SECRET_NUMBER: Final = re.compile(r"(?i)secret|passw|pwd|passphrase|(?:^|_)pass$|(?:^|_)pin$")
+_SECRET_FLAG: Final = re.compile(rf"(?i)--?[\w-]*(?:{_WORDS}|auth)[\w-]*|-u|--user")
+_VALUE: Final = r"""(?:"[^"]*"|'[^']*'|[^\s"'&]+)"""
 _SECRETS: Final = (
     re.compile(r"\b(?:sk|pk|rk)-[\w-]{8,}"),  # API keys
     re.compile(r"\b(?:gh[a-z]|github_pat|glpat|xox[a-z]|npm|pypi|hf|AIza|ya29|dop_v1|shp\w\w)[_-]?[\w.-]{16,}"),
     re.compile(r"\bA[KS]IA[A-Z0-9]{12,}\b"),
     re.compile(r"\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?"),  # JSON web tokens
-    re.compile(r"(?i)(?<=bearer )\S+|(?<=basic )[A-Za-z0-9+/=]{8,}"),
+    re.compile(r"""(?i)(?<=bearer )[^\s"']+|(?<=basic )[A-Za-z0-9+/=]{8,}"""),
     re.compile(r"(?<=://)[^\s/@]+(?=@)"),  # user and password in an address
-    re.compile(r"(?i)(?<=[?&])(?:[\w-]*(?:key|token|secret|password|sig)[\w-]*=)[^&\s]+"),
-    re.compile(r"(?i)\b[\w-]*(?:key|token|secret|password|passwd)[\w-]*\s*[=:]\s*\S+"),
+    re.compile(rf"(?<=-u )[^\s:]+:{_VALUE}"),
+    re.compile(rf"(?i)(?:(?<=\s)|^)--?[\w-]*(?:{_WORDS})[\w-]*[ =]{_VALUE}"),
+    re.compile(rf"(?i)[\w-]*(?:{_WORDS})[\w-]*\s*[=:]\s*{_VALUE}"),
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*", re.DOTALL),
-    re.compile(r"\b(?=[A-Za-z0-9+/_-]*\d)(?=[A-Za-z0-9+/_-]*[A-Za-z])[A-Za-z0-9+_-]{32,}={0,2}"),  # long random words
+    re.compile(r"\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{32,}={0,2}"),  # long random words
 )
 
 
@@ -46,20 +51,38 @@ def settings_of(roots: Sequence[str], troubles: list[Trouble]) -> list[Settings]
     return [Settings(shown(path), masked(value)) for path, value in read if value is not None]
 
 
-def masked(value: Any, key: str = "") -> Any:
+def masked(value: Any, key: str = "", depth: int = 0) -> Any:
     """A copy without secrets: what stands under a key that names one, and what looks like one anywhere.
 
     >>> masked({"env": {"API_KEY": "hunter2"}, "max_tokens": 4096, "hook": "curl -H 'Authorization: Bearer abc'"})
-    {'env': {'API_KEY': '********'}, 'max_tokens': 4096, 'hook': "curl -H 'Authorization: Bearer ********"}
+    {'env': {'API_KEY': '********'}, 'max_tokens': 4096, 'hook': "curl -H 'Authorization: Bearer ********'"}
     """
+    if depth > _DEEPEST:
+        return "…"
     if isinstance(value, dict):
-        return {name: masked(item, name if _SECRET_KEY.search(name) else key) for name, item in value.items()}
+        return {name: masked(item, _secret_key(name) or key, depth + 1) for name, item in value.items()}
     if isinstance(value, list):
-        return [masked(item, key) for item in value]
+        pairs = zip(["", *value], value, strict=False)
+        return [masked(item, key or _secret_flag(before), depth + 1) for before, item in pairs]
     if isinstance(value, str):
-        return MASK if key and value else _without_secrets(value)
+        return MASK if key and value and not _is_plain_number(key, value) else _without_secrets(value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return MASK if is_number and _SECRET_NUMBER.search(key) else value
+
+
+def _secret_key(name: str) -> str:
+    """The key, where it names a secret."""
+    return name if _SECRET_KEY.search(name) and not _NOT_SECRET.search(name) else ""
+
+
+def _secret_flag(argument: Any) -> str:
+    """An argument of a command, where the next one is a secret."""
+    return argument if isinstance(argument, str) and _SECRET_FLAG.fullmatch(argument) else ""
+
+
+def _is_plain_number(key: str, value: str) -> bool:
+    """True for a number of tokens, and not for a password of digits."""
+    return value.isdigit() and len(value) < 8 and not _SECRET_NUMBER.search(key)
 
 
 def _without_secrets(text: str) -> str:

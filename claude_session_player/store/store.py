@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from claude_session_player.errors import CannotRead
+from claude_session_player.errors import CannotRead, NoStore
 from claude_session_player.store.catalogue import Catalogue, default_folder
 from claude_session_player.store.family import families
 from claude_session_player.store.filters import Filter
 from claude_session_player.store.inuse import InUse
-from claude_session_player.store.layout import SUFFIX, Found, Trouble
+from claude_session_player.store.layout import Found, Trouble, found_at
 from claude_session_player.store.library import Library, Progress
 from claude_session_player.store.locate import locate
 from claude_session_player.store.projects import Project, projects_of
@@ -40,14 +40,26 @@ class Store:
 
     @classmethod
     def open(
-        cls, *roots: str | os.PathLike[str], cache: str | None = DEFAULT_CACHE, progress: Progress | None = None
+        cls,
+        *roots: str | os.PathLike[str],
+        cache: str | None = DEFAULT_CACHE,
+        progress: Progress | None = None,
+        required: bool = True,
     ) -> Store:
         """The stores at these places; without any, those of `$CLAUDE_CONFIG_DIR`, or `~/.claude`.
 
-        `cache` is the directory of the catalogue; with `None` there is none. Raises `NoStore`.
+        `cache` is the directory of the catalogue; with `None` there is none. Raises `NoStore`, unless none is required:
+        then only files can be looked at.
         """
-        folder = default_folder() if cache == DEFAULT_CACHE else cache
-        return cls(locate([os.fspath(root) for root in roots]), Library(Catalogue(folder), progress))
+        library = Library(Catalogue(default_folder() if cache == DEFAULT_CACHE else cache), progress)
+        try:
+            places = locate([os.fspath(root) for root in roots])
+        except NoStore:
+            if required:
+                raise
+            return cls((), library)
+        library.note([Trouble(path, "there is no such directory") for path in places.missing])
+        return cls(places.roots, library)
 
     @property
     def troubles(self) -> list[Trouble]:
@@ -69,14 +81,26 @@ class Store:
     def at(self, path: str | os.PathLike[str]) -> Session:
         """The session in a file, be it in a store or elsewhere; raises `CannotRead`."""
         full = os.path.abspath(path)
-        members = self._library.relatives(full)
-        if full not in members:
-            reason = next((t.reason for t in self.troubles if t.path == full), "there is no such file")
-            raise CannotRead(f"{shown(full)}: {reason}")
-        found, session = members[full].found, members[full].session_id
-        if found.is_agent and found.parent is None and session is not None:  # only its lines tell whose it is
-            members = self._library.relatives(os.path.join(found.home, session + SUFFIX)) | members
-        return Session(members[full], families(members)[full], InUse())
+        if full.startswith(tuple(os.path.join(root, "") for root in self.roots)):
+            for file in self.files():
+                if file.path == full:
+                    return self.of(file)
+        try:
+            return self.of(found_at(full))
+        except OSError as error:
+            raise CannotRead(f"{shown(full)}: {error.strerror or error}") from error
+
+    def of(self, file: Found) -> Session:
+        """The session in a file of which the place is known; raises `CannotRead`."""
+        members = self._library.relatives(file)
+        if file.path not in members:
+            reason = next((t.reason for t in self.troubles if t.path == file.path), "there is no such file")
+            raise CannotRead(f"{shown(file.path)}: {reason}")
+        member = members[file.path]
+        session = member.session_id
+        if file.is_agent and file.parent is None and session is not None:  # only its lines tell whose it is
+            members = self._library.relatives(file._replace(parent=session)) | {file.path: member}
+        return Session(member, families(members)[file.path], InUse())
 
     def resolve(self, ref: str) -> Session:
         """The one session that is meant; raises `NoSuchSession`, `Ambiguous` or `CannotRead`.

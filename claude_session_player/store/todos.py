@@ -29,7 +29,7 @@ class Todo(NamedTuple):
     status: str
     created: str | None
     project: str | None
-    """The real path of the project; where no session tells it, the name of its directory."""
+    """The real path of the project; where its sessions tell none, or several, the name of its directory."""
     session_id: str | None
     agent_id: str | None
     path: str
@@ -39,12 +39,16 @@ def todos_of(
     roots: Sequence[str], sessions: Sequence[Session], project: str | None, troubles: list[Trouble]
 ) -> list[Todo]:
     """The todos of some stores; of one project, where a part of its path, or its directory's name, is given."""
-    paths = {session.found.home: session.project for session in sessions if session.project}
+    paths: dict[str, set[str]] = {}
+    for one in sessions:
+        if one.project and not one.is_subagent:
+            paths.setdefault(one.found.home, set()).add(one.project)
     owners = {session.id: session for session in sessions}
     found: list[tuple[Todo, str]] = []
     for root in roots:
-        for home in _project_folders(os.path.join(root, PROJECTS), troubles):
-            real = paths.get(home) or os.path.basename(home)
+        for home in _project_folders(os.path.join(root, PROJECTS)):
+            known = paths.get(home, set())
+            real = next(iter(known)) if len(known) == 1 else os.path.basename(home)
             found += [(todo, os.path.basename(home)) for todo in _listed(os.path.join(home, _NAME), real, troubles)]
         for path, value in documents(os.path.join(root, _FOLDER), troubles):
             session = owners.get(_session_id(path))
@@ -63,7 +67,7 @@ def _is_wanted(project: str | None, todo: Todo, directory: str) -> bool:
     )
 
 
-def _project_folders(folder: str, troubles: list[Trouble]) -> Iterator[str]:
+def _project_folders(folder: str) -> Iterator[str]:
     try:
         names = sorted(os.listdir(folder))
     except OSError:

@@ -25,6 +25,7 @@ _PROVIDERS: Final = {"msg_bdrk_": "bedrock", "msg_vrtx_": "vertex"}
 """The beginning of a response's id tells who served it."""
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _TIME_LENGTH: Final = 24
+_MOST_TOKENS: Final = 1 << 53
 
 
 class Voice(Struct):
@@ -63,8 +64,11 @@ class Voice(Struct):
         """The model and the tokens of an answer; each line of a response repeats them, or has more."""
         if message is None or message.model == _SYNTHETIC:
             return
-        if with_model and message.model and self.models[-1:] != [message.model]:
-            self.use(message.model, message.id)
+        if with_model and message.model:
+            if self.models[-1:] != [message.model]:
+                self.use(message.model)
+            if self.provider is None:
+                self.provider = _provider(message.id, message.model)
         usage = message.usage
         if usage is None:
             return
@@ -74,20 +78,20 @@ class Voice(Struct):
             usage.cache_creation_input_tokens or 0,
             usage.cache_read_input_tokens or 0,
         )
-        before = self.responses.get(response)
-        if before is None:
-            self.responses[response] = tokens
-        elif before != tokens:
-            self.responses[response] = Tokens(*map(max, before, tokens))
+        if self.responses.get(response) != tokens:
+            self.count(response, tokens)
 
-    def use(self, model: str, message_id: str | None = None) -> None:
+    def count(self, response: str, tokens: tuple[int, int, int, int]) -> None:
+        """The tokens of a response: the most that any of its lines has. Nonsense counts as nothing."""
+        before = self.responses.get(response, (0, 0, 0, 0))
+        sound = (number if number <= _MOST_TOKENS else 0 for number in tokens)
+        self.responses[response] = Tokens(*map(max, before, sound))
+
+    def use(self, model: str) -> None:
         """A model that answers from now on."""
         if model in self.models:
             self.models.remove(model)
         self.models.append(model)
-        if self.provider is None:
-            anthropic = "anthropic" if "claude" in model else None
-            self.provider = _PROVIDERS.get((message_id or "")[:9], anthropic)
 
     def widen(self, times: list[str]) -> None:
         """Let the conversation span these times. Most are written alike, and can be compared as text."""
@@ -127,6 +131,11 @@ class Voice(Struct):
             self.ended,
             Tokens(*map(sum, zip(*self.responses.values(), strict=True))),
         )
+
+
+def _provider(message_id: str | None, model: str) -> str | None:
+    anthropic = "anthropic" if "claude" in model else None
+    return _PROVIDERS.get((message_id or "")[:9], anthropic)
 
 
 def response_of(event: Assistant) -> str:
