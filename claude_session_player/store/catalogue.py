@@ -25,13 +25,14 @@ _AT_ONCE: Final = 500
 _NOT_OURS: Final = ("locked", "readonly", "full", "unable to open")
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS files (
-    path BLOB PRIMARY KEY, stamp TEXT, facts BLOB, record TEXT, ended TEXT, inline INTEGER, checksum INTEGER
+    path BLOB PRIMARY KEY, stamp TEXT, facts BLOB, record TEXT,
+    started TEXT, ended TEXT, inline INTEGER, checksum INTEGER
 );
 CREATE TABLE IF NOT EXISTS states (path BLOB PRIMARY KEY, state BLOB)
 """
 
 
-_ROWS: Final = "SELECT path, stamp, facts, record, ended, inline, checksum FROM files WHERE "
+_ROWS: Final = "SELECT path, stamp, facts, record, started, ended, inline, checksum FROM files WHERE "
 
 
 class Row(NamedTuple):
@@ -43,8 +44,9 @@ class Row(NamedTuple):
     """All facts, as JSON."""
     record: str
     """What scripts get to see of them, as a JSON object."""
+    started: str | None
     ended: str | None
-    """The latest time in the file."""
+    """The earliest and the latest time in the file."""
     inline: int
     """How many sub-agents there are inside of it."""
 
@@ -97,7 +99,7 @@ class Catalogue:
             known = [(path := os.fsencode(name), *row, _checksum(path, row)) for name, row, _ in rows]
             states = [(os.fsencode(name), _sealed(state)) for name, _, state in rows]
             self._write(
-                ("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", known),
+                ("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", known),
                 ("INSERT OR REPLACE INTO states VALUES (?, ?)", states),
             )
 
@@ -115,8 +117,8 @@ class Catalogue:
 
     def _known(self, condition: str, values: Sequence[bytes]) -> dict[str, Row]:
         known = {}
-        for path, stamp, facts, record, ended, inline, checksum in self._read(_ROWS + condition, values):
-            row = Row(stamp, facts, record, ended, inline)
+        for path, stamp, facts, record, started, ended, inline, checksum in self._read(_ROWS + condition, values):
+            row = Row(stamp, facts, record, started, ended, inline)
             if _is_sound(path, row) and _checksum(path, row) == checksum:
                 known[os.fsdecode(path)] = row
         return known
@@ -205,7 +207,7 @@ def _remove(path: str) -> None:
 
 
 def _checksum(path: bytes, row: Row) -> int:
-    rest = f"{row.stamp}|{row.ended}|{row.inline}|{row.record}"
+    rest = f"{row.stamp}|{row.started}|{row.ended}|{row.inline}|{row.record}"
     return zlib.crc32(rest.encode(), zlib.crc32(row.facts, zlib.crc32(path)))
 
 

@@ -55,7 +55,8 @@ from claude_session_player.store.record import file_record
 from claude_session_player.store.voice import Voice, one_line, response_of, task_of
 from claude_session_player.tools import AGENTS
 
-_BUFFER: Final = 1 << 18
+_BUFFER: Final = 1 << 17
+_BATCH: Final = 1 << 18
 _SAMPLES: Final = 8
 _SAMPLE: Final = 4096
 _TOOL_RESULT: Final = tag_of(ToolResult)
@@ -81,8 +82,8 @@ class Digest(Struct):
     titles: dict[str, str] = {}
     malformed: int = 0
     calls: list[Call] = []
-    answers: dict[str, str] = {}
-    """Of each call of a sub-agent that is known to be answered, or at work, the sub-agent's id."""
+    answers: dict[str, str | None] = {}
+    """Of each call of a sub-agent, the sub-agent's id, as soon as a result or a sign of life names it."""
     is_session: bool = False
     main: Voice = field(default_factory=Voice)
     has_main_line: bool = False
@@ -92,7 +93,7 @@ class Digest(Struct):
 
     def read(self, file: BinaryIO) -> bytes:
         """Take in all lines that are complete; gives the rest."""
-        while lines := file.readlines(_BUFFER):
+        while lines := file.readlines(_BATCH):
             rest = b"" if lines[-1].endswith(b"\n") else lines.pop()
             self.take(lines)
             if rest:
@@ -134,10 +135,11 @@ class Digest(Struct):
         self._take_envelopes(glances)
         if self.session_id is None and before < _HEAD:
             self._find_session(lines[: _HEAD - before])
-        find_look = _LOOKS.get
+        find_look, is_main = _LOOKS.get, not self.is_agent
         for number, seen in enumerate(glances):
             look = find_look(seen.type)
-            if (look is not None and look(self, seen)) or not self.owns(seen):
+            is_inline = is_main and (seen.is_sidechain or seen.agent_call)
+            if (look is not None and look(self, seen)) or is_inline:
                 for event in decode_lines((lines[number],), before + number, 0):
                     self._take_event(event)
 
@@ -153,8 +155,8 @@ class Digest(Struct):
         self.session_id = next((event.session_id for event in events if event.session_id), None)
 
     def note_agent(self, call: str | None, agent: str | None) -> None:
-        """A call is answered by a sub-agent, or it is at work."""
-        if call and agent:
+        """A call is answered by a sub-agent, or the sub-agent is at work."""
+        if agent and call in self.answers:
             self.answers[call] = agent
 
     def owns(self, event: Envelope) -> bool:
@@ -252,7 +254,7 @@ def digest(job: Job) -> Result:
 
 def _row(found: Found, facts: Facts) -> Row:
     record = rawjson.compact(file_record(found, facts))
-    return Row(found.version, rawjson.dump(facts), record, facts.speech.ended, len(facts.inline))
+    return Row(found.version, rawjson.dump(facts), record, facts.speech.started, facts.speech.ended, len(facts.inline))
 
 
 def _resumed(raw: io.FileIO, job: Job) -> Digest | None:
@@ -314,7 +316,7 @@ def _look_at_user(digest: Digest, seen: Glance) -> bool:
     blocks = seen.message.content if seen.message is not None else None
     if type(blocks) is not list or len(blocks) != 1 or blocks[0].type != _TOOL_RESULT:
         return True
-    return bool(digest.calls) and any(call.id == blocks[0].tool_use_id for call in digest.calls)
+    return blocks[0].tool_use_id in digest.answers
 
 
 def _look_at_attachment(digest: Digest, seen: Glance) -> bool:
@@ -322,8 +324,7 @@ def _look_at_attachment(digest: Digest, seen: Glance) -> bool:
 
 
 def _look_at_progress(digest: Digest, seen: Glance) -> bool:
-    call = seen.parent_call
-    return bool(digest.calls) and call not in digest.answers and any(made.id == call for made in digest.calls)
+    return digest.answers.get(seen.parent_call or "", "") is None
 
 
 def _look_at_remark(digest: Digest, seen: Glance) -> bool:
@@ -352,7 +353,7 @@ def _take_user(digest: Digest, event: User) -> None:
     if type(content) is list:
         digest.main.events += max(len(content) - 1, 0)
         for block in content:
-            if type(block) is ToolResult and any(call.id == block.tool_use_id for call in digest.calls):
+            if type(block) is ToolResult and block.tool_use_id in digest.answers:
                 digest.note_agent(block.tool_use_id, _agent_of(event, block))
         if content and all(type(block) is ToolResult for block in content):
             return
@@ -364,7 +365,10 @@ def _take_assistant(digest: Digest, event: Assistant) -> None:
     content = event.said
     if type(content) is list:
         digest.main.events += max(len(content) - 1, 0)
-        digest.calls += [_call(block) for block in content if type(block) is ToolUse and block.name in AGENTS]
+        for block in content:
+            if type(block) is ToolUse and block.name in AGENTS:
+                digest.calls.append(_call(block))
+                digest.answers.setdefault(block.id or "", None)
     digest.main.answer(event.message, response_of(event), with_model=digest.owns(event))
 
 

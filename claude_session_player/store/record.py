@@ -13,7 +13,7 @@ from claude_session_player.names import PROGRAM
 from claude_session_player.store.facts import Facts, Speech, Tokens
 from claude_session_player.store.layout import Found
 from claude_session_player.store.paths import real_path
-from claude_session_player.times import format_time, parse_time
+from claude_session_player.times import format_time
 from claude_session_player.titles import TITLE_KEYS
 
 _PLAIN: Final = re.compile(r"[\w.-]+")
@@ -124,4 +124,4 @@ def seconds(started: str | None, ended: str | None) -> float:
     """From one time to another, as files write them."""
     if not started or not ended:
         return 0.0
-    return (parse_time(ended) - parse_time(started)).total_seconds()
+    return (datetime.fromisoformat(ended) - datetime.fromisoformat(started)).total_seconds()

@@ -92,17 +92,17 @@ class Session:
     @property
     def created_at(self) -> str | None:
         """The earliest time in the file."""
-        return self.speech.started
+        return self._inline.speech.started if self._inline else self._member.row.started
 
     @property
     def updated_at(self) -> str:
         """The latest time in the file and in those of its sub-agents; without any, when it was last written to."""
         if self._inline:
             return self._inline.speech.ended or mtime(self.found)
-        times = [self._member.row.ended or mtime(self.found)]
-        if not self.is_subagent:
-            times += [agent.row.ended for agent in self._family.agents if agent.row.ended]
-        return max(times)
+        own = self._member.row.ended or mtime(self.found)
+        if self.found.is_agent or not self._family.agents:
+            return own
+        return max(own, *(agent.row.ended or "" for agent in self._family.agents))
 
     @property
     def duration_seconds(self) -> float:
@@ -193,9 +193,10 @@ class Session:
 
     @property
     def _moment(self) -> dict[str, Any]:
+        updated_at = self.updated_at
         return {
-            "updated_at": self.updated_at,
-            "duration_seconds": self.duration_seconds,
+            "updated_at": updated_at,
+            "duration_seconds": seconds(self.created_at, updated_at),
             "subagent_count": self.subagent_count,
             "in_use": self.in_use,
         }

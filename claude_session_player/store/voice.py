@@ -62,13 +62,11 @@ class Voice(Struct):
 
     def answer(self, message: Message | GlancedMessage | None, response: str, *, with_model: bool = True) -> None:
         """The model and the tokens of an answer; each line of a response repeats them, or has more."""
-        if message is None or message.model == _SYNTHETIC:
+        if message is None or (model := message.model) == _SYNTHETIC:
             return
-        if with_model and message.model:
-            if self.models[-1:] != [message.model]:
-                self.use(message.model)
-            if self.provider is None:
-                self.provider = _provider(message.id, message.model)
+        if model and with_model and (self.provider is None or self.models[-1] != model):
+            self.use(model)
+            self.provider = self.provider or _provider(message.id, model)
         usage = message.usage
         if usage is None:
             return
@@ -78,7 +76,10 @@ class Voice(Struct):
             usage.cache_creation_input_tokens or 0,
             usage.cache_read_input_tokens or 0,
         )
-        if self.responses.get(response) != tokens:
+        before = self.responses.get(response)
+        if before is None and max(tokens) <= _MOST_TOKENS and min(tokens) >= 0:
+            self.responses[response] = tokens
+        elif before != tokens:
             self.count(response, tokens)
 
     def count(self, response: str, tokens: tuple[int, int, int, int]) -> None:
