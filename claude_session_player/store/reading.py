@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MUCH: Final = 32 << 20
 """From so many bytes on, it is worth to start other processes."""
 _PORTION: Final = 4 << 20
+_KEEP_MEMORY: Final = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_MMAP_THRESHOLD_": str(1 << 28)}
+"""Where the C library is glibc: memory is kept for the next file, and not given back after each."""
 _WORKER: Final = "claude_session_player.store.worker"
 
 
@@ -105,7 +107,12 @@ def _started() -> Popen[bytes]:
     code = f"import sys; sys.path[:] = {sys.path!r}; from {_WORKER} import main; main()"
     command = [sys.executable, "-S", "-c", code]
     return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=1 << 16
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=1 << 16,
+        env={**os.environ, **_KEEP_MEMORY},
     )
 
 
