@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
 from claude_session_player.cli.filters import filter_options
 from claude_session_player.cli.output import print_encoded
+from claude_session_player.cli.showing import say
 from claude_session_player.cli.stores import json_options, opened, store_options
 from claude_session_player.store.filters import Filter
 
@@ -32,6 +32,6 @@ def command(wanted: Filter, form: str | None, **where: Any) -> None:
         from claude_session_player.cli import tables
 
         tables.print_sessions(sessions, [file.id for file in store.files()])
-    elif sys.stderr is not None:
+    else:
         like_that = "" if wanted == Filter() else " that is like this"
-        print(f"there is no session in {', '.join(store.roots)}{like_that}", file=sys.stderr)
+        say(f"there is no session in {', '.join(store.roots)}{like_that}")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
-from claude_session_player.cli.output import print_records
-from claude_session_player.cli.records import record
+from claude_session_player.cli.showing import show
 from claude_session_player.cli.stores import json_options, opened, store_options
 
 
@@ -21,11 +19,4 @@ def command(project: str | None, tag: str | None, form: str | None, **where: Any
     """List memories, the last changed first."""
     with opened(**where) as store:
         memories = store.memories(project, tag)
-    if form:
-        print_records(map(record, memories), form)
-    elif memories:
-        from claude_session_player.cli import tables
-
-        tables.print_memories(memories)
-    else:
-        print("there are no memories", file=sys.stderr)
+    show(memories, form, "print_memories", "there are no memories")

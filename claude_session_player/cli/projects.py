@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
-from claude_session_player.cli.output import print_records
-from claude_session_player.cli.records import record
+from claude_session_player.cli.showing import show
 from claude_session_player.cli.stores import json_options, opened, store_options
 
 
@@ -23,11 +21,4 @@ def command(form: str | None, **where: Any) -> None:
     """
     with opened(**where) as store:
         projects = store.projects()
-    if form:
-        print_records(map(record, projects), form)
-    elif projects:
-        from claude_session_player.cli import tables
-
-        tables.print_projects(projects)
-    else:
-        print(f"there are no projects in {', '.join(store.roots)}", file=sys.stderr)
+    show(projects, form, "print_projects", f"there are no projects in {', '.join(store.roots)}")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
-from claude_session_player.cli.output import print_records
-from claude_session_player.cli.records import record
+from claude_session_player.cli.showing import show
 from claude_session_player.cli.stores import json_options, opened, store_options
 
 
@@ -23,11 +21,4 @@ def command(project: str | None, form: str | None, **where: Any) -> None:
     """
     with opened(**where) as store:
         todos = store.todos(project)
-    if form:
-        print_records(map(record, todos), form)
-    elif todos:
-        from claude_session_player.cli import tables
-
-        tables.print_todos(todos)
-    else:
-        print("there are no todos", file=sys.stderr)
+    show(todos, form, "print_todos", "there are no todos")
