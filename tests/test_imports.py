@@ -37,3 +37,12 @@ def test_replay_loads_nothing_heavy(format: str) -> None:
 
 def test_the_library_is_loaded_by_its_first_use() -> None:
     assert "msgspec" in modules_after("from claude_session_player import replay")
+
+
+@pytest.mark.parametrize("command", [["list", "--json"], ["get", "5d1f", "--no-events", "--json"]])
+def test_what_is_known_is_told_without_the_decoder(command: list[str], tmp_path: Path) -> None:
+    store = DEMO.parents[2] / "tests" / "fixtures" / "store"
+    code = f"import os; os.environ['XDG_CACHE_HOME'] = {str(tmp_path)!r}\n"
+    code += f"from claude_session_player.cli import run; run([*{command!r}, '--root', {str(store)!r}])"
+    assert "msgspec" in modules_after(code)
+    assert not modules_after(code) & (HEAVY - {"sqlite3"} | {"msgspec", "platformdirs", "subprocess"})

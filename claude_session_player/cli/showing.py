@@ -11,7 +11,7 @@ from claude_session_player.cli.records import Fields, record
 
 
 def show(things: Sequence[Fields], form: str | None, table: str, nothing: str) -> None:
-    """Print things; `table` is the function of `tables` that draws them, `nothing` what is said where there are none."""
+    """Print things: `table` names the function of `tables` that draws them, `nothing` is said where there are none."""
     if form:
         print_records(map(record, things), form)
     elif things:
