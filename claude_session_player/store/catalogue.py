@@ -72,6 +72,11 @@ class Catalogue:
         self._connection: sqlite3.Connection | None = None
         self._given_up = folder is None
 
+    @property
+    def is_kept(self) -> bool:
+        """True where anything can be remembered."""
+        return not self._given_up
+
     def below(self, root: str) -> dict[str, Row]:
         """Everything known of the files below a directory."""
         start = os.fsencode(os.path.join(root, ""))

@@ -239,8 +239,8 @@ def digest(job: Job) -> Result:
             file = io.BufferedReader(raw, _BUFFER)
             rest = digest.read(file)
             file.detach()
-            digest.fingerprint = _fingerprint(raw, digest.offset)
-        state = msgspec.msgpack.encode(digest)
+            digest.fingerprint = _fingerprint(raw, digest.offset) if job.is_kept else 0
+        state = msgspec.msgpack.encode(digest) if job.is_kept or rest else b""
         if rest:
             digest = msgspec.msgpack.decode(state, type=Digest)
             digest.take([rest])

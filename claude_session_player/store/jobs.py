@@ -14,6 +14,8 @@ class Job(NamedTuple):
     """What an earlier digest of the file left behind."""
     size: int = 0
     """How many bytes there are to read, as far as one can tell."""
+    is_kept: bool = True
+    """Whether the digest may be taken up again."""
 
 
 class Result(NamedTuple):

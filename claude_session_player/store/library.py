@@ -68,7 +68,8 @@ class Library:
     def _read(self, files: Sequence[Found], known: Mapping[str, Row]) -> dict[str, Member]:
         grown = [file.path for file in files if file.path in known and _has_grown(file, known[file.path])]
         states = self._catalogue.states(grown)
-        jobs = [_job(file, known.get(file.path), states.get(file.path)) for file in files]
+        is_kept = self._catalogue.is_kept
+        jobs = [_job(file, known.get(file.path), states.get(file.path), is_kept) for file in files]
         by_path = {file.path: (file, job.size) for file, job in zip(files, jobs, strict=True)}
         done, total = 0, sum(job.size for job in jobs)
         members: dict[str, Member] = {}
@@ -95,9 +96,9 @@ class Library:
         self.troubles += [trouble for trouble in troubles if trouble not in self.troubles]
 
 
-def _job(file: Found, row: Row | None, state: bytes | None) -> Job:
+def _job(file: Found, row: Row | None, state: bytes | None, is_kept: bool) -> Job:
     seen = int(row.stamp.split()[0]) if row and state is not None else 0
-    return Job(file, state, max(file.stamp.size - seen, 0))
+    return Job(file, state, max(file.stamp.size - seen, 0), is_kept)
 
 
 def _has_grown(file: Found, row: Row) -> bool:

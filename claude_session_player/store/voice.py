@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from claude_session_player.content import joined
-from claude_session_player.events import Assistant, Content, GlancedMessage, Message, User
+from claude_session_player.events import Assistant, Content, GlancedMessage, Message, Usage, User
 from claude_session_player.normalized import human_prompt
 from claude_session_player.store.facts import Speech, Tokens
 from claude_session_player.text import cut
@@ -41,6 +41,8 @@ class Voice(Struct):
     started: str | None = None
     ended: str | None = None
     responses: dict[str, tuple[int, int, int, int]] = {}
+    last_response: str | None = None
+    last_usage: Usage | None = None
     lines: list[list[int]] = []
 
     def hear(self, event: User) -> None:
@@ -68,8 +70,9 @@ class Voice(Struct):
             self.use(model)
             self.provider = self.provider or _provider(message.id, model)
         usage = message.usage
-        if usage is None:
+        if usage is None or (response == self.last_response and usage == self.last_usage):  # most repeat themselves
             return
+        self.last_response, self.last_usage = response, usage
         tokens = (
             usage.input_tokens or 0,
             usage.output_tokens or 0,
