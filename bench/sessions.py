@@ -74,7 +74,8 @@ class Writer:
             self.session.progress("bash_progress", id, fullOutput=self.code(5.0), elapsedTimeSeconds=3)
         for _ in range(self.random.randint(1, 6) if tool["name"] == "Task" else 0):
             inner = {"type": "user", "message": {"role": "user", "content": [{"content": self.code(7.5)}]}}
-            self.session.progress("agent_progress", id, message=inner, normalizedMessages=[], prompt=self.words(6.0))
+            agent = {"agentId": f"a{self.calls:07}", "normalizedMessages": [], "prompt": self.words(6.0)}
+            self.session.progress("agent_progress", id, message=inner, **agent)
         if self.random.random() < 0.2:
             self.session.progress("hook_progress", id, hookEvent="PreToolUse", hookName="PreToolUse:" + tool["name"])
         output = self.code(self.output, mark="→" if tool["name"] == "Read" else "\t")

@@ -347,6 +347,17 @@ def test_the_largest_usage_of_a_response_counts_and_synthetic_answers_do_not(bui
     assert (summary["usage"]["output_tokens"], summary["models"]) == (9, ["claude-x"])
 
 
+def test_the_same_message_of_another_request_is_another_response(builder: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE)
+    for request in ("r1", "r1", "r2"):
+        message = {"id": "m1", "model": "claude-x", "content": [text("a")], "usage": {"output_tokens": 5}}
+        session.line({"type": "assistant", "requestId": request, "message": message})
+    session.write(builder.home() / f"{ONE}.jsonl")
+    usage = only(builder.open())["usage"]
+    assert isinstance(usage, dict)
+    assert usage["output_tokens"] == 10
+
+
 @pytest.mark.parametrize(
     ("message", "model", "provider"),
     [("msg_01", "claude-x", "anthropic"), ("msg_bdrk_1", "claude-x", "bedrock"), ("msg_01", "glm-4.6", None)],

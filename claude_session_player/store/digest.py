@@ -52,7 +52,7 @@ from claude_session_player.store.facts import Call, Facts, Inline
 from claude_session_player.store.jobs import Job, Result
 from claude_session_player.store.layout import Found
 from claude_session_player.store.record import file_record
-from claude_session_player.store.voice import Voice, one_line, response_of, task_of
+from claude_session_player.store.voice import Voice, one_line, task_of
 from claude_session_player.tools import AGENTS
 
 _BUFFER: Final = 1 << 17
@@ -223,8 +223,8 @@ class Digest(Struct):
         voice.widen([event.timestamp] if event.timestamp else [])
         if isinstance(event, User):
             voice.hear(event)
-        elif isinstance(event, Assistant):
-            voice.answer(event.message, response_of(event))
+        elif isinstance(event, Assistant) and event.message is not None:
+            voice.answer(event.message, event.request_id, event.line)
 
 
 def digest(job: Job) -> Result:
@@ -307,7 +307,9 @@ def _look_at_answer(digest: Digest, seen: Glance) -> bool:
     blocks = message.content
     if type(blocks) is list and (len(blocks) != 1 or blocks[0].name in AGENTS):
         return True
-    digest.main.answer(message, f"{message.id or ''} {seen.request_id or ''}", with_model=digest.owns(seen))
+    if digest.main.repeats(message, seen.request_id):
+        return False
+    digest.main.answer(message, seen.request_id, with_model=digest.owns(seen))
     return False
 
 
@@ -369,7 +371,8 @@ def _take_assistant(digest: Digest, event: Assistant) -> None:
             if type(block) is ToolUse and block.name in AGENTS:
                 digest.calls.append(_call(block))
                 digest.answers.setdefault(block.id or "", None)
-    digest.main.answer(event.message, response_of(event), with_model=digest.owns(event))
+    if event.message is not None:
+        digest.main.answer(event.message, event.request_id, event.line, with_model=digest.owns(event))
 
 
 def _take_attachment(digest: Digest, event: Attachment) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from claude_session_player.content import joined
-from claude_session_player.events import Assistant, Content, GlancedMessage, Message, Usage, User
+from claude_session_player.events import Content, GlancedMessage, Message, User
 from claude_session_player.normalized import human_prompt
 from claude_session_player.store.facts import Speech, Tokens
 from claude_session_player.text import cut
@@ -41,8 +41,9 @@ class Voice(Struct):
     started: str | None = None
     ended: str | None = None
     responses: dict[str, tuple[int, int, int, int]] = {}
-    last_response: str | None = None
-    last_usage: Usage | None = None
+    last: Message | None = None
+    last_request: str | None = None
+    """The last answer that counted, without its content."""
     lines: list[list[int]] = []
 
     def hear(self, event: User) -> None:
@@ -62,28 +63,46 @@ class Voice(Struct):
         if self.topic is None and not _is_bare_command(prompt):
             self.topic = one_line(prompt)
 
-    def answer(self, message: Message | GlancedMessage | None, response: str, *, with_model: bool = True) -> None:
-        """The model and the tokens of an answer; each line of a response repeats them, or has more."""
-        if message is None or (model := message.model) == _SYNTHETIC:
+    def answer(
+        self, message: Message | GlancedMessage, request: str | None, line: int = 0, *, with_model: bool = True
+    ) -> None:
+        """The model and the tokens of an answer; each line of a response repeats them, or has more.
+
+        A response is known by the ids of message and request; an answer without any is one by itself.
+        """
+        if (model := message.model) == _SYNTHETIC:
             return
         if model and with_model and (self.provider is None or self.models[-1] != model):
             self.use(model)
             self.provider = self.provider or _provider(message.id, model)
         usage = message.usage
-        if usage is None or (response == self.last_response and usage == self.last_usage):  # most repeat themselves
+        if usage is None:
             return
-        self.last_response, self.last_usage = response, usage
         tokens = (
             usage.input_tokens or 0,
             usage.output_tokens or 0,
             usage.cache_creation_input_tokens or 0,
             usage.cache_read_input_tokens or 0,
         )
+        response = f"{message.id or ''} {request or ''}" if message.id or request else f"line {line}"
         before = self.responses.get(response)
         if before is None and max(tokens) <= _MOST_TOKENS and min(tokens) >= 0:
             self.responses[response] = tokens
         elif before != tokens:
             self.count(response, tokens)
+        if with_model:
+            self.last, self.last_request = Message(id=message.id, model=model, usage=usage), request
+
+    def repeats(self, message: GlancedMessage, request: str | None) -> bool:
+        """True for an answer that says of itself what the last one said: most responses have several lines."""
+        last = self.last
+        return (
+            last is not None
+            and last.id == message.id
+            and self.last_request == request
+            and last.usage == message.usage
+            and last.model == message.model
+        )
 
     def count(self, response: str, tokens: tuple[int, int, int, int]) -> None:
         """The tokens of a response: the most that any of its lines has. Nonsense counts as nothing."""
@@ -140,12 +159,6 @@ class Voice(Struct):
 def _provider(message_id: str | None, model: str) -> str | None:
     anthropic = "anthropic" if "claude" in model else None
     return _PROVIDERS.get((message_id or "")[:9], anthropic)
-
-
-def response_of(event: Assistant) -> str:
-    """What tells a response from any other; a line without ids is one by itself."""
-    id = event.message.id if event.message else None
-    return f"{id or ''} {event.request_id or ''}" if id or event.request_id else f"line {event.line}"
 
 
 def task_of(content: Content) -> str | None:
