@@ -37,18 +37,35 @@ damaged = st.lists(
 )
 parts = st.sampled_from(
     ["projects", "-home-ada", "subagents", "workflows", "wf_1", "transcripts", "1f2e3d4c", "agent-a1", "tool-results"]
-    + ["pre-compact-session-histories", "todos", ".hidden", "x y", "é"]
+    + ["pre-compact-session-histories", "todos", ".hidden", "x y", "é", "caf\udce9"]
 )
 names = st.sampled_from(
-    ["1f2e3d4c.jsonl", "agent-a1.jsonl", "agent-a2.jsonl", "agent-a1.meta.json", "todo.jsonl", "journal.jsonl"]
+    [
+        "1f2e3d4c.jsonl",
+        "agent-a1.jsonl",
+        "agent-a2.jsonl",
+        "agent-a1.meta.json",
+        "agent-a2.meta.json",
+        "loop",
+        "todo.jsonl",
+        "journal.jsonl",
+    ]
     + ["._x.jsonl", "wf_1.json", "settings.json", "notes.txt", "ses_1.jsonl", "agent-.jsonl", ".jsonl"]
 )
-trees = st.dictionaries(st.tuples(st.lists(parts, max_size=6).map(tuple), names), damaged.map(b"".join), max_size=8)
+metas = st.sampled_from(
+    [b'{"parentAgentId": "a1"}', b'{"parentAgentId": "a2"}', b'{"toolUseId": "a"}', b'{"agentType": 7}']
+)
+targets = st.sampled_from([".", "..", "1f2e3d4c.jsonl", "nowhere", "agent-a1", "subagents", "../../projects"])
+trees = st.dictionaries(
+    st.tuples(st.lists(parts, max_size=6).map(tuple), names),
+    damaged.map(b"".join) | metas | targets,
+    max_size=8,
+)
 
 
 @contextmanager
-def built(tree: dict[tuple[tuple[str, ...], str], bytes]) -> Iterator[StoreBuilder]:
-    """A store with these files, as far as a file is not where a directory should be."""
+def built(tree: dict[tuple[tuple[str, ...], str], bytes | str]) -> Iterator[StoreBuilder]:
+    """A store with these files and links, as far as none is where a directory should be."""
     folder = Path(tempfile.mkdtemp())
     try:
         builder = StoreBuilder(folder / "store")
@@ -60,8 +77,11 @@ def built(tree: dict[tuple[tuple[str, ...], str], bytes]) -> Iterator[StoreBuild
             )
             try:
                 path.mkdir(parents=True, exist_ok=True)
-                (path / name).write_bytes(data)
-            except (FileExistsError, NotADirectoryError, IsADirectoryError):
+                if isinstance(data, str):
+                    (path / name).symlink_to(data)
+                else:
+                    (path / name).write_bytes(data)
+            except OSError:
                 continue
         yield builder
     finally:
@@ -73,7 +93,7 @@ def told(builder: StoreBuilder, cache: Path | None = None) -> list[str]:
 
 
 @given(trees)
-def test_any_tree_is_listed_and_remembered_as_it_is(tree: dict[tuple[tuple[str, ...], str], bytes]) -> None:
+def test_any_tree_is_listed_and_remembered_as_it_is(tree: dict[tuple[tuple[str, ...], str], bytes | str]) -> None:
     with built(tree) as builder:
         expected = told(builder)
         cache = builder.root.parent / "cache"
@@ -113,7 +133,7 @@ def test_a_file_that_grows_is_known_as_one_that_was_read_at_once(portions: list[
 def slowly(path: Path, is_agent: bool) -> dict[str, Any]:
     """What a digest should find, by a close look at every event."""
     events = list(read_events(path))
-    own = [event for event in events if is_agent or not event.is_sidechain]
+    own = [event for event in events if is_agent or not (event.is_sidechain or event.agent_call)]
     if not any(isinstance(event, CONVERSATION) for event in own):
         own = events
     prompts = [cut(prompt, PROMPT_LENGTH) for event in own if (prompt := human_prompt(event))]

@@ -225,6 +225,8 @@ class Digest(Struct):
             voice.hear(event)
         elif isinstance(event, Assistant) and event.message is not None:
             voice.answer(event.message, event.request_id, event.line)
+        elif isinstance(event, Attachment):
+            voice.say(human_prompt(event))
 
 
 def digest(job: Job) -> Result:
