@@ -19,6 +19,7 @@ class Cut(Enum):
     WIDTH = "width"
 
 
+TITLE_LENGTH: Final = 200
 _PORTION: Final = 1 << 20
 
 _ESCAPES = re.compile(
@@ -101,6 +102,15 @@ def cut(text: str, width: int | None) -> str:
     if width is None or len(text) <= width:
         return text
     return text[:width] + ELLIPSIS
+
+
+def as_title(text: str) -> str:
+    """The beginning of a text on one line.
+
+    >>> as_title("Fix\\n  the kettle"), len(as_title("x" * 999))
+    ('Fix the kettle', 201)
+    """
+    return cut(" ".join(text[: 4 * TITLE_LENGTH].split()), TITLE_LENGTH)
 
 
 def hang(first: str, text: str, indent: str, last: str = "") -> Iterable[str]:

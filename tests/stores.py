@@ -93,3 +93,9 @@ def touch(path: Path, seconds: int = 1) -> None:
     """Let a file's time of change be another one."""
     status = path.stat()
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + seconds * 1_000_000_000))
+
+
+def only(store: Store) -> dict[str, object]:
+    """The summary of the one session of a store."""
+    (session,) = store.sessions()
+    return session.summary._asdict()

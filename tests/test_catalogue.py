@@ -131,7 +131,7 @@ def test_what_cannot_be_read_is_named_every_time(builder: StoreBuilder, cache: P
     for _ in range(2):
         store = builder.open(cache)
         store.sessions()
-        assert [trouble.reason for trouble in store.troubles] == ["not a JSON object"]
+        assert [trouble.reason for trouble in store.troubles] == ["not JSON"]
 
 
 # --- what is noticed --------------------------------------------------------------------------------
@@ -271,10 +271,20 @@ def test_a_catalogue_that_somebody_else_holds_is_done_without(
 ) -> None:
     expected = told(builder, cache)
     monkeypatch.setattr(catalogue, "_WAIT_SECONDS", 0)
+    tries: list[str] = []
+    connect = sqlite3.connect
+
+    def counted(path: str, **options: Any) -> Any:
+        tries.append(path)
+        return connect(path, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", counted)
     inode = file_of(cache).stat().st_ino
     holder = sqlite3.connect(file_of(cache), isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
+    tries.clear()
     assert told(builder, cache) == expected
+    assert len(tries) == 1  # each try waits
     holder.execute("ROLLBACK")
     assert holder.execute("SELECT count(*) FROM files").fetchone() == (7,)
     holder.close()

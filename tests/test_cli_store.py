@@ -262,7 +262,7 @@ def test_a_breadcrumb_leads_from_a_file_or_standard_input(builder: StoreBuilder,
 def test_a_path_needs_no_store(builder: StoreBuilder, tmp_path: Path, command: str) -> None:
     path = builder.home() / f"{ONE}.jsonl"
     assert csp(command, path, HOME=str(tmp_path)).returncode == 0
-    assert csp(command, "./nothing", HOME=str(tmp_path)).returncode == (6 if command == "get" else 3)
+    assert csp(command, "./nothing", HOME=str(tmp_path)).returncode == 3
 
 
 def test_a_file_that_holds_no_session_is_refused(builder: StoreBuilder, tmp_path: Path) -> None:
@@ -301,6 +301,12 @@ def test_a_closed_stdout_is_told(builder: StoreBuilder, command: str) -> None:
     line = " ".join([*PROGRAM, command, "--root", str(builder.root), ">&-"])
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (5, 1), done.stderr
+
+
+def test_a_mistake_is_not_told_on_stdout_where_stderr_is_closed(builder: StoreBuilder) -> None:
+    line = " ".join([*PROGRAM, "get qqqqqqqq --root", str(builder.root), "2>&-"])
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (7, "")
 
 
 @pytest.mark.parametrize("zone", ["UTC+25", "Nowhere/Else", "America/New_York"])

@@ -71,8 +71,10 @@ def run(arguments: list[str]) -> int:
 
 def _tell(message: str, *details: str) -> None:
     """Say what is wrong, and below it what could be meant, each on one line."""
+    if sys.stderr is None:  # nobody listens, but the exit code still tells
+        return
     lines = [f"{PROGRAM}: {_one_line(message)}", *(f"  {_one_line(detail)}" for detail in details)]
-    with contextlib.suppress(OSError, AttributeError):  # nobody listens, but the exit code still tells
+    with contextlib.suppress(OSError):
         print("\n".join(lines), file=sys.stderr, flush=True)
 
 

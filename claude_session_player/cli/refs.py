@@ -72,7 +72,7 @@ def find_session(store: Store, ref: str) -> Session:
 
 def needs_store(ref: str) -> bool:
     """True where a reference cannot be understood without a store."""
-    return not (_is_path(ref) and os.path.isfile(ref) and read_breadcrumb(ref) is None)
+    return not _is_path(ref) or (os.path.isfile(ref) and read_breadcrumb(ref) is not None)
 
 
 def complete_ref(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

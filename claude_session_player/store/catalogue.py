@@ -162,6 +162,8 @@ class Catalogue:
                 return self._connection
             except (sqlite3.Error, UnicodeError) as error:
                 self._part_with(error)
+                if not self.is_kept:  # waiting once for whoever holds it is enough
+                    return None
             except OSError:
                 break
         self._given_up = True

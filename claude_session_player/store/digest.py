@@ -48,11 +48,13 @@ from claude_session_player.events import (
 from claude_session_player.normalized import count, human_prompt
 from claude_session_player.parser import decode_lines
 from claude_session_player.store.catalogue import Row
+from claude_session_player.store.documents import document
 from claude_session_player.store.facts import Call, Facts, Inline
 from claude_session_player.store.jobs import Job, Result
-from claude_session_player.store.layout import Found
+from claude_session_player.store.layout import Found, Trouble
 from claude_session_player.store.record import file_record
-from claude_session_player.store.voice import Voice, one_line, task_of
+from claude_session_player.store.voice import Voice, task_of
+from claude_session_player.text import as_title
 from claude_session_player.tools import AGENTS
 
 _BUFFER: Final = 1 << 17
@@ -232,9 +234,9 @@ class Digest(Struct):
 def digest(job: Job) -> Result:
     """Digest a file; where an earlier digest is at hand and still true, only what was added since then."""
     found = job.found
-    troubles: list[tuple[str, str]] = []
+    troubles: list[Trouble] = []
     try:
-        meta = _read_meta(found.meta.path, troubles) if found.meta else {}
+        meta = _description(found, troubles)
         with _open(found.path) as raw:
             digest = _resumed(raw, job) or Digest(found.is_agent)
             raw.seek(digest.offset)
@@ -249,7 +251,7 @@ def digest(job: Job) -> Result:
         row = _row(found, digest.facts(meta))
     except Exception as error:  # whatever is wrong with one file, the others are listed
         reason = error.strerror if isinstance(error, OSError) else None
-        trouble = (found.path, reason or f"{type(error).__name__}: {error}")
+        trouble = Trouble(found.path, reason or f"{type(error).__name__}: {error}")
         return Result(found.path, None, b"", (*troubles, trouble))
     return Result(found.path, row, state, tuple(troubles))
 
@@ -286,17 +288,14 @@ def _fingerprint(raw: io.FileIO, size: int) -> int:
     return checksum
 
 
-def _read_meta(path: str, troubles: list[tuple[str, str]]) -> dict[str, Any]:
-    try:
-        with open(path, "rb") as file:
-            meta = rawjson.load(file.read())
-    except OSError as error:
-        troubles.append((path, error.strerror or str(error)))
-        return {}
-    if not isinstance(meta, dict):
-        troubles.append((path, "not a JSON object"))
-        return {}
-    return meta
+def _description(found: Found, troubles: list[Trouble]) -> dict[str, Any]:
+    """What the file beside a sub-agent's says about it."""
+    told = document(found.meta.path, troubles) if found.meta else None
+    if isinstance(told, dict):
+        return told
+    if found.meta and told is not None:
+        troubles.append(Trouble(found.meta.path, "not a JSON object"))
+    return {}
 
 
 # --- at a glance: takes in what there is, and tells whether it is worth to look closer ----------------
@@ -387,7 +386,7 @@ def _take_progress(digest: Digest, event: Progress) -> None:
 
 
 def _take_title(digest: Digest, event: Title) -> None:
-    if event.title and (title := one_line(event.title)):
+    if event.title and (title := as_title(event.title)):
         digest.titles[event.kind] = title
 
 
@@ -433,7 +432,7 @@ def _call(block: ToolUse) -> Call:
     return Call(
         block.id,
         _string(given.get("subagent_type")),
-        one_line(_string(given.get("description")) or "") or None,
+        as_title(_string(given.get("description")) or "") or None,
         task_of(_string(given.get("prompt"))),
     )
 

@@ -26,6 +26,17 @@ def documents(folder: str, troubles: list[Trouble], suffix: str = ".json") -> It
             yield path, value
 
 
+def text(value: Any) -> str | None:
+    """A value as text: numbers and flags are spelled out, anything larger is none.
+
+    >>> text("a"), text(7), text([7]), text(None)
+    ('a', '7', None, None)
+    """
+    if isinstance(value, str):
+        return value
+    return None if value is None or isinstance(value, dict | list) else str(value)
+
+
 def document(path: str, troubles: list[Trouble]) -> Any:
     """The value of a JSON file; `None` where it cannot be read, and then there is a trouble more."""
     try:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from claude_session_player.store.catalogue import Row
-from claude_session_player.store.layout import Found
+from claude_session_player.store.layout import Found, Trouble
 
 
 class Job(NamedTuple):
@@ -24,5 +24,5 @@ class Result(NamedTuple):
     path: str
     row: Row | None
     state: bytes
-    troubles: tuple[tuple[str, str], ...]
+    troubles: tuple[Trouble, ...]
     """What could not be read, and why."""

@@ -36,12 +36,11 @@ class Library:
 
     def everything(self, roots: Sequence[str]) -> dict[str, Member]:
         """Every session file of some stores that can be read, by path."""
-        before = len(self.troubles)
         found = self.files(roots)
         known = {path: row for root in roots for path, row in self._catalogue.below(root).items()}
         members = self._members(found, known)
         gone = known.keys() - {file.path for file in found}
-        hidden = tuple(os.path.join(trouble.path, "") for trouble in self.troubles[before:])
+        hidden = tuple(os.path.join(trouble.path, "") for trouble in self.troubles)  # it may be there, out of sight
         self._catalogue.forget(path for path in gone if not f"{path}{os.sep}".startswith(hidden))
         return members
 
@@ -77,7 +76,7 @@ class Library:
         kept = time.monotonic()
         for result in read_all(jobs):
             file, size = by_path[result.path]
-            self.note([Trouble(*trouble) for trouble in result.troubles])
+            self.note(result.troubles)
             if result.row is not None:
                 members[file.path] = Member(file, result.row)
                 if not result.troubles:  # what could not be read is tried, and named, again

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from claude_session_player.store.documents import documents
+from claude_session_player.store.documents import documents, text
 from claude_session_player.store.layout import Trouble
 from claude_session_player.store.record import shown
 
@@ -41,10 +41,10 @@ def memories_of(roots: Sequence[str], project: str | None, tag: str | None, trou
 def _memory(path: str, value: dict[str, Any]) -> Memory:
     name = os.path.basename(path).removesuffix(".json")
     return Memory(
-        id=_text(value.get("id")) or shown(name),
-        content=_text(value.get("content")) or "",
-        created=_text(value.get("created")),
-        updated=_text(value.get("updated")),
+        id=text(value.get("id")) or shown(name),
+        content=text(value.get("content")) or "",
+        created=text(value.get("created")),
+        updated=text(value.get("updated")),
         tags=_texts(value.get("tags")),
         projects=_texts(value.get("projects")),
         path=shown(path),
@@ -56,10 +56,6 @@ def _has(word: str | None, texts: Sequence[str], whole: bool = False) -> bool:
         return True
     wanted = word.casefold()
     return any(wanted == text.casefold() if whole else wanted in text.casefold() for text in texts)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None if value is None else str(value)
 
 
 def _texts(value: Any) -> list[str]:

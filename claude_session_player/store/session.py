@@ -23,12 +23,11 @@ from claude_session_player.store.record import (
     shown,
     speech_record,
 )
-from claude_session_player.text import cut
+from claude_session_player.text import as_title
 
 if TYPE_CHECKING:
     from claude_session_player.events import Event
 
-_TITLE_LENGTH: Final = 200
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -240,7 +239,7 @@ class Session:
         """What a sub-agent is for, as whoever called it wrote."""
         told = self.facts.meta.get("description") if self._inline is None else None
         if isinstance(told, str) and told.strip():
-            return cut(" ".join(told[: 4 * _TITLE_LENGTH].split()), _TITLE_LENGTH)
+            return as_title(told)
         return self._link.call.description if self._link.call else None
 
     @property

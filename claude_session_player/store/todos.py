@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from claude_session_player.store.documents import documents
+from claude_session_player.store.documents import documents, text
 from claude_session_player.store.layout import Trouble
 from claude_session_player.store.locate import PROJECTS
 from claude_session_player.store.paths import spellings
@@ -108,14 +108,14 @@ def _of_session(path: str, value: Any, project: str | None, troubles: list[Troub
 
 def _todo(value: dict[str, Any], path: str, project: str | None, session: str | None) -> Todo:
     done = value.get("completed")
-    status = _text(value.get("status")) or (COMPLETED if done is True else PENDING)
+    status = text(value.get("status")) or (COMPLETED if done is True else PENDING)
     stem = os.path.basename(path).removesuffix(".json")
     agent = stem.partition(_AGENT)[2] if session else ""
     return Todo(
-        id=_text(value.get("id")),
-        text=_text(value.get("text")) or _text(value.get("content")) or _text(value.get("subject")) or "",
+        id=text(value.get("id")),
+        text=text(value.get("text")) or text(value.get("content")) or text(value.get("subject")) or "",
         status=status,
-        created=_text(value.get("created")),
+        created=text(value.get("created")),
         project=project,
         session_id=session,
         agent_id=agent if agent and agent != session else None,
@@ -125,7 +125,3 @@ def _todo(value: dict[str, Any], path: str, project: str | None, session: str | 
 
 def _session_id(path: str) -> str:
     return os.path.basename(path).removesuffix(".json").partition(_AGENT)[0]
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None if value is None or isinstance(value, dict | list) else str(value)

@@ -13,12 +13,11 @@ from claude_session_player.content import joined
 from claude_session_player.events import Content, GlancedMessage, Message, User
 from claude_session_player.normalized import human_prompt
 from claude_session_player.store.facts import Speech, Tokens
-from claude_session_player.text import cut
+from claude_session_player.text import as_title, cut
 from claude_session_player.times import format_time, parse_time
 
 PROMPT_LENGTH: Final = 2000
 """Of a prompt, so many characters are kept."""
-TITLE_LENGTH: Final = 200
 
 _SYNTHETIC: Final = "<synthetic>"
 _PROVIDERS: Final = {"msg_bdrk_": "bedrock", "msg_vrtx_": "vertex"}
@@ -61,7 +60,7 @@ class Voice(Struct):
         if self.first_prompt is None:
             self.first_prompt = prompt
         if self.topic is None and not _is_bare_command(prompt):
-            self.topic = one_line(prompt)
+            self.topic = as_title(prompt)
 
     def answer(
         self, message: Message | GlancedMessage, request: str | None, line: int = 0, *, with_model: bool = True
@@ -172,11 +171,6 @@ def task_of(content: Content) -> str | None:
         return None
     data = text.strip().encode()
     return f"{len(data)}-{zlib.crc32(data):08x}"
-
-
-def one_line(text: str) -> str:
-    """A text as a title."""
-    return cut(" ".join(text[: 4 * TITLE_LENGTH].split()), TITLE_LENGTH)
 
 
 def _is_bare_command(prompt: str) -> bool:
