@@ -1,0 +1,1 @@
+"""What a session comes to: numbers, tokens, cost, time, files."""
