@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -12,15 +14,20 @@ from claude_session_player import rawjson
 from claude_session_player.events import (
     REFUSALS,
     AnyBlock,
+    Document,
+    Image,
     ResultPart,
     Text,
     ToolResult,
+    decode_agent_identity,
     decode_agent_result,
+    decode_medium,
     decode_result,
     decode_result_part,
     text_of,
 )
 from claude_session_player.fit import content_of
+from claude_session_player.parts import Picture
 from claude_session_player.text import Cut, clean, one_line, without_blocks
 
 _SHORT: Final = 512
@@ -32,6 +39,9 @@ _REMINDER_OPEN: Final = "<system-reminder>"
 _ERROR_OPEN: Final = "<tool_use_error>"
 _ERROR_CLOSE: Final = "</tool_use_error>"
 
+
+_AGENT_ID: Final = re.compile(r"agentId:\s*([a-zA-Z0-9_-]+)")
+_PICTURES: Final = ("image", "document")
 
 _decode_string: Final = msgspec.json.Decoder(str).decode
 
@@ -49,6 +59,42 @@ def result_text(result: ToolResult, lines: int | None) -> tuple[str, Cut]:
     return shortened(_tidy(_raw_text(raw, lines)), lines)
 
 
+def result_parts(result: ToolResult) -> tuple[str, tuple[Picture, ...]]:
+    """All that a result says, tidied, and the pictures in it."""
+    try:
+        content = decode_result(result.content) if result.content else None
+    except REFUSALS:
+        return _tidy(_raw_text(result.content, None)), ()
+    if not isinstance(content, list):
+        return _tidy(content or ""), ()
+    pictures = tuple(picture(part.type, part.source) for part in content if part.type in _PICTURES)
+    texts = (part.tool_name or _part_text(part, None) for part in content if part.type not in _PICTURES)
+    return _tidy("\n".join(texts)), pictures
+
+
+def pictures_of(blocks: Iterable[AnyBlock]) -> tuple[Picture, ...]:
+    """The pictures and documents among the blocks of a message."""
+    return tuple(picture(block.kind, block.source) for block in blocks if isinstance(block, Image | Document))
+
+
+def picture(kind: str | None, source: Raw) -> Picture:
+    """A picture or a document, as far as its source is understood."""
+    try:
+        medium = decode_medium(source)
+    except REFUSALS:
+        return Picture(kind or "?")
+    return Picture(kind or "?", medium.media_type or "", medium.data, medium.url or "")
+
+
+def named_agents(structured: Raw, result: ToolResult) -> tuple[str | None, str | None]:
+    """The sub-agent that a result names beside its text, and the one that it names in it."""
+    beside = None
+    with contextlib.suppress(*REFUSALS):
+        beside = decode_agent_identity(structured).agent_id
+    match = _AGENT_ID.search(result_text(result, None)[0])
+    return beside, match[1] if match else None
+
+
 def shortened(text: str, lines: int | None) -> tuple[str, Cut]:
     """The first lines of a text: all of them, or one less than `lines` where there are more."""
     if lines is None:
@@ -61,7 +107,7 @@ def shortened(text: str, lines: int | None) -> tuple[str, Cut]:
 
 def agent_text(structured: Raw, result: ToolResult, width: int | None) -> tuple[str, Cut]:
     """What is kept of a sub-agent's answer: its first `width` characters on one line, or all of it."""
-    text = _agent_answer(structured)
+    text = agent_answer(structured)
     text = (_tidy(_raw_text(result.content, None)) if text is None else clean(text)).strip()
     if width is None:
         return text, Cut.NONE
@@ -69,7 +115,7 @@ def agent_text(structured: Raw, result: ToolResult, width: int | None) -> tuple[
     return (text, Cut.NONE) if len(text) <= width else (text[:width], Cut.WIDTH)
 
 
-def _agent_answer(structured: Raw) -> str | None:
+def agent_answer(structured: Raw) -> str | None:
     """The text of the first part of a sub-agent's structured answer, where there is one."""
     try:
         parts = decode_agent_result(structured).content

@@ -85,11 +85,15 @@ class ToolResult(Block, tag="tool_result"):
 
 
 class Image(Block, tag="image"):
-    """A picture; its data is not read."""
+    """A picture; its data stays raw."""
+
+    source: Raw = NOTHING
 
 
 class Document(Block, tag="document"):
-    """A document; its data is not read."""
+    """A document; its data stays raw."""
+
+    source: Raw = NOTHING
 
 
 class Other(Block, tag="?"):
@@ -115,6 +119,59 @@ class ResultPart(Struct, gc=False):
 
     type: str | None = None
     text: Raw = NOTHING
+    source: Raw = NOTHING
+    """Of a picture or a document."""
+    tool_name: str | None = None
+    """Of a reference to a tool."""
+
+
+class Medium(Struct, gc=False):
+    """A picture or a document: its data in base64, or where it is."""
+
+    type: str | None = None
+    media_type: str | None = None
+    data: Raw = NOTHING
+    url: str | None = None
+
+
+class Hunk(Struct, gc=False, rename="camel"):
+    """A place in a file that an edit changed; each line begins with a space, a minus or a plus."""
+
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+    lines: list[str]
+
+
+class Patched(Struct, gc=False, rename="camel"):
+    """What an edit changed, beside the result that the model saw."""
+
+    structured_patch: list[Hunk]
+
+
+class Answers(Struct, gc=False):
+    """What a person chose when asked: an answer for each question."""
+
+    answers: dict[str, Any]
+
+
+class MadeTask(Struct, gc=False):
+    """The task that was put on the list."""
+
+    id: Any = None
+
+
+class TaskMade(Struct, gc=False):
+    """That a task was put on the list."""
+
+    task: MadeTask
+
+
+class RunStarted(Struct, gc=False, rename="camel"):
+    """The workflow run that a call started."""
+
+    run_id: str | None = None
 
 
 class AgentResult(Struct, gc=False):
@@ -142,6 +199,11 @@ decode_result: Final = msgspec.json.Decoder(Union[str, list[ResultPart], None]).
 decode_result_part: Final = msgspec.json.Decoder(ResultPart).decode
 decode_agent_result: Final = msgspec.json.Decoder(AgentResult).decode
 decode_agent_identity: Final = msgspec.json.Decoder(AgentIdentity).decode
+decode_medium: Final = msgspec.json.Decoder(Medium).decode
+decode_patched: Final = msgspec.json.Decoder(Patched).decode
+decode_answers: Final = msgspec.json.Decoder(Answers).decode
+decode_task_made: Final = msgspec.json.Decoder(TaskMade).decode
+decode_run_started: Final = msgspec.json.Decoder(RunStarted).decode
 decode_wrapped_output: Final = msgspec.json.Decoder(WrappedOutput).decode
 
 
@@ -231,6 +293,8 @@ class Assistant(Turn, tag="assistant"):
     """An answer of the model, or one block of it."""
 
     request_id: str | None = None
+    is_api_error_message: bool | None = None
+    """True where the harness says in the model's place that a request failed."""
 
 
 class Compaction(Struct, gc=False, rename="camel"):
@@ -253,6 +317,9 @@ class System(Event, tag="system"):
     subtype: str | None = None
     duration_ms: float | None = None
     content: Raw = NOTHING
+    level: str | None = None
+    error: Raw = NOTHING
+    """Why a request failed."""
     model: str | None = None
     """In stream-json: the model that the session begins with."""
     compact_metadata: Compaction | None = None

@@ -55,7 +55,7 @@ def human_prompt(event: Event) -> str | None:
     True
     """
     if isinstance(event, User):
-        said = None if _is_injected(event) else event.said
+        said = None if is_injected(event) else event.said
     elif isinstance(event, Attachment) and (attached := event.attachment) is not None:
         said = attached.prompt if attached.type == QUEUED and not attached.is_meta else None
     else:
@@ -63,7 +63,7 @@ def human_prompt(event: Event) -> str | None:
     if isinstance(said, list):
         blocks = [block for block in said if type(block) is not ToolResult]
         said = joined(blocks) if blocks else None
-    if not said or said[:_BEGINNING].lstrip().startswith(_PEERS):
+    if not said or is_peer(said):
         return None
     prompt = classify(said).prompt
     return prompt if prompt and not prompt.isspace() else None
@@ -122,7 +122,13 @@ def _turn(event: Turn) -> Iterator[dict[str, Any]]:
         yield facts
 
 
-def _is_injected(event: User) -> bool:
+def is_peer(text: str) -> bool:
+    """True where another agent wrote a text in a user's place."""
+    return text[:_BEGINNING].lstrip().startswith(_PEERS)
+
+
+def is_injected(event: User) -> bool:
+    """True for a line in a user's place that says of itself that no person wrote it."""
     return bool(
         event.is_meta
         or event.is_compact_summary

@@ -87,6 +87,19 @@ def is_end(text: str, at: int) -> bool:
     return _skip(text, at) == len(text)
 
 
+def is_value(text: str) -> bool:
+    """True where a text is one JSON value.
+
+    >>> is_value('{"a": 1}'), is_value("{a}"), is_value("[image]")
+    (True, False, False)
+    """
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def load(raw: msgspec.Raw | bytes) -> Any:
     """The value of a piece of JSON that was set aside while decoding; `None` where it is empty or broken."""
     if not (data := bytes(raw)):

@@ -6,9 +6,7 @@ line without a line end may still be being written: it counts, but it is read ag
 
 from __future__ import annotations
 
-import contextlib
 import io
-import re
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, Final
@@ -17,7 +15,7 @@ import msgspec
 from msgspec import Struct, field
 
 from claude_session_player import rawjson
-from claude_session_player.content import result_text
+from claude_session_player.content import named_agents
 from claude_session_player.events import (
     CONVERSATION,
     QUEUED,
@@ -41,7 +39,6 @@ from claude_session_player.events import (
     ToolUse,
     UsageLine,
     User,
-    decode_agent_identity,
     glance,
     tag_of,
 )
@@ -65,7 +62,6 @@ _TOOL_RESULT: Final = tag_of(ToolResult)
 _CONVERSATION: Final = frozenset(tag_of(kind) for kind in CONVERSATION)
 _RECORDS: Final = frozenset(tag_of(kind) for kind in RECORDS) - {"todo"}
 """What makes a file a session; a list of todos is none."""
-_AGENT_ID: Final = re.compile(r"agentId:\s*([a-zA-Z0-9_-]+)")
 _HEAD: Final = 20
 """Among so many lines the id of the session is found, if anywhere."""
 
@@ -357,7 +353,8 @@ def _take_user(digest: Digest, event: User) -> None:
         digest.main.events += max(len(content) - 1, 0)
         for block in content:
             if type(block) is ToolResult and block.tool_use_id in digest.answers:
-                digest.note_agent(block.tool_use_id, _agent_of(event, block))
+                beside, inside = named_agents(event.tool_use_result, block)
+                digest.note_agent(block.tool_use_id, beside or inside)
         if content and all(type(block) is ToolResult for block in content):
             return
     if digest.owns(event):
@@ -435,15 +432,6 @@ def _call(block: ToolUse) -> Call:
         as_title(_string(given.get("description")) or "") or None,
         task_of(_string(given.get("prompt"))),
     )
-
-
-def _agent_of(event: User, result: ToolResult) -> str | None:
-    """The sub-agent that a result names: beside it, or in its text."""
-    with contextlib.suppress(*REFUSALS):
-        if agent := decode_agent_identity(event.tool_use_result).agent_id:
-            return agent
-    match = _AGENT_ID.search(result_text(result, None)[0])
-    return match[1] if match else None
 
 
 def _string(value: Any) -> str | None:

@@ -1,0 +1,180 @@
+"""The sub-agents of a session, and which call each of them comes from.
+
+A call finds its sub-agent by, in this order: the description beside the sub-agent's file, what the result says beside
+its text, signs of life, the text of the result, and a task that is equal to the call's. Each is found once, so that
+none can be its own ancestor.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from claude_session_player.content import named_agents
+from claude_session_player.events import REFUSALS, Event, User, decode_run_started
+from claude_session_player.parser import read_events
+from claude_session_player.store.voice import task_of
+from claude_session_player.tools import AGENTS
+
+if TYPE_CHECKING:
+    from claude_session_player.conversation.entries import Call
+    from claude_session_player.store.session import Session
+
+
+class Actor(Struct):
+    """A sub-agent: who it is, and how its events are had."""
+
+    id: str
+    events: Callable[[], Iterable[Event]]
+    kind: str | None = None
+    title: str | None = None
+    path: str | None = None
+    """The file that holds it; `None` where it stands inside of its parent's."""
+    call: str | None = None
+    """The call that its description names."""
+    parent: str | None = None
+    """The sub-agent that called it, where its place or its description names one."""
+    workflow: str | None = None
+    task: str | None = None
+    """A digest of its task, for comparison."""
+    started: str = ""
+
+
+def actor_of(session: Session) -> Actor:
+    """A sub-agent that has a file of its own."""
+    meta = session.facts.meta
+    return Actor(
+        session.id,
+        lambda: read_events(session.path),
+        session.agent,
+        session.title,
+        session.path,
+        _text(meta.get("toolUseId")),
+        session.found.parent_agent or _text(meta.get("parentAgentId")),
+        session.found.workflow,
+        session.speech.task,
+        session.created_at or "",
+    )
+
+
+class Cast:
+    """Who takes part in a conversation beside the one who tells it. Whoever was called is not found again."""
+
+    def __init__(self, actors: Iterable[Actor] = ()) -> None:
+        ordered = sorted(actors, key=lambda actor: (actor.started, actor.id))
+        self._free: dict[str, list[Actor]] = defaultdict(list)
+        self._named = {actor.call for actor in ordered if actor.call}
+        self._signs: dict[str, str] = {}
+        self._inline: dict[str, list[Event]] = {}
+        self._roots: dict[str, str] = {}
+        for actor in ordered:
+            self._free[actor.id].append(actor)
+
+    # --- while a conversation is read ---------------------------------------------------------------
+
+    def note(self, call: str | None, agent: str | None) -> None:
+        """A sub-agent is at work for a call."""
+        if call and agent and self._free:
+            self._signs[call] = agent
+
+    def overhear(self, event: Event) -> None:
+        """A line of a sub-agent inside of its parent's file belongs to its call, or to the root of its chain."""
+        root = event.agent_call or self._roots.get(event.parent_uuid or "") or event.uuid or f"line {event.line}"
+        if event.uuid:
+            self._roots[event.uuid] = root
+        self._inline.setdefault(root, []).append(event)
+
+    def called_by(self, call: Call) -> tuple[Actor, ...]:
+        """The sub-agents that a call started."""
+        if self._inline and (found := self._inside(call)):
+            return (found,)
+        if not self._free:
+            return ()
+        if run := self._run(call):
+            return run
+        return tuple(actor for actor in [self._in_file(call)] if actor)
+
+    def _inside(self, call: Call) -> Actor | None:
+        """One inside of the file: by the call that its lines name, or by its task."""
+        if call.id in self._inline:
+            return self._heard(str(call.id))
+        if call.name in AGENTS and (task := task_of(_given(call.input, "prompt"))):
+            for root, events in self._inline.items():
+                if task == _first_task(events):
+                    return self._heard(root)
+        return None
+
+    def _heard(self, root: str, title: str | None = None) -> Actor:
+        events = self._inline.pop(root)
+        return Actor(root, lambda: events, title=title, started=events[0].timestamp or "")
+
+    def _in_file(self, call: Call) -> Actor | None:
+        if call.id in self._named and (actor := self._take(lambda actor: actor.call == call.id)):
+            return actor
+        result = call.result
+        beside, inside = named_agents(result.structured, result.block) if result else (None, None)
+        for id in (beside, self._signs.pop(call.id or "", None), inside):
+            if id in self._free:
+                return self._take(lambda actor, id=id: bool(actor.id == id))  # type: ignore[misc]
+        task = task_of(_given(call.input, "prompt")) if call.name in AGENTS else None
+        if task is None:
+            return None
+        return self._take(lambda actor: actor.task == task and not actor.workflow and not actor.call)
+
+    def _run(self, call: Call) -> tuple[Actor, ...]:
+        """The agents of the workflow that a call started."""
+        if call.result is None or not call.result.structured:
+            return ()
+        try:
+            run = decode_run_started(call.result.structured).run_id
+        except REFUSALS:
+            return ()
+        return tuple(self._take_all(lambda actor: actor.workflow == run)) if run else ()
+
+    # --- afterwards -----------------------------------------------------------------------------------
+
+    def left(self, parent: str | None = None) -> list[Actor]:
+        """Whoever is left, because no call is known: those of a sub-agent, or, for `None`, all."""
+        if parent is not None:
+            return self._take_all(lambda actor: actor.parent == parent)
+        inline = [self._heard(root) for root in list(self._inline)]
+        return [*self._take_all(lambda actor: True), *inline]
+
+    def remove(self, id: str) -> None:
+        """Let somebody take no part, because they are the one who tells."""
+        self._free.pop(id, None)
+
+    def _take(self, is_meant: Callable[[Actor], bool]) -> Actor | None:
+        actor = next((actor for actor in self._all() if is_meant(actor)), None)
+        if actor is not None:
+            self._let_go(actor)
+        return actor
+
+    def _take_all(self, is_meant: Callable[[Actor], bool]) -> list[Actor]:
+        found = [actor for actor in self._all() if is_meant(actor)]
+        for actor in found:
+            self._let_go(actor)
+        return found
+
+    def _all(self) -> Iterator[Actor]:
+        return (actor for actors in self._free.values() for actor in actors)
+
+    def _let_go(self, actor: Actor) -> None:
+        self._free[actor.id].remove(actor)
+        if not self._free[actor.id]:
+            del self._free[actor.id]
+
+
+def _first_task(events: list[Event]) -> str | None:
+    return next((task_of(event.said) for event in events if isinstance(event, User)), None)
+
+
+def _given(tool_input: Any, name: str) -> str | None:
+    return _text(tool_input.get(name)) if isinstance(tool_input, dict) else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
