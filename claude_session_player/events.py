@@ -324,6 +324,8 @@ class System(Event, tag="system"):
     """In stream-json: the model that the session begins with."""
     compact_metadata: Compaction | None = None
     stream_compaction: StreamCompaction | None = field(default=None, name="compact_metadata")
+    logical_parent: str | None = field(default=None, name="logicalParentUuid")
+    """Where a compacted conversation goes on from; the parent of a compaction is none."""
 
 
 class ProgressData(Struct, gc=False, rename="camel"):
