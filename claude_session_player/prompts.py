@@ -15,6 +15,7 @@ from claude_session_player.account import Outcome, hidden
 from claude_session_player.text import clean, trim_breaks, without_blocks
 
 EMPTY_OUTPUT: Final = hidden("empty output")
+CONTINUATION: Final = hidden("continuation summary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def _caveat(text: str) -> Said | None:
 
 
 def _continuation(text: str) -> Said | None:
-    return Said(hidden_by=hidden("continuation summary")) if _opens_with(text, _CONTINUED) else None
+    return Said(hidden_by=CONTINUATION) if _opens_with(text, _CONTINUED) else None
 
 
 def _slash_command(text: str) -> Said | None:

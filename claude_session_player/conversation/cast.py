@@ -65,7 +65,7 @@ class Cast:
 
     def __init__(self, actors: Iterable[Actor] = ()) -> None:
         ordered = sorted(actors, key=lambda actor: (actor.started, actor.id))
-        self._free: dict[str, list[Actor]] = defaultdict(list)
+        self._free: dict[str | None, list[Actor]] = defaultdict(list)
         self._named = {actor.call for actor in ordered if actor.call}
         self._signs: dict[str, str] = {}
         self._inline: dict[str, list[Event]] = {}
@@ -116,9 +116,11 @@ class Cast:
             return actor
         result = call.result
         beside, inside = named_agents(result.structured, result.block) if result else (None, None)
-        for id in (beside, self._signs.pop(call.id or "", None), inside):
-            if id in self._free:
-                return self._take(lambda actor, id=id: bool(actor.id == id))  # type: ignore[misc]
+        for named in (beside, self._signs.pop(call.id or "", None), inside):
+            if named in self._free:
+                actor = self._free[named][0]
+                self._let_go(actor)
+                return actor
         task = task_of(_given(call.input, "prompt")) if call.name in AGENTS else None
         if task is None:
             return None

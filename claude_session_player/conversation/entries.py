@@ -88,6 +88,8 @@ class Call(Entry):
     input: Any = None
     result: Result | None = None
     actors: tuple[Actor, ...] = ()
+    is_told: bool = False
+    """True where nothing can be added to it any more."""
 
     @property
     def is_agent(self) -> bool:

@@ -1,0 +1,111 @@
+"""A conversation from its beginning to its end, with the sub-agents where they were called."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from claude_session_player.conversation.branches import Problem
+from claude_session_player.conversation.cast import Actor, Cast
+from claude_session_player.conversation.entries import Call, Entry, Kind
+from claude_session_player.conversation.telling import Telling
+from claude_session_player.events import Event
+
+UNLINKED: Final = "Sub-agents without a known call"
+
+
+class Told(NamedTuple):
+    """An entry, and how many sub-agents deep it stands. A call with sub-agents comes again behind them, as their end."""
+
+    depth: int
+    entry: Entry
+    actor: Actor | None = None
+    """The sub-agent whose entry it is."""
+    is_end: bool = False
+
+
+class Walk:
+    """One walk through a conversation. What was found on the way is known afterwards."""
+
+    def __init__(self, telling: Telling, *, depth: int | None = None) -> None:
+        self.main = telling
+        self.unlinked: list[Actor] = []
+        """Sub-agents of which no call is known."""
+        self.problems: list[tuple[Actor | None, Problem]] = []
+        """What is wrong with the lines, in the order in which the conversations end."""
+        self._cast: Cast = telling.cast
+        self._depth = depth
+
+    def told(self, events: Iterable[Event]) -> Iterator[Told]:
+        """Every entry of the session and of its sub-agents, however deep, in the order of the telling.
+
+        An own stack instead of recursion, so that no depth is too deep.
+        """
+        stack = [_Level(self.main, self.main.entries(events))]
+        while stack:
+            level = stack[-1]
+            depth = len(stack) - 1
+            if level.actors:
+                actor = level.actors.pop(0)
+                if level.with_heads:
+                    yield Told(depth, Entry(Kind.AGENT, body=actor), level.actor)
+                telling = Telling(self._cast, is_agent=True)
+                stack.append(_Level(telling, telling.entries(actor.events()), actor))
+                continue
+            if level.call is not None:
+                yield Told(depth, level.call, level.actor, is_end=True)
+                level.call = None
+            entry = next(level.entries, None)
+            if entry is None and not self._left(level, depth):
+                self._note(level)
+                stack.pop()
+            elif entry is None:
+                yield Told(depth, Entry(Kind.SECTION, text=UNLINKED), level.actor)
+            else:
+                if isinstance(entry, Call) and self._enters(depth) and entry.actors:
+                    level.call, level.actors = entry, list(entry.actors)
+                    level.with_heads = len(entry.actors) > 1
+                yield Told(depth, entry, level.actor)
+
+    def _enters(self, depth: int) -> bool:
+        return self._depth is None or depth < self._depth
+
+    def _left(self, level: _Level, depth: int) -> bool:
+        """Let those follow of which no call is known; false where there are none."""
+        left = self._cast.left(level.actor.id if level.actor else None) if self._is_teller(level) else []
+        self.unlinked += left
+        level.actors, level.with_heads = left if self._enters(depth) else [], True
+        return bool(level.actors)
+
+    def _is_teller(self, level: _Level) -> bool:
+        """A conversation ends once; whoever turns up after that belongs to nobody."""
+        done, level.is_done = level.is_done, True
+        return not done
+
+    def _note(self, level: _Level) -> None:
+        telling = level.telling
+        account = telling.account
+        found = list(telling.branches.problems)
+        found += [Problem(issue.line, issue.reason) for issue in account.issues]
+        found += [Problem(account.first_seen[name], f"unknown record {name!r}") for name in account.unknown_events]
+        found += [Problem(line, f"unknown block {name!r}") for name, line in telling.odd_blocks.items()]
+        self.problems += [(level.actor, problem) for problem in sorted(found)]
+
+
+class _Level:
+    """A conversation that is being told, and the sub-agents that come before it goes on."""
+
+    def __init__(self, telling: Telling, entries: Iterator[Entry], actor: Actor | None = None) -> None:
+        self.telling = telling
+        self.entries = entries
+        self.actor = actor
+        self.actors: list[Actor] = []
+        self.call: Call | None = None
+        self.with_heads = False
+        self.is_done = False
+
+
+def kinds(told: Iterable[Told]) -> Counter[Kind]:
+    """How many entries of each kind there are."""
+    return Counter(one.entry.kind for one in told if not one.is_end)
