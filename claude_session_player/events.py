@@ -311,6 +311,10 @@ class StreamCompaction(Struct, gc=False):
     pre_tokens: int | None = None
 
 
+COMPACTION: Final = "compact_boundary"
+"""The subtype of the remark with which a compacted conversation goes on."""
+
+
 class System(Event, tag="system"):
     """A remark of the harness."""
 

@@ -97,6 +97,11 @@ class SessionBuilder:
         """The boundary of a compaction."""
         return self.system("compact_boundary", compactMetadata={"trigger": trigger, "preTokens": tokens})
 
+    def back_to(self, line: int | None) -> Self:
+        """Go on from the line of this number, counted from 1; `None` for no parent at all."""
+        self._parent = None if line is None else uuid_of(line)
+        return self
+
     # --- anything else ------------------------------------------------------------------------
 
     def line(self, record: Any) -> Self:
@@ -131,11 +136,16 @@ class SessionBuilder:
             "entrypoint": "cli",
             "slug": "gentle-humming-engine",
             **({**fields, "type": kind} if kind == "assistant" else {"type": kind, **fields}),
-            "uuid": f"00000000-0000-4000-8000-{number:012}",
+            "uuid": uuid_of(number),
             "timestamp": timestamp(number, self.start),
         } | {key: fields[key] for key in ("timestamp", "uuid") if key in fields}
         self._parent = str(record["uuid"])
         return self.line(record)
+
+
+def uuid_of(number: int) -> str:
+    """The uuid of the builder's line of this number."""
+    return f"00000000-0000-4000-8000-{number:012}"
 
 
 def timestamp(number: int, start: datetime = START) -> str:

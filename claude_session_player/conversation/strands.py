@@ -1,0 +1,92 @@
+"""A tree cut at its forks: the strands between them, and the branches that are made of strands."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+
+class Fork(NamedTuple):
+    """The event to which a conversation went back."""
+
+    line: int
+    uuid: str
+
+
+class Branch(NamedTuple):
+    """One way through a conversation, from its beginning to a leaf."""
+
+    number: int
+    fork: Fork | None
+    """Where it parted from others; `None` where there is but one."""
+    first: int
+    """The line that the fork led to; without a fork, the first of the conversation."""
+    last: int
+    """The line of the last prompt or response."""
+    lines: int
+    """How many lines are on no other branch."""
+    is_live: bool
+    strands: frozenset[int]
+    """The strands that it is made of, from the beginning to its leaf."""
+
+
+class Strands(NamedTuple):
+    """To which strand each node belongs, and the branches. The strand of the beginning is 0."""
+
+    of_node: array[int]
+    branches: tuple[Branch, ...]
+
+
+class Tree(NamedTuple):
+    """A tree as lists by the numbers of its nodes; a parent has a smaller number than its children."""
+
+    parents: Sequence[int]
+    lines: Sequence[int]
+    uuids: Sequence[str]
+    weighty: Collection[int]
+    """The nodes in which a branch can end, in their order."""
+
+
+def cut(tree: Tree, heads: Mapping[int, int], leaf: int) -> Strands:
+    """Cut a tree at `heads`, the nodes where strands begin; the live branch is the one that ends in `leaf`."""
+    of_node = array("q")
+    above: dict[int, int] = {0: -1}
+    began: dict[int, int] = {}
+    for node, parent in enumerate(tree.parents):
+        strand = of_node[parent] if parent >= 0 else 0
+        if node in heads:
+            strand, outer = heads[node], strand
+            above.setdefault(strand, outer)
+            began.setdefault(strand, node)
+        of_node.append(strand)
+    sizes: dict[int, int] = dict.fromkeys(above, 0)
+    for strand in of_node:
+        sizes[strand] += 1
+    ends = {of_node[node]: tree.lines[node] for node in tree.weighty}
+    leaves = sorted(above.keys() - above.values(), key=lambda strand: began.get(strand, 0))
+    live = of_node[leaf] if leaf >= 0 else leaves[-1]
+    branches = []
+    for number, strand in enumerate(leaves, 1):
+        first = began.get(strand, 0)
+        origin = tree.parents[first] if strand else -1
+        branches.append(
+            Branch(
+                number,
+                Fork(tree.lines[origin], tree.uuids[origin]) if origin >= 0 else None,
+                tree.lines[first] if tree.lines else 1,
+                ends.get(strand, tree.lines[first] if tree.lines else 1),
+                sizes[strand],
+                strand == live,
+                _upwards(strand, above),
+            )
+        )
+    return Strands(of_node, tuple(branches))
+
+
+def _upwards(strand: int, above: Mapping[int, int]) -> frozenset[int]:
+    found = set()
+    while strand >= 0:
+        found.add(strand)
+        strand = above[strand]
+    return frozenset(found)
