@@ -23,6 +23,20 @@ def local_now() -> datetime:
         return datetime.now(UTC)
 
 
+def shown_time(text: str | None) -> str:
+    """A time as a conversation shows it: in UTC, as session files write it.
+
+    >>> shown_time("2026-01-17T20:31:59.197Z"), shown_time("2026-01-17T21:31:59+01:00"), shown_time(None)
+    ('2026-01-17 20:31:59', '2026-01-17 20:31:59', 'Unknown time')
+    """
+    if not text:
+        return "Unknown time"
+    try:
+        return parse_time(text).astimezone(UTC).isoformat(" ", "seconds")[:19]
+    except (ValueError, OverflowError):
+        return "Unknown time"
+
+
 def format_time(moment: datetime) -> str:
     """A moment as session files write it.
 

@@ -20,6 +20,7 @@ from claude_session_player.store.refs import BREADCRUMB_SIZE, breadcrumb, follow
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from claude_session_player.store.layout import Found
     from claude_session_player.store.session import Session
     from claude_session_player.store.store import Store
 
@@ -32,8 +33,10 @@ class Source:
 
     name: str
     path: str | None = None
-    session: Session | None = None
-    """Where it was found in a store."""
+    found: Found | None = None
+    """What its place in a store says about it."""
+    inline: Session | None = None
+    """Where it is a sub-agent inside of its parent's file."""
     lines: Iterable[bytes] = ()
     head: bytes = b""
     """The beginning of the lines."""
@@ -51,8 +54,21 @@ def find_source(ref: str, roots: tuple[str, ...] = (), no_cache: bool = False) -
         if crumb is None:
             return Source(ref, ref)
     with opened(roots, no_cache) as store:
-        session = store.resolve(ref) if crumb is None else follow(store, crumb)
-    return Source(session.path, session.path, session)
+        return _placed(store.locate(ref) if crumb is None else follow(store, crumb))
+
+
+def source_in(store: Store, ref: str) -> Source:
+    """The same, in a store that is open; also of a file that lies anywhere, its place is known."""
+    if ref != STANDARD_INPUT:
+        return _placed(store.locate(ref))
+    crumb, head, lines = _standard_input()
+    return _placed(follow(store, crumb)) if crumb else Source("standard input", lines=lines, head=head)
+
+
+def _placed(meant: Found | Session) -> Source:
+    found = meant if isinstance(meant, tuple) else meant.found
+    inline = meant if not isinstance(meant, tuple) and meant.is_inline else None
+    return Source(found.path, found.path, found, inline)
 
 
 def find_session(store: Store, ref: str) -> Session:
@@ -63,7 +79,7 @@ def find_session(store: Store, ref: str) -> Session:
             raise NoSuchSession(
                 'there is no breadcrumb on standard input: it is one JSON object like {"project": …, "sessionId": …}'
             )
-        return follow(store, crumb)
+        return store.of(follow(store, crumb))
     session = store.resolve(ref)
     if _is_path(ref) and not session.facts.is_session:
         raise NotASession(f"{ref} holds no Claude Code session: no line is a known record")

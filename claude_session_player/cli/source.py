@@ -39,8 +39,8 @@ def load(
     try:
         if source.path is None:
             return _load_stream(source, view, until, at)
-        if source.session is not None and source.session.is_inline:
-            return replay(source.session.lines(), (view or View()).of_subagent(), until=until, at=at)
+        if source.inline is not None:
+            return replay(source.inline.lines(), (view or View()).of_subagent(), until=until, at=at)
         return _load_file(source.path, view, until, at)
     except OSError as error:
         raise CannotRead(f"{source.name}: {error.strerror or error}") from error

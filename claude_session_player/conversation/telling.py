@@ -13,7 +13,7 @@ from typing import Any, Final
 from claude_session_player import rawjson
 from claude_session_player.account import BLANK, MALFORMED, MERGED, SHOWN, Account, Issue, Outcome, hidden, unknown
 from claude_session_player.content import joined, pictures_of, result_parts
-from claude_session_player.conversation.branches import Branches, Role
+from claude_session_player.conversation.branches import META, PLAIN, SIDE, TOOL, Branches
 from claude_session_player.conversation.cast import Cast
 from claude_session_player.conversation.entries import Call, Entry, Kind, Result
 from claude_session_player.events import (
@@ -95,6 +95,7 @@ class Telling:
 
     def _take(self, event: Event) -> None:
         if event.uuid is not None and self.branches.is_copy(event):
+            self.branches.add(event)
             outcome = COPY
         elif (event.is_sidechain or event.agent_call) and not self._is_agent and type(event) in CONVERSATION:
             self.branches.add(event)
@@ -129,7 +130,7 @@ class Telling:
         """Let the tree grow, and tell where the conversation goes back."""
         if event.uuid is None:
             return
-        side = Role.SIDE if event.is_sidechain or event.agent_call else Role.PLAIN
+        side = SIDE if event.is_sidechain or event.agent_call else PLAIN
         fork = self.branches.place(event.uuid, event.parent_uuid, event.line, role | side)
         if fork is not None:
             self._add(event, Kind.FORK, body=fork)
@@ -146,7 +147,7 @@ class Telling:
         if type(said) is list and said:
             results = [block for block in said if type(block) is ToolResult]
             if results:
-                self._place(event, Role.TOOL)
+                self._place(event, TOOL)
                 alone = event.tool_use_result if len(results) == 1 else NOTHING
                 outcomes = [self._result(event, block, alone) for block in results]
                 rest = [block for block in said if type(block) is not ToolResult]
@@ -159,14 +160,14 @@ class Telling:
         """What a person typed while the model was at work; all else is context."""
         attached = event.attachment
         if attached is None or attached.type != QUEUED:
-            self._place(event, Role.PLAIN)
+            self._place(event, PLAIN)
             return hidden(f"attachment {attached.type}" if attached else "attachment")
         return self._said(event, attached.prompt, User(is_meta=attached.is_meta))
 
     def _said(self, event: Event, said: Content, flags: User) -> Outcome:
         """A text in a user's place, with the flags that say whose it is."""
         if not said and said != "":
-            self._place(event, Role.PLAIN)
+            self._place(event, PLAIN)
             return self._add(event, Kind.TASK, _EMPTY if said is None else _NO_CONTENT)
         pictures: tuple[Any, ...] = ()
         if isinstance(said, list):
@@ -174,10 +175,10 @@ class Telling:
             self._note_odd(event, said)
             said = joined([block for block in said if not isinstance(block, Image | Document)])
         if flags.is_compact_summary:
-            self._place(event, Role.META if flags.is_meta else Role.PLAIN)
+            self._place(event, META if flags.is_meta else PLAIN)
             return self._add(event, Kind.SUMMARY, trim_breaks(clean(said)))
         if flags.is_meta or flags.is_visible_in_transcript_only:
-            self._place(event, Role.META if flags.is_meta else Role.PLAIN)
+            self._place(event, META if flags.is_meta else PLAIN)
             return self._add(event, Kind.INJECTED, trim_breaks(clean(said)), pictures=pictures, aside=True)
         return self._classified(event, said, pictures, is_injected(flags))
 
@@ -186,10 +187,10 @@ class Telling:
         prompt = found.prompt if found.prompt and not found.prompt.isspace() else ""
         if prompt or pictures:
             is_person = not injected and not is_peer(text)
-            self._place(event, self.branches.prompt_role(event.timestamp) if is_person else Role.PLAIN)
+            self._place(event, self.branches.prompt_role(event.timestamp) if is_person else PLAIN)
             kind = Kind.TASK if self._is_agent else Kind.PROMPT if is_person else Kind.MESSAGE
             return self._add(event, kind, prompt, pictures=pictures)
-        self._place(event, Role.PLAIN)
+        self._place(event, PLAIN)
         if found.outputs:
             return self._add(event, Kind.OUTPUT, "\n".join(found.outputs))
         if found.hidden_by is CONTINUATION:

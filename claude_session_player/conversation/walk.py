@@ -16,13 +16,18 @@ UNLINKED: Final = "Sub-agents without a known call"
 
 
 class Told(NamedTuple):
-    """An entry, and how many sub-agents deep it stands. A call with sub-agents comes again behind them, as their end."""
+    """An entry, and how many sub-agents deep it stands.
+
+    A call with sub-agents comes twice: before them, and behind them, as their end.
+    """
 
     depth: int
     entry: Entry
     actor: Actor | None = None
     """The sub-agent whose entry it is."""
     is_end: bool = False
+    actor_follows: bool = False
+    """True for a call whose sub-agents come next."""
 
 
 class Walk:
@@ -63,10 +68,12 @@ class Walk:
             elif entry is None:
                 yield Told(depth, Entry(Kind.SECTION, text=UNLINKED), level.actor)
             else:
-                if isinstance(entry, Call) and self._enters(depth) and entry.actors:
+                follows = isinstance(entry, Call) and bool(entry.actors) and self._enters(depth)
+                if follows:
+                    assert isinstance(entry, Call)
                     level.call, level.actors = entry, list(entry.actors)
                     level.with_heads = len(entry.actors) > 1
-                yield Told(depth, entry, level.actor)
+                yield Told(depth, entry, level.actor, actor_follows=follows)
 
     def _enters(self, depth: int) -> bool:
         return self._depth is None or depth < self._depth

@@ -44,10 +44,10 @@ class Library:
         self._catalogue.forget(path for path in gone if not f"{path}{os.sep}".startswith(hidden))
         return members
 
-    def relatives(self, file: Found) -> dict[str, Member]:
-        """A session file and those that may belong to the same session, by path."""
+    def relatives(self, file: Found, *, with_main: bool = True) -> dict[str, Member]:
+        """A session file and those that may belong to the same session, by path; or only the sub-agents among them."""
         walk = Walk()
-        found = list(walk.relatives(file))
+        found = [one for one in walk.relatives(file) if with_main or one.is_agent]
         self.note(walk.troubles)
         return self._members(found, self._catalogue.of([file.path for file in found]))
 

@@ -32,12 +32,18 @@ BREADCRUMB_SIZE: Final = 1 << 16
 
 
 def resolve(store: Store, ref: str) -> Session:
-    """The session that a reference means."""
+    """The session that a reference means, with all that is known of it."""
+    meant = locate(store, ref)
+    return store.of(meant) if isinstance(meant, Found) else meant
+
+
+def locate(store: Store, ref: str) -> Found | Session:
+    """What a reference means: the place of its file, unless more had to be read to find it."""
     if match := _LATEST.fullmatch(ref):
         return _latest(store, int(match[1] or 1))
     if os.path.isfile(ref):
         crumb = read_breadcrumb(ref)
-        return store.at(ref) if crumb is None else follow(store, crumb)
+        return store.place(ref) if crumb is None else follow(store, crumb)
     if not looks_like_path(ref):
         try:
             return _named(store, ref)
@@ -94,8 +100,8 @@ def breadcrumb(data: bytes) -> dict[str, Any] | None:
     return value
 
 
-def follow(store: Store, crumb: dict[str, Any]) -> Session:
-    """The session of a breadcrumb; its project decides where several have the id."""
+def follow(store: Store, crumb: dict[str, Any]) -> Found:
+    """The file of a breadcrumb's session; its project decides where several have the id."""
     id, project = crumb["sessionId"], crumb.get("project")
     matches = _with_id(store.files(), id)
     if len(matches) > 1 and isinstance(project, str):
@@ -113,7 +119,7 @@ def _latest(store: Store, number: int) -> Session:
     return sessions[number - 1]
 
 
-def _named(store: Store, ref: str) -> Session:
+def _named(store: Store, ref: str) -> Found | Session:
     """By id, by the beginning of an id, by title, by the beginning of a title, in this order."""
     files = store.files()
     if matches := _with_id(files, ref):
@@ -170,19 +176,23 @@ def _by_title(ref: str) -> _Rules:
         yield lambda session: session.title is not None and session.title.casefold().startswith(wanted)
 
 
-def _only(store: Store, ref: str, files: Sequence[Found]) -> Session:
+def _only(store: Store, ref: str, files: Sequence[Found]) -> Found:
     if not files:
         raise _unknown(ref, store.files(), store.sessions())
-    sessions = [store.of(file) for file in files[:_MANY]]
-    return _one_of(ref, sessions, len(files))
+    if len(files) > 1:
+        raise _several(ref, [store.of(file) for file in files[:_MANY]], len(files))
+    return files[0]
 
 
-def _one_of(ref: str, sessions: Sequence[Session], count: int | None = None) -> Session:
-    if len(sessions) == 1:
-        return sessions[0]
-    count = count or len(sessions)
+def _one_of(ref: str, sessions: Sequence[Session]) -> Session:
+    if len(sessions) > 1:
+        raise _several(ref, sessions, len(sessions))
+    return sessions[0]
+
+
+def _several(ref: str, sessions: Sequence[Session], count: int) -> Ambiguous:
     are_distinct = len({session.id for session in sessions}) == len(sessions)
-    raise Ambiguous(
+    return Ambiguous(
         f"{ref!r} fits {count} sessions: name one by its id, or by its path",
         *(_described(session, with_path=not are_distinct) for session in sessions[:_MANY]),
         *([f"… and {count - _MANY} more"] if count > _MANY else []),

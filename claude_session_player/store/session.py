@@ -148,6 +148,11 @@ class Session:
         return sorted(children, key=lambda child: (child.created_at or "", child.id))
 
     @property
+    def relatives(self) -> "list[Session]":
+        """All sub-agents of the session that have files of their own, whoever called them."""
+        return [Session(member, self._family, self._in_use) for member in self._family.agents]
+
+    @property
     def in_use(self) -> bool:
         """True where the session, or a sub-agent of it, was in use when the store was looked at."""
         if self._inline:

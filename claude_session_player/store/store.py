@@ -80,13 +80,17 @@ class Store:
 
     def at(self, path: str | os.PathLike[str]) -> Session:
         """The session in a file, be it in a store or elsewhere; raises `CannotRead`."""
+        return self.of(self.place(path))
+
+    def place(self, path: str | os.PathLike[str]) -> Found:
+        """What a file is by its place and name, be it in a store or elsewhere; raises `CannotRead`."""
         full = os.path.abspath(path)
         if full.startswith(tuple(os.path.join(root, "") for root in self.roots)):
             for file in self.files():
                 if file.path == full:
-                    return self.of(file)
+                    return file
         try:
-            return self.of(found_at(full))
+            return found_at(full)
         except OSError as error:
             raise CannotRead(f"{shown(full)}: {error.strerror or error}") from error
 
@@ -101,6 +105,21 @@ class Store:
         if file.is_agent and file.parent is None and session is not None:  # only its lines tell whose it is
             members = self._library.relatives(file._replace(parent=session)) | {file.path: member}
         return Session(member, families(members)[file.path], InUse())
+
+    def agents_of(self, file: Found) -> list[Session]:
+        """The sub-agents that belong to a session, all depths alike; the session's own file is not read."""
+        if file.is_agent:
+            return [agent for agent in self.of(file).relatives if agent.path != file.path]
+        members = self._library.relatives(file, with_main=False)
+        agents = [member for member in members.values() if member.session_id == file.id]
+        by_path, in_use = families({agent.found.path: agent for agent in agents}), InUse()
+        return [Session(agent, by_path[agent.found.path], in_use) for agent in agents]
+
+    def locate(self, ref: str) -> Found | Session:
+        """The same as `resolve`, but where its file is enough to know which one is meant, nothing is read."""
+        from claude_session_player.store.refs import locate
+
+        return locate(self, ref)
 
     def resolve(self, ref: str) -> Session:
         """The one session that is meant; raises `NoSuchSession`, `Ambiguous` or `CannotRead`.

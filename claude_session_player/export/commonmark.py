@@ -1,0 +1,176 @@
+"""Pieces of CommonMark that stay what they are, whatever text they hold and wherever they are put."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from claude_session_player.parts import Item
+from claude_session_player.text import clean, one_line
+
+_FENCE: Final = re.compile(r"^( *)(`{3,}(?=[^`]*$)|~{3,})(.*)$", re.MULTILINE)
+_ANY_FENCE: Final = re.compile(r"^.*(?:```|~~~)", re.MULTILINE)
+_RUN: Final = re.compile(r"`+")
+_HTML: Final = re.compile(r"^[ >]*<", re.MULTILINE)
+_OPEN_HTML: Final = re.compile(r"^[ >*+\-\d.)\t]*<(?:script|pre|style|textarea|!|\?)", re.MULTILINE | re.IGNORECASE)
+"""What goes on until its end is found, over blank lines and all."""
+_PARAGRAPH: Final = re.compile(r"[^\s#>|\-+*=<\[`~:_\d\\]")
+"""How a line begins that can only be the beginning of a paragraph."""
+_UNDERLINE: Final = ("=", "-", "|", ":", " ", "\t")
+_SENTINEL: Final = "END"
+
+
+def tidy(text: str) -> str:
+    """A text without escape sequences, whose only line breaks are line feeds."""
+    text = clean(text)
+    return text.replace("\r", "\n") if "\r" in text else text
+
+
+def fenced(text: str, language: str = "") -> str:
+    """A block of code that no text can break out of.
+
+    >>> print(fenced("ls", "bash"))
+    ```bash
+    ls
+    ```
+    """
+    fence = "```"
+    if fence in text:
+        fence = "`" * (max(len(run) for run in _RUN.findall(text)) + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def code(text: str) -> str:
+    """A name in which every sign counts, on one line.
+
+    >>> code("a`b"), code(" a")
+    ('`` a`b ``', '`  a `')
+    """
+    text = one_line(text)
+    if "`" not in text:
+        return f"`{text}`" if text == text.strip() else f"` {text} `"
+    ticks = "`" * (max(len(run) for run in _RUN.findall(text)) + 1)
+    return f"{ticks} {text} {ticks}"
+
+
+def prose(text: str) -> str:
+    """Markdown that somebody wrote, as it is; where it would swallow what follows, as a block of code.
+
+    >>> prose("**bold**")
+    '**bold**'
+    >>> print(prose("<!-- never closed"))
+    ```markdown
+    <!-- never closed
+    ```
+    """
+    has_fences = "```" in text or "~~~" in text
+    if not has_fences and "<" not in text:
+        return text
+    if _OPEN_HTML.search(text) or (has_fences and (_HTML.search(text) or not _pairs(text))):
+        return text if _ends(text) else fenced(text, "markdown")
+    return text
+
+
+def follows(head: str, text: str) -> str:
+    """A heading line and a text: a plain paragraph follows at once, anything else behind a blank line.
+
+    >>> follows("**User**", "Hello"), follows("**User**", "- a list")
+    ('**User**\\nHello', '**User**\\n\\n- a list')
+    """
+    if not text:
+        return head
+    is_plain = _PARAGRAPH.match(text) and not text.partition("\n")[2].startswith(_UNDERLINE)
+    return f"{head}\n{text}" if is_plain else f"{head}\n\n{text}"
+
+
+def checklist(items: Iterable[Item]) -> str:
+    """A list of what is done and what is not.
+
+    >>> print(checklist([Item("one", True), Item("two")]))
+    - [x] one
+    - [ ] two
+    """
+    return "\n".join(f"- [{'x' if item.done else ' '}] {one_line(item.text).strip()}" for item in items)
+
+
+def quoted(text: str, depth: int) -> str:
+    """A text in so many block quotes; every line keeps its depth.
+
+    >>> print(quoted("one\\ntwo", 2))
+    > > one
+    > > two
+    """
+    if not depth:
+        return text
+    prefix = "> " * depth
+    return prefix + text.replace("\n", f"\n{prefix}")
+
+
+def shortened(text: str, lines: int | None) -> str:
+    """The first lines of a text, and how many more there are.
+
+    >>> print(shortened("1\\n2\\n3\\n4", 2))
+    1
+    2
+    … 2 more lines
+    """
+    if lines is None:
+        return text
+    parts = text.split("\n", lines)
+    if len(parts) <= lines:
+        return text
+    more = parts.pop().count("\n") + 1
+    return "\n".join((*parts, f"… {more} more line{'' if more == 1 else 's'}"))
+
+
+def _pairs(text: str) -> bool:
+    """True where every fence is closed by one like it, as far as that can be told without parsing.
+
+    Opening and closing fence stand at one depth, and nothing between them stands at less: whatever they are in, they
+    are in it together.
+    """
+    opened = None
+    start = 0
+    for found in _ANY_FENCE.finditer(text):
+        line_end = text.find("\n", found.end())
+        fence = _FENCE.match(text, found.start(), line_end if line_end >= 0 else len(text))
+        if opened is None:
+            if fence is None:
+                if _is_inline(text[found.start() : line_end if line_end >= 0 else len(text)]):
+                    continue
+                return False
+            opened, start = fence, fence.end()
+        elif fence is not None and fence[1] == opened[1] and _closes(opened, fence):
+            if not _is_deep(text[start : fence.start()], len(opened[1])):
+                return False
+            opened = None
+        elif fence is not None and fence[2][0] == opened[2][0] and not fence[3].strip():
+            return False
+    return opened is None
+
+
+def _is_inline(line: str) -> bool:
+    """True for a line that only mentions a fence."""
+    return line[:1] not in "`~ \t>-+*0123456789" and bool(line)
+
+
+def _closes(opened: re.Match[str], fence: re.Match[str]) -> bool:
+    return fence[2].startswith(opened[2]) and not fence[3].strip()
+
+
+def _is_deep(text: str, depth: int) -> bool:
+    indent = " " * depth
+    return not depth or all(line.startswith(indent) or not line.strip() for line in text.split("\n"))
+
+
+def _ends(text: str) -> bool:
+    """True where a paragraph behind a text is one: asks a parser."""
+    from markdown_it import MarkdownIt
+
+    tokens = MarkdownIt("commonmark").parse(f"{text}\n\n{_SENTINEL}")
+    return _is_paragraph([(token.type, token.level, token.content) for token in tokens[-3:]])
+
+
+def _is_paragraph(tokens: Sequence[tuple[str, int, str]]) -> bool:
+    return tokens == [("paragraph_open", 0, ""), ("inline", 1, _SENTINEL), ("paragraph_close", 0, "")]

@@ -1,0 +1,279 @@
+"""A conversation as markdown: an entry a block, sub-agents one block quote deeper each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from claude_session_player import rawjson
+from claude_session_player.conversation.cast import Actor
+from claude_session_player.conversation.entries import Call, Entry, Kind
+from claude_session_player.conversation.walk import Told
+from claude_session_player.export.commonmark import (
+    checklist,
+    code,
+    fenced,
+    follows,
+    prose,
+    quoted,
+    shortened,
+    tidy,
+)
+from claude_session_player.parts import Checklist, Code, Data, Diff, Part, Picture, Prose, Sketch
+from claude_session_player.text import cut, one_line
+from claude_session_player.times import shown_time
+from claude_session_player.tools.looks import Reply
+
+_NAME: Final = 100
+_WORDS: Final = 300
+
+
+def _no_file(picture: Picture) -> str | None:
+    return None
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+@dataclass(frozen=True)
+class Style:
+    """How much is told, and how."""
+
+    code_lines: int | None = 20
+    """Lines of a command, an output, or data."""
+    diff_lines: int | None = 40
+    is_full: bool = False
+    """Tell also what the harness put in, and results that say no more than that all went well."""
+    with_lines: bool = False
+    """Say on which line of the file each entry stands."""
+    save: Callable[[Picture], str | None] = _no_file
+    """Keeps a picture, and gives the address under which it is found."""
+    resolve: Callable[[str], str] = _as_it_is
+    """Gives the whole of an output of which a result holds only the beginning."""
+
+    @classmethod
+    def full(cls, **more: Any) -> Style:
+        """The style that leaves nothing out."""
+        return cls(None, None, True, **more)
+
+
+HEADINGS: Final = {
+    Kind.PROMPT: "User",
+    Kind.TASK: "User",
+    Kind.MESSAGE: "Message",
+    Kind.OUTPUT: "Output",
+    Kind.INJECTED: "Injected",
+    Kind.ANSWER: "Assistant",
+    Kind.THOUGHT: "Thinking",
+    Kind.CALL: "Tool",
+    Kind.RESULT: "Result",
+    Kind.BLOCK: "Block",
+    Kind.ERROR: "Error",
+    Kind.SUMMARY: "Summary",
+    Kind.COMPACTION: "Compaction",
+    Kind.FORK: "Fork",
+    Kind.NOTE: "Note",
+    Kind.AGENT: "Agent",
+}
+
+
+def pieces(told: Iterable[Told], style: Style | None = None) -> Iterator[str]:
+    """The text of a conversation, entry by entry; together they are one document, which ends in a line break."""
+    style = style or Style()
+    before: int | None = None
+    for one in told:
+        text = block(one, style)
+        if not text:
+            continue
+        if before is None:
+            yield f"{quoted(text, one.depth)}\n"
+        else:
+            gap = "> " * min(before, one.depth)
+            yield f"{gap}\n{quoted(text, one.depth)}\n"
+        before = one.depth
+
+
+def block(told: Told, style: Style) -> str:
+    """One entry, not yet put into block quotes; empty where it has nothing to say in this style."""
+    entry = told.entry
+    if entry.aside and not style.is_full:
+        return ""
+    return _WRITERS.get(entry.kind, _words)(told, style)
+
+
+def _head(entry: Entry, style: Style, about: str = "") -> str:
+    """Who, and when."""
+    heading = HEADINGS[entry.kind]
+    if about:
+        heading = f"{heading}: {cut(one_line(tidy(about)), _NAME)}"
+    place = f" · line {entry.line}" if style.with_lines and entry.line else ""
+    return f"**{heading}** ({shown_time(entry.timestamp)}){place}"
+
+
+def _words(told: Told, style: Style) -> str:
+    entry = told.entry
+    text = prose(tidy(entry.text))
+    if entry.pictures:
+        text = "\n\n".join(filter(None, (text, *(_picture(picture, style) for picture in entry.pictures))))
+    return follows(_head(entry, style), text)
+
+
+def _verbatim(told: Told, style: Style) -> str:
+    """What is no markdown."""
+    text = fenced(shortened(tidy(told.entry.text), style.code_lines))
+    return f"{_head(told.entry, style)}\n\n{text}"
+
+
+def _block(told: Told, style: Style) -> str:
+    entry = told.entry
+    data = f"\n\n{_data(entry.body, style)}" if entry.body is not None else ""
+    return _head(entry, style, entry.text) + data
+
+
+def _compaction(told: Told, style: Style) -> str:
+    entry = told.entry
+    about = f" {entry.text}" if entry.text else ""
+    return f"{_head(entry, style)}{about}"
+
+
+def _fork(told: Told, style: Style) -> str:
+    return f"{_head(told.entry, style)} back to line {told.entry.body.line}, and on from there another way"
+
+
+def _section(told: Told, style: Style) -> str:
+    return f"## {told.entry.text}"
+
+
+def _agent(told: Told, style: Style) -> str:
+    actor: Actor = told.entry.body
+    words = " · ".join(one_line(tidy(word)) for word in (actor.workflow, actor.kind, actor.title) if word)
+    time = f" ({shown_time(actor.started)})" if actor.started else ""
+    return f"**Agent: {cut(one_line(actor.id), _NAME)}**{time}{' ' if words else ''}{cut(words, _WORDS)}"
+
+
+# --- tools ------------------------------------------------------------------------------------------
+
+
+def _call(told: Told, style: Style) -> str:
+    call = told.entry
+    assert isinstance(call, Call)
+    if told.is_end:
+        return _ending(call, style)
+    reply = None if told.actor_follows else _reply(call, style)  # else it is told behind the sub-agents
+    sketch = call.sketch(reply)
+    given = () if told.actor_follows and len(call.actors) == 1 else sketch.given
+    head = _call_head(call, sketch, style)
+    return "\n\n".join((head, *_parts(given, style), *_returned(call, sketch, style)))
+
+
+def _ending(call: Call, style: Style) -> str:
+    """What came back behind sub-agents: they have told it themselves, unless it is an error."""
+    if not (style.is_full or call.is_error or len(call.actors) > 1):
+        return ""
+    sketch = call.sketch(_reply(call, style))
+    return _late(call, sketch, style)
+
+
+def _result(told: Told, style: Style) -> str:
+    """A result whose call is not near."""
+    call = told.entry
+    assert isinstance(call, Call)
+    return _late(call, call.sketch(_reply(call, style)), style)
+
+
+def _late(call: Call, sketch: Sketch, style: Style) -> str:
+    result = call.result
+    entry = Entry(Kind.RESULT, result.line if result else 0, result.timestamp if result else None)
+    of = f" of line {call.body}" if isinstance(call.body, int) else ""
+    head = f"{_head(entry, style, call.name)}{of}{_outcome(call, sketch)}"
+    return "\n\n".join((head, *_returned(call, sketch, style)))
+
+
+def _call_head(call: Call, sketch: Sketch, style: Style) -> str:
+    words = f" {cut(one_line(tidy(sketch.words)), _WORDS)}" if sketch.words else ""
+    name = f" {code(tidy(sketch.name))}" if sketch.name else ""
+    return f"{_head(call, style, call.name)}{name}{words}{_outcome(call, sketch)}"
+
+
+def _outcome(call: Call, sketch: Sketch) -> str:
+    words = "failed" if call.is_error else sketch.outcome
+    return f" → {words}" if words else ""
+
+
+def _reply(call: Call, style: Style) -> Reply | None:
+    reply = call.reply()
+    return reply if reply is None else reply._replace(text=style.resolve(tidy(reply.text)))
+
+
+def _returned(call: Call, sketch: Sketch, style: Style) -> Iterator[str]:
+    yield from _parts(sketch.returned, style)
+    if sketch.returned or sketch.outcome:
+        for picture in call.pictures:
+            yield _picture(picture, style)
+
+
+def _parts(parts: Iterable[Part], style: Style) -> Iterator[str]:
+    for part in parts:
+        if text := _PARTS[type(part)](part, style):
+            yield text
+
+
+def _code(part: Code, style: Style) -> str:
+    if part.lines == 0 and not style.is_full:
+        return ""
+    lines = style.code_lines if style.is_full or part.lines is None else part.lines
+    return fenced(shortened(tidy(part.text), lines), part.language) if part.text else ""
+
+
+def _data(value: Any, style: Style) -> str:
+    pretty = msgspec.json.format(rawjson.dump(value), indent=2).decode()
+    return fenced(shortened(pretty, style.code_lines), "json")
+
+
+def _diff(part: Diff, style: Style) -> str:
+    return fenced(shortened(tidy(part.text), style.diff_lines), "diff") if part.text else ""
+
+
+def _picture(picture: Picture, style: Style) -> str:
+    """A link where the picture is kept, or has an address; else its size."""
+    if picture.url:
+        return f"![{picture.kind}](<{_address(picture.url)}>)"
+    if address := style.save(picture):
+        return f"![{picture.kind}](<{_address(address)}>)"
+    size = max(len(picture.data) - 2, 0) * 3 // 4
+    return rf"\[{picture.kind} {_size(size)}\]" if size else rf"\[{picture.kind}\]"
+
+
+def _address(text: str) -> str:
+    return one_line(text).replace("<", "%3C").replace(">", "%3E")
+
+
+def _size(count: int) -> str:
+    return f"{count} B" if count < 1000 else f"{count / 1000:.0f} KB"
+
+
+_PARTS: Final[dict[type, Callable[[Any, Style], str]]] = {
+    Prose: lambda part, style: prose(tidy(part.text)),
+    Code: _code,
+    Diff: _diff,
+    Checklist: lambda part, style: checklist(part.items),
+    Data: lambda part, style: _data(part.value, style),
+    Picture: _picture,
+}
+
+_WRITERS: Final[dict[Kind, Callable[[Told, Style], str]]] = {
+    Kind.CALL: _call,
+    Kind.RESULT: _result,
+    Kind.OUTPUT: _verbatim,
+    Kind.INJECTED: _verbatim,
+    Kind.ERROR: _verbatim,
+    Kind.BLOCK: _block,
+    Kind.COMPACTION: _compaction,
+    Kind.FORK: _fork,
+    Kind.SECTION: _section,
+    Kind.AGENT: _agent,
+}
