@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from claude_session_player.conversation.conversation import Conversation
     from claude_session_player.errors import SessionError
     from claude_session_player.models import ScreenState
     from claude_session_player.parser import read_events
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
+    "Conversation",
     "Filter",
     "ScreenState",
     "Session",
@@ -37,6 +39,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Conversation": "conversation.conversation",
     "Filter": "store.filters",
     "Session": "store.session",
     "Store": "store.store",

@@ -14,6 +14,7 @@ from claude_session_player.names import LATEST, PROGRAM
 COMMANDS: Final = (
     "replay",
     "list",
+    "show",
     "get",
     "projects",
     "todos",

@@ -39,7 +39,7 @@ def print_records(records: Iterable[Any], form: str) -> None:
 
 def print_encoded(texts: Iterable[str], form: str) -> None:
     """The same, of values that are JSON already."""
-    _write((text + "\n" for text in texts) if form == LINES else chain(_array(texts), "\n"))
+    print_pieces((text + "\n" for text in texts) if form == LINES else chain(_array(texts), "\n"))
 
 
 def print_object(record: dict[str, Any], key: str, values: Iterable[Any] | None) -> None:
@@ -48,7 +48,7 @@ def print_object(record: dict[str, Any], key: str, values: Iterable[Any] | None)
         print_text(encode(record))
         return
     head = encode({name: value for name, value in record.items() if name != key})
-    _write(chain((f"{head[:-1]},{encode(key)}:",), _array(map(encode, values)), "}\n"))
+    print_pieces(chain((f"{head[:-1]},{encode(key)}:",), _array(map(encode, values)), "}\n"))
 
 
 def encode(value: Any) -> str:
@@ -72,7 +72,7 @@ def _array(texts: Iterable[str]) -> Iterator[str]:
     yield "]" if before != "[" else "[]"
 
 
-def _write(pieces: Iterable[str]) -> None:
+def print_pieces(pieces: Iterable[str]) -> None:
     """Write in large portions, because stdout may be unbuffered."""
     file = stdout()
     portion: list[str] = []

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from claude_session_player.account import Account
 from claude_session_player.models import ScreenState
 from claude_session_player.names import PROGRAM
 from claude_session_player.text import cut, printable
+
+if TYPE_CHECKING:
+    from claude_session_player.conversation.branches import Problem
+    from claude_session_player.conversation.cast import Actor
 
 _MOST = 10
 
@@ -29,6 +35,19 @@ def note_empty(state: ScreenState) -> None:
     """Say so where there is nothing to see, lest it look like a failure."""
     if not state.elements:
         _say("the screen is empty here", kind="note")
+
+
+def name_problems(problems: Iterable[tuple[Actor | None, Problem]], unlinked: Iterable[Actor]) -> int:
+    """A line for each thing that is wrong with a conversation; gives their number."""
+    lines = [f"{_whose(actor)}line {problem.line}: {problem.what}" for actor, problem in problems]
+    lines += [f"sub-agent {actor.id}: no call is known" for actor in unlinked]
+    for line in lines:
+        _say(printable(line), kind="problem")
+    return len(lines)
+
+
+def _whose(actor: Actor | None) -> str:
+    return f"sub-agent {actor.id}, " if actor else ""
 
 
 def _count(number: int, noun: str) -> str:

@@ -47,18 +47,17 @@ def load(
 
 
 def _load_stream(source: Source, view: View | None, until: int | None, at: datetime | None) -> ScreenState:
-    _check_head(source.head, source.name)
+    check_head(source.head, source.name)
     state = replay(source.lines, view, until=until, at=at)
     if until is None and at is None:
-        _require_session(state.account, source.name)
+        require_session(state.account, source.name)
     return state
 
 
 def _load_file(session: str, view: View | None, until: int | None, at: datetime | None) -> ScreenState:
-    if os.path.isdir(session):
-        raise CannotRead(refusal(session))
+    _refuse_directory(session)
     with open_session(session) as file:
-        _check_head(file.peek(_SNIFFED), session)  # type: ignore[attr-defined]
+        check_head(file.peek(_SNIFFED), session)  # type: ignore[attr-defined]
         status = os.fstat(file.fileno())
         is_file = stat.S_ISREG(status.st_mode)  # a pipe can be read only once
         source: str | Iterable[bytes] = session if is_file else file
@@ -68,13 +67,25 @@ def _load_file(session: str, view: View | None, until: int | None, at: datetime 
             view = (view or View()).of_subagent()
         state = replay(source, view, until=until, at=at)
     if until is None and at is None:
-        _require_session(state.account, session)
+        require_session(state.account, session)
     elif is_file and not state.account.is_session:  # what was read says nothing: look at the rest
-        _require_session(replay(session).account, session)
+        require_session(replay(session).account, session)
     return state
 
 
-def _check_head(head: bytes, name: str) -> None:
+def check_file(path: str) -> None:
+    """Refuse a file that cannot be read, or whose beginning shows that it is no session."""
+    _refuse_directory(path)
+    with open_session(path) as file:
+        check_head(file.peek(_SNIFFED), path)  # type: ignore[attr-defined]
+
+
+def _refuse_directory(path: str) -> None:
+    if os.path.isdir(path):
+        raise CannotRead(refusal(path))
+
+
+def check_head(head: bytes, name: str) -> None:
     """Refuse a file whose beginning shows that it is empty or binary."""
     head = head[:_SNIFFED]
     if not head:
@@ -86,7 +97,8 @@ def _check_head(head: bytes, name: str) -> None:
         raise NotASession(f"{name} is a binary file, not a session: sessions are JSON lines")
 
 
-def _require_session(account: Account, name: str) -> None:
+def require_session(account: Account, name: str) -> None:
+    """Refuse a file in which no line is a record of a session."""
     if account.is_session:
         return
     if account.issues and not account.unknown_events:

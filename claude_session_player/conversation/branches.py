@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Set
 from typing import Final, NamedTuple
 
 from claude_session_player.conversation.strands import Branch, Fork, Strands, Tree, cut
@@ -67,6 +68,11 @@ class Branches:
         self._late: dict[int, int] = {}
         """Nodes that came before their parents, and those parents."""
         self._known: Strands | None = None
+
+    @property
+    def uuids(self) -> Set[str]:
+        """The uuids of all events so far."""
+        return self._numbers.keys()
 
     def is_copy(self, event: Event) -> bool:
         """True where the uuid of an event stood on an earlier line: it is the same event."""

@@ -7,7 +7,7 @@ is told without reading the rest. A result that comes too late for that is an en
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any, Final
 
 from claude_session_player import rawjson
@@ -71,13 +71,15 @@ class Telling:
     `account` says what became of every line, `branches` how the conversation forked.
     """
 
-    def __init__(self, cast: Cast, *, is_agent: bool = False, branches: Branches | None = None) -> None:
+    def __init__(self, cast: Cast, *, is_agent: bool = False, known: Container[str] = ()) -> None:
         self.cast = cast
         self.account = Account()
-        self.branches = branches or Branches()
+        self.branches = Branches()
         self.odd_blocks: dict[str, int] = {}
         """The kinds of blocks that nobody knows, and the first line of each."""
         self._is_agent = is_agent
+        self._known = known
+        """Events that were told before, as a part of another session."""
         self._waiting: deque[Entry] = deque()
         self._calls: dict[str, Call] = {}
         self._early: dict[str, Call] = {}
@@ -94,7 +96,7 @@ class Telling:
             yield self._settled(waiting.popleft())
 
     def _take(self, event: Event) -> None:
-        if event.uuid is not None and self.branches.is_copy(event):
+        if event.uuid is not None and (event.uuid in self._known or self.branches.is_copy(event)):
             self.branches.add(event)
             outcome = COPY
         elif (event.is_sidechain or event.agent_call) and not self._is_agent and type(event) in CONVERSATION:

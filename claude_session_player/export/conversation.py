@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from claude_session_player import rawjson
+from claude_session_player.account import Account, Fate
 from claude_session_player.conversation.cast import Actor
 from claude_session_player.conversation.entries import Call, Entry, Kind
 from claude_session_player.conversation.walk import Told
@@ -81,28 +82,33 @@ HEADINGS: Final = {
 }
 
 
-def pieces(told: Iterable[Told], style: Style | None = None) -> Iterator[str]:
-    """The text of a conversation, entry by entry; together they are one document, which ends in a line break."""
-    style = style or Style()
-    before: int | None = None
+def blocks(told: Iterable[Told], style: Style) -> Iterator[tuple[int, str]]:
+    """The text of each entry that has anything to say in this style, and how many block quotes it stands in."""
     for one in told:
-        text = block(one, style)
-        if not text:
+        entry = one.entry
+        if entry.aside and not style.is_full:
             continue
-        if before is None:
-            yield f"{quoted(text, one.depth)}\n"
-        else:
-            gap = "> " * min(before, one.depth)
-            yield f"{gap}\n{quoted(text, one.depth)}\n"
-        before = one.depth
+        if text := _WRITERS.get(entry.kind, _words)(one, style):
+            yield one.depth, text
 
 
-def block(told: Told, style: Style) -> str:
-    """One entry, not yet put into block quotes; empty where it has nothing to say in this style."""
-    entry = told.entry
-    if entry.aside and not style.is_full:
+def document(blocks: Iterable[tuple[int, str]]) -> Iterator[str]:
+    """Pieces that together are one document; it ends in a line break."""
+    before = -1
+    for depth, text in blocks:
+        gap = "" if before < 0 else "> " * min(before, depth) + "\n"
+        yield f"{gap}{quoted(text, depth)}\n"
+        before = depth
+
+
+def not_told(account: Account) -> str:
+    """What became of the lines that are not in a full telling."""
+    fates = (Fate.HIDDEN, Fate.UNKNOWN, Fate.MALFORMED)
+    counts = {rule or fate.name.lower(): count for fate in fates for rule, count in account.by_rule(fate).items()}
+    if not counts:
         return ""
-    return _WRITERS.get(entry.kind, _words)(told, style)
+    items = "\n".join(f"- {one_line(tidy(rule))}: {count:,}" for rule, count in counts.items())
+    return f"\n## Lines that are not told\n\n{items}\n"
 
 
 def _head(entry: Entry, style: Style, about: str = "") -> str:

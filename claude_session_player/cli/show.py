@@ -1,0 +1,165 @@
+"""`show`: the conversation of a session, with its sub-agents where they were called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+import click
+
+from claude_session_player.cli.choices import choice_options
+from claude_session_player.cli.output import ARRAY, LINES, print_pieces, print_records
+from claude_session_player.cli.refs import Source, complete_ref, needs_store, source_in
+from claude_session_player.cli.report import name_problems, warn
+from claude_session_player.cli.showing import say
+from claude_session_player.cli.source import require_session
+from claude_session_player.cli.stores import opened, store_options
+from claude_session_player.cli.tellers import chain_sources, events_of, on_branch, teller
+from claude_session_player.conversation.choice import Choice
+from claude_session_player.conversation.entries import Entry, Kind
+from claude_session_player.conversation.walk import Told, Walk
+from claude_session_player.export.assets import Assets
+from claude_session_player.export.conversation import Style, blocks, document, not_told
+from claude_session_player.export.conversation_json import record
+from claude_session_player.store.outputs import resolver
+from claude_session_player.store.store import Store
+
+_T = TypeVar("_T")
+
+FOUND_TROUBLE: Final = 1
+MARKDOWN: Final = "markdown"
+_FORMS: Final = {"json": ARRAY, "jsonl": LINES}
+_PAGE_SIZE: Final = 50
+_SUMMARY_SIZE: Final = 16 << 20
+"""A session that is larger is told without a summary before it, because that would take long."""
+
+
+@click.command()
+@click.argument("ref", shell_complete=complete_ref)
+@choice_options
+@click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Sub-agents at most N deep; 0 for none.")
+@click.option(
+    "--branch", type=click.IntRange(min=1), metavar="N", help="Only this branch; 'tree' tells which there are."
+)
+@click.option("--chain", is_flag=True, help="Begin with the sessions that this one continues.")
+@click.option("--page", type=click.IntRange(min=1), metavar="N", help="Only this page.")
+@click.option("--page-size", type=click.IntRange(min=1), metavar="M", help=f"Entries of a page. Default: {_PAGE_SIZE}.")
+@click.option("--pager", is_flag=True, help="Look at it in a pager ($PAGER).")
+@click.option("--lines", "with_lines", is_flag=True, help="Say on which line of its file each entry stands.")
+@click.option("--full", is_flag=True, help="Leave nothing out: whole outputs, also large ones kept beside the session.")
+@click.option("--assets", metavar="DIR", help="Write pictures into this directory, and link them.")
+@click.option("--summary/--no-summary", default=None, help="A summary first. Default: yes, up to 16 MB.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([MARKDOWN, *_FORMS]),
+    default=MARKDOWN,
+    show_default=True,
+    help="markdown; json: an array of entries with all their facts; jsonl: one entry a line.",
+)
+@click.option("--strict", is_flag=True, help="Name everything that is wrong with the files, and exit with 1.")
+@store_options
+def command(ref: str, choice: Choice, strict: bool, roots: tuple[str, ...], no_cache: bool, **how: Any) -> int:
+    """Tell the conversation of a session as markdown.
+
+    Who said what and when, thoughts, calls of tools with their results, and each sub-agent where it was called, one
+    block quote deeper. REF is a session file, or - for standard input, or it names a session of the store: an id or
+    at least 4 characters of its beginning, a sub-agent's id, latest, latest:2, a title in quotes, a breadcrumb file.
+    Times are in UTC, as the files have them. Long outputs are cut, unless with --full.
+    """
+    with opened(roots, no_cache, required=needs_store(ref)) as store:
+        show = _Show(store, source_in(store, ref), choice, **how)
+        show.print()
+    return show.verdict(strict)
+
+
+class _Show:
+    """One run of the command: what is read, what of it is wanted, and how it is written."""
+
+    def __init__(
+        self, store: Store, source: Source, choice: Choice, *, page: int | None, page_size: int | None, **how: Any
+    ) -> None:
+        self._store = store
+        self._source = source
+        branch = how["branch"]
+        self._choice = choice if branch is None else replace(choice, is_on_branch=on_branch(source, branch))
+        self._page = (page or 1, page_size or _PAGE_SIZE) if page or page_size else None
+        self._how = how
+        self._style = _style(source, how)
+        self._walks: list[Walk] = []
+        self._is_empty = True
+
+    def print(self) -> None:
+        """Write the conversation to stdout while it is read."""
+        form = self._how["form"]
+        if form != MARKDOWN:
+            records = (record(one, self._style.resolve) for one in self._told())
+            print_records((one for one in self._paged(records) if one is not None), _FORMS[form])
+        elif self._how["pager"]:
+            click.echo_via_pager(self._text())
+        else:
+            print_pieces(self._text())
+
+    def verdict(self, strict: bool) -> int:
+        """Say in the end what is to be said, and give the exit code."""
+        for walk in self._walks:
+            if not self._is_part:
+                require_session(walk.main.account, self._source.name)
+            warn(walk.main.account)
+        if self._is_empty:
+            say(f"nothing in {self._source.name} is like this" if self._is_part else f"{self._source.name} is silent")
+        problems = sum([name_problems(walk.problems, walk.unlinked) for walk in self._walks]) if strict else 0
+        return FOUND_TROUBLE if problems else 0
+
+    @property
+    def _is_part(self) -> bool:
+        return not self._choice.is_everything or self._page is not None
+
+    def _text(self) -> Iterator[str]:
+        yield from self._summary()
+        yield from document(self._paged(blocks(self._told(), self._style)))
+        if self._style.is_full and not self._is_part:
+            yield from (not_told(walk.main.account) for walk in self._walks)
+
+    def _paged(self, things: Iterator[_T]) -> Iterator[_T]:
+        if self._page is None:
+            return things
+        number, size = self._page
+        return islice(things, (number - 1) * size, number * size)
+
+    def _told(self) -> Iterator[Told]:
+        sources = chain_sources(self._store, self._source) if self._how["chain"] else [self._source]
+        known: set[str] = set()
+        for source in sources:
+            walk = Walk(teller(self._store, source, known), depth=self._how["depth"])
+            self._walks.append(walk)
+            if len(sources) > 1:
+                yield Told(0, Entry(Kind.SECTION, text=f"Session {source.found.id if source.found else source.name}"))
+            for one in self._choice.of(walk.told(events_of(source))):
+                self._is_empty = False
+                yield one
+            known.update(walk.main.branches.uuids)
+
+    def _summary(self) -> Iterator[str]:
+        """What the session comes to, before it is told; where that takes long, only on demand."""
+        wanted, found = self._how["summary"], self._source.found
+        if found is None or self._source.inline is not None or wanted is False:
+            return
+        if wanted or (not self._is_part and found.stamp.size <= _SUMMARY_SIZE):
+            from claude_session_player.export.summary import summary_markdown
+            from claude_session_player.insight.summary import summarize
+
+            yield f"{summary_markdown(summarize(self._store.of(found)))}\n\n---\n\n"
+
+
+def _style(source: Source, how: dict[str, Any]) -> Style:
+    more: dict[str, Any] = {"with_lines": how["with_lines"]}
+    if how["assets"] is not None:
+        more["save"] = Assets(how["assets"]).save
+    if not how["full"]:
+        return Style(**more)
+    if source.found is not None:
+        more["resolve"] = resolver(source.found)
+    return Style.full(**more)

@@ -1,0 +1,51 @@
+"""Pictures of a conversation as files beside it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+from typing import Final
+
+from claude_session_player.errors import CannotWrite
+from claude_session_player.events import text_of
+from claude_session_player.parts import Picture
+
+_ENDINGS: Final = {
+    "image/png": ".png",
+    "image/jpeg": ".jpg",
+    "image/gif": ".gif",
+    "image/webp": ".webp",
+    "image/svg+xml": ".svg",
+    "application/pdf": ".pdf",
+    "text/plain": ".txt",
+}
+
+
+class Assets:
+    """A directory for pictures. A picture is named for what it shows, so that it is written once."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def save(self, picture: Picture) -> str | None:
+        """Write a picture, and give its path; `None` where it has no data. Raises `CannotWrite`."""
+        try:
+            data = base64.b64decode(text_of(picture.data), validate=True)
+        except (binascii.Error, ValueError):
+            return None
+        if not data:
+            return None
+        name = hashlib.sha256(data).hexdigest()[:16] + _ENDINGS.get(picture.media_type, ".bin")
+        path = os.path.join(self._folder, name)
+        try:
+            if not os.path.exists(path):
+                os.makedirs(self._folder, exist_ok=True)
+                with open(path, "xb") as file:
+                    file.write(data)
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise CannotWrite(f"{path}: {error.strerror or error}") from error
+        return path.replace(os.sep, "/")
