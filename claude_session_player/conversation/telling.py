@@ -15,6 +15,7 @@ from claude_session_player.account import BLANK, MALFORMED, MERGED, SHOWN, Accou
 from claude_session_player.content import joined, pictures_of, result_parts
 from claude_session_player.conversation.branches import META, PLAIN, SIDE, TOOL, Branches
 from claude_session_player.conversation.cast import Cast
+from claude_session_player.conversation.copies import Copies
 from claude_session_player.conversation.entries import Call, Entry, Kind, Result
 from claude_session_player.events import (
     CONVERSATION,
@@ -78,8 +79,7 @@ class Telling:
         self.odd_blocks: dict[str, int] = {}
         """The kinds of blocks that nobody knows, and the first line of each."""
         self._is_agent = is_agent
-        self._known = known
-        """Events that were told before, as a part of another session."""
+        self._copies = Copies(known)
         self._waiting: deque[Entry] = deque()
         self._calls: dict[str, Call] = {}
         self._early: dict[str, Call] = {}
@@ -96,7 +96,7 @@ class Telling:
             yield self._settled(waiting.popleft())
 
     def _take(self, event: Event) -> None:
-        if event.uuid is not None and (event.uuid in self._known or self.branches.is_copy(event)):
+        if self._copies.has(event):
             self.branches.add(event)
             outcome = COPY
         elif (event.is_sidechain or event.agent_call) and not self._is_agent and type(event) in CONVERSATION:

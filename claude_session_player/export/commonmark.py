@@ -17,7 +17,8 @@ _OPEN_HTML: Final = re.compile(r"^[ >*+\-\d.)\t]*<(?:script|pre|style|textarea|!
 """What goes on until its end is found, over blank lines and all."""
 _PARAGRAPH: Final = re.compile(r"[^\s#>|\-+*=<\[`~:_\d\\]")
 """How a line begins that can only be the beginning of a paragraph."""
-_UNDERLINE: Final = ("=", "-", "|", ":", " ", "\t")
+_UNDERLINE: Final = re.compile(r"[=\-|: \t]+(?:\n|\Z)")
+"""What would make a heading or a table of the line before it, and of the lines before that."""
 _SENTINEL: Final = "END"
 
 
@@ -80,7 +81,8 @@ def follows(head: str, text: str) -> str:
     """
     if not text:
         return head
-    is_plain = _PARAGRAPH.match(text) and not text.partition("\n")[2].startswith(_UNDERLINE)
+    line_end = text.find("\n")
+    is_plain = _PARAGRAPH.match(text) and (line_end < 0 or not _UNDERLINE.match(text, line_end + 1))
     return f"{head}\n{text}" if is_plain else f"{head}\n\n{text}"
 
 

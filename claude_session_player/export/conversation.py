@@ -251,7 +251,7 @@ def _picture(picture: Picture, style: Style) -> str:
     if address := style.save(picture):
         return f"![{picture.kind}](<{_address(address)}>)"
     size = max(len(picture.data) - 2, 0) * 3 // 4
-    return rf"\[{picture.kind} {_size(size)}\]" if size else rf"\[{picture.kind}\]"
+    return f"[{picture.kind} {_size(size)}]" if size else f"[{picture.kind}]"
 
 
 def _address(text: str) -> str:

@@ -1,0 +1,110 @@
+"""Whatever text stands in a conversation, the document around it stays what it is."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from claude_session_player.export.commonmark import code, fenced, follows, prose, quoted, shortened, tidy
+
+MARKDOWN = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table")
+PIECES = (
+    "```",
+    "````",
+    "~~~",
+    "```python",
+    "   ```",
+    "    ```",
+    "- ```",
+    "1. one",
+    "   text",
+    "> ```",
+    "> quote",
+    "<!-- note",
+    "-->",
+    "<pre>",
+    "</pre>",
+    "<div>",
+    "<?php",
+    "<![CDATA[",
+    "| a | b |",
+    "|---|---|",
+    "===",
+    "---",
+    "# head",
+    "plain words",
+    "`tick`",
+    "",
+    "\ttab",
+    "[a]: /b",
+    "\r",
+)
+texts = st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("\n".join)
+
+
+def heads(text: str) -> list[tuple[int, str]]:
+    """The paragraphs that begin in bold, and how many block quotes they stand in."""
+    depth, found = 0, []
+    for token in MARKDOWN.parse(text):
+        depth += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
+        if token.type == "inline" and re.match(r"\*\*[A-Z]", token.content):
+            found.append((depth, token.content.split("\n")[0]))
+    return found
+
+
+@given(texts, st.integers(0, 3))
+@example("```\nnever closed", 0)
+@example("- list\n  ```\n  never closed", 1)
+@example("<div>\n```\n\n```\nopen", 0)
+@example("> ```\n```", 0)
+def test_a_text_never_swallows_what_follows_it(text: str, depth: int) -> None:
+    block = follows("**Head**", prose(tidy(text)))
+    gap = "> " * depth
+    document = f"{quoted(block, depth)}\n{gap}\n{quoted('**Next**', depth)}\n"
+    assert heads(document) == [(depth, "**Head**"), (depth, "**Next**")]
+
+
+@given(texts, st.integers(0, 3))
+def test_code_is_what_it_was(text: str, depth: int) -> None:
+    text = tidy(text)
+    tokens = MARKDOWN.parse(quoted(fenced(text, "diff"), depth))
+    fences = [(token.content, token.info) for token in tokens if token.type == "fence"]
+    assert fences == [(f"{text}\n", "diff")]
+
+
+@given(st.text(alphabet="ab `", min_size=1).filter(str.strip))
+def test_a_name_is_what_it_was(name: str) -> None:
+    (inline,) = [token for token in MARKDOWN.parse(f"x {code(name)}") if token.type == "inline"]
+    assert inline.children is not None
+    assert [child.content for child in inline.children if child.type == "code_inline"] == [name]
+
+
+def test_every_line_of_a_quote_keeps_its_depth() -> None:
+    assert quoted("one\n\ntwo", 2).split("\n") == ["> > one", "> > ", "> > two"]
+
+
+@pytest.mark.parametrize(
+    "text", ["Plain words", "Words\n- and a list", "Words\n\nand more", "Words `code`", "Größe", "“Quoted”"]
+)
+def test_plain_words_follow_their_heading_at_once(text: str) -> None:
+    assert follows("**User**", text) == f"**User**\n{text}"
+
+
+@pytest.mark.parametrize("text", ["- list", "1. list", "| a |\n|---|", "Title\n===", "    code", "```\n```", "# Head"])
+def test_anything_else_follows_behind_a_blank_line(text: str) -> None:
+    assert follows("**User**", text) == f"**User**\n\n{text}"
+
+
+def test_ordinary_markdown_is_left_alone() -> None:
+    text = "Run:\n\n1. this\n   ```bash\n   ls\n\n   ```\n2. that\n\n```python\nif a < b:\n    pass\n```"
+    assert prose(text) == text
+
+
+def test_a_shortened_text_says_how_much_is_missing() -> None:
+    assert shortened("1\n2\n3", 3) == "1\n2\n3"
+    assert shortened("1\n2\n3", 2) == "1\n2\n… 1 more line"
+    assert shortened("1\n2\n3", None) == "1\n2\n3"
