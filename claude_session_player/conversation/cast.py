@@ -107,9 +107,9 @@ class Cast:
                     return self._heard(root)
         return None
 
-    def _heard(self, root: str, title: str | None = None) -> Actor:
+    def _heard(self, root: str) -> Actor:
         events = self._inline.pop(root)
-        return Actor(root, lambda: events, title=title, started=events[0].timestamp or "")
+        return Actor(root, lambda: events, started=events[0].timestamp or "")
 
     def _in_file(self, call: Call) -> Actor | None:
         if call.id in self._named and (actor := self._take(lambda actor: actor.call == call.id)):
@@ -138,16 +138,16 @@ class Cast:
 
     # --- afterwards -----------------------------------------------------------------------------------
 
-    def left(self, parent: str | None = None) -> list[Actor]:
-        """Whoever is left, because no call is known: those of a sub-agent, or, for `None`, all."""
-        if parent is not None:
-            return self._take_all(lambda actor: actor.parent == parent)
-        inline = [self._heard(root) for root in list(self._inline)]
-        return [*self._take_all(lambda actor: True), *inline]
+    def left(self, parent: str | None = None) -> Actor | None:
+        """The next one of whom no call is known: among those of a sub-agent, or, for `None`, among all.
 
-    def remove(self, id: str) -> None:
-        """Let somebody take no part, because they are the one who tells."""
-        self._free.pop(id, None)
+        One at a time, because each may have called some of the others.
+        """
+        if parent is not None:
+            return self._take(lambda actor: actor.parent == parent)
+        if self._free:
+            return self._take(lambda actor: True)
+        return self._heard(next(iter(self._inline))) if self._inline else None
 
     def _take(self, is_meant: Callable[[Actor], bool]) -> Actor | None:
         actor = next((actor for actor in self._all() if is_meant(actor)), None)

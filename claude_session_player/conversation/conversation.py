@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
 from claude_session_player.conversation.branches import Branches, Problem
@@ -66,10 +66,16 @@ class Conversation:
 
     @classmethod
     def from_events(
-        cls, events: Iterable[Event], cast: Cast | None = None, *, id: str = "", is_agent: bool = False
+        cls,
+        events: Iterable[Event],
+        cast: Cast | None = None,
+        *,
+        id: str = "",
+        is_agent: bool = False,
+        known: Container[str] = (),
     ) -> Conversation:
-        """The conversation that some events hold, with the sub-agents of a cast."""
-        telling = Telling(cast or Cast(), is_agent=is_agent)
+        """The conversation that some events hold, with the sub-agents of a cast, and without events that are known."""
+        telling = Telling(cast or Cast(), is_agent=is_agent, known=known)
         walk = Walk(telling)
         main = cls(id, branches=telling.branches)
         open_ones = [main]

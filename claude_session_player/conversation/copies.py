@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Hashable
 
-from claude_session_player.events import AnyBlock, Assistant, Event, Text, Thinking, ToolResult, ToolUse, User
+from claude_session_player.events import AnyBlock, Event, Text, Thinking, ToolResult, ToolUse, Turn
 
 _BEGINNING = 200
 
@@ -18,32 +18,45 @@ class Copies:
 
     def __init__(self, known: Container[str] = ()) -> None:
         self._known = known
-        self._uuids: set[str] = set()
+        self._contents: dict[str, int] = {}
         self._blocks: set[int] = set()
 
     def has(self, event: Event) -> bool:
-        """True where an event was seen before; if not, it is from now on. One without uuid is always new."""
+        """True where an event was seen before; if not, it is from now on.
+
+        One without uuid is always new, and so is one that has the uuid of another, but other words.
+        """
         uuid = event.uuid
         if uuid is None:
             return False
-        if uuid in self._uuids or uuid in self._known:
+        if uuid in self._known:
             return True
-        self._uuids.add(uuid)
-        time = event.timestamp
-        if time is None or not isinstance(event, User | Assistant):
+        marks = _marks(event)
+        content = hash(marks)
+        before = self._contents.get(uuid)
+        if before is not None:
+            return before == content
+        self._contents[uuid] = content
+        if not marks or not event.timestamp:
             return False
-        blocks = event.said
-        marks = {hash((time, _mark(block))) for block in ([blocks] if isinstance(blocks, str) else blocks or ())}
-        if marks and marks <= self._blocks:
+        moments = {hash((event.timestamp, mark)) for mark in marks}
+        if moments <= self._blocks:
             return True
-        self._blocks |= marks
+        self._blocks |= moments
         return False
 
 
-def _mark(block: AnyBlock | str) -> Hashable:
-    """What tells a block from others of the same moment."""
-    if isinstance(block, str):
-        return block
+def _marks(event: Event) -> tuple[Hashable, ...]:
+    """What tells the blocks of a line from others of the same moment."""
+    if not isinstance(event, Turn):
+        return ()
+    said = event.said
+    if said is None or isinstance(said, str):
+        return (said,) if said else ()
+    return tuple(map(_mark, said))
+
+
+def _mark(block: AnyBlock) -> Hashable:
     if isinstance(block, Text):
         return block.text
     if isinstance(block, ToolUse):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
@@ -62,33 +61,27 @@ class Walk:
                 yield Told(depth, level.call, level.actor, is_end=True)
                 level.call = None
             entry = next(level.entries, None)
-            if entry is None and not self._left(level, depth):
+            if entry is not None:
+                yield self._begin(level, entry, depth)
+            elif (left := self._cast.left(level.actor.id if level.actor else None)) is not None:
+                self.unlinked.append(left)
+                if self._enters(depth):
+                    if not level.has_ended:
+                        yield Told(depth, Entry(Kind.SECTION, text=UNLINKED), level.actor)
+                    level.actors, level.with_heads, level.has_ended = [left], True, True
+            else:
                 self._note(level)
                 stack.pop()
-            elif entry is None:
-                yield Told(depth, Entry(Kind.SECTION, text=UNLINKED), level.actor)
-            else:
-                follows = isinstance(entry, Call) and bool(entry.actors) and self._enters(depth)
-                if follows:
-                    assert isinstance(entry, Call)
-                    level.call, level.actors = entry, list(entry.actors)
-                    level.with_heads = len(entry.actors) > 1
-                yield Told(depth, entry, level.actor, actor_follows=follows)
+
+    def _begin(self, level: _Level, entry: Entry, depth: int) -> Told:
+        """An entry, behind which come the sub-agents that it called."""
+        if not isinstance(entry, Call) or not entry.actors or not self._enters(depth):
+            return Told(depth, entry, level.actor)
+        level.call, level.actors, level.with_heads = entry, list(entry.actors), len(entry.actors) > 1
+        return Told(depth, entry, level.actor, actor_follows=True)
 
     def _enters(self, depth: int) -> bool:
         return self._depth is None or depth < self._depth
-
-    def _left(self, level: _Level, depth: int) -> bool:
-        """Let those follow of which no call is known; false where there are none."""
-        left = self._cast.left(level.actor.id if level.actor else None) if self._is_teller(level) else []
-        self.unlinked += left
-        level.actors, level.with_heads = left if self._enters(depth) else [], True
-        return bool(level.actors)
-
-    def _is_teller(self, level: _Level) -> bool:
-        """A conversation ends once; whoever turns up after that belongs to nobody."""
-        done, level.is_done = level.is_done, True
-        return not done
 
     def _note(self, level: _Level) -> None:
         telling = level.telling
@@ -110,9 +103,4 @@ class _Level:
         self.actors: list[Actor] = []
         self.call: Call | None = None
         self.with_heads = False
-        self.is_done = False
-
-
-def kinds(told: Iterable[Told]) -> Counter[Kind]:
-    """How many entries of each kind there are."""
-    return Counter(one.entry.kind for one in told if not one.is_end)
+        self.has_ended = False

@@ -163,7 +163,9 @@ def changes(old: str, new: str) -> str:
 
 def todos(given: dict[str, Any], reply: Reply | None) -> Sketch:
     """The list of what is to be done."""
-    items = tuple(_item(_text(todo, "content", "text"), todo) for todo in _dicts(given.get("todos")))
+    listed = given.get("todos") if isinstance(given.get("todos"), list) else []
+    entries = [todo if isinstance(todo, dict) else {"text": todo} for todo in listed or ()]
+    items = tuple(_item(_text(todo, "content", "text"), todo) for todo in entries)
     return Sketch(given=(Checklist(items),) if items else (Data(given),), **_quiet(reply))
 
 

@@ -1,0 +1,183 @@
+"""Sub-agents are told where they were called, by whatever it is known, and those without a known call in the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_session_player import Conversation, Store
+from claude_session_player.conversation.cast import Cast, actor_of
+from claude_session_player.conversation.entries import Call
+from claude_session_player.conversation.telling import Telling
+from claude_session_player.conversation.walk import Walk
+from claude_session_player.parser import read_events
+from claude_session_player.store.layout import Found
+from tests import corpus
+from tests.builder import SessionBuilder, call, text
+from tests.stores import ONE, StoreBuilder
+from tests.tellings import actor, agent, markdown, said, walk
+
+TASK = "Look around"
+
+
+def caller(**result: Any) -> SessionBuilder:
+    """A session that calls a sub-agent."""
+    session = SessionBuilder().prompt("Go")
+    session.response(call("Task", "toolu_t", description="Look", prompt=TASK, subagent_type="Explore"))
+    return session.result("toolu_t", **result) if result else session
+
+
+@pytest.mark.parametrize(
+    ("session", "told"),
+    [
+        pytest.param(caller(), {"call": "toolu_t"}, id="its description"),
+        pytest.param(caller(toolUseResult={"agentId": "a1"}), {}, id="beside the result"),
+        pytest.param(caller().progress("agent_progress", "toolu_t", agentId="a1").result("toolu_t"), {}, id="progress"),
+        pytest.param(caller(content="agentId: a1 (done)"), {}, id="the text of the result"),
+        pytest.param(caller(content=[text("agentId: a1\nDone.")]), {}, id="a part of the result"),
+        pytest.param(caller(), {"task": TASK}, id="an equal task"),
+    ],
+)
+def test_a_sub_agent_is_linked_by_each_method(session: SessionBuilder, told: dict[str, str]) -> None:
+    _, entries = walk(session, actor("a1", agent(TASK, "Nothing there."), **told))
+    assert list(said(entries))[1:4] == ["call: ", "> task: Look around", "> answer: Nothing there."]
+
+
+def test_what_names_a_sub_agent_counts_more_than_an_equal_task() -> None:
+    session = caller().response(call("Task", "toolu_u", prompt=TASK))
+    session.result("toolu_u", "agentId: a1").result("toolu_t", "agentId: a2")
+    first, second = (actor(id, agent(TASK, id), task=TASK) for id in ("a1", "a2"))
+    found = [[one.id for one in e.entry.actors] for e in walk(session, first, second)[1] if isinstance(e.entry, Call)]
+    assert found == [["a2"], ["a2"], ["a1"], ["a1"]]
+
+
+def test_any_tool_whose_result_names_an_agent_delegates() -> None:
+    session = SessionBuilder().response(call("DelegateToAgent", "d", mode="plan")).result("d", "agentId: abc123\nOn")
+    assert "> **Assistant** (2026-01-17 20:32:00)\n> Planned." in markdown(
+        session, actor("abc123", agent("Plan", "Planned."))
+    )
+
+
+def test_a_sub_agent_stands_one_block_quote_deeper_and_is_not_told_twice() -> None:
+    session = caller(content="Nothing there.", toolUseResult={"agentId": "a1"})
+    assert markdown(session, actor("a1", agent("Look\naround", "Nothing there."))) == (
+        "**User** (2026-01-17 20:31:59)\nGo\n\n"
+        "**Tool: Task** (2026-01-17 20:32:00) Explore: Look\n\n"
+        "> **User** (2026-01-17 20:31:59)\n> Look\n> around\n> \n"
+        "> **Assistant** (2026-01-17 20:32:00)\n> Nothing there.\n"
+    )
+
+
+def test_sub_agents_of_sub_agents_stand_deeper_at_any_depth() -> None:
+    depth = 400
+    actors = []
+    for number in range(depth):
+        session = agent(f"task {number}").response(call("Task", f"t{number}", prompt=f"task {number + 1}"))
+        actors.append(actor(f"a{number}", session, task=f"task {number}"))
+    session = SessionBuilder().response(call("Task", "t", prompt="task 0"))
+    told = markdown(session, *actors)
+    assert f"{'> ' * depth}task {depth - 1}\n" in told
+
+
+def test_a_sub_agent_that_calls_itself_is_told_once() -> None:
+    itself = agent(TASK).response(call("Task", "again", prompt=TASK)).result("again", "agentId: a1")
+    assert markdown(caller(), actor("a1", itself, task=TASK)).count("> **User**") == 1
+
+
+def test_two_sub_agents_that_call_each_other_are_each_told_once() -> None:
+    one = agent("One").response(call("Task", "x", prompt="Two"))
+    two = agent("Two").response(call("Task", "y", prompt="One"))
+    told = markdown(SessionBuilder(), actor("a1", one, task="One"), actor("a2", two, task="Two"))
+    assert told.count("> **User**") == 2
+    assert "> > **User** (2026-01-17 20:31:59)\n> > Two" in told
+
+
+def test_sub_agents_without_a_known_call_are_told_in_the_end() -> None:
+    told = markdown(SessionBuilder().prompt("Go"), actor("a1", agent("Alone", "Yes."), kind="Explore", title="Look"))
+    assert told.endswith(
+        "## Sub-agents without a known call\n\n**Agent: a1** Explore · Look\n\n"
+        "> **User** (2026-01-17 20:31:59)\n> Alone\n> \n> **Assistant** (2026-01-17 20:32:00)\n> Yes.\n"
+    )
+
+
+def test_a_sub_agent_whose_caller_is_known_stands_at_the_end_of_that_one() -> None:
+    inner = actor("a2", agent("Inner"), parent="a1")
+    _, told = walk(caller(), actor("a1", agent(TASK, "Done."), task=TASK), inner)
+    assert list(said(told))[-5:-1] == [
+        "> answer: Done.",
+        "> section: Sub-agents without a known call",
+        "> agent: ",
+        "> > task: Inner",
+    ]
+
+
+def test_a_workflow_is_told_with_its_agents() -> None:
+    session = SessionBuilder().response(call("Workflow", "w", script="phase('Map')"))
+    session.result("w", "Workflow launched in background.", toolUseResult={"runId": "wf_1", "isAsync": True})
+    actors = [actor(f"a{n}", agent(f"Part {n}"), workflow="wf_1", kind="workflow-subagent") for n in (1, 2)]
+    told = markdown(session, *actors)
+    assert "```javascript\nphase('Map')\n```\n\n**Agent: a1** wf_1 · workflow-subagent\n\n> **User**" in told
+    assert told.index("> Part 1") < told.index("**Agent: a2**") < told.index("> Part 2")
+    assert "without a known call" not in told
+
+
+def test_a_sub_agent_inside_of_the_file_is_told_at_its_call() -> None:
+    session = caller()
+    session.sidechain = True
+    session.prompt(TASK, parentUuid=None).response(text("A kettle."))
+    session.sidechain = False
+    session.result("toolu_t", "A kettle.").response(text("They say: a kettle."))
+    assert list(said(walk(session)[1])) == [
+        "prompt: Go",
+        "call: ",
+        "> task: Look around",
+        "> answer: A kettle.",
+        "call: ",
+        "answer: They say: a kettle.",
+    ]
+
+
+def test_a_sub_agent_of_stream_json_is_told_at_its_call() -> None:
+    session = caller()
+    session.response(text("A kettle."), parent_tool_use_id="toolu_t", parentUuid=None)
+    session.result("toolu_t", "A kettle.")
+    assert "> answer: A kettle." in said(walk(session)[1])
+
+
+def test_a_conversation_holds_its_sub_agents_where_they_were_called(tmp_path: Path) -> None:
+    store = StoreBuilder(tmp_path)
+    store.every_layout()
+    conversation = Conversation.of(store.open().resolve(ONE))
+    (turn,) = conversation.turns
+    assert {position: [child.id for child in children] for position, children in turn.agents.items()} == {
+        0: ["flat0001"],
+        1: ["nest0001"],
+    }
+    assert [child.id for child in conversation.unlinked] == ["work0001"]
+    assert [child.turns[0].prompt.text for child in conversation.subagents if child.turns[0].prompt] == [TASK] * 3
+
+
+# --- real ones -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not corpus.session_files(), reason="there is no corpus")
+def test_almost_all_ordinary_sub_agents_of_real_sessions_are_linked(capsys: pytest.CaptureFixture[str]) -> None:
+    """An ordinary one has an id of letters and digits, and a task; a helper of Claude Code has not, or it warms up."""
+    store = Store.open(corpus.ROOT / "claude-home", cache=None)
+    total, unlinked = 0, []
+    for path in corpus.session_files():
+        found: Found = store.place(path)
+        agents = [] if found.is_agent else store.agents_of(found)
+        walk = Walk(Telling(Cast(map(actor_of, agents))))
+        for _ in walk.told(read_events(path) if agents else []):
+            pass
+        asked = [one for one in agents if one.speech.first_prompt and one.agent != "warmup"]
+        ordinary = {one.path for one in asked if one.id.isalnum()}
+        total += len(ordinary)
+        unlinked += [one.id for one in walk.unlinked if one.path in ordinary]
+    linked = total - len(unlinked)
+    with capsys.disabled():
+        print(f"\n{linked} of {total} ordinary sub-agents are linked ({linked / total:.1%}); not: {unlinked}")
+    assert linked / total >= 0.97

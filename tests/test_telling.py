@@ -1,0 +1,289 @@
+"""Events become entries: each thing that was said or done is told once, in the order of the file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_session_player import Conversation
+from claude_session_player.account import Fate
+from claude_session_player.conversation.entries import Call, Kind
+from claude_session_player.conversation.walk import Told
+from claude_session_player.export.conversation import Style
+from claude_session_player.normalized import human_prompt
+from claude_session_player.parser import read_events
+from tests import corpus
+from tests.builder import SessionBuilder, call, text, thought
+from tests.tellings import agent, markdown, said, walk
+from tests.test_properties import records
+
+
+def calls(told: list[Told]) -> list[Call]:
+    return [one.entry for one in told if isinstance(one.entry, Call)]
+
+
+def test_a_conversation_is_told_as_the_specification_shows_it() -> None:
+    session = SessionBuilder().prompt("Line 1 of message\nLine 2 of message").response(thought("Hm."), text("Done."))
+    assert markdown(session) == (
+        "**User** (2026-01-17 20:31:59)\nLine 1 of message\nLine 2 of message\n"
+        "\n**Thinking** (2026-01-17 20:32:00)\nHm.\n"
+        "\n**Assistant** (2026-01-17 20:32:01)\nDone.\n"
+    )
+
+
+def test_empty_and_missing_content_and_time_are_named_as_the_specification_says() -> None:
+    session = SessionBuilder().line({"type": "user", "message": {"content": []}})
+    session.line({"type": "user", "message": {}}).line({"type": "assistant", "message": {"content": "Hi"}})
+    told = markdown(session)
+    assert "**User** (Unknown time)\n(No content)" in told
+    assert "(Empty)" in told
+    assert "**Assistant** (Unknown time)\nHi" in told
+
+
+def test_a_result_belongs_to_its_call() -> None:
+    session = SessionBuilder().response(call("Bash", "a", command="ls"), call("Bash", "b", command="pwd"))
+    session.result("b", "/home").result("a", "kettle")
+    (first, second) = calls(walk(session)[1])
+    assert first.result is not None
+    assert second.result is not None
+    assert (first.result.line, second.result.line) == (4, 3)
+
+
+def test_a_result_that_stands_before_its_call_belongs_to_it() -> None:
+    session = SessionBuilder().result("a", "kettle").response(call("Bash", "a", command="ls"))
+    (one,) = calls(walk(session)[1])
+    assert one.kind is Kind.CALL
+    assert one.result is not None
+
+
+def test_a_result_without_a_call_is_told_alone() -> None:
+    told = markdown(SessionBuilder().result("nowhere", "kettle"))
+    assert told == "**Result** (2026-01-17 20:31:59)\n\n```\nkettle\n```\n"
+
+
+def test_a_second_result_of_a_call_names_the_line_of_the_call() -> None:
+    session = (
+        SessionBuilder().response(call("DelegateToAgent", "a")).result("a", "agentId: abc").result("a", "All done")
+    )
+    assert "**Result: DelegateToAgent** (2026-01-17 20:32:01) of line 1\n\n```\nAll done\n```" in markdown(session)
+
+
+def test_a_call_waits_for_its_result_only_so_long() -> None:
+    session = SessionBuilder().response(call("Bash", "a", command="sleep"))
+    for number in range(300):
+        session.response(text(f"Still waiting {number}"))
+    session.result("a", "late")
+    found = calls(walk(session)[1])
+    assert [entry.kind for entry in found] == [Kind.CALL, Kind.RESULT]
+    assert found[0].result is None
+    assert found[1].body == 1
+
+
+def test_an_unanswered_call_is_told() -> None:
+    assert "**Tool: Bash**" in markdown(SessionBuilder().response(call("Bash", "a", command="ls")))
+
+
+def test_results_without_ids_go_to_the_calls_of_their_name_in_order() -> None:
+    session = SessionBuilder()
+    session.line({"type": "tool_use", "tool_name": "bash", "tool_input": {"command": "one"}})
+    session.line({"type": "tool_use", "tool_name": "read", "tool_input": {"path": "two"}})
+    session.line({"type": "tool_result", "tool_name": "read", "tool_output": "second"})
+    session.line({"type": "tool_result", "tool_name": "bash", "tool_output": "first"})
+    replies = [one.reply() for one in calls(walk(session)[1])]
+    assert [reply.text for reply in replies if reply] == ["first", "second"]
+
+
+def test_a_copy_of_a_line_is_told_once() -> None:
+    session = SessionBuilder().prompt("Once")
+    session.raw(session.lines[0])
+    assert markdown(session).count("Once") == 1
+
+
+def test_a_conversation_that_was_written_anew_with_other_uuids_is_told_once() -> None:
+    at = "2026-02-03T06:17:55.835Z"
+    session = SessionBuilder().prompt([text("<ide_selection>x</ide_selection>"), text("What is it?")], timestamp=at)
+    session.response(text("A kettle."), request="r1", timestamp="2026-02-03T06:18:00.000Z")
+    session.prompt([text("<ide_selection>x</ide_selection>")], timestamp=at)
+    session.prompt([text("What is it?")], timestamp=at)
+    session.response(text("A kettle."), request="r1", timestamp="2026-02-03T06:18:00.000Z")
+    session.prompt("And now?")
+    assert Conversation.from_events(read_events(session.lines)).prompts == ["What is it?", "And now?"]
+    assert markdown(session).count("A kettle.") == 1
+
+
+def test_a_fork_is_told_where_it_happens() -> None:
+    session = SessionBuilder().prompt("First").response(text("One")).prompt("Second").response(text("Two"))
+    session.prompt("Another", parentUuid="00000000-0000-4000-8000-000000000002").response(text("Three"))
+    assert "**Fork** (2026-01-17 20:32:03) back to line 2, and on from there another way\n\n**User**" in markdown(
+        session
+    )
+
+
+def test_parallel_tools_are_no_fork() -> None:
+    session = SessionBuilder().prompt("Look").response(call("Read", "a"), call("Read", "b"))
+    session.result("a", "1", parentUuid="00000000-0000-4000-8000-000000000002").result("b", "2").response(text("Fine"))
+    assert Kind.FORK not in {one.entry.kind for one in walk(session)[1]}
+
+
+def test_a_compaction_and_its_summary_are_told() -> None:
+    session = SessionBuilder().prompt("Go").compaction("auto", 155000)
+    session.prompt("This session is being continued from a previous conversation. All is well.", isCompactSummary=True)
+    told = markdown(session)
+    assert "**Compaction** (2026-01-17 20:32:00) auto, 155,000 tokens" in told
+    assert "**Summary** (2026-01-17 20:32:01)\nThis session is being continued" in told
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ({"type": "summary", "summary": "All is well", "leafUuid": "x"}, "**Summary** (Unknown time)\nAll is well"),
+        ({"type": "system", "subtype": "away_summary", "content": "So far"}, "**Summary** (Unknown time)\nSo far"),
+        ({"type": "system", "level": "warning", "content": "Careful"}, "**Note** (Unknown time)\nCareful"),
+        (
+            {"type": "system", "subtype": "api_error", "error": {"message": "overloaded"}},
+            "**Error** (Unknown time)\n\n```\noverloaded\n```",
+        ),
+        (
+            {"type": "assistant", "isApiErrorMessage": True, "message": {"content": [text("API Error: 500")]}},
+            "**Error** (Unknown time)\n\n```\nAPI Error: 500\n```",
+        ),
+        (
+            {"type": "user", "message": {"content": "<local-command-stdout>Set model</local-command-stdout>"}},
+            "**Output** (Unknown time)\n\n```\nSet model\n```",
+        ),
+        (
+            {"type": "user", "message": {"content": "<teammate-message>Hi</teammate-message>"}},
+            "**Message** (Unknown time)\n\n<teammate-message>Hi</teammate-message>",
+        ),
+        (
+            {"type": "assistant", "message": {"content": [{"type": "brand_new", "deep": {}}]}},
+            '**Block: brand_new** (Unknown time)\n\n```json\n{\n  "type": "brand_new",\n  "deep": {}\n}\n```',
+        ),
+    ],
+)
+def test_each_kind_of_line_is_told_in_its_own_way(line: dict[str, Any], wanted: str) -> None:
+    assert markdown(SessionBuilder().line(line)) == f"{wanted}\n"
+
+
+def test_what_the_harness_put_in_is_told_only_in_full() -> None:
+    session = SessionBuilder().prompt("Base directory for this skill: /x", isMeta=True)
+    session.system("turn_duration", durationMs=12000).prompt("<system-reminder>Be kind</system-reminder>")
+    assert markdown(session) == ""
+    told = markdown(session, style=Style.full())
+    assert "Base directory" in told
+    assert "turn took 12 s" in told
+    assert "Be kind" in told
+
+
+def test_what_a_person_typed_while_the_model_worked_is_a_prompt() -> None:
+    session = SessionBuilder().prompt("Go").attachment("queued_command", prompt="And hurry").attachment("date")
+    assert Conversation.from_events(read_events(session.lines)).prompts == ["Go", "And hurry"]
+
+
+def test_in_a_sub_agents_own_file_nobody_is_a_person() -> None:
+    _, told = walk(agent("Look around", "Nothing there."), is_agent=True)
+    assert list(said(told)) == ["task: Look around", "answer: Nothing there."]
+
+
+def test_a_turn_is_a_prompt_and_all_that_follows() -> None:
+    session = SessionBuilder().response(text("Welcome")).prompt("One").response(call("Bash", "a", command="ls"))
+    session.result("a").prompt("Two")
+    turns = Conversation.from_events(read_events(session.lines)).turns
+    assert [turn.prompt.text if turn.prompt else None for turn in turns] == [None, "One", "Two"]
+    assert [one.name for one in turns[1].calls] == ["Bash"]
+
+
+# --- properties -----------------------------------------------------------------------------------------
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(("prompt", "queued", "answer", "tools", "rewind", "compact", "copy", "meta", "command")),
+        st.integers(0, 30),
+    ),
+    max_size=25,
+)
+
+
+def lived(steps: list[tuple[str, int]]) -> SessionBuilder:
+    """A session with forks, copies, compactions, queued commands: each prompt has words of its own."""
+    session = SessionBuilder()
+    for number, (step, seed) in enumerate(steps):
+        word = f"prompt-{number}-"
+        back = {"parentUuid": f"00000000-0000-4000-8000-{seed % max(len(session.lines), 1):012}"}
+        if step == "prompt":
+            session.prompt(word)
+        elif step == "queued":
+            session.attachment("queued_command", prompt=word)
+        elif step == "answer":
+            session.response(thought(), text("Well."))
+        elif step == "tools":
+            ids = [f"{number}-{one}" for one in range(seed % 4)]
+            session.response(*(call("Bash", id, command="ls") for id in ids))
+            for id in ids[: seed % 5]:
+                session.result(id, "kettle")
+        elif step == "rewind":
+            session.prompt(word, **back)
+        elif step == "compact":
+            session.compaction()
+            session.prompt("This session is being continued from a previous conversation", isCompactSummary=True)
+        elif step == "copy" and session.lines:
+            session.raw(session.lines[seed % len(session.lines)])
+        elif step == "meta":
+            session.prompt(word, isMeta=True)
+        elif step == "command":
+            session.prompt(f"<command-name>/{word}</command-name><command-args>now</command-args>")
+    return session
+
+
+@given(steps)
+def test_each_prompt_of_a_person_is_told_exactly_once(steps: list[tuple[str, int]]) -> None:
+    session = lived(steps)
+    unique = {event.uuid: event for event in read_events(session.lines)}
+    wanted = [prompt for event in unique.values() if (prompt := human_prompt(event)) is not None]
+    document = markdown(session)
+    assert Counter(Conversation.from_events(read_events(session.lines)).prompts) == Counter(wanted)
+    assert all(document.count(prompt.split()[0].lstrip("/")) == 1 for prompt in wanted)
+    assert document.count("**User**") == len(wanted)
+
+
+@given(steps, st.integers(0, 25))
+def test_a_resumed_session_tells_only_what_is_new(steps: list[tuple[str, int]], at: int) -> None:
+    session = lived(steps)
+    first, _ = walk(SessionBuilder().raw(b"".join(session.lines[:at])))
+    again = Conversation.from_events(read_events(session.lines), known=first.main.branches.uuids)
+    whole = Conversation.from_events(read_events(session.lines))
+    begun = Conversation.from_events(read_events(session.lines[:at]))
+    assert Counter(begun.prompts) + Counter(again.prompts) == Counter(whole.prompts)
+
+
+@given(st.lists(records, max_size=12))
+def test_every_line_of_any_session_is_accounted_for(lines: list[Any]) -> None:
+    session = SessionBuilder()
+    for line in lines:
+        session.raw(json.dumps(line).encode() + b"\n")
+    found, told = walk(session)
+    assert found.main.account.lines == len(lines)
+    assert sum(found.main.account.total(fate) for fate in Fate) == len(lines)
+    markdown(session, style=Style.full())
+    shown = {one.entry.line for one in told} | {one.result.line for one in calls(told) if one.result}
+    outcomes = found.main.account.outcomes
+    assert all(number + 1 in shown for number, outcome in enumerate(outcomes) if outcome.fate <= Fate.MERGED)
+
+
+@pytest.mark.skipif(not corpus.session_files(), reason="there is no corpus")
+def test_real_sessions_tell_each_prompt_once() -> None:
+    for path in corpus.session_files():
+        events = list(read_events(path))
+        if not any(event.is_sidechain for event in events):
+            prompts = [(event.timestamp, prompt) for event in events if (prompt := human_prompt(event))]
+            told = Conversation.from_events(events).turns
+            found = [(turn.prompt.timestamp, turn.prompt.text) for turn in told if turn.prompt]
+            found = [one for one in found if one[1] and not one[1].startswith(("(No content)", "(Empty)"))]
+            wanted = {(time, re.sub(r"\[image\]\s*", "", prompt)) for time, prompt in prompts}
+            assert sorted(found, key=str) == sorted({one for one in wanted if one[1]}, key=str), path
