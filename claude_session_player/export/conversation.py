@@ -192,10 +192,10 @@ def _result(told: Told, style: Style) -> str:
 
 
 def _late(call: Call, sketch: Sketch, style: Style) -> str:
-    result = call.result
-    entry = Entry(Kind.RESULT, result.line if result else 0, result.timestamp if result else None)
+    if any(isinstance(part, Prose) for part in sketch.returned):
+        return "\n\n".join(_returned(call, sketch, style))
     of = f" of line {call.body}" if isinstance(call.body, int) else ""
-    head = f"{_head(entry, style, call.name)}{of}{_outcome(call, sketch)}"
+    head = f"{_head(_result_entry(call), style, call.name)}{of}{_outcome(call, sketch)}"
     return "\n\n".join((head, *_returned(call, sketch, style)))
 
 
@@ -206,7 +206,7 @@ def _call_head(call: Call, sketch: Sketch, style: Style) -> str:
 
 
 def _outcome(call: Call, sketch: Sketch) -> str:
-    words = "failed" if call.is_error else sketch.outcome
+    words = "failed" if call.is_error else "" if call.pictures and not sketch.returned else sketch.outcome
     return f" → {words}" if words else ""
 
 
@@ -216,10 +216,19 @@ def _reply(call: Call, style: Style) -> Reply | None:
 
 
 def _returned(call: Call, sketch: Sketch, style: Style) -> Iterator[str]:
-    yield from _parts(sketch.returned, style)
+    for part in sketch.returned:
+        if isinstance(part, Prose):  # what was given is prose, too
+            yield follows(_head(_result_entry(call), style, call.name), prose(tidy(part.text)))
+        else:
+            yield from _parts((part,), style)
     if sketch.returned or sketch.outcome:
         for picture in call.pictures:
             yield _picture(picture, style)
+
+
+def _result_entry(call: Call) -> Entry:
+    result = call.result
+    return Entry(Kind.RESULT, result.line, result.timestamp) if result else Entry(Kind.RESULT)
 
 
 def _parts(parts: Iterable[Part], style: Style) -> Iterator[str]:
