@@ -116,8 +116,7 @@ def write_session(path: Path, megabytes: float, *, seed: int = 1, output: float 
     with path.open("wb") as file:
         while left > 0:
             writer.turn()
-            left -= file.write(writer.session.data())
-            writer.session.lines.clear()
+            left -= file.write(writer.session.taken())
     return path
 
 

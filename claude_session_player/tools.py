@@ -63,3 +63,14 @@ def label(name: str, tool_input: Any) -> str:
                 return rawjson.compact(value)
             return tool.shape(clean(value)) if tool.shape else clean(value)
     return ""
+
+
+def file_of(tool_input: Any) -> str | None:
+    """The file that a tool is asked for.
+
+    >>> file_of({"notebook_path": "/a/b.ipynb"}), file_of({"file_path": 7}), file_of("odd")
+    ('/a/b.ipynb', None, None)
+    """
+    given = tool_input if isinstance(tool_input, dict) else {}
+    path = given.get("file_path") or given.get("notebook_path")
+    return path if isinstance(path, str) else None

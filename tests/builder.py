@@ -45,6 +45,7 @@ class SessionBuilder:
         self.lines: list[bytes] = []
         self._parent: str | None = None
         self._response = 0
+        self._gone = 0
 
     # --- conversation -------------------------------------------------------------------------
 
@@ -117,6 +118,13 @@ class SessionBuilder:
         """The whole file."""
         return b"".join(self.lines)
 
+    def taken(self) -> bytes:
+        """All lines since the last time; they are forgotten, and numbers go on."""
+        data = self.data()
+        self._gone += len(self.lines)
+        self.lines.clear()
+        return data
+
     def write(self, path: Path) -> Path:
         """Write the session to a file, in a directory that is made where it is missing."""
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -124,7 +132,7 @@ class SessionBuilder:
         return path
 
     def _record(self, kind: str, **fields: Any) -> Self:
-        number = len(self.lines) + 1
+        number = self._gone + len(self.lines) + 1
         record = {
             "parentUuid": self._parent,
             "isSidechain": self.sidechain,
