@@ -15,6 +15,8 @@ COMMANDS: Final = (
     "replay",
     "list",
     "get",
+    "summary",
+    "tree",
     "projects",
     "todos",
     "memories",
@@ -76,7 +78,7 @@ def app(ctx: click.Context) -> None:
     \b
     Exit codes:
       0    done
-      1    replay --strict found unknown or malformed lines
+      1    --strict found something wrong: unknown or malformed lines, a broken tree
       2    a wrong option or argument
       3    the file cannot be read
       4    the file holds no session
