@@ -537,6 +537,32 @@ skim: Final = msgspec.json.Decoder(Skim).decode
 """One line of bytes to what a summary needs of it; raises on anything that does not fit exactly."""
 
 
+# --- a look that is enough to find relatives of a file ----------------------------------------------
+
+
+class ForkedFrom(Struct, gc=False, rename="camel"):
+    """The event of another session from which this one was forked."""
+
+    session_id: str | None = None
+    message_uuid: str | None = None
+
+
+class Identity(Struct, gc=False, rename="camel"):
+    """Which event a record is, and which it comes behind."""
+
+    type: str | None = None
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    logical_parent_uuid: str | None = None
+    timestamp: str | None = None
+    is_meta: bool | None = None
+    forked_from: ForkedFrom | None = None
+
+
+identify: Final = msgspec.json.Decoder(Identity).decode
+"""One line of bytes to the event that it is; raises on anything that does not fit exactly."""
+
+
 def text_of(raw: Raw) -> str:
     """A raw value as text: a string as it is, anything else as compact JSON, nothing as nothing."""
     value = rawjson.load(raw)

@@ -77,9 +77,8 @@ class Branches:
         self._known: Strands | None = None
 
     def is_copy(self, event: Event) -> bool:
-        """True where the uuid of an event stood on an earlier line: it is the same event."""
-        number = self._numbers.get(event.uuid)
-        return number is not None and self._lines[number] != event.line
+        """True where the uuid of an event was added before: it is the same event. Ask before you add it."""
+        return event.uuid in self._numbers
 
     def add(self, event: Event) -> Fork | None:
         """Let the tree grow by an event; gives the place to which the conversation went back, if it did."""
