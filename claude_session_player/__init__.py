@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from claude_session_player.conversation.conversation import Conversation
     from claude_session_player.errors import SessionError
+    from claude_session_player.insight.summary import summarize
     from claude_session_player.models import ScreenState
     from claude_session_player.parser import read_events
     from claude_session_player.playback import replay
     from claude_session_player.renderer import render
     from claude_session_player.store.filters import Filter
+    from claude_session_player.store.paths import normalize_project_path
     from claude_session_player.store.session import Session
     from claude_session_player.store.store import Store
+    from claude_session_player.validation import validate_event
     from claude_session_player.view import View
 
 __version__ = "0.2.0"
@@ -33,9 +36,12 @@ __all__ = [
     "Store",
     "View",
     "__version__",
+    "normalize_project_path",
     "read_events",
     "render",
     "replay",
+    "summarize",
+    "validate_event",
 ]
 
 _HOMES = {
@@ -46,9 +52,12 @@ _HOMES = {
     "ScreenState": "models",
     "SessionError": "errors",
     "View": "view",
+    "normalize_project_path": "store.paths",
     "read_events": "parser",
     "render": "renderer",
     "replay": "playback",
+    "summarize": "insight.summary",
+    "validate_event": "validation",
 }
 
 

@@ -34,7 +34,8 @@ def test_a_conversation_has_one_branch_that_is_live() -> None:
     (branch,) = branches.paths()
     assert (branch.number, branch.fork, branch.first, branch.last, branch.lines) == (1, None, 1, 2, 3)
     assert branch is branches.live
-    assert branches.forks == branches.problems == []
+    assert not branches.forks
+    assert not branches.problems
 
 
 def test_a_rewind_is_a_fork_at_the_line_to_which_it_went_back() -> None:
@@ -113,7 +114,8 @@ def test_a_compaction_continues_its_logical_parent_and_is_no_fork() -> None:
     session.back_to(None).system("compact_boundary", **boundary)
     session.prompt("This session is being continued …", isCompactSummary=True).prompt("More").response(text("Here."))
     branches = grown(session.lines)
-    assert branches.forks == branches.problems == []
+    assert not branches.forks
+    assert not branches.problems
     assert all(branches.is_on(1, line) for line in range(1, 8))
 
 
@@ -154,7 +156,8 @@ def test_subagents_inside_of_the_file_make_no_branches() -> None:
     session.sidechain = False
     session.back_to(2).result("a").response(text("Seen."))
     branches = grown(session.lines)
-    assert branches.forks == branches.problems == []
+    assert not branches.forks
+    assert not branches.problems
     assert len(branches.paths()) == 1
 
 
@@ -184,7 +187,8 @@ def test_a_line_before_its_parent_is_fine() -> None:
     session = SessionBuilder().prompt("Look").response(call("Read", "a")).result("a").response(text("Seen."))
     first, second, third, fourth = session.lines
     branches = grown([first, third, second, fourth])
-    assert branches.problems == branches.forks == []
+    assert not branches.forks
+    assert not branches.problems
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
@@ -201,7 +205,8 @@ def test_no_line_is_missed_where_no_line_names_a_parent() -> None:
     session = SessionBuilder()
     for number in range(4):
         session.prompt(f"Prompt {number}", parentUuid=None)
-    assert grown(session.lines).problems == grown(session.lines).forks == []
+    assert not grown(session.lines).forks
+    assert not grown(session.lines).problems
 
 
 def test_lines_without_uuids_are_one_branch() -> None:

@@ -33,16 +33,8 @@ def chosen(**wanted: Any) -> list[str]:
 
 TASK = "call: Task"
 INNER = ["> task: Look", "> answer: Nothing.", "> call: mcp__tea__brew", "> call: Read"]
-MAIN = [
-    "prompt: Go",
-    "thought: Hm.",
-    "answer: Yes.",
-    "call: Bash",
-    TASK,
-    "answer: Done.",
-    "prompt: Thanks",
-    "error: Oh",
-]
+BEFORE = ["prompt: Go", "thought: Hm.", "answer: Yes.", "call: Bash", TASK]
+AFTER = ["answer: Done.", "prompt: Thanks", "error: Oh"]
 
 
 def test_without_a_wish_all_is_told() -> None:

@@ -16,6 +16,8 @@ COMMANDS: Final = (
     "list",
     "show",
     "get",
+    "summary",
+    "tree",
     "projects",
     "todos",
     "memories",
@@ -77,7 +79,7 @@ def app(ctx: click.Context) -> None:
     \b
     Exit codes:
       0    done
-      1    replay --strict found unknown or malformed lines
+      1    --strict found something wrong: unknown or malformed lines, a broken tree
       2    a wrong option or argument
       3    the file cannot be read
       4    the file holds no session

@@ -131,7 +131,7 @@ class _Show:
 
     def _told(self) -> Iterator[Told]:
         sources = chain_sources(self._store, self._source) if self._how["chain"] else [self._source]
-        known: set[str] = set()
+        known: set[str | None] = set()
         for source in sources:
             walk = Walk(teller(self._store, source, known), depth=self._how["depth"])
             self._walks.append(walk)

@@ -42,6 +42,11 @@ def json_options(function: _F) -> _F:
     return array(lines(function))
 
 
+def json_option(function: _F) -> _F:
+    """`--json` of a command that prints one object, as the parameter `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+
+
 @contextmanager
 def opened(roots: tuple[str, ...], no_cache: bool, required: bool = True) -> Iterator[Store]:
     """The stores that are meant, with a progress bar where it takes long; in the end it is said what is unreadable."""

@@ -7,9 +7,8 @@ a line several children all the time, and those are none.
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_right
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from typing import Final, NamedTuple
 
 from claude_session_player.conversation.strands import Branch, Fork, Strands, Tree, cut
@@ -17,6 +16,10 @@ from claude_session_player.events import COMPACTION, Assistant, Event, System, T
 from claude_session_player.normalized import human_prompt
 
 # What a line is in the tree; flags, kept in one byte.
+ABSENT: Final = -1
+"""Not in the tree at all."""
+NOWHERE: Final = -1
+"""Instead of the number of a node."""
 PLAIN: Final = 0
 WEIGHT: Final = 1
 """A person's prompt, or the first line of a response."""
@@ -41,19 +44,23 @@ class Problem(NamedTuple):
     what: str
 
 
+Row = tuple[str | None, str | None, int, int]
+"""The uuid of a line, that of its parent, its number and its role."""
+
+
 class Branches:
     """The tree of a conversation: `add` every event in the order of the file, then ask."""
 
     def __init__(self) -> None:
         self.forks: list[Fork] = []
         """Every time that the conversation went back, in the order of the file."""
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[str | None, int] = {}
         self._uuids: list[str] = []
-        self._lines = array("q")
-        self._parents = array("q")
+        self._lines: list[int] = []
+        self._parents: list[int] = []
         self._roles = bytearray()
-        self._heavy = array("q")
-        """Of each node, the first child with weight below; itself where only it has weight; -1 for none."""
+        self._heavy: list[int] = []
+        """Of each node, the first child with weight below; itself where only it has weight."""
         self._groups: dict[int, list[list[int]]] = {}
         """Of a node with several such children: those that go on together."""
         self._responses: set[str] = set()
@@ -70,36 +77,39 @@ class Branches:
         self._known: Strands | None = None
 
     @property
-    def uuids(self) -> Set[str]:
+    def uuids(self) -> Set[str | None]:
         """The uuids of all events so far."""
         return self._numbers.keys()
 
     def is_copy(self, event: Event) -> bool:
-        """True where the uuid of an event stood on an earlier line: it is the same event."""
-        number = self._numbers.get(event.uuid or "")
-        return number is not None and self._lines[number] != event.line
+        """True where the uuid of an event was added before: it is the same event. Ask before you add it."""
+        return event.uuid in self._numbers
 
     def add(self, event: Event) -> Fork | None:
         """Let the tree grow by an event; gives the place to which the conversation went back, if it did."""
-        if not event.uuid:
-            return None
-        if type(event) is System and event.subtype == COMPACTION and event.parent_uuid is None:
-            return self.place(event.uuid, event.logical_parent, event.line, self._role(event) | SEGMENT)
-        return self.place(event.uuid, event.parent_uuid, event.line, self._role(event))
+        return self.grow((self.row(event, is_prompt=human_prompt(event) is not None),))
 
-    def _role(self, event: Event) -> int:
+    def row(self, event: Event, *, is_prompt: bool) -> Row:
+        """What the tree needs to know of the next event."""
+        role = self._role(event, is_prompt)
+        parent = event.parent_uuid
+        if type(event) is System and event.subtype == COMPACTION and parent is None:
+            parent, role = event.logical_parent, role | SEGMENT
+        return event.uuid, parent, event.line, role
+
+    def _role(self, event: Event, is_prompt: bool) -> int:
         side = SIDE if event.is_sidechain or event.agent_call else PLAIN
+        if is_prompt:
+            return side | self.prompt_role(event.timestamp)
         if isinstance(event, Assistant):
             return side | self.response_role(event.request_id or (event.message.id if event.message else None))
-        if human_prompt(event) is not None:
-            return side | self.prompt_role(event.timestamp)
         if type(event) is not User:
             return side
         said = event.said
         is_result = type(said) is list and any(type(block) is ToolResult for block in said)
         return side | (TOOL if is_result else META if event.is_meta else PLAIN)
 
-    # --- the same, of lines of which not more is known than this -----------------------------------
+    # --- growing --------------------------------------------------------------------------------
 
     def response_role(self, response: str | None) -> int:
         """The role of the next line of a response, by the id of its request or message."""
@@ -119,32 +129,38 @@ class Branches:
         self._prompt_times.add(time)
         return WEIGHT
 
-    def place(self, uuid: str, parent: str | None, line: int, role: int) -> Fork | None:
-        """Let the tree grow by a line of this role; see `add`."""
-        number = len(self._uuids)
-        before = self._numbers.setdefault(uuid, number)
-        if before != number:
-            self._copies[line] = before
-            return None
-        above = self._numbers.get(parent, -1) if parent else -1
-        if above < 0 or above == number or self._roles[above] & ~role & SIDE:
-            above = self._continued(number, above, parent, role)
-            role |= LOOSE
-        self._uuids.append(uuid)
-        self._lines.append(line)
-        self._parents.append(above)
-        self._roles.append(role)
-        if self._waiting and uuid in self._waiting:
-            self._late.update(dict.fromkeys(self._waiting.pop(uuid), number))
-        if role & WEIGHT:
-            self._heavy.append(number)
-            return self._weigh(number, role)
-        self._heavy.append(-1)
-        return None
+    def grow(self, rows: Iterable[Row]) -> Fork | None:
+        """Let the tree grow by some lines, in the order of the file; gives the last fork among them."""
+        numbers, uuids, lines, parents = self._numbers, self._uuids, self._lines, self._parents
+        roles, heavy, waiting, fork = self._roles, self._heavy, self._waiting, None
+        number = len(uuids)
+        for uuid, parent, line, role in rows:
+            if not uuid or role < 0:
+                continue
+            if uuid in numbers:
+                self._copies[line] = numbers[uuid]
+                continue
+            above = numbers.get(parent, NOWHERE)
+            if above < 0 or roles[above] & ~role & SIDE:
+                above = self._continued(above, uuid, parent, role)
+                role |= LOOSE
+            numbers[uuid] = number
+            uuids.append(uuid)
+            lines.append(line)
+            parents.append(above)
+            roles.append(role)
+            heavy.append(NOWHERE)
+            if waiting and uuid in waiting:
+                self._late.update(dict.fromkeys(waiting.pop(uuid), number))
+            if role & WEIGHT:
+                fork = self._weigh(number, role) or fork
+            number += 1
+        return fork
 
-    def _continued(self, number: int, above: int, parent: str | None, role: int) -> int:
-        """Where a line belongs whose parent is none of the lines before it."""
-        if above == number:
+    def _continued(self, above: int, uuid: str, parent: str | None, role: int) -> int:
+        """Where a line belongs whose parent is none of the lines before it: to the last prompt or response."""
+        number = len(self._uuids)
+        if parent == uuid:
             self._late[number] = number
         elif above < 0 and parent:
             self._waiting.setdefault(parent, []).append(number)
@@ -161,6 +177,7 @@ class Branches:
             self._side_leaf = number
         else:
             self._leaf = number
+        heavy[number] = number
         child, node, passed = number, parents[number], role
         while node >= 0 and roles[node] & SIDE == side:
             below = heavy[node]

@@ -72,7 +72,7 @@ class Conversation:
         *,
         id: str = "",
         is_agent: bool = False,
-        known: Container[str] = (),
+        known: Container[str | None] = (),
     ) -> Conversation:
         """The conversation that some events hold, with the sub-agents of a cast, and without events that are known."""
         telling = Telling(cast or Cast(), is_agent=is_agent, known=known)

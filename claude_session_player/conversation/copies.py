@@ -16,7 +16,7 @@ _BEGINNING = 200
 class Copies:
     """The lines that were seen so far; `known` are events of other sessions."""
 
-    def __init__(self, known: Container[str] = ()) -> None:
+    def __init__(self, known: Container[str | None] = ()) -> None:
         self._known = known
         self._contents: dict[str, int] = {}
         self._blocks: set[int] = set()

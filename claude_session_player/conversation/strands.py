@@ -65,22 +65,17 @@ def cut(tree: Tree, heads: Mapping[int, int], leaf: int) -> Strands:
         sizes[strand] += 1
     ends = {of_node[node]: tree.lines[node] for node in tree.weighty}
     leaves = sorted(above.keys() - above.values(), key=lambda strand: began.get(strand, 0))
-    live = of_node[leaf] if leaf >= 0 else leaves[-1]
+    ways = {strand: _upwards(strand, above) for strand in leaves}
+    alive = of_node[leaf] if leaf >= 0 else 0
+    live = max((strand for strand in leaves if alive in ways[strand]), key=lambda strand: ends.get(strand, 0))
     branches = []
     for number, strand in enumerate(leaves, 1):
         first = began.get(strand, 0)
         origin = tree.parents[first] if strand else -1
-        branches.append(
-            Branch(
-                number,
-                Fork(tree.lines[origin], tree.uuids[origin]) if origin >= 0 else None,
-                tree.lines[first] if tree.lines else 1,
-                ends.get(strand, tree.lines[first] if tree.lines else 1),
-                sizes[strand],
-                strand == live,
-                _upwards(strand, above),
-            )
-        )
+        line = tree.lines[first] if tree.lines else 1
+        fork = Fork(tree.lines[origin], tree.uuids[origin]) if origin >= 0 else None
+        end = ends.get(strand, line)
+        branches.append(Branch(number, fork, line, end, sizes[strand], strand == live, ways[strand]))
     return Strands(of_node, tuple(branches))
 
 

@@ -13,10 +13,11 @@ from typing import Any, Final
 from claude_session_player import rawjson
 from claude_session_player.account import BLANK, MALFORMED, MERGED, SHOWN, Account, Issue, Outcome, hidden, unknown
 from claude_session_player.content import joined, pictures_of, result_parts
-from claude_session_player.conversation.branches import META, PLAIN, SIDE, TOOL, Branches
+from claude_session_player.conversation.branches import WEIGHT, Branches, Row
 from claude_session_player.conversation.cast import Cast
 from claude_session_player.conversation.copies import Copies
 from claude_session_player.conversation.entries import Call, Entry, Kind, Result
+from claude_session_player.conversation.strands import Fork
 from claude_session_player.events import (
     CONVERSATION,
     NOTHING,
@@ -72,13 +73,14 @@ class Telling:
     `account` says what became of every line, `branches` how the conversation forked.
     """
 
-    def __init__(self, cast: Cast, *, is_agent: bool = False, known: Container[str] = ()) -> None:
+    def __init__(self, cast: Cast, *, is_agent: bool = False, known: Container[str | None] = ()) -> None:
         self.cast = cast
         self.account = Account()
         self.branches = Branches()
         self.odd_blocks: dict[str, int] = {}
         """The kinds of blocks that nobody knows, and the first line of each."""
         self._is_agent = is_agent
+        self._rows: list[Row] = []
         self._copies = Copies(known)
         self._waiting: deque[Entry] = deque()
         self._calls: dict[str, Call] = {}
@@ -92,15 +94,16 @@ class Telling:
             self._take(event)
             while waiting and self._is_ready(waiting[0]):
                 yield self._settled(waiting.popleft())
+        self._grown()
         while waiting:
             yield self._settled(waiting.popleft())
 
     def _take(self, event: Event) -> None:
         if self._copies.has(event):
-            self.branches.add(event)
+            self._place(event)
             outcome = COPY
         elif (event.is_sidechain or event.agent_call) and not self._is_agent and type(event) in CONVERSATION:
-            self.branches.add(event)
+            self._place(event)
             self.cast.overhear(event)
             outcome = SIDECHAIN
         else:
@@ -128,14 +131,16 @@ class Telling:
 
     # --- in the tree --------------------------------------------------------------------------------
 
-    def _place(self, event: Event, role: int) -> None:
-        """Let the tree grow, and tell where the conversation goes back."""
-        if event.uuid is None:
-            return
-        side = SIDE if event.is_sidechain or event.agent_call else PLAIN
-        fork = self.branches.place(event.uuid, event.parent_uuid, event.line, role | side)
-        if fork is not None:
+    def _place(self, event: Event, *, is_prompt: bool = False) -> None:
+        """Let the tree grow, and tell where the conversation goes back. Only what has weight can do that."""
+        row = self.branches.row(event, is_prompt=is_prompt)
+        self._rows.append(row)
+        if row[-1] & WEIGHT and (fork := self._grown()) is not None:
             self._add(event, Kind.FORK, body=fork)
+
+    def _grown(self) -> Fork | None:
+        rows, self._rows = self._rows, []
+        return self.branches.grow(rows)
 
     def _add(self, event: Event, kind: Kind, text: str = "", **more: Any) -> Outcome:
         self._waiting.append(Entry(kind, event.line, event.timestamp, event.uuid, text, **more))
@@ -149,7 +154,7 @@ class Telling:
         if type(said) is list and said:
             results = [block for block in said if type(block) is ToolResult]
             if results:
-                self._place(event, TOOL)
+                self._place(event)
                 alone = event.tool_use_result if len(results) == 1 else NOTHING
                 outcomes = [self._result(event, block, alone) for block in results]
                 rest = [block for block in said if type(block) is not ToolResult]
@@ -162,14 +167,14 @@ class Telling:
         """What a person typed while the model was at work; all else is context."""
         attached = event.attachment
         if attached is None or attached.type != QUEUED:
-            self._place(event, PLAIN)
+            self._place(event)
             return hidden(f"attachment {attached.type}" if attached else "attachment")
         return self._said(event, attached.prompt, User(is_meta=attached.is_meta))
 
     def _said(self, event: Event, said: Content, flags: User) -> Outcome:
         """A text in a user's place, with the flags that say whose it is."""
         if not said and said != "":
-            self._place(event, PLAIN)
+            self._place(event)
             return self._add(event, Kind.TASK, _EMPTY if said is None else _NO_CONTENT)
         pictures: tuple[Any, ...] = ()
         if isinstance(said, list):
@@ -177,10 +182,10 @@ class Telling:
             self._note_odd(event, said)
             said = joined([block for block in said if not isinstance(block, Image | Document)])
         if flags.is_compact_summary:
-            self._place(event, META if flags.is_meta else PLAIN)
+            self._place(event)
             return self._add(event, Kind.SUMMARY, trim_breaks(clean(said)))
         if flags.is_meta or flags.is_visible_in_transcript_only:
-            self._place(event, META if flags.is_meta else PLAIN)
+            self._place(event)
             return self._add(event, Kind.INJECTED, trim_breaks(clean(said)), pictures=pictures, aside=True)
         return self._classified(event, said, pictures, is_injected(flags))
 
@@ -189,10 +194,10 @@ class Telling:
         prompt = found.prompt if found.prompt and not found.prompt.isspace() else ""
         if prompt or pictures:
             is_person = not injected and not is_peer(text)
-            self._place(event, self.branches.prompt_role(event.timestamp) if is_person else PLAIN)
+            self._place(event, is_prompt=is_person)
             kind = Kind.TASK if self._is_agent else Kind.PROMPT if is_person else Kind.MESSAGE
             return self._add(event, kind, prompt, pictures=pictures)
-        self._place(event, PLAIN)
+        self._place(event)
         if found.outputs:
             return self._add(event, Kind.OUTPUT, "\n".join(found.outputs))
         if found.hidden_by is CONTINUATION:
@@ -271,8 +276,7 @@ class Telling:
 
     def assistant(self, event: Assistant) -> Outcome:
         """Every block of an answer."""
-        message = event.message
-        self._place(event, self.branches.response_role(event.request_id or (message.id if message else None)))
+        self._place(event)
         said = event.said
         if said is None or said == []:
             return self._add(event, Kind.ANSWER, _EMPTY if said is None else _NO_CONTENT)
@@ -286,7 +290,7 @@ class Telling:
         text = trim_breaks(clean(block.text or ""))
         if not text or text.isspace():
             return hidden("answer without text")
-        return self._add(event, Kind.ERROR if event.is_api_error_message else Kind.ANSWER, text)
+        return self._add(event, Kind.ERROR if event.is_api_error else Kind.ANSWER, text)
 
     def _thought(self, event: Event, block: Thinking) -> Outcome:
         text = trim_breaks(clean(text_of(block.thinking)))
@@ -310,7 +314,7 @@ class Telling:
 
     def system(self, event: System) -> Outcome:
         """Compactions, errors, recaps; what else the harness remarks is told only in full."""
-        self.branches.add(event)
+        self._place(event)
         match event.subtype:
             case "compact_boundary":
                 facts = event.compact_metadata or event.stream_compaction
@@ -331,7 +335,7 @@ class Telling:
 
     def progress(self, event: Progress) -> Outcome:
         """A sign of life is not told, but it names a sub-agent."""
-        self.branches.add(event)
+        self._place(event)
         data = event.data
         if data is not None and data.agent_id:
             self.cast.note(event.parent_call, data.agent_id)
@@ -339,14 +343,14 @@ class Telling:
 
     def quiet(self, event: Quiet) -> Outcome:
         """Titles, state, links: a summary is told."""
-        self.branches.add(event)
+        self._place(event)
         if isinstance(event, Title) and event.kind == "summary" and event.title:
             return self._add(event, Kind.SUMMARY, trim_breaks(clean(event.title)))
         return hidden(event.kind)
 
     def unknown(self, event: Unknown) -> Outcome:
         """A record of a type that nobody knows."""
-        self.branches.add(event)
+        self._place(event)
         self.account.unknown_events[event.name] += 1
         self.account.first_seen.setdefault(event.name, event.line)
         return unknown(event.name)

@@ -29,6 +29,15 @@ def spellings(path: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((today, older, today.lstrip("-"), older.lstrip("-"))))
 
 
+def normalize_project_path(path: str) -> str:
+    """The oldest name of a working directory's project directory: `/` and `.` become `-`, without those in front.
+
+    >>> normalize_project_path("/Users/jane/Sites/app.demo")
+    'Users-jane-Sites-app-demo'
+    """
+    return spellings(path)[-1]
+
+
 @lru_cache(maxsize=1024)
 def real_path(directory: str, cwds: tuple[str, ...]) -> str | None:
     """The path that a project directory stands for, by the working directories inside of its files.

@@ -91,3 +91,14 @@ def told(name: str, tool_input: Any, reply: Reply | None) -> Sketch:
     '2 lines'
     """
     return TOOLS.get(name, _OTHER).look(tool_input if isinstance(tool_input, dict) else {"input": tool_input}, reply)
+
+
+def file_of(tool_input: Any) -> str | None:
+    """The file that a tool is asked for.
+
+    >>> file_of({"notebook_path": "/a/b.ipynb"}), file_of({"file_path": 7}), file_of("odd")
+    ('/a/b.ipynb', None, None)
+    """
+    given = tool_input if isinstance(tool_input, dict) else {}
+    path = given.get("file_path") or given.get("notebook_path")
+    return path if isinstance(path, str) else None

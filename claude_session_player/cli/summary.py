@@ -1,0 +1,41 @@
+"""`summary`: what a session comes to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from claude_session_player.cli.output import encode, print_text
+from claude_session_player.cli.refs import STANDARD_INPUT, complete_ref, find_session, needs_store
+from claude_session_player.cli.stores import json_option, opened, store_options
+
+if TYPE_CHECKING:
+    from claude_session_player.insight.summary import SessionSummary
+
+
+@click.command()
+@click.argument("ref", shell_complete=complete_ref)
+@json_option
+@store_options
+def command(ref: str, as_json: bool, **where: Any) -> None:
+    """Sum up one session: how long it took, prompts, tools, errors, sub-agents, files, tokens.
+
+    Numbers are those of the session's own file; sub-agents are counted by kind, and have summaries of their own. The
+    active time leaves out gaps of more than 10 minutes. REF is what 'get' takes.
+    """
+    from claude_session_player.export.summary import show_command, summary_markdown
+    from claude_session_player.insight.summary import summarize
+
+    with opened(**where, required=needs_store(ref)) as store:
+        summary = summarize(find_session(store, ref))
+    name = summary.id if needs_store(ref) or ref == STANDARD_INPUT else ref
+    if as_json:
+        print_text(encode(_record(summary) | {"detail_hint": show_command(name)}))
+    else:
+        print_text(summary_markdown(summary, name))
+
+
+def _record(summary: SessionSummary) -> dict[str, Any]:
+    """The summary as JSON has it: a cost is a number."""
+    return summary._asdict() | {"cost": None if summary.cost is None else float(summary.cost)}

@@ -1,0 +1,112 @@
+"""A summary of a session as markdown: the words of the specification first, and what else there is to say."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from claude_session_player.insight.summary import SessionSummary
+from claude_session_player.names import PROGRAM
+from claude_session_player.text import printable
+
+_UNITS: Final = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
+_MARKUP: Final = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w))")
+_PLAIN: Final = re.compile(r"[\w./-]+")
+_PARTS: Final = {
+    "full": "",
+    "tools only": " --only tools",
+    "errors only": " --only errors",
+    "subagents only": " --only subagents",
+}
+"""What can be shown of a session, and the option for it."""
+
+
+def summary_markdown(summary: SessionSummary, ref: str | None = None) -> str:
+    """All of a summary; `ref` is what the commands at its end call the session, by default its id."""
+    lines = [f"Session {printable(summary.id)} ({_count(summary.events, 'event')})"]
+    lines += [f"- {name}: {value}" for name, value in _facts(summary) if value]
+    lines += ["", "Show:"]
+    lines += [f"- {part}: `{show_command(ref or summary.id)}{option}`" for part, option in _PARTS.items()]
+    return "\n".join(lines)
+
+
+def show_command(ref: str) -> str:
+    """The command that shows a session."""
+    word = printable(ref)
+    return f"{PROGRAM} show {word if _PLAIN.fullmatch(word) else shlex.quote(word)}"
+
+
+def _facts(summary: SessionSummary) -> Iterator[tuple[str, str]]:
+    tokens = summary.tokens
+    yield "Duration", lasted(summary.duration_seconds)
+    yield "User messages", f"{summary.user_messages:,}"
+    yield "Tool calls", _total(summary.tool_calls)
+    yield "Sub-agents", _total(summary.subagents)
+    yield "Errors", f"{summary.errors:,}"
+    yield "Title", _plain(summary.title or "")
+    yield "Project", _plain(summary.project or "")
+    yield _plural("Branch", "Branches", summary.git_branches), ", ".join(map(_plain, summary.git_branches))
+    yield _plural("Model", "Models", summary.models), ", ".join(map(_plain, summary.models))
+    yield _plural("Version", "Versions", summary.versions), ", ".join(map(_plain, summary.versions))
+    yield "Active time", lasted(summary.active_seconds) if summary.duration_seconds else ""
+    yield "Compactions", _unless_none(summary.compactions)
+    yield "Forks", _unless_none(summary.forks)
+    yield "Files read", _unless_none(summary.files_read)
+    yield "Files changed", _unless_none(summary.files_changed)
+    yield "Tokens", ", ".join(f"{tokens[key]:,} {word}" for key, word in _TOKENS.items() if tokens.get(key))
+    yield "Cost", f"${summary.cost:,.2f}" if summary.cost is not None else ""
+
+
+_TOKENS: Final = {
+    "input_tokens": "in",
+    "output_tokens": "out",
+    "cache_creation_input_tokens": "written to the cache",
+    "cache_read_input_tokens": "read from it",
+}
+
+
+def lasted(seconds: float) -> str:
+    """A duration in its two largest units.
+
+    >>> lasted(2700), lasted(3660), lasted(1), lasted(0), lasted(200000)
+    ('45 minutes', '1 hour 1 minute', '1 second', '0 seconds', '2 days 7 hours')
+    """
+    left, parts = int(seconds), []
+    for unit, size in _UNITS:
+        parts.append((left // size, unit))
+        left %= size
+    first = next((number for number, (value, _) in enumerate(parts) if value), len(parts) - 1)
+    return " ".join(_count(value, unit) for value, unit in parts[first : first + 2] if value or first == len(parts) - 1)
+
+
+def _total(kinds: Mapping[str, int]) -> str:
+    """How many there are, and of which kinds.
+
+    >>> _total({"Plan": 2, "Explore": 1}), _total({})
+    ('3 (2 Plan, Explore)', '0')
+    """
+    named = ", ".join(f"{count:,} {_plain(kind)}" if count > 1 else _plain(kind) for kind, count in kinds.items())
+    return f"{sum(kinds.values()):,} ({named})" if named else "0"
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number:,} {unit}{'' if number == 1 else 's'}"
+
+
+def _plural(one: str, many: str, things: tuple[str, ...]) -> str:
+    return one if len(things) == 1 else many
+
+
+def _unless_none(number: int) -> str:
+    return f"{number:,}" if number else ""
+
+
+def _plain(text: str) -> str:
+    """A text of which nothing is taken as markup.
+
+    >>> _plain("my_file and *stars*")
+    'my_file and \\\\*stars\\\\*'
+    """
+    return _MARKUP.sub(r"\\\1", printable(text))
