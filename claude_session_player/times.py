@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
+
+_USUAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+"""How almost all times are written."""
 
 
 def parse_time(text: str) -> datetime:
@@ -31,6 +35,8 @@ def shown_time(text: str | None) -> str:
     """
     if not text:
         return "Unknown time"
+    if _USUAL.fullmatch(text):
+        return f"{text[:10]} {text[11:19]}"
     try:
         return parse_time(text).astimezone(UTC).isoformat(" ", "seconds")[:19]
     except (ValueError, OverflowError):

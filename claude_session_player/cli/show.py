@@ -11,7 +11,7 @@ import click
 
 from claude_session_player.cli.choices import choice_options
 from claude_session_player.cli.output import ARRAY, LINES, print_pieces, print_records
-from claude_session_player.cli.refs import Source, complete_ref, needs_store, source_in
+from claude_session_player.cli.refs import STANDARD_INPUT, Source, complete_ref, needs_store, source_in
 from claude_session_player.cli.report import name_problems, warn
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.source import require_session
@@ -69,7 +69,7 @@ def command(ref: str, choice: Choice, strict: bool, roots: tuple[str, ...], no_c
     at least 4 characters of its beginning, a sub-agent's id, latest, latest:2, a title in quotes, a breadcrumb file.
     Times are in UTC, as the files have them. Long outputs are cut, unless with --full.
     """
-    with opened(roots, no_cache, required=needs_store(ref)) as store:
+    with opened(roots, no_cache, required=ref != STANDARD_INPUT and needs_store(ref)) as store:
         show = _Show(store, source_in(store, ref), choice, **how)
         show.print()
     return show.verdict(strict)
@@ -151,7 +151,9 @@ class _Show:
             from claude_session_player.export.summary import summary_markdown
             from claude_session_player.insight.summary import summarize
 
-            yield f"{summary_markdown(summarize(self._store.of(found)))}\n\n---\n\n"
+            session = self._store.of(found)
+            if session.facts.is_session:
+                yield f"{summary_markdown(summarize(session))}\n\n---\n\n"
 
 
 def _style(source: Source, how: dict[str, Any]) -> Style:

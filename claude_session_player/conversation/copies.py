@@ -19,7 +19,7 @@ class Copies:
     def __init__(self, known: Container[str | None] = ()) -> None:
         self._known = known
         self._contents: dict[str, int] = {}
-        self._blocks: set[int] = set()
+        self._moments: set[int] = set()
 
     def has(self, event: Event) -> bool:
         """True where an event was seen before; if not, it is from now on.
@@ -32,17 +32,24 @@ class Copies:
         if uuid in self._known:
             return True
         marks = _marks(event)
-        content = hash(marks)
         before = self._contents.get(uuid)
         if before is not None:
-            return before == content
-        self._contents[uuid] = content
-        if not marks or not event.timestamp:
+            return before == hash(marks)
+        self._contents[uuid] = hash(marks)
+        time = event.timestamp
+        if not marks or time is None:
             return False
-        moments = {hash((event.timestamp, mark)) for mark in marks}
-        if moments <= self._blocks:
+        seen = self._moments
+        if len(marks) == 1:
+            moment = hash((time, marks[0]))
+            if moment in seen:
+                return True
+            seen.add(moment)
+            return False
+        moments = {hash((time, mark)) for mark in marks}
+        if moments <= seen:
             return True
-        self._blocks |= moments
+        seen |= moments
         return False
 
 
@@ -51,18 +58,22 @@ def _marks(event: Event) -> tuple[Hashable, ...]:
     if not isinstance(event, Turn):
         return ()
     said = event.said
-    if said is None or isinstance(said, str):
-        return (said,) if said else ()
-    return tuple(map(_mark, said))
+    if not said:
+        return ()
+    if isinstance(said, str):
+        return (said,)
+    return (_mark(said[0]),) if len(said) == 1 else tuple(map(_mark, said))
 
 
 def _mark(block: AnyBlock) -> Hashable:
-    if isinstance(block, Text):
-        return block.text
+    kind = type(block)
+    if kind is ToolResult:
+        return block.tool_use_id or id(block)  # type: ignore[union-attr]
+    if kind is Text:
+        return block.text  # type: ignore[union-attr]
+    if kind is Thinking:
+        thinking = block.thinking  # type: ignore[union-attr]
+        return len(thinking), bytes(memoryview(thinking)[:_BEGINNING])
     if isinstance(block, ToolUse):
-        return block.kind, block.id or id(block)
-    if isinstance(block, ToolResult):
-        return block.kind, block.tool_use_id or id(block)
-    if isinstance(block, Thinking):
-        return block.kind, len(block.thinking), bytes(memoryview(block.thinking)[:_BEGINNING])
+        return kind, block.id or id(block)
     return block.kind

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 class Kind(Enum):
     """Who or what an entry comes from."""
 
+    __hash__ = object.__hash__  # kinds are looked up for every entry, and that of Enum is slow
+
     PROMPT = "prompt"
     """A person."""
     TASK = "task"

@@ -13,7 +13,7 @@ from typing import Any, Final
 from claude_session_player import rawjson
 from claude_session_player.account import BLANK, MALFORMED, MERGED, SHOWN, Account, Issue, Outcome, hidden, unknown
 from claude_session_player.content import joined, pictures_of, result_parts
-from claude_session_player.conversation.branches import WEIGHT, Branches, Row
+from claude_session_player.conversation.branches import PLAIN, SIDE, WEIGHT, Branches, Row
 from claude_session_player.conversation.cast import Cast
 from claude_session_player.conversation.copies import Copies
 from claude_session_player.conversation.entries import Call, Entry, Kind, Result
@@ -62,6 +62,7 @@ _PATIENCE: Final = 30
 """So many, while a result waits for its call."""
 _NO_CONTENT: Final = "(No content)"
 _EMPTY: Final = "(Empty)"
+_CALLS: Final = (Kind.CALL, Kind.RESULT)
 _LOUD: Final = frozenset(("error", "warning", "notice"))
 """The levels of remarks that a person should see."""
 _TASK_LISTS: Final = frozenset(("TaskCreate", "TaskUpdate"))
@@ -89,44 +90,44 @@ class Telling:
 
     def entries(self, events: Iterable[Event]) -> Iterator[Entry]:
         """Every entry, in the order of the file."""
-        waiting = self._waiting
+        waiting, account = self._waiting, self.account.add
         for event in events:
-            self._take(event)
-            while waiting and self._is_ready(waiting[0]):
+            kind = type(event)
+            if (event.is_sidechain or event.agent_call) and not self._is_agent and kind in CONVERSATION:
+                account(event.line, self._overheard(event))
+            else:
+                account(event.line, _TAKERS[kind](self, event))
+            while waiting and ((first := waiting[0]).kind not in _CALLS or self._is_ready(first)):
                 yield self._settled(waiting.popleft())
         self._grown()
         while waiting:
             yield self._settled(waiting.popleft())
 
-    def _take(self, event: Event) -> None:
+    def _overheard(self, event: Event) -> Outcome:
+        """A line of a sub-agent inside of the file, which is told where it was called."""
+        self._place(event)
         if self._copies.has(event):
-            self._place(event)
-            outcome = COPY
-        elif (event.is_sidechain or event.agent_call) and not self._is_agent and type(event) in CONVERSATION:
-            self._place(event)
-            self.cast.overhear(event)
-            outcome = SIDECHAIN
-        else:
-            outcome = _TAKERS[type(event)](self, event)
-        self.account.add(event.line, outcome)
+            return COPY
+        self.cast.overhear(event)
+        return SIDECHAIN
 
     def _is_ready(self, entry: Entry) -> bool:
-        """True for an entry that needs not wait for others."""
-        if not isinstance(entry, Call):
-            return True
+        """True for a call or a result that needs not wait for the other."""
+        assert isinstance(entry, Call)
         if entry.kind is Kind.RESULT:
             return entry.id not in self._early or len(self._waiting) > _PATIENCE
         return entry.result is not None or len(self._waiting) > _WINDOW
 
     def _settled(self, entry: Entry) -> Entry:
         """An entry as it leaves the window."""
-        if isinstance(entry, Call):
-            if entry.kind is Kind.RESULT:
-                self._early.pop(entry.id or "", None)
-            else:
-                entry.actors = self.cast.called_by(entry)
-                if entry.id and self._calls.get(entry.id) is entry:  # what it holds is not needed any more
-                    self._calls[entry.id] = Call(Kind.CALL, entry.line, name=entry.name, is_told=True)
+        if not isinstance(entry, Call):
+            return entry
+        if entry.kind is Kind.RESULT:
+            self._early.pop(entry.id or "", None)
+            return entry
+        entry.actors = self.cast.called_by(entry)
+        if entry.id and self._calls.get(entry.id) is entry:  # what it holds is not needed any more
+            self._calls[entry.id] = Call(Kind.CALL, entry.line, name=entry.name, is_told=True)
         return entry
 
     # --- in the tree --------------------------------------------------------------------------------
@@ -142,6 +143,11 @@ class Telling:
         rows, self._rows = self._rows, []
         return self.branches.grow(rows)
 
+    def _pass(self, event: Event) -> None:
+        """Let the tree grow by a line without weight."""
+        side = SIDE if event.is_sidechain or event.agent_call else PLAIN
+        self._rows.append((event.uuid, event.parent_uuid, event.line, side))
+
     def _add(self, event: Event, kind: Kind, text: str = "", **more: Any) -> Outcome:
         self._waiting.append(Entry(kind, event.line, event.timestamp, event.uuid, text, **more))
         return SHOWN
@@ -150,6 +156,8 @@ class Telling:
 
     def user(self, event: User) -> Outcome:
         """A prompt, results, or something that the harness put in."""
+        if self._copies.has(event):
+            return self._copied(event)
         said = event.said
         if type(said) is list and said:
             results = [block for block in said if type(block) is ToolResult]
@@ -167,9 +175,15 @@ class Telling:
         """What a person typed while the model was at work; all else is context."""
         attached = event.attachment
         if attached is None or attached.type != QUEUED:
-            self._place(event)
+            self._pass(event)
             return hidden(f"attachment {attached.type}" if attached else "attachment")
+        if self._copies.has(event):
+            return self._copied(event)
         return self._said(event, attached.prompt, User(is_meta=attached.is_meta))
+
+    def _copied(self, event: Event) -> Outcome:
+        self._place(event)
+        return COPY
 
     def _said(self, event: Event, said: Content, flags: User) -> Outcome:
         """A text in a user's place, with the flags that say whose it is."""
@@ -276,15 +290,15 @@ class Telling:
 
     def assistant(self, event: Assistant) -> Outcome:
         """Every block of an answer."""
+        if self._copies.has(event):
+            return self._copied(event)
         self._place(event)
         said = event.said
         if said is None or said == []:
             return self._add(event, Kind.ANSWER, _EMPTY if said is None else _NO_CONTENT)
-        outcome = hidden("answer without text")
-        for block in [Text(said)] if isinstance(said, str) else said:
-            told = _BLOCKS.get(type(block), Telling._block)(self, event, block)
-            outcome = min(outcome, told, key=lambda one: one.fate)
-        return outcome
+        blocks = [Text(said)] if isinstance(said, str) else said
+        outcomes = [_BLOCKS.get(type(block), Telling._block)(self, event, block) for block in blocks]
+        return outcomes[0] if len(outcomes) == 1 else min(outcomes, key=lambda outcome: outcome.fate)
 
     def _text(self, event: Assistant, block: Text) -> Outcome:
         text = trim_breaks(clean(block.text or ""))
@@ -315,6 +329,8 @@ class Telling:
     def system(self, event: System) -> Outcome:
         """Compactions, errors, recaps; what else the harness remarks is told only in full."""
         self._place(event)
+        if self._copies.has(event):
+            return COPY
         match event.subtype:
             case "compact_boundary":
                 facts = event.compact_metadata or event.stream_compaction
@@ -335,7 +351,7 @@ class Telling:
 
     def progress(self, event: Progress) -> Outcome:
         """A sign of life is not told, but it names a sub-agent."""
-        self._place(event)
+        self._pass(event)
         data = event.data
         if data is not None and data.agent_id:
             self.cast.note(event.parent_call, data.agent_id)
@@ -343,7 +359,7 @@ class Telling:
 
     def quiet(self, event: Quiet) -> Outcome:
         """Titles, state, links: a summary is told."""
-        self._place(event)
+        self._pass(event)
         if isinstance(event, Title) and event.kind == "summary" and event.title:
             return self._add(event, Kind.SUMMARY, trim_breaks(clean(event.title)))
         return hidden(event.kind)

@@ -1,0 +1,253 @@
+"""The command `show`, from outside."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from claude_session_player.conversation.cast import Cast
+from claude_session_player.conversation.telling import Telling
+from claude_session_player.conversation.walk import Walk
+from claude_session_player.export.conversation import Style, blocks
+from claude_session_player.parser import read_events
+from tests.builder import SessionBuilder, call, text, thought
+from tests.program import csp
+from tests.stores import AGENT, ONE, StoreBuilder
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schema.json").read_text(encoding="utf-8"))
+PNG = {
+    "type": "image",
+    "source": {"type": "base64", "media_type": "image/png", "data": base64.b64encode(b"png").decode()},
+}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> StoreBuilder:
+    built = StoreBuilder(tmp_path / "claude")
+    main = SessionBuilder(session_id=ONE).prompt("Start the engine").response(thought("Hm."), text("I will."))
+    main.response(call("Bash", "b", command="ls")).result("b", "No such thing", error=True)
+    main.response(call("Task", "t", prompt="Look around", subagent_type="Explore", description="Look"))
+    main.result("t", f"agentId: {AGENT}").response(text("It runs.")).write(built.home() / f"{ONE}.jsonl")
+    built.agent(place="subagents")
+    return built
+
+
+def show(store: StoreBuilder, *options: str, ref: str = ONE, code: int = 0, **more: Any) -> str:
+    done = csp("show", ref, "--root", str(store.root), "--no-summary", *options, **more)
+    assert done.returncode == code, done.stderr
+    return done.stdout.decode()
+
+
+def test_a_session_is_told_with_its_sub_agents_and_a_summary_first(store: StoreBuilder) -> None:
+    done = csp("show", ONE[:8], "--root", str(store.root))
+    assert done.returncode == 0
+    assert done.stderr == b""
+    told = done.stdout.decode()
+    assert told.startswith(f"Session {ONE} (")
+    assert "- User messages: 1\n" in told
+    assert "\n\n---\n\n**User** (2026-01-17 20:31:59)\nStart the engine\n" in told
+    assert "\n> **User** (2026-01-17 20:31:59)\n> Look around\n> \n> **Assistant**" in told
+
+
+def test_choices_are_words(store: StoreBuilder) -> None:
+    assert show(store, "--only", "prompts,thinking").count("**") == 4
+    assert "**Tool: Bash" not in show(store, "--hide", "tools")
+    assert show(store, "--tool", "bash").startswith("**Tool: Bash** (2026-01-17 20:32:02) → failed")
+    assert show(store, "--only", "errors").count("**Tool") == 1
+    assert "> **User**" not in show(store, "--depth", "0")
+    assert show(store, "--from", "2", "--to", "3").count("**") == 4
+    assert show(store, "--from", "2026-01-17 20:32:05").count("**Assistant**") == 1
+    assert "I will." in show(store, "--to", "2026-01-17")
+
+
+def test_a_choice_that_matches_nothing_says_so(store: StoreBuilder) -> None:
+    done = csp("show", ONE, "--root", str(store.root), "--tool", "Nonesuch")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"is like this" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--only", "nonsense"), "'nonsense' is none of user, assistant, tools"),
+        (("--from", "soon"), "'soon' is no line number and no time"),
+        (("--branch", "2"), "--branch 2: there is 1 branch"),
+    ],
+)
+def test_a_wrong_option_is_one_line(store: StoreBuilder, options: tuple[str, ...], message: str) -> None:
+    done = csp("show", ONE, "--root", str(store.root), *options)
+    assert done.returncode == 2
+    assert done.stderr.decode().count("\n") == 1
+    assert message in done.stderr.decode()
+
+
+def test_pages_together_are_the_whole(store: StoreBuilder) -> None:
+    whole = show(store)
+    pages = [show(store, "--page", str(number), "--page-size", "3") for number in range(1, 5)]
+    assert "".join(pages).replace("\n", "").replace("> ", "") == whole.replace("\n", "").replace("> ", "")
+    assert all(pages[:3])
+
+
+def test_line_numbers_are_those_of_the_file(store: StoreBuilder) -> None:
+    assert "**User** (2026-01-17 20:31:59) · line 1\nStart" in show(store, "--lines")
+
+
+def test_one_branch_is_told_without_the_others(store: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE).prompt("First").response(text("One")).prompt("Left").response(text("L"))
+    session.prompt("Right", parentUuid="00000000-0000-4000-8000-000000000002").response(text("R"))
+    session.write(store.home() / f"{ONE}.jsonl")
+    first, second = (show(store, "--branch", number) for number in "12")
+    assert ("Left" in first, "Right" in first, "Left" in second, "Right" in second) == (True, False, False, True)
+    assert "First" in first
+    assert "First" in second
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_json_holds_all_facts_and_fits_the_contract(store: StoreBuilder, form: str) -> None:
+    out = show(store, "--format", form)
+    entries = json.loads(out) if form == "json" else [json.loads(line) for line in out.splitlines()]
+    schema = {**SCHEMA, "$ref": "#/$defs/entry"}
+    for entry in entries:
+        jsonschema.validate(entry, schema)
+    assert [entry["depth"] for entry in entries] == [0, 0, 0, 0, 0, 1, 1, 0]
+    (bash,) = [entry for entry in entries if entry.get("tool") == "Bash"]
+    assert bash["result"]["is_error"] is True
+    assert [entry["agent"] for entry in entries if entry["depth"]] == [AGENT, AGENT]
+
+
+def test_pictures_are_written_where_they_are_wanted(store: StoreBuilder, tmp_path: Path) -> None:
+    SessionBuilder(session_id=ONE).prompt([text("See"), PNG, PNG]).write(store.home() / f"{ONE}.jsonl")
+    folder = tmp_path / "pictures"
+    told = show(store, "--assets", str(folder))
+    (picture,) = folder.iterdir()
+    assert picture.read_bytes() == b"png"
+    assert f"![image](<{picture}>)" in told
+
+
+def test_a_place_for_pictures_that_cannot_be_written_is_one_line(store: StoreBuilder, tmp_path: Path) -> None:
+    SessionBuilder(session_id=ONE).prompt([PNG]).write(store.home() / f"{ONE}.jsonl")
+    (tmp_path / "file").write_text("in the way")
+    done = csp("show", ONE, "--root", str(store.root), "--no-summary", "--assets", str(tmp_path / "file" / "x"))
+    assert done.returncode == 5
+    assert done.stderr.decode().count("\n") == 1
+
+
+def test_an_output_that_was_too_large_is_whole_in_full(store: StoreBuilder) -> None:
+    persisted = (
+        "<persisted-output>\nOutput too large (9KB). Full output saved to: /elsewhere/.claude/x/tool-results/b1.txt\n\n"
+        "Preview (first 2KB):\nbegin\n</persisted-output>"
+    )
+    session = SessionBuilder(session_id=ONE).response(call("Bash", "b", command="yes")).result("b", persisted)
+    session.response(call("Bash", "c", command="no")).result("c", persisted.replace("b1.txt", "gone.txt"))
+    session.write(store.home() / f"{ONE}.jsonl")
+    folder = store.home() / ONE / "tool-results"
+    folder.mkdir(parents=True)
+    (folder / "b1.txt").write_text("begin\nmiddle\nend\n")
+    assert "Preview" in show(store)
+    full = show(store, "--full")
+    assert "```\nbegin\nmiddle\nend\n```" in full
+    assert "the whole output is not there" in full
+
+
+def test_a_persisted_output_never_leads_out_of_its_folder(store: StoreBuilder, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("secret")
+    folder = store.home() / ONE / "tool-results"
+    folder.mkdir(parents=True)
+    os.symlink(tmp_path / "secret.txt", folder / "b1.txt")
+    told = "<persisted-output>\nFull output saved to: ../../../secret.txt\n\nPreview\n</persisted-output>"
+    session = SessionBuilder(session_id=ONE).response(call("Bash", "b")).result("b", told)
+    session.response(call("Bash", "c")).result("c", told.replace("../../../secret", "b1"))
+    session.write(store.home() / f"{ONE}.jsonl")
+    assert "\nsecret\n" not in show(store, "--full")
+
+
+def test_in_full_every_line_is_told_or_accounted_for(store: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE).prompt("Go").progress("bash_progress", "x").attachment("date")
+    session.line({"type": "brand-new"}).raw(b"oops\n").raw(b"\n").write(store.home() / f"{ONE}.jsonl")
+    told = show(store, "--full")
+    assert told.endswith(
+        "## Lines that are not told\n\n"
+        "- attachment date: 1\n- blank line: 1\n- progress bash_progress: 1\n- brand-new: 1\n- malformed: 1\n"
+    )
+
+
+def test_strict_names_everything_that_is_wrong(store: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE).prompt("Go").prompt("On", parentUuid="nowhere")
+    session.response({"type": "brand_new"}).line({"type": "brand-new"}).raw(b"oops\n")
+    session.raw(session.lines[0]).write(store.home() / f"{ONE}.jsonl")
+    done = csp("show", ONE, "--root", str(store.root), "--strict")
+    assert done.returncode == 1
+    said = done.stderr.decode()
+    for words in ("line 2: its parent", "unknown block 'brand_new'", "unknown record 'brand-new'", "line 5: "):
+        assert words in said
+    assert f"sub-agent {AGENT}: no call is known" in said
+    assert "line 6: " in said
+
+
+def test_strict_is_content_with_a_sound_session(store: StoreBuilder) -> None:
+    assert show(store, "--strict")
+
+
+def test_standard_input_is_told_without_a_store() -> None:
+    done = csp("show", "-", stdin=SessionBuilder().prompt("Hello").data())
+    assert done.stdout.decode() == "**User** (2026-01-17 20:31:59)\nHello\n"
+
+
+@pytest.mark.parametrize(("data", "code"), [(b"", 4), (b"no json\n", 4), (b'{"a": 1}\n', 4), (b"\x1f\x8b\x00", 4)])
+def test_what_is_no_session_is_one_line(tmp_path: Path, data: bytes, code: int) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(data)
+    done = csp("show", str(path))
+    assert done.returncode == code
+    assert done.stdout == b""
+    assert "Traceback" not in done.stderr.decode()
+
+
+def test_a_sub_agent_can_be_told_by_itself(store: StoreBuilder) -> None:
+    assert show(store, ref=AGENT).startswith("**User** (2026-01-17 20:31:59)\nLook around\n")
+
+
+def test_a_session_that_continues_another_is_told_from_the_beginning(store: StoreBuilder) -> None:
+    other = "1f2e3d4c-0009-4000-8000-000000000009"
+    again = SessionBuilder(session_id=other).prompt("Start the engine").response(thought("Hm."), text("I will."))
+    again.prompt("And now?", parentUuid="00000000-0000-4000-8000-000000000003", uuid="other-4").response(text("Well."))
+    again.write(store.home() / f"{other}.jsonl")
+    told = show(store, "--chain", ref=other)
+    assert told.count("Start the engine") == 1
+    assert told.index("It runs.") < told.index("And now?")
+
+
+def test_the_first_page_is_told_without_reading_the_rest() -> None:
+    session = SessionBuilder()
+    for number in range(5000):
+        session.prompt(f"Prompt {number}").response(call("Bash", f"b{number}", command="ls")).result(f"b{number}")
+    lines = iter(session.lines)
+    told = blocks(Walk(Telling(Cast())).told(read_events(lines)), Style())
+    first = [text for _, text in islice(told, 50)]
+    assert first[0].endswith("Prompt 0")
+    assert len(list(lines)) > 14_800
+
+
+def test_a_session_file_is_not_read_to_find_its_sub_agents(
+    store: StoreBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = []
+    real = io.FileIO
+
+    def counted(path: Any, *rest: Any) -> Any:
+        opened.append(str(path))
+        return real(path, *rest)
+
+    monkeypatch.setattr("claude_session_player.store.digest._open", counted)
+    found = store.open()
+    (agent,) = found.agents_of(found.locate(ONE))  # type: ignore[arg-type]
+    assert agent.id == AGENT
+    assert [Path(path).name for path in opened] == [f"agent-{AGENT}.jsonl"]
