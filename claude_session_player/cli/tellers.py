@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator, Set
 
 import click
 
@@ -16,7 +16,7 @@ from claude_session_player.parser import is_subagent_file, read_events
 from claude_session_player.store.store import Store
 
 
-def teller(store: Store, source: Source, known: Container[str | None] = ()) -> Telling:
+def teller(store: Store, source: Source, known: Set[str | None] = frozenset()) -> Telling:
     """Who tells a session, with its sub-agents at hand; events that are known are not told again."""
     agents = store.agents_of(source.found) if source.found is not None and source.inline is None else []
     return Telling(Cast(map(actor_of, agents)), is_agent=_is_agent(source), known=known)

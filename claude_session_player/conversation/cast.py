@@ -73,6 +73,11 @@ class Cast:
         for actor in ordered:
             self._free[actor.id].append(actor)
 
+    @property
+    def is_alone(self) -> bool:
+        """True where nobody is left who could be called."""
+        return not self._free and not self._inline
+
     # --- while a conversation is read ---------------------------------------------------------------
 
     def note(self, call: str | None, agent: str | None) -> None:

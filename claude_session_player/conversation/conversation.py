@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 
 from claude_session_player.conversation.branches import Branches, Problem
@@ -72,7 +72,7 @@ class Conversation:
         *,
         id: str = "",
         is_agent: bool = False,
-        known: Container[str | None] = (),
+        known: Set[str | None] = frozenset(),
     ) -> Conversation:
         """The conversation that some events hold, with the sub-agents of a cast, and without events that are known."""
         telling = Telling(cast or Cast(), is_agent=is_agent, known=known)

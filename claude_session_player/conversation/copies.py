@@ -6,7 +6,7 @@ other uuids, and sometimes a line for each block: those are known by their time 
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable
+from collections.abc import Hashable, Set
 
 from claude_session_player.events import AnyBlock, Event, Text, Thinking, ToolResult, ToolUse, Turn
 
@@ -16,10 +16,12 @@ _BEGINNING = 200
 class Copies:
     """The lines that were seen so far; `known` are events of other sessions."""
 
-    def __init__(self, known: Container[str | None] = ()) -> None:
+    def __init__(self, known: Set[str | None] = frozenset()) -> None:
         self._known = known
         self._contents: dict[str, int] = {}
+        """What each event says, and when, by its uuid."""
         self._moments: set[int] = set()
+        """What each block of a message says, and when."""
 
     def has(self, event: Event) -> bool:
         """True where an event was seen before; if not, it is from now on.
@@ -29,43 +31,28 @@ class Copies:
         uuid = event.uuid
         if uuid is None:
             return False
-        if uuid in self._known:
+        if self._known and uuid in self._known:
             return True
-        marks = _marks(event)
+        time = event.timestamp
+        said = event.said if isinstance(event, Turn) else None
+        blocks = [said] if isinstance(said, str) else said or ()
+        moments = [hash((time, _mark(block))) for block in blocks]
+        content = moments[0] if len(moments) == 1 else hash(tuple(moments))
         before = self._contents.get(uuid)
         if before is not None:
-            return before == hash(marks)
-        self._contents[uuid] = hash(marks)
-        time = event.timestamp
-        if not marks or time is None:
+            return before == content
+        self._contents[uuid] = content
+        if time is None or not moments:
             return False
         seen = self._moments
-        if len(marks) == 1:
-            moment = hash((time, marks[0]))
-            if moment in seen:
-                return True
-            seen.add(moment)
-            return False
-        moments = {hash((time, mark)) for mark in marks}
-        if moments <= seen:
+        if all(moment in seen for moment in moments) if len(moments) > 1 else content in seen:
             return True
-        seen |= moments
+        seen.update(moments)
         return False
 
 
-def _marks(event: Event) -> tuple[Hashable, ...]:
-    """What tells the blocks of a line from others of the same moment."""
-    if not isinstance(event, Turn):
-        return ()
-    said = event.said
-    if not said:
-        return ()
-    if isinstance(said, str):
-        return (said,)
-    return (_mark(said[0]),) if len(said) == 1 else tuple(map(_mark, said))
-
-
-def _mark(block: AnyBlock) -> Hashable:
+def _mark(block: AnyBlock | str) -> Hashable:
+    """What tells a block from others of the same moment."""
     kind = type(block)
     if kind is ToolResult:
         return block.tool_use_id or id(block)  # type: ignore[union-attr]
@@ -76,4 +63,4 @@ def _mark(block: AnyBlock) -> Hashable:
         return len(thinking), bytes(memoryview(thinking)[:_BEGINNING])
     if isinstance(block, ToolUse):
         return kind, block.id or id(block)
-    return block.kind
+    return block if isinstance(block, str) else block.kind

@@ -7,7 +7,7 @@ is told without reading the rest. A result that comes too late for that is an en
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any, Final
 
 from claude_session_player import rawjson
@@ -74,7 +74,7 @@ class Telling:
     `account` says what became of every line, `branches` how the conversation forked.
     """
 
-    def __init__(self, cast: Cast, *, is_agent: bool = False, known: Container[str | None] = ()) -> None:
+    def __init__(self, cast: Cast, *, is_agent: bool = False, known: Set[str | None] = frozenset()) -> None:
         self.cast = cast
         self.account = Account()
         self.branches = Branches()
@@ -90,15 +90,19 @@ class Telling:
 
     def entries(self, events: Iterable[Event]) -> Iterator[Entry]:
         """Every entry, in the order of the file."""
-        waiting, account = self._waiting, self.account.add
+        waiting, book = self._waiting, self.account.add
         for event in events:
-            kind = type(event)
-            if (event.is_sidechain or event.agent_call) and not self._is_agent and kind in CONVERSATION:
-                account(event.line, self._overheard(event))
+            if (event.is_sidechain or event.agent_call) and not self._is_agent and type(event) in CONVERSATION:
+                book(event.line, self._overheard(event))
             else:
-                account(event.line, _TAKERS[kind](self, event))
-            while waiting and ((first := waiting[0]).kind not in _CALLS or self._is_ready(first)):
-                yield self._settled(waiting.popleft())
+                book(event.line, _TAKERS[type(event)](self, event))
+            while waiting:
+                if type(waiting[0]) is Entry:
+                    yield waiting.popleft()
+                elif self._is_ready(waiting[0]):
+                    yield self._settled(waiting.popleft())
+                else:
+                    break
         self._grown()
         while waiting:
             yield self._settled(waiting.popleft())
@@ -125,7 +129,8 @@ class Telling:
         if entry.kind is Kind.RESULT:
             self._early.pop(entry.id or "", None)
             return entry
-        entry.actors = self.cast.called_by(entry)
+        if not self.cast.is_alone:
+            entry.actors = self.cast.called_by(entry)
         if entry.id and self._calls.get(entry.id) is entry:  # what it holds is not needed any more
             self._calls[entry.id] = Call(Kind.CALL, entry.line, name=entry.name, is_told=True)
         return entry
@@ -159,6 +164,9 @@ class Telling:
         if self._copies.has(event):
             return self._copied(event)
         said = event.said
+        if type(said) is list and len(said) == 1 and type(said[0]) is ToolResult:  # nine lines of ten
+            self._place(event)
+            return self._result(event, said[0], event.tool_use_result)
         if type(said) is list and said:
             results = [block for block in said if type(block) is ToolResult]
             if results:
@@ -232,7 +240,8 @@ class Telling:
         call = self._calls.get(block.tool_use_id) if block.tool_use_id else self._unnamed(event, block)
         if call is not None and call.result is None and not call.is_told:
             call.result = result
-            self._remember(call)
+            if call.name in _TASK_LISTS:
+                self._remember(call)
             return MERGED
         name = call.name if call else block.name or ""
         late = Call(
@@ -260,7 +269,7 @@ class Telling:
 
     def _remember(self, call: Call) -> None:
         """Of a task list, only the first call says what a task is; later ones have its number."""
-        if call.name not in _TASK_LISTS or not isinstance(call.input, dict) or call.result is None:
+        if not isinstance(call.input, dict) or call.result is None:
             return
         try:
             number = str(decode_task_made(call.result.structured).task.id)

@@ -60,10 +60,13 @@ class Walk:
             if level.call is not None:
                 yield Told(depth, level.call, level.actor, is_end=True)
                 level.call = None
-            entry = next(level.entries, None)
-            if entry is not None:
+            for entry in level.entries:
                 yield self._begin(level, entry, depth)
-            elif (left := self._cast.left(level.actor.id if level.actor else None)) is not None:
+                if level.actors:
+                    break
+            if level.actors:
+                continue
+            if (left := self._cast.left(level.actor.id if level.actor else None)) is not None:
                 self.unlinked.append(left)
                 if self._enters(depth):
                     if not level.has_ended:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -113,11 +114,13 @@ def not_told(account: Account) -> str:
 
 def _head(entry: Entry, style: Style, about: str = "") -> str:
     """Who, and when."""
-    heading = HEADINGS[entry.kind]
-    if about:
-        heading = f"{heading}: {cut(one_line(tidy(about)), _NAME)}"
     place = f" · line {entry.line}" if style.with_lines and entry.line else ""
-    return f"**{heading}** ({shown_time(entry.timestamp)}){place}"
+    return f"**{_heading(entry.kind, about)}** ({shown_time(entry.timestamp)}){place}"
+
+
+@lru_cache(1000)
+def _heading(kind: Kind, about: str) -> str:
+    return f"{HEADINGS[kind]}: {cut(one_line(tidy(about)), _NAME)}" if about else HEADINGS[kind]
 
 
 def _words(told: Told, style: Style) -> str:
@@ -212,7 +215,7 @@ def _outcome(call: Call, sketch: Sketch) -> str:
 
 def _reply(call: Call, style: Style) -> Reply | None:
     reply = call.reply()
-    return reply if reply is None else reply._replace(text=style.resolve(tidy(reply.text)))
+    return reply if reply is None or not style.is_full else reply._replace(text=style.resolve(tidy(reply.text)))
 
 
 def _returned(call: Call, sketch: Sketch, style: Style) -> Iterator[str]:
@@ -241,7 +244,7 @@ def _code(part: Code, style: Style) -> str:
     if part.lines == 0 and not style.is_full:
         return ""
     lines = style.code_lines if style.is_full or part.lines is None else part.lines
-    return fenced(shortened(tidy(part.text), lines), part.language) if part.text else ""
+    return fenced(tidy(shortened(part.text, lines)), part.language) if part.text else ""
 
 
 def _data(value: Any, style: Style) -> str:
@@ -250,7 +253,7 @@ def _data(value: Any, style: Style) -> str:
 
 
 def _diff(part: Diff, style: Style) -> str:
-    return fenced(shortened(tidy(part.text), style.diff_lines), "diff") if part.text else ""
+    return fenced(tidy(shortened(part.text, style.diff_lines)), "diff") if part.text else ""
 
 
 def _picture(picture: Picture, style: Style) -> str:
