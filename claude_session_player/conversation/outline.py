@@ -15,6 +15,7 @@ from claude_session_player.conversation.callers import Callers
 from claude_session_player.conversation.chains import Relative
 from claude_session_player.conversation.marks import Mark, Reading
 from claude_session_player.conversation.nodes import Node
+from claude_session_player.store.layout import HISTORY
 from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
 from claude_session_player.store.voice import is_bare_command
@@ -51,7 +52,9 @@ def outline_of(session: Session, relatives: Iterable[Relative] = (), *, with_pro
 def _link(relative: Relative) -> Node:
     other = relative.session
     kind = nodes.CONTINUES if relative.is_older else nodes.CONTINUED
-    return Node(kind, {"id": shown(other.id), "title": other.title, "common": relative.common}, [])
+    is_copy = other.found.kind == HISTORY
+    facts = {"id": shown(other.id), "title": other.title, "common": relative.common, "copy": is_copy}
+    return Node(kind, facts, [])
 
 
 class _Trunk:

@@ -128,6 +128,8 @@ def _continued(facts: dict[str, Any], zone: tzinfo | None) -> Line:
 
 def _linked(words: str, facts: dict[str, Any]) -> Line:
     common = f"{_count(facts['common'], 'event')} in common" if facts["common"] else ""
+    if facts["copy"]:
+        return Line("copied before a compaction", facts["id"], common)
     return Line(f"{words} {_short(facts['id'])}", facts["title"] or "", common)
 
 
