@@ -15,6 +15,8 @@ from claude_session_player.conversation.strands import Branch, Fork, Strands, St
 from claude_session_player.events import COMPACTION, Assistant, Event, System, ToolResult, User
 from claude_session_player.normalized import human_prompt
 
+__all__ = ["ABSENT", "PLAIN", "SIDE", "TOOL", "Branch", "Branches", "Fork", "Problem", "Row", "Stretch"]
+
 # What a line is in the tree; flags, kept in one byte.
 ABSENT: Final = -1
 """Not in the tree at all."""

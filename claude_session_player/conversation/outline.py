@@ -109,7 +109,7 @@ class _Trunk:
         first = next(telling, prompts[0] if prompts else stretch[0])
         facts = {
             "line": stretch[0].line,
-            "time": first.time,
+            "time": stretch[0].time or first.time,
             "prompt": first.text,
             "prompts": len(prompts),
             "responses": sum(mark.kind == marks.RESPONSE for mark in stretch),
