@@ -290,6 +290,25 @@ def test_any_tree_has_branches_and_exactly_one_is_live(lines: list[tuple[int, in
         assert any(branches.is_on(branch.number, line) for branch in branches.paths())
 
 
+def test_every_node_is_climbed_over_once() -> None:
+    """A prompt at the end of a long chain of remarks climbs over it; the next one does not again."""
+
+    class Counted(list[int]):
+        climbs = 0
+
+        def __getitem__(self, place: object) -> int:  # type: ignore[override]
+            Counted.climbs += 1
+            return super().__getitem__(place)  # type: ignore[call-overload,no-any-return]
+
+    branches = Branches()
+    branches._parents = Counted()
+    rows = [(f"u{n}", f"u{n - 1}", n, 1 if n % 100 == 0 else 0) for n in range(1, 5001)]
+    branches.grow(rows)
+    branches.grow((f"v{n}", f"u{n}", 5000 + n, 1) for n in range(1, 5001))
+    assert len(branches.forks) == 4999
+    assert Counted.climbs <= 2 * 10_000
+
+
 @pytest.mark.skipif(not corpus.session_files(), reason=f"there are no real sessions at {corpus.ROOT}")
 def test_real_sessions_are_rarely_forked() -> None:
     """Each of these was looked at: people who went back, prompts that were sent again, a resume that lost its end."""
