@@ -136,6 +136,32 @@ def test_a_conversation_that_was_written_anew_into_the_same_file_is_no_fork() ->
     assert grown(session.lines).forks == []
 
 
+def test_a_prompt_that_was_written_anew_beside_itself_is_no_fork() -> None:
+    session = SessionBuilder().prompt("Make tea").response(text("Done."))
+    session.prompt("More", timestamp="2026-01-17T20:40:00.000Z").response(text("Here."))
+    session.back_to(2).prompt("More", timestamp="2026-01-17T20:40:00.000Z").block(text("Here."), request="req_0002")
+    assert grown(session.prompt("And more").lines).forks == []
+
+
+def test_a_line_without_a_parent_and_one_with_go_on_together() -> None:
+    session = SessionBuilder().prompt("Make tea").response(text("A notice."), parentUuid=None)
+    assert grown(session.back_to(1).response(text("Done.")).lines).forks == []
+
+
+def test_a_compaction_may_continue_an_event_that_others_continue_already() -> None:
+    session = SessionBuilder().prompt("Make tea").response(text("Done."))
+    session.back_to(None).system("compact_boundary", logicalParentUuid=uuid_of(1)).prompt("More")
+    assert grown(session.lines).forks == []
+
+
+def test_a_subagent_that_hangs_on_a_line_of_the_session_is_no_fork() -> None:
+    session = SessionBuilder().prompt("Ask").response(text("I will ask."))
+    session.sidechain = True
+    session.prompt("Look").response(text("Hm."))
+    session.sidechain = False
+    assert grown(session.back_to(2).prompt("And?").lines).forks == []
+
+
 def test_the_same_uuid_twice_is_one_event() -> None:
     session = SessionBuilder().prompt("Make tea").response(text("Done."))
     events = list(read_events([*session.lines, *session.lines]))
