@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from bench.measure import Row, best_process_times, best_times, peak_memory, process
 from bench.sessions import write_long_line, write_session, write_store
-from claude_session_player import ScreenState, read_events, render, replay
+from claude_session_player import ScreenState, Store, read_events, render, replay, summarize
 from claude_session_player.events import decode
 from claude_session_player.formatter import MarkdownWindow
 from tests import corpus
@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 def main() -> None:
     """Measure everything and print a row for each promise."""
     with tempfile.TemporaryDirectory() as folder:
-        jobs = (replay_speed, corpus_speed, startup, finding, redrawing, memory, long_line)
+        jobs = (replay_speed, corpus_speed, summary, startup, finding, redrawing, memory, long_line)
         chosen = [job for job in jobs if job.__name__ in sys.argv[1:]] or jobs
         for job in chosen:
             for row in job(Path(folder)):
@@ -70,6 +70,15 @@ def corpus_speed(folder: Path) -> Iterator[Row]:
     job = f"replay {len(files)} real sessions to markdown"
     yield Row(job, "json.loads, lines in memory", loads / ours, 1.5, "×", details=_ms(ours, loads))
     yield Row(job, "json.loads, lines read", file_loads / ours, 1.5, "×", details=_ms(ours, file_loads))
+
+
+def summary(folder: Path) -> Iterator[Row]:
+    """The summary of a session of 50 MB that the store has found; the reference with its lines in memory."""
+    path = write_session(folder / "sum.jsonl", 50)
+    lines = _lines(path)
+    session = Store.open(folder, cache=None, required=False).at(path)
+    ours, loads = best_times(ROUNDS, lambda: summarize(session), lambda: _each(lines, json.loads))
+    yield Row("summary of 50 MB", "json.loads, lines in memory", loads / ours, 2.5, "×", details=_ms(ours, loads))
 
 
 def startup(folder: Path) -> Iterator[Row]:

@@ -136,6 +136,32 @@ def test_a_conversation_that_was_written_anew_into_the_same_file_is_no_fork() ->
     assert grown(session.lines).forks == []
 
 
+def test_a_prompt_that_was_written_anew_beside_itself_is_no_fork() -> None:
+    session = SessionBuilder().prompt("Make tea").response(text("Done."))
+    session.prompt("More", timestamp="2026-01-17T20:40:00.000Z").response(text("Here."))
+    session.back_to(2).prompt("More", timestamp="2026-01-17T20:40:00.000Z").block(text("Here."), request="req_0002")
+    assert grown(session.prompt("And more").lines).forks == []
+
+
+def test_a_line_without_a_parent_and_one_with_go_on_together() -> None:
+    session = SessionBuilder().prompt("Make tea").response(text("A notice."), parentUuid=None)
+    assert grown(session.back_to(1).response(text("Done.")).lines).forks == []
+
+
+def test_a_compaction_may_continue_an_event_that_others_continue_already() -> None:
+    session = SessionBuilder().prompt("Make tea").response(text("Done."))
+    session.back_to(None).system("compact_boundary", logicalParentUuid=uuid_of(1)).prompt("More")
+    assert grown(session.lines).forks == []
+
+
+def test_a_subagent_that_hangs_on_a_line_of_the_session_is_no_fork() -> None:
+    session = SessionBuilder().prompt("Ask").response(text("I will ask."))
+    session.sidechain = True
+    session.prompt("Look").response(text("Hm."))
+    session.sidechain = False
+    assert grown(session.back_to(2).prompt("And?").lines).forks == []
+
+
 def test_the_same_uuid_twice_is_one_event() -> None:
     session = SessionBuilder().prompt("Make tea").response(text("Done."))
     events = list(read_events([*session.lines, *session.lines]))
@@ -288,6 +314,25 @@ def test_any_tree_has_branches_and_exactly_one_is_live(lines: list[tuple[int, in
     assert [branch.number for branch in branches.paths()] == list(range(1, len(branches.paths()) + 1))
     for line in range(1, len(lines) + 1):
         assert any(branches.is_on(branch.number, line) for branch in branches.paths())
+
+
+def test_every_node_is_climbed_over_once() -> None:
+    """A prompt at the end of a long chain of remarks climbs over it; the next one does not again."""
+
+    class Counted(list[int]):
+        climbs = 0
+
+        def __getitem__(self, place: object) -> int:  # type: ignore[override]
+            Counted.climbs += 1
+            return super().__getitem__(place)  # type: ignore[call-overload,no-any-return]
+
+    branches = Branches()
+    branches._parents = Counted()
+    rows = [(f"u{n}", f"u{n - 1}", n, 1 if n % 100 == 0 else 0) for n in range(1, 5001)]
+    branches.grow(rows)
+    branches.grow((f"v{n}", f"u{n}", 5000 + n, 1) for n in range(1, 5001))
+    assert len(branches.forks) == 4999
+    assert Counted.climbs <= 2 * 10_000
 
 
 @pytest.mark.skipif(not corpus.session_files(), reason=f"there are no real sessions at {corpus.ROOT}")

@@ -79,7 +79,7 @@ def app(ctx: click.Context) -> None:
     \b
     Exit codes:
       0    done
-      1    --strict found something wrong: unknown or malformed lines, a broken tree
+      1    something is wrong, and --strict was given: unknown or malformed lines, a broken tree
       2    a wrong option or argument
       3    the file cannot be read
       4    the file holds no session

@@ -11,9 +11,11 @@ from bisect import bisect_right
 from collections.abc import Iterable, Set
 from typing import Final, NamedTuple
 
-from claude_session_player.conversation.strands import Branch, Fork, Strands, Tree, cut
+from claude_session_player.conversation.strands import Branch, Fork, Strands, Stretch, Tree, cut
 from claude_session_player.events import COMPACTION, Assistant, Event, System, ToolResult, User
 from claude_session_player.normalized import human_prompt
+
+__all__ = ["ABSENT", "PLAIN", "SIDE", "TOOL", "Branch", "Branches", "Fork", "Problem", "Row", "Stretch"]
 
 # What a line is in the tree; flags, kept in one byte.
 ABSENT: Final = -1
@@ -233,13 +235,21 @@ class Branches:
 
     def is_on(self, number: int, line: int) -> bool:
         """True where a line belongs to the branch of this number. A line without uuid belongs to all."""
-        strands = self._strands
+        strand = self.strand_of(line)
+        return strand is None or strand in self._strands.branches[number - 1].strands
+
+    def strand_of(self, line: int) -> int | None:
+        """The stretch between forks on which a line lies; `None` for a line without uuid."""
         node = self._copies.get(line)
         if node is None:
             node = bisect_right(self._lines, line) - 1
             if node < 0 or self._lines[node] != line:
-                return True
-        return strands.of_node[node] in strands.branches[number - 1].strands
+                return None
+        return self._strands.of_node[node]
+
+    def stretches(self) -> dict[int, Stretch]:
+        """The stretches between forks, in the order in which they first appear."""
+        return self._strands.stretches
 
     @property
     def problems(self) -> list[Problem]:

@@ -31,11 +31,24 @@ class Branch(NamedTuple):
     """The strands that it is made of, from the beginning to its leaf."""
 
 
+class Stretch(NamedTuple):
+    """A strand: what several branches have in common, or what only one of them has."""
+
+    above: int
+    """The strand that it parted from; -1 for that of the beginning."""
+    fork: Fork | None
+    """Where it did."""
+    branch: int | None
+    """The number of the branch that ends in it; `None` where it parts again."""
+
+
 class Strands(NamedTuple):
     """To which strand each node belongs, and the branches. The strand of the beginning is 0."""
 
     of_node: array[int]
     branches: tuple[Branch, ...]
+    stretches: dict[int, Stretch]
+    """All strands, in the order in which they first appear."""
 
 
 class Tree(NamedTuple):
@@ -68,15 +81,31 @@ def cut(tree: Tree, heads: Mapping[int, int], leaf: int) -> Strands:
     ways = {strand: _upwards(strand, above) for strand in leaves}
     alive = of_node[leaf] if leaf >= 0 else 0
     live = max((strand for strand in leaves if alive in ways[strand]), key=lambda strand: ends.get(strand, 0))
-    branches = []
-    for number, strand in enumerate(leaves, 1):
-        first = began.get(strand, 0)
-        origin = tree.parents[first] if strand else -1
-        line = tree.lines[first] if tree.lines else 1
-        fork = Fork(tree.lines[origin], tree.uuids[origin]) if origin >= 0 else None
-        end = ends.get(strand, line)
-        branches.append(Branch(number, fork, line, end, sizes[strand], strand == live, ways[strand]))
-    return Strands(of_node, tuple(branches))
+    places = {strand: tree.lines[began.get(strand, 0)] if tree.lines else 1 for strand in above}
+    forks = {strand: _fork(tree, began.get(strand)) for strand in above}
+    branches = tuple(
+        Branch(
+            number,
+            forks[strand],
+            places[strand],
+            ends.get(strand, places[strand]),
+            sizes[strand],
+            strand == live,
+            ways[strand],
+        )
+        for number, strand in enumerate(leaves, 1)
+    )
+    numbers = {strand: number for number, strand in enumerate(leaves, 1)}
+    stretches = {strand: Stretch(outer, forks[strand], numbers.get(strand)) for strand, outer in above.items()}
+    return Strands(of_node, branches, stretches)
+
+
+def _fork(tree: Tree, first: int | None) -> Fork | None:
+    """Where a strand that begins with a node parted from another."""
+    if first is None:
+        return None
+    origin = tree.parents[first]
+    return Fork(tree.lines[origin], tree.uuids[origin])
 
 
 def _upwards(strand: int, above: Mapping[int, int]) -> frozenset[int]:

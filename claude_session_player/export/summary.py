@@ -13,6 +13,7 @@ from claude_session_player.text import printable
 
 _UNITS: Final = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
 _MARKUP: Final = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w))")
+_MOST_KINDS: Final = 8
 _PLAIN: Final = re.compile(r"[\w./-]+")
 _PARTS: Final = {
     "full": "",
@@ -87,8 +88,11 @@ def _total(kinds: Mapping[str, int]) -> str:
     >>> _total({"Plan": 2, "Explore": 1}), _total({})
     ('3 (2 Plan, Explore)', '0')
     """
-    named = ", ".join(f"{count:,} {_plain(kind)}" if count > 1 else _plain(kind) for kind, count in kinds.items())
-    return f"{sum(kinds.values()):,} ({named})" if named else "0"
+    named = [f"{count:,} {_plain(kind)}" if count > 1 else _plain(kind) for kind, count in kinds.items()]
+    if len(named) > _MOST_KINDS:
+        others = _count(len(named) - _MOST_KINDS, "other kind")
+        named[_MOST_KINDS:] = [others]
+    return f"{sum(kinds.values()):,} ({', '.join(named)})" if named else "0"
 
 
 def _count(number: int, unit: str) -> str:

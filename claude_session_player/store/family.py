@@ -18,6 +18,8 @@ class Link(NamedTuple):
 
     call: Call | None = None
     caller: Member | None = None
+    is_cut: bool = False
+    """True where the caller led in a circle, or too far away, and is left out."""
 
 
 _Made = tuple[Member | None, Call]
@@ -38,6 +40,11 @@ class Family:
     def children(self, caller: Found | None) -> list[Member]:
         """The sub-agents that a sub-agent called, or, for `None`, the session itself."""
         return self._children.get(caller.path if caller else None, [])
+
+    @property
+    def in_circles(self) -> list[Member]:
+        """Sub-agents that would be their own ancestors, or too far from the session; they belong to it."""
+        return [agent for agent in self.agents if self._links[agent.found.path].is_cut]
 
     def below(self, caller: Found | None) -> int:
         """How many sub-agents there are below one, at any depth."""
@@ -79,7 +86,8 @@ class Family:
             caller, call = known[agent.found.path] or _waiting(agent, free) or (None, None)
             named = by_id.get(agent.found.parent_agent or _text(agent, "parentAgentId"))
             caller = named or caller
-            links[agent.found.path] = Link(call, caller if caller is not agent else None)
+            is_own = caller is agent
+            links[agent.found.path] = Link(call, None if is_own else caller, is_own)
         return _without_loops(links)
 
 
@@ -128,7 +136,7 @@ def _without_loops(links: dict[str, Link]) -> dict[str, Link]:
         above = link.caller
         while above is not None:
             if above.found.path in seen or len(seen) > _DEEPEST:
-                links[path] = Link(link.call)
+                links[path] = Link(link.call, is_cut=True)
                 break
             seen.add(above.found.path)
             above = links[above.found.path].caller

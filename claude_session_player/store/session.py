@@ -125,6 +125,26 @@ class Session:
         return self._link.caller.found.id if self._link.caller else None
 
     @property
+    def call_id(self) -> str | None:
+        """The call that a sub-agent comes from."""
+        return self._link.call.id if self._link.call else None
+
+    @property
+    def first_line(self) -> int:
+        """Where it begins in its file."""
+        return self._inline.lines[0][0] if self._inline and self._inline.lines else 1
+
+    @property
+    def has_parent(self) -> bool:
+        """False for a sub-agent whose session is not there."""
+        return not self.is_subagent or self._inline is not None or self._family.main is not None
+
+    @property
+    def circular_subagents(self) -> list[str]:
+        """The ids of sub-agents that would be their own ancestors; they are taken as called by the session."""
+        return [] if self.is_subagent else [member.found.id for member in self._family.in_circles]
+
+    @property
     def agent(self) -> str | None:
         """The type of a sub-agent: by its description, by the call that it comes from, or because it is a helper."""
         if not self.is_subagent:

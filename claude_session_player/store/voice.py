@@ -59,7 +59,7 @@ class Voice(Struct):
         self.last_prompt = prompt
         if self.first_prompt is None:
             self.first_prompt = prompt
-        if self.topic is None and not _is_bare_command(prompt):
+        if self.topic is None and not is_bare_command(prompt):
             self.topic = as_title(prompt)
 
     def answer(
@@ -173,7 +173,7 @@ def task_of(content: Content) -> str | None:
     return f"{len(data)}-{zlib.crc32(data):08x}"
 
 
-def _is_bare_command(prompt: str) -> bool:
+def is_bare_command(prompt: str) -> bool:
     """True for `/clear` and `!ls`, which say nothing about a session; `/review the parser` does."""
     return prompt.startswith("!") or (prompt.startswith("/") and len(prompt.split(None, 1)) == 1)
 

@@ -1,0 +1,48 @@
+"""`tree`: the structure of a session."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+import click
+
+from claude_session_player.cli.output import print_text, stdout
+from claude_session_player.cli.refs import complete_ref, find_session, needs_store
+from claude_session_player.cli.showing import say
+from claude_session_player.cli.stores import json_option, opened, store_options
+
+FOUND_TROUBLE = 1
+
+
+@click.command()
+@click.argument("ref", shell_complete=complete_ref)
+@click.option("--prompts", is_flag=True, help="Every prompt on a line of its own.")
+@click.option("--strict", is_flag=True, help="Exit with 1 where anything is wrong, and name it on stderr.")
+@json_option
+@store_options
+def command(ref: str, prompts: bool, strict: bool, as_json: bool, **where: Any) -> int:
+    """Draw the structure of a session: forks, compactions, sub-agents, workflows, one line each.
+
+    The live branch goes down along the left side; branches that were left behind stand below the fork. Parallel tools
+    are no forks. Sessions that this one continues, and those that continue it, are named. REF is what 'get' takes.
+    """
+    from claude_session_player.conversation.chains import relatives_of
+    from claude_session_player.conversation.outline import outline_of
+    from claude_session_player.export.outline import drawn, encoded
+    from claude_session_player.text import printable
+    from claude_session_player.times import local_now
+
+    with opened(**where, required=needs_store(ref)) as store:
+        session = find_session(store, ref)
+        outline = outline_of(session, relatives_of(session, store), with_prompts=prompts)
+    if as_json:
+        print_text(encoded(outline.root))
+    else:
+        width = shutil.get_terminal_size().columns if stdout().isatty() else None
+        stdout().writelines(f"{line}\n" for line in drawn(outline.root, local_now().tzinfo, width))
+    if not strict:
+        return 0
+    for problem in outline.problems:
+        say(printable(problem))
+    return FOUND_TROUBLE if outline.problems else 0

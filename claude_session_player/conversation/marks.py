@@ -1,0 +1,67 @@
+"""What is worth to be known of the lines of a conversation: who spoke where, compactions, calls."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from claude_session_player.conversation.branches import Branches
+from claude_session_player.events import COMPACTION, Assistant, Event, System, ToolUse
+from claude_session_player.normalized import human_prompt
+from claude_session_player.text import as_title
+
+PROMPT: Final = "prompt"
+RESPONSE: Final = "response"
+COMPACTED: Final = "compaction"
+CALLED: Final = "call"
+
+
+class Mark(NamedTuple):
+    """Something that happened on a line."""
+
+    line: int
+    kind: str
+    time: str | None = None
+    text: str | None = None
+    """The beginning of a prompt, or why it was compacted."""
+    tokens: int | None = None
+
+
+class Reading:
+    """The marks and the branches of a conversation, whose events are taken in one by one."""
+
+    def __init__(self, *, skips_sidechains: bool) -> None:
+        self.branches = Branches()
+        self.marks: list[Mark] = []
+        self.calls: dict[str, int] = {}
+        """The line of each call."""
+        self._responses: set[str] = set()
+        self._skips_sidechains = skips_sidechains
+
+    def take(self, event: Event) -> None:
+        """Take in the next event."""
+        if self._skips_sidechains and (event.is_sidechain or event.agent_call):
+            return
+        is_copy = self.branches.is_copy(event)
+        self.branches.add(event)
+        if is_copy:
+            return
+        if (prompt := human_prompt(event)) is not None:
+            self._mark(event, PROMPT, as_title(prompt))
+        elif isinstance(event, Assistant):
+            self._answer(event)
+        elif isinstance(event, System) and event.subtype == COMPACTION:
+            about = event.compact_metadata or event.stream_compaction
+            self._mark(event, COMPACTED, about.trigger if about else None, about.pre_tokens if about else None)
+
+    def _answer(self, event: Assistant) -> None:
+        response = event.request_id or (event.message.id if event.message else None)
+        if response is None or response not in self._responses:
+            self._responses.add(response or "")
+            self._mark(event, RESPONSE)
+        said: Any = event.said
+        for block in said if isinstance(said, list) else ():
+            if isinstance(block, ToolUse) and block.id:
+                self.calls.setdefault(block.id, event.line)
+
+    def _mark(self, event: Event, kind: str, text: str | None = None, tokens: int | None = None) -> None:
+        self.marks.append(Mark(event.line, kind, event.timestamp, text, tokens))

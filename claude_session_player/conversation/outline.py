@@ -1,0 +1,147 @@
+"""The structure of a session as a tree: stretches of the conversation, forks, compactions, sub-agents, workflows.
+
+The live branch is the trunk, so that a conversation that went back a hundred times is no hundred levels deep; what
+was left behind hangs on the fork. Nothing here calls itself: a tree may be deeper than Python's stack.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from claude_session_player.conversation import marks, nodes
+from claude_session_player.conversation.callers import Callers
+from claude_session_player.conversation.chains import Relative
+from claude_session_player.conversation.marks import Mark, Reading
+from claude_session_player.conversation.nodes import Node
+from claude_session_player.store.layout import HISTORY
+from claude_session_player.store.record import shown
+from claude_session_player.store.session import Session
+from claude_session_player.store.voice import is_bare_command
+
+
+class Outline(NamedTuple):
+    """The tree, and what is wrong with the session."""
+
+    root: Node
+    problems: list[str]
+
+
+def outline_of(session: Session, relatives: Iterable[Relative] = (), *, with_prompts: bool = False) -> Outline:
+    """Read a session once, and draw up its structure; `relatives` are those of `relatives_of`."""
+    reading = Reading(skips_sidechains=bool(session.facts.inline) and not session.is_inline)
+    for event in session.events():
+        reading.take(event)
+    callers = Callers(session, reading.calls)
+    trunk = _Trunk(reading, callers, with_prompts).nodes()
+    older = [_link(relative) for relative in relatives if relative.is_older]
+    newer = [_link(relative) for relative in relatives if not relative.is_older]
+    facts = {
+        "id": shown(session.id),
+        "title": session.title,
+        "project": session.project,
+        "events": session.speech.events,
+        "branches": len(reading.branches.paths()),
+    }
+    children = [*older, *trunk, *callers.workflows(), *callers.unlinked(), *newer]
+    problems = [f"line {problem.line}: {problem.what}" for problem in reading.branches.problems]
+    return Outline(Node(nodes.SESSION, facts, children), problems + callers.problems())
+
+
+def _link(relative: Relative) -> Node:
+    other = relative.session
+    kind = nodes.CONTINUES if relative.is_older else nodes.CONTINUED
+    is_copy = other.found.kind == HISTORY
+    facts = {"id": shown(other.id), "title": other.title, "common": relative.common, "copy": is_copy}
+    return Node(kind, facts, [])
+
+
+class _Trunk:
+    """The conversation: strand after strand along the live branch, with what was left behind at each fork."""
+
+    def __init__(self, reading: Reading, callers: Callers, with_prompts: bool) -> None:
+        self._branches = reading.branches
+        self._callers = callers
+        self._with_prompts = with_prompts
+        self._marks: dict[int, list[Mark]] = defaultdict(list)
+        called = (Mark(line, marks.CALLED) for line in callers.at)
+        for mark in sorted((*reading.marks, *called), key=lambda mark: mark.line):
+            self._marks[reading.branches.strand_of(mark.line) or 0].append(mark)
+
+    def nodes(self) -> list[Node]:
+        """All strands are drawn up, those that appear last first, because they stand inside of the earlier ones."""
+        stretches = self._branches.stretches()
+        live = self._branches.live.strands
+        parts: dict[int, dict[Any, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for strand, stretch in stretches.items():
+            parts[stretch.above][stretch.fork].append(strand)
+        drawn: dict[int, list[Node]] = {}
+        for strand in reversed(stretches):
+            lines = self._segments(strand)
+            for fork, strands in parts[strand].items():
+                left = [self._left_behind(below, drawn[below]) for below in strands if below not in live]
+                lines.append(Node(nodes.FORK, {"line": fork.line}, left))
+                for below in strands:
+                    lines += drawn[below] if below in live else ()
+            drawn[strand] = self._named(strand, lines) if strand in live else lines
+        return drawn[0]
+
+    def _segments(self, strand: int) -> list[Node]:
+        """A strand from compaction to compaction."""
+        found: list[Node] = []
+        stretch: list[Mark] = []
+        for mark in self._marks[strand]:
+            if mark.kind == marks.COMPACTED:
+                found += self._segment(stretch)
+                about = {"line": mark.line, "time": mark.time, "trigger": mark.text, "tokens": mark.tokens}
+                found.append(Node(nodes.COMPACTION, about, []))
+                stretch = []
+            else:
+                stretch.append(mark)
+        return found + self._segment(stretch)
+
+    def _segment(self, stretch: list[Mark]) -> list[Node]:
+        if not stretch:
+            return []
+        prompts = [mark for mark in stretch if mark.kind == marks.PROMPT]
+        telling = (mark for mark in prompts if not is_bare_command(mark.text or ""))
+        first = next(telling, prompts[0] if prompts else stretch[0])
+        facts = {
+            "line": stretch[0].line,
+            "time": stretch[0].time or first.time,
+            "prompt": first.text,
+            "prompts": len(prompts),
+            "responses": sum(mark.kind == marks.RESPONSE for mark in stretch),
+        }
+        children: list[Node] = []
+        for mark in stretch:
+            if mark.kind == marks.CALLED:
+                children += self._callers.nodes_at(mark.line)
+            elif mark.kind == marks.PROMPT and self._with_prompts:
+                about = {"line": mark.line, "time": mark.time, "prompt": mark.text}
+                children.append(Node(nodes.PROMPT, about, []))
+        return [Node(nodes.SEGMENT, facts, children)]
+
+    def _left_behind(self, strand: int, lines: list[Node]) -> Node:
+        """A branch that is not live; or, where it parts again, what several such branches have in common."""
+        (first, *rest) = lines if lines and lines[0].kind == nodes.SEGMENT else [_NOTHING, *lines]
+        return Node(nodes.BRANCH, first.facts | self._identity(strand), first.children + rest)
+
+    def _named(self, strand: int, lines: list[Node]) -> list[Node]:
+        """The last strand of the live branch says so, where there are others."""
+        if len(self._branches.paths()) == 1 or self._branches.stretches()[strand].branch is None:
+            return lines
+        return [self._left_behind(strand, lines[:1]), *lines[1:]]
+
+    def _identity(self, strand: int) -> dict[str, Any]:
+        number = self._branches.stretches()[strand].branch
+        branch = self._branches.paths()[number - 1] if number is not None else None
+        return {
+            "number": number,
+            "live": branch is not None and branch.is_live,
+            "lines": branch.lines if branch else None,
+        }
+
+
+_NOTHING = Node(nodes.SEGMENT, {"line": None, "time": None, "prompt": None, "prompts": 0, "responses": 0}, [])

@@ -1,0 +1,176 @@
+"""An outline as text, one line a node, and as JSON. However deep it is, no function calls itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import tzinfo
+from typing import Any, Final, NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+
+from claude_session_player import rawjson
+from claude_session_player.conversation import nodes
+from claude_session_player.conversation.nodes import Node
+from claude_session_player.text import ELLIPSIS, printable
+from claude_session_player.times import parse_time
+
+_WIDEST: Final = 120
+_DEEPEST: Final = 36
+"""So many columns of a line are at most for its place in the tree."""
+_LEAST: Final = 12
+_SHORT: Final = 8
+_UUID: Final = 36
+
+
+class Line(NamedTuple):
+    """What is said of a node: the middle gives way where there is no room."""
+
+    head: str
+    middle: str = ""
+    tail: str = ""
+
+
+def drawn(root: Node, zone: tzinfo | None, width: int | None = None) -> Iterator[str]:
+    """The lines of a tree; `width` is that of the terminal."""
+    yield _fitted("", _WORDS[root.kind](root.facts, zone), width)
+    waiting = [(child, "", number == len(root.children)) for number, child in enumerate(root.children, 1)][::-1]
+    while waiting:
+        node, indent, is_last = waiting.pop()
+        yield _fitted(f"{indent}{'└─' if is_last else '├─'} ", _WORDS[node.kind](node.facts, zone), width)
+        below = indent + ("   " if is_last else "│  ")
+        count = len(node.children)
+        waiting += [(child, below, number == count) for number, child in enumerate(node.children, 1)][::-1]
+
+
+def encoded(root: Node) -> str:
+    """The same tree as a JSON object: `children` are objects like it."""
+    pieces: list[str] = []
+    waiting: list[Node | str] = [root]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            pieces.append(part)
+            continue
+        pieces.append(rawjson.compact({"kind": part.kind, **part.facts})[:-1] + ',"children":[')
+        waiting.append("]}")
+        for child in reversed(part.children):
+            waiting += (child, ",")
+        if part.children:
+            waiting.pop()
+    return "".join(pieces)
+
+
+def _fitted(indent: str, line: Line, width: int | None) -> str:
+    if len(indent) > _DEEPEST:
+        indent = ELLIPSIS + indent[1 - _DEEPEST :]
+    head, middle, tail = map(printable, line)
+    room = (width or _WIDEST) - len(indent) - sum(cell_len(part) + 2 for part in (head, tail) if part)
+    room = max(room, _LEAST)
+    if cell_len(middle) > room:
+        middle = set_cell_size(middle, room - 1).rstrip() + ELLIPSIS
+    text = indent + "  ".join(part for part in (head, middle, tail) if part)
+    return text if width is None or cell_len(text) <= width else set_cell_size(text, width - 1) + ELLIPSIS
+
+
+# --- the words for each kind of node ---------------------------------------------------------------
+
+
+def _session(facts: dict[str, Any], zone: tzinfo | None) -> Line:
+    branches = f", {facts['branches']} branches" if facts["branches"] > 1 else ""
+    about = "  ".join(filter(None, (facts["title"] or "(no title)", facts["project"])))
+    return Line(_short(facts["id"]), about, _count(facts["events"], "event") + branches)
+
+
+def _segment(facts: dict[str, Any], zone: tzinfo | None) -> Line:
+    said = [_count(facts[key], key[:-1]) for key in ("prompts", "responses") if facts[key]]
+    return Line(_place(facts, zone), _prompt(facts), ", ".join(said))
+
+
+def _branch(facts: dict[str, Any], zone: tzinfo | None) -> Line:
+    name = f"branch {facts['number']}{' ● live' if facts['live'] else ''}" if facts["number"] else ""
+    lines = _count(facts["lines"], "line") if facts["lines"] is not None else ""
+    return Line("  ".join(filter(None, (name, _place(facts, zone)))), _prompt(facts), lines)
+
+
+def _fork(facts: dict[str, Any], zone: tzinfo | None) -> Line:
+    return Line(f"fork at line {facts['line']}")
+
+
+def _compaction(facts: dict[str, Any], zone: tzinfo | None) -> Line:
+    tokens = f"{facts['tokens']:,} tokens" if facts["tokens"] is not None else ""
+    about = ", ".join(filter(None, (facts["trigger"], tokens)))
+    return Line(f"compacted at line {facts['line']}{f' ({about})' if about else ''}")
+
+
+def _said(facts: dict[str, Any], zone: tzinfo | None) -> Line:
+    return Line(_place(facts, zone), _prompt(facts))
+
+
+def _agent(facts: dict[str, Any], zone: tzinfo | None) -> Line:
+    head = "  ".join(filter(None, (f"agent {_short(facts['id'])}", facts["agent"])))
+    return Line(
+        head, facts["title"] or "", _count(facts["events"], "event") + ("" if facts["linked"] else ", no call found")
+    )
+
+
+def _workflow(facts: dict[str, Any], zone: tzinfo | None) -> Line:
+    tail = ", ".join(filter(None, (_count(facts["agents"], "agent"), facts["status"])))
+    return Line(f"workflow {facts['id']}", facts["name"] or "", tail)
+
+
+def _continues(facts: dict[str, Any], zone: tzinfo | None) -> Line:
+    return _linked("resumed from" if facts["common"] else "continues", facts)
+
+
+def _continued(facts: dict[str, Any], zone: tzinfo | None) -> Line:
+    return _linked("resumed as" if facts["common"] else "continued by", facts)
+
+
+def _linked(words: str, facts: dict[str, Any]) -> Line:
+    common = f"{_count(facts['common'], 'event')} in common" if facts["common"] else ""
+    if facts["copy"]:
+        return Line("copied before a compaction", facts["id"], common)
+    return Line(f"{words} {_short(facts['id'])}", facts["title"] or "", common)
+
+
+_WORDS: Final[dict[str, Callable[[dict[str, Any], tzinfo | None], Line]]] = {
+    nodes.SESSION: _session,
+    nodes.SEGMENT: _segment,
+    nodes.BRANCH: _branch,
+    nodes.FORK: _fork,
+    nodes.COMPACTION: _compaction,
+    nodes.PROMPT: _said,
+    nodes.AGENT: _agent,
+    nodes.WORKFLOW: _workflow,
+    nodes.CONTINUES: _continues,
+    nodes.CONTINUED: _continued,
+}
+
+
+def _place(facts: dict[str, Any], zone: tzinfo | None) -> str:
+    line = f"line {facts['line']}" if facts["line"] is not None else ""
+    return "  ".join(filter(None, (line, _moment(facts["time"], zone))))
+
+
+def _prompt(facts: dict[str, Any]) -> str:
+    return f"❯ {facts['prompt']}" if facts["prompt"] else "(goes on)"
+
+
+def _moment(time: str | None, zone: tzinfo | None) -> str:
+    try:
+        return f"{parse_time(time).astimezone(zone):%m-%d %H:%M}" if time else ""
+    except (ValueError, OverflowError):
+        return ""
+
+
+def _short(id: str) -> str:
+    """The beginning of an id that is as long as a uuid.
+
+    >>> _short("1f2e3d4c-0001-4000-8000-000000000001"), _short("a5b6c7d8")
+    ('1f2e3d4c', 'a5b6c7d8')
+    """
+    return id[:_SHORT] if len(id) >= _UUID else id
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,345 @@
+"""What a session comes to: every number by a rule, and the words of the specification."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_session_player import Filter, Store, normalize_project_path, summarize, validate_event
+from claude_session_player.conversation.branches import Branches
+from claude_session_player.events import Assistant, ToolResult, ToolUse, Turn
+from claude_session_player.export.summary import summary_markdown
+from claude_session_player.insight.durations import BREAK, span_of
+from claude_session_player.insight.summary import SessionSummary
+from claude_session_player.normalized import human_prompt
+from tests import corpus
+from tests.builder import SessionBuilder, call, text, thought, timestamp, uuid_of
+from tests.program import csp
+from tests.stores import ONE, TWO, StoreBuilder
+from tests.test_cli_store import check
+
+SEED = """\
+Session abc123 (342 events)
+- Duration: 45 minutes
+- User messages: 23
+- Tool calls: 156
+- Sub-agents: 2 (Plan mode, Debug mode)
+- Errors: 3
+"""
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> StoreBuilder:
+    return StoreBuilder(tmp_path / "store")
+
+
+def summary_of(builder: StoreBuilder, session: SessionBuilder | None = None, ref: str = ONE) -> SessionSummary:
+    if session is not None:
+        session.write(builder.home() / f"{ONE}.jsonl")
+    return summarize(builder.open().resolve(ref))
+
+
+def talk() -> SessionBuilder:
+    return SessionBuilder(session_id=ONE)
+
+
+# --- what is counted --------------------------------------------------------------------------------
+
+
+def test_a_summary_holds_what_the_session_says_of_itself(builder: StoreBuilder) -> None:
+    session = talk().prompt("Make tea").response(text("Done.")).line({"type": "ai-title", "aiTitle": "Tea"})
+    session.branch = "milk"
+    told = summary_of(builder, session.prompt("More", version="2.1.30"))
+    assert (told.id, told.title, told.project, told.events) == (ONE, "Tea", "/home/ada/engine", 4)
+    assert told.git_branches == ("main", "milk")
+    assert told.models == ("claude-opus-4-5-20251101",)
+    assert told.versions == ("2.1.29", "2.1.30")
+    assert told.tokens["output_tokens"] == 12
+    assert told.cost is None
+
+
+def test_user_messages_are_what_people_typed(builder: StoreBuilder) -> None:
+    session = talk().prompt("Make tea").response(call("Bash", "a")).result("a").prompt("Skill text", isMeta=True)
+    session.attachment("queued_command", prompt="Quick").attachment("date", date="today")
+    session.prompt([text("Look"), {"type": "image", "source": {}}])
+    assert summary_of(builder, session).user_messages == 3
+
+
+def test_tool_calls_are_counted_by_tool_the_most_used_first(builder: StoreBuilder) -> None:
+    session = talk().response(thought(), call("Read", "a"), call("Bash", "b"), call("Bash", "c"))
+    session.response({"type": "server_tool_use", "id": "d", "name": "web_search", "input": {}}, call("", "e"))
+    told = summary_of(builder, session).tool_calls
+    assert list(told.items()) == [("Bash", 2), ("Read", 1), ("web_search", 1), ("unnamed", 1)]
+
+
+def test_errors_are_failed_tools_and_failed_requests(builder: StoreBuilder) -> None:
+    session = talk().result("a", error=True).result("b", error=False).result("c")
+    session.prompt([{"type": "tool_result", "tool_use_id": id, "is_error": id == "d"} for id in "de"])
+    session.system("api_error").block(text("API Error: 529"), request="r", isApiErrorMessage=True)
+    assert summary_of(builder, session).errors == 4
+
+
+def test_compactions_and_forks_are_counted(builder: StoreBuilder) -> None:
+    session = talk().prompt("Make tea").response(text("Done.")).back_to(1).response(text("Again."))
+    session.back_to(None).system("compact_boundary", logicalParentUuid=uuid_of(3)).prompt("On")
+    told = summary_of(builder, session)
+    assert (told.compactions, told.forks) == (1, 1)
+
+
+def test_files_are_counted_once_and_not_where_the_tool_failed(builder: StoreBuilder) -> None:
+    session = talk().response(
+        call("Read", "a", file_path="/a"),
+        call("Read", "b", file_path="/a"),
+        call("Read", "c", file_path="/gone"),
+        call("Edit", "d", file_path="/a"),
+        call("NotebookEdit", "e", notebook_path="/b.ipynb"),
+        call("Grep", "f", file_path="/c"),
+    )
+    told = summary_of(builder, session.result("c", error=True))
+    assert (told.files_read, told.files_changed) == (1, 2)
+
+
+def test_subagents_are_counted_by_kind_at_any_depth(builder: StoreBuilder) -> None:
+    builder.every_layout()
+    builder.meta(builder.agent("deep0001", place="subagents", task="Deep"), parentAgentId="nest0001", agentType="Plan")
+    assert summary_of(builder).subagents == {"Plan": 2, "Explore": 1, "unnamed": 1}
+
+
+def test_what_a_subagent_inside_of_the_file_does_is_not_the_sessions_work(builder: StoreBuilder) -> None:
+    builder.every_layout()
+    told = summary_of(builder, ref=TWO)
+    assert (told.user_messages, told.tool_calls, told.subagents) == (1, {"Task": 1}, {"Explore": 1})
+
+
+def test_a_subagent_has_a_summary_too(builder: StoreBuilder) -> None:
+    builder.every_layout()
+    store = builder.open()
+    (inline,) = store.resolve(TWO).subagents
+    for agent in (store.resolve("nest0001"), inline):
+        told = summarize(agent)
+        assert (told.user_messages, told.events) == (1, 2)
+
+
+def test_other_dialects_and_damaged_lines_are_counted(builder: StoreBuilder) -> None:
+    session = talk().raw(b"oops\n").line({"type": "message", "role": "user", "content": "Hi"})
+    session.line({"type": "tool_use", "tool": "Bash", "arguments": {}})
+    session.line({"type": "tool_result", "tool_name": "Bash", "output": "no", "is_error": True})
+    session.line({"type": "assistant", "content": [call("Edit", "x", file_path=7)], "timestamp": 5})
+    session.line({"type": "user", "message": "Hello"})
+    told = summary_of(builder, session)
+    assert (told.user_messages, told.tool_calls, told.errors) == (2, {"Bash": 1, "Edit": 1}, 1)
+
+
+def test_skimming_counts_what_a_close_look_counts(builder: StoreBuilder) -> None:
+    builder.every_layout()
+    for session in builder.open().sessions(Filter(include_subagents=True)):
+        compare(session)
+
+
+@pytest.mark.skipif(not (corpus.ROOT / "claude-home").is_dir(), reason=f"there is no real store at {corpus.ROOT}")
+def test_every_real_session_comes_to_what_a_close_look_finds(tmp_path: Path) -> None:
+    for session in Store.open(corpus.ROOT / "claude-home", cache=str(tmp_path)).sessions(
+        Filter(include_subagents=True)
+    ):
+        told = compare(session)
+        assert 0 <= told.active_seconds <= told.duration_seconds
+
+
+def compare(session: Any) -> SessionSummary:
+    """Count with whole events what a summary counts with less."""
+    told = summarize(session)
+    skips = bool(session.facts.inline) and not session.is_inline
+    events = [event for event in session.events() if not (skips and (event.is_sidechain or event.agent_call))]
+    said = [event.said for event in events if isinstance(event, Turn)]
+    blocks = [block for content in said if isinstance(content, list) for block in content]
+    failed = sum(isinstance(event, Assistant) and event.is_api_error is True for event in events)
+    failed += sum(getattr(event, "subtype", None) == "api_error" for event in events)
+    branches = Branches()
+    for event in events:
+        branches.add(event)
+    assert told.user_messages == sum(human_prompt(event) is not None for event in events)
+    assert sum(told.tool_calls.values()) == sum(isinstance(block, ToolUse) for block in blocks)
+    assert told.errors == failed + sum(isinstance(b, ToolResult) and b.is_error is True for b in blocks)
+    assert told.forks == len(branches.forks)
+    return told
+
+
+# --- how long ----------------------------------------------------------------------------------------
+
+
+def test_gaps_of_more_than_ten_minutes_are_not_active(builder: StoreBuilder) -> None:
+    session = talk().prompt("Make tea", timestamp="2026-01-17T20:00:00.000Z")
+    session.response(text("Done."), timestamp="2026-01-17T20:10:00.000Z")
+    session.prompt("More", timestamp="2026-01-17T20:20:00.001Z")
+    told = summary_of(builder, session)
+    assert (told.duration_seconds, told.active_seconds) == (1200.001, 600.0)
+    assert (told.started_at, told.ended_at) == ("2026-01-17T20:00:00.000Z", "2026-01-17T20:20:00.001Z")
+
+
+@given(st.lists(st.integers(0, 20_000), min_size=1), st.sampled_from(["", "never", "2026-13-17T20:31:59.197Z"]))
+def test_active_time_is_the_sum_of_short_gaps_in_whatever_order_times_come(seconds: list[int], odd: str) -> None:
+    ordered = sorted(seconds)
+    gaps = [later - earlier for earlier, later in pairwise(ordered)]
+    span = span_of([*(timestamp(second + 1) for second in seconds), *([odd] if odd else ())])
+    assert span.active == sum(gap for gap in gaps if gap <= BREAK.total_seconds())
+    assert span.seconds == ordered[-1] - ordered[0]
+
+
+def test_a_time_with_another_zone_is_the_same_moment() -> None:
+    assert span_of(["2026-01-17T20:00:00Z", "2026-01-17T21:05:00+01:00"])[2:] == (300.0, 300.0)
+    assert span_of(["never", ""]) == (None, None, 0.0, 0.0)
+
+
+# --- in words ----------------------------------------------------------------------------------------
+
+
+def example(**changes: Any) -> SessionSummary:
+    told = SessionSummary(
+        id="abc123",
+        path="/s/abc123.jsonl",
+        title=None,
+        project=None,
+        git_branches=(),
+        models=(),
+        versions=(),
+        started_at=None,
+        ended_at=None,
+        duration_seconds=2700.0,
+        active_seconds=0.0,
+        events=342,
+        user_messages=23,
+        tool_calls={},
+        subagents={"Plan mode": 1, "Debug mode": 1},
+        errors=3,
+        compactions=0,
+        forks=0,
+        files_read=0,
+        files_changed=0,
+        tokens={},
+        cost=None,
+    )
+    return told._replace(**changes)
+
+
+def test_the_view_begins_like_the_specification() -> None:
+    shown = summary_markdown(example(tool_calls={"Bash": 156}))
+    assert shown.replace(" (156 Bash)", "").startswith(SEED)
+
+
+def test_what_there_is_nothing_to_say_about_is_left_out_but_the_first_lines_stand() -> None:
+    shown = summary_markdown(example(subagents={}, errors=0, user_messages=0, duration_seconds=0.0))
+    assert shown.splitlines()[1:7] == [
+        "- Duration: 0 seconds",
+        "- User messages: 0",
+        "- Tool calls: 0",
+        "- Sub-agents: 0",
+        "- Errors: 0",
+        "",
+    ]
+
+
+def test_everything_else_is_said_in_lines_of_the_same_kind() -> None:
+    told = example(
+        title="Use *stars* <b>",
+        git_branches=("main", "milk"),
+        active_seconds=60.0,
+        compactions=1,
+        forks=2,
+        files_read=3,
+        files_changed=4,
+        tokens={"input_tokens": 1200, "output_tokens": 7},
+        cost=Decimal("1.234"),
+    )
+    shown = summary_markdown(told)
+    for line in (
+        r"- Title: Use \*stars\* \<b>",
+        "- Branches: main, milk",
+        "- Active time: 1 minute",
+        "- Compactions: 1",
+        "- Forks: 2",
+        "- Files read: 3",
+        "- Files changed: 4",
+        "- Tokens: 1,200 in, 7 out",
+        "- Cost: $1.23",
+    ):
+        assert line in shown.splitlines()
+
+
+def test_the_end_tells_how_to_show_more() -> None:
+    assert summary_markdown(example(), "my file.jsonl").splitlines()[-5:] == [
+        "Show:",
+        "- full: `claude-session-player show 'my file.jsonl'`",
+        "- tools only: `claude-session-player show 'my file.jsonl' --only tools`",
+        "- errors only: `claude-session-player show 'my file.jsonl' --only errors`",
+        "- subagents only: `claude-session-player show 'my file.jsonl' --only subagents`",
+    ]
+
+
+def test_the_command_prints_it_and_json_keeps_the_contract(builder: StoreBuilder) -> None:
+    builder.every_layout()
+    done = csp("summary", ONE, "--root", builder.root)
+    assert done.stdout.decode().startswith(f"Session {ONE} (4 events)\n- Duration: 3 seconds\n")
+    value = json.loads(csp("summary", ONE, "--json", "--root", builder.root).stdout)
+    check(value, "summary")
+    assert value["detail_hint"] == f"claude-session-player show {ONE}"
+    with pytest.raises(jsonschema.ValidationError):
+        check(value | {"errors": -1}, "summary")
+
+
+# --- what the specification asks of a record -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        ({}, "Missing 'type' field"),
+        ({"type": "progress"}, "Invalid type: progress"),
+        ({"type": "user"}, "Missing 'timestamp' field"),
+        ({"type": "user", "timestamp": "t"}, "Missing 'message' field"),
+        ({"type": "assistant", "timestamp": "t", "message": {}}, "Missing 'content' field"),
+        ({"type": "summary", "timestamp": "t"}, "Missing 'summary' field"),
+        ({"type": ["user"], "timestamp": "t"}, "Invalid type: ['user']"),
+        ({"type": "user", "timestamp": "t", "message": None}, "Missing 'content' field"),
+        ({"type": "user", "timestamp": "t", "message": 7}, "Missing 'content' field"),
+        ([], "Missing 'type' field"),
+        (None, "Missing 'type' field"),
+    ],
+)
+def test_the_first_thing_that_is_missing_is_named(event: Any, reason: str) -> None:
+    assert validate_event(event) == (False, reason)
+
+
+def test_whole_records_are_valid() -> None:
+    assert validate_event({"type": "user", "timestamp": "t", "message": {"content": []}}) == (True, "Valid")
+    assert validate_event({"type": "summary", "timestamp": "t", "summary": ""}) == (True, "Valid")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+)
+
+
+@given(st.dictionaries(st.sampled_from(["type", "timestamp", "message", "summary"]), JSON | st.just("user")) | JSON)
+def test_validation_never_fails(event: Any) -> None:
+    is_valid, reason = validate_event(event)
+    assert is_valid == (reason == "Valid")
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/Users/john/Code/project", "Users-john-Code-project"),
+        ("/Users/jane/Sites/app.demo", "Users-jane-Sites-app-demo"),
+        ("/home/dev/workspace/test", "home-dev-workspace-test"),
+    ],
+)
+def test_project_paths_are_normalized_like_in_the_specification(path: str, name: str) -> None:
+    assert normalize_project_path(path) == name
