@@ -256,7 +256,7 @@ def test_each_prompt_of_a_person_is_told_exactly_once(steps: list[tuple[str, int
 def test_a_resumed_session_tells_only_what_is_new(steps: list[tuple[str, int]], at: int) -> None:
     session = lived(steps)
     first, _ = walk(SessionBuilder().raw(b"".join(session.lines[:at])))
-    again = Conversation.from_events(read_events(session.lines), known=first.main.branches.uuids)
+    again = Conversation.from_events(read_events(session.lines), known=first.main.growth.tree.uuids)
     whole = Conversation.from_events(read_events(session.lines))
     begun = Conversation.from_events(read_events(session.lines[:at]))
     assert Counter(begun.prompts) + Counter(again.prompts) == Counter(whole.prompts)

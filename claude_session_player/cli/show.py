@@ -140,7 +140,7 @@ class _Show:
             for one in self._choice.of(walk.told(events_of(source))):
                 self._is_empty = False
                 yield one
-            known.update(walk.main.branches.uuids)
+            known.update(walk.main.growth.tree.uuids)
 
     def _summary(self) -> Iterator[str]:
         """What the session comes to, before it is told; where that takes long, only on demand."""

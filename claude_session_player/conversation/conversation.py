@@ -77,7 +77,7 @@ class Conversation:
         """The conversation that some events hold, with the sub-agents of a cast, and without events that are known."""
         telling = Telling(cast or Cast(), is_agent=is_agent, known=known)
         walk = Walk(telling)
-        main = cls(id, branches=telling.branches)
+        main = cls(id)
         open_ones = [main]
         for told in walk.told(events):
             del open_ones[told.depth + 1 :]
@@ -85,6 +85,7 @@ class Conversation:
                 open_ones.append(open_ones[-1]._begun(told.actor))
             if not told.is_end and told.entry.kind not in (Kind.AGENT, Kind.SECTION):
                 open_ones[-1]._take(told.entry)
+        main.branches = telling.growth.tree
         main.problems = [problem for actor, problem in walk.problems if actor is None]
         return main
 

@@ -6,9 +6,9 @@ other uuids, and sometimes a line for each block: those are known by their time 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Set
+from collections.abc import Hashable, Iterable, Set
 
-from claude_session_player.events import AnyBlock, Event, Text, Thinking, ToolResult, ToolUse, Turn
+from claude_session_player.events import AnyBlock, Content, Text, Thinking, ToolResult, ToolUse
 
 _BEGINNING = 200
 
@@ -23,31 +23,31 @@ class Copies:
         self._moments: set[int] = set()
         """What each block of a message says, and when."""
 
-    def has(self, event: Event) -> bool:
-        """True where an event was seen before; if not, it is from now on.
+    def has(self, uuid: str | None, time: str | None, said: Content) -> bool:
+        """True where a line was seen before, by its uuid, its time and what it says; if not, it is from now on.
 
         One without uuid is always new, and so is one that has the uuid of another, but other words.
         """
-        uuid = event.uuid
         if uuid is None:
             return False
         if self._known and uuid in self._known:
             return True
-        time = event.timestamp
-        said = event.said if isinstance(event, Turn) else None
-        blocks = [said] if isinstance(said, str) else said or ()
-        moments = [hash((time, _mark(block))) for block in blocks]
-        content = moments[0] if len(moments) == 1 else hash(tuple(moments))
+        if type(said) is list and len(said) == 1:
+            content = hash((time, _mark(said[0])))
+            moments: Iterable[int] = (content,)
+        else:
+            blocks = [said] if isinstance(said, str) else said or ()
+            moments = [hash((time, _mark(block))) for block in blocks]
+            content = hash(tuple(moments))
         before = self._contents.get(uuid)
         if before is not None:
             return before == content
         self._contents[uuid] = content
         if time is None or not moments:
             return False
-        seen = self._moments
-        if all(moment in seen for moment in moments) if len(moments) > 1 else content in seen:
+        if self._moments.issuperset(moments):
             return True
-        seen.update(moments)
+        self._moments.update(moments)
         return False
 
 

@@ -13,10 +13,11 @@ from typing import Any, Final
 from claude_session_player import rawjson
 from claude_session_player.account import BLANK, MALFORMED, MERGED, SHOWN, Account, Issue, Outcome, hidden, unknown
 from claude_session_player.content import joined, pictures_of, result_parts
-from claude_session_player.conversation.branches import PLAIN, SIDE, WEIGHT, Branches, Row
+from claude_session_player.conversation.branches import PLAIN, SIDE, TOOL
 from claude_session_player.conversation.cast import Cast
 from claude_session_player.conversation.copies import Copies
 from claude_session_player.conversation.entries import Call, Entry, Kind, Result
+from claude_session_player.conversation.growth import Growth
 from claude_session_player.conversation.strands import Fork
 from claude_session_player.events import (
     CONVERSATION,
@@ -44,6 +45,7 @@ from claude_session_player.events import (
     Title,
     ToolResult,
     ToolUse,
+    Turn,
     Unknown,
     User,
     decode_task_made,
@@ -71,17 +73,17 @@ _TASK_LISTS: Final = frozenset(("TaskCreate", "TaskUpdate"))
 class Telling:
     """One conversation as it is told: that of a session, or that of a sub-agent (`is_agent`).
 
-    `account` says what became of every line, `branches` how the conversation forked.
+    `account` says what became of every line, `growth` how the conversation forked.
     """
 
     def __init__(self, cast: Cast, *, is_agent: bool = False, known: Set[str | None] = frozenset()) -> None:
         self.cast = cast
         self.account = Account()
-        self.branches = Branches()
+        self.growth = Growth()
         self.odd_blocks: dict[str, int] = {}
         """The kinds of blocks that nobody knows, and the first line of each."""
         self._is_agent = is_agent
-        self._rows: list[Row] = []
+        self._side = SIDE if is_agent else PLAIN
         self._copies = Copies(known)
         self._waiting: deque[Entry] = deque()
         self._calls: dict[str, Call] = {}
@@ -90,12 +92,13 @@ class Telling:
 
     def entries(self, events: Iterable[Event]) -> Iterator[Entry]:
         """Every entry, in the order of the file."""
-        waiting, book = self._waiting, self.account.add
+        waiting, book, takers = self._waiting, self.account.add, _TAKERS
+        is_agent = self._is_agent
         for event in events:
-            if (event.is_sidechain or event.agent_call) and not self._is_agent and type(event) in CONVERSATION:
+            if not is_agent and (event.is_sidechain or event.agent_call) and type(event) in CONVERSATION:
                 book(event.line, self._overheard(event))
             else:
-                book(event.line, _TAKERS[type(event)](self, event))
+                book(event.line, takers[type(event)](self, event))
             while waiting:
                 if type(waiting[0]) is Entry:
                     yield waiting.popleft()
@@ -103,14 +106,13 @@ class Telling:
                     yield self._settled(waiting.popleft())
                 else:
                     break
-        self._grown()
         while waiting:
             yield self._settled(waiting.popleft())
 
     def _overheard(self, event: Event) -> Outcome:
         """A line of a sub-agent inside of the file, which is told where it was called."""
-        self._place(event)
-        if self._copies.has(event):
+        self.growth.remark(event)
+        if self._copies.has(event.uuid, event.timestamp, event.said if isinstance(event, Turn) else None):
             return COPY
         self.cast.overhear(event)
         return SIDECHAIN
@@ -135,23 +137,10 @@ class Telling:
             self._calls[entry.id] = Call(Kind.CALL, entry.line, name=entry.name, is_told=True)
         return entry
 
-    # --- in the tree --------------------------------------------------------------------------------
-
-    def _place(self, event: Event, *, is_prompt: bool = False) -> None:
-        """Let the tree grow, and tell where the conversation goes back. Only what has weight can do that."""
-        row = self.branches.row(event, is_prompt=is_prompt)
-        self._rows.append(row)
-        if row[-1] & WEIGHT and (fork := self._grown()) is not None:
+    def _fork(self, event: Event, fork: Fork | None) -> None:
+        """Tell where the conversation goes back."""
+        if fork is not None:
             self._add(event, Kind.FORK, body=fork)
-
-    def _grown(self) -> Fork | None:
-        rows, self._rows = self._rows, []
-        return self.branches.grow(rows)
-
-    def _pass(self, event: Event) -> None:
-        """Let the tree grow by a line without weight."""
-        side = SIDE if event.is_sidechain or event.agent_call else PLAIN
-        self._rows.append((event.uuid, event.parent_uuid, event.line, side))
 
     def _add(self, event: Event, kind: Kind, text: str = "", **more: Any) -> Outcome:
         self._waiting.append(Entry(kind, event.line, event.timestamp, event.uuid, text, **more))
@@ -161,42 +150,44 @@ class Telling:
 
     def user(self, event: User) -> Outcome:
         """A prompt, results, or something that the harness put in."""
-        if self._copies.has(event):
-            return self._copied(event)
         said = event.said
-        if type(said) is list and len(said) == 1 and type(said[0]) is ToolResult:  # nine lines of ten
-            self._place(event)
-            return self._result(event, said[0], event.tool_use_result)
-        if type(said) is list and said:
-            results = [block for block in said if type(block) is ToolResult]
-            if results:
-                self._place(event)
-                alone = event.tool_use_result if len(results) == 1 else NOTHING
-                outcomes = [self._result(event, block, alone) for block in results]
-                rest = [block for block in said if type(block) is not ToolResult]
-                if rest:
-                    outcomes.append(self._said(event, rest, event))
-                return min(outcomes, key=lambda outcome: outcome.fate)
-        return self._said(event, said, event)
+        if type(said) is list and len(said) == 1 and type(block := said[0]) is ToolResult:  # nine lines of ten
+            self.growth.add(event, TOOL | self._side)
+            if self._copies.has(event.uuid, event.timestamp, said):
+                return COPY
+            return self._result(event, block, event.tool_use_result)
+        if self._copies.has(event.uuid, event.timestamp, said):
+            return self._copied(event)
+        blocks = said if isinstance(said, list) else []
+        results = [block for block in blocks if type(block) is ToolResult]
+        if not results:
+            return self._said(event, said, event)
+        alone = event.tool_use_result if len(results) == 1 else NOTHING
+        outcomes = [self._result(event, block, alone) for block in results]
+        if rest := [block for block in blocks if type(block) is not ToolResult]:
+            outcomes.append(self._said(event, rest, event))
+        else:
+            self.growth.add(event, TOOL | self._side)
+        return min(outcomes, key=lambda outcome: outcome.fate)
 
     def attachment(self, event: Attachment) -> Outcome:
         """What a person typed while the model was at work; all else is context."""
         attached = event.attachment
         if attached is None or attached.type != QUEUED:
-            self._pass(event)
+            self.growth.add(event, self._side)
             return hidden(f"attachment {attached.type}" if attached else "attachment")
-        if self._copies.has(event):
+        if self._copies.has(event.uuid, event.timestamp, attached.prompt):
             return self._copied(event)
         return self._said(event, attached.prompt, User(is_meta=attached.is_meta))
 
     def _copied(self, event: Event) -> Outcome:
-        self._place(event)
+        self.growth.remark(event)
         return COPY
 
     def _said(self, event: Event, said: Content, flags: User) -> Outcome:
         """A text in a user's place, with the flags that say whose it is."""
         if not said and said != "":
-            self._place(event)
+            self.growth.remark(event)
             return self._add(event, Kind.TASK, _EMPTY if said is None else _NO_CONTENT)
         pictures: tuple[Any, ...] = ()
         if isinstance(said, list):
@@ -204,10 +195,10 @@ class Telling:
             self._note_odd(event, said)
             said = joined([block for block in said if not isinstance(block, Image | Document)])
         if flags.is_compact_summary:
-            self._place(event)
+            self.growth.remark(event)
             return self._add(event, Kind.SUMMARY, trim_breaks(clean(said)))
         if flags.is_meta or flags.is_visible_in_transcript_only:
-            self._place(event)
+            self.growth.remark(event)
             return self._add(event, Kind.INJECTED, trim_breaks(clean(said)), pictures=pictures, aside=True)
         return self._classified(event, said, pictures, is_injected(flags))
 
@@ -216,10 +207,10 @@ class Telling:
         prompt = found.prompt if found.prompt and not found.prompt.isspace() else ""
         if prompt or pictures:
             is_person = not injected and not is_peer(text)
-            self._place(event, is_prompt=is_person)
+            self._fork(event, self.growth.prompt(event) if is_person else self.growth.add(event, self._side))
             kind = Kind.TASK if self._is_agent else Kind.PROMPT if is_person else Kind.MESSAGE
             return self._add(event, kind, prompt, pictures=pictures)
-        self._place(event)
+        self.growth.remark(event)
         if found.outputs:
             return self._add(event, Kind.OUTPUT, "\n".join(found.outputs))
         if found.hidden_by is CONTINUATION:
@@ -299,10 +290,10 @@ class Telling:
 
     def assistant(self, event: Assistant) -> Outcome:
         """Every block of an answer."""
-        if self._copies.has(event):
+        message, said = event.message, event.said
+        if self._copies.has(event.uuid, event.timestamp, said):
             return self._copied(event)
-        self._place(event)
-        said = event.said
+        self._fork(event, self.growth.response(event, event.request_id or (message.id if message else None)))
         if said is None or said == []:
             return self._add(event, Kind.ANSWER, _EMPTY if said is None else _NO_CONTENT)
         blocks = [Text(said)] if isinstance(said, str) else said
@@ -337,8 +328,8 @@ class Telling:
 
     def system(self, event: System) -> Outcome:
         """Compactions, errors, recaps; what else the harness remarks is told only in full."""
-        self._place(event)
-        if self._copies.has(event):
+        self.growth.remark(event)
+        if self._copies.has(event.uuid, event.timestamp, None):
             return COPY
         match event.subtype:
             case "compact_boundary":
@@ -360,7 +351,7 @@ class Telling:
 
     def progress(self, event: Progress) -> Outcome:
         """A sign of life is not told, but it names a sub-agent."""
-        self._pass(event)
+        self.growth.add(event, self._side)
         data = event.data
         if data is not None and data.agent_id:
             self.cast.note(event.parent_call, data.agent_id)
@@ -368,14 +359,14 @@ class Telling:
 
     def quiet(self, event: Quiet) -> Outcome:
         """Titles, state, links: a summary is told."""
-        self._pass(event)
+        self.growth.add(event, self._side)
         if isinstance(event, Title) and event.kind == "summary" and event.title:
             return self._add(event, Kind.SUMMARY, trim_breaks(clean(event.title)))
         return hidden(event.kind)
 
     def unknown(self, event: Unknown) -> Outcome:
         """A record of a type that nobody knows."""
-        self._place(event)
+        self.growth.remark(event)
         self.account.unknown_events[event.name] += 1
         self.account.first_seen.setdefault(event.name, event.line)
         return unknown(event.name)

@@ -36,8 +36,7 @@ class Walk:
         self.main = telling
         self.unlinked: list[Actor] = []
         """Sub-agents of which no call is known."""
-        self.problems: list[tuple[Actor | None, Problem]] = []
-        """What is wrong with the lines, in the order in which the conversations end."""
+        self._ended: list[_Level] = []
         self._cast: Cast = telling.cast
         self._depth = depth
 
@@ -73,8 +72,7 @@ class Walk:
                         yield Told(depth, Entry(Kind.SECTION, text=UNLINKED), level.actor)
                     level.actors, level.with_heads, level.has_ended = [left], True, True
             else:
-                self._note(level)
-                stack.pop()
+                self._ended.append(stack.pop())
 
     def _begin(self, level: _Level, entry: Entry, depth: int) -> Told:
         """An entry, behind which come the sub-agents that it called."""
@@ -86,14 +84,18 @@ class Walk:
     def _enters(self, depth: int) -> bool:
         return self._depth is None or depth < self._depth
 
-    def _note(self, level: _Level) -> None:
-        telling = level.telling
-        account = telling.account
-        found = list(telling.branches.problems)
-        found += [Problem(issue.line, issue.reason) for issue in account.issues]
-        found += [Problem(account.first_seen[name], f"unknown record {name!r}") for name in account.unknown_events]
-        found += [Problem(line, f"unknown block {name!r}") for name, line in telling.odd_blocks.items()]
-        self.problems += [(level.actor, problem) for problem in sorted(found)]
+    @property
+    def problems(self) -> list[tuple[Actor | None, Problem]]:
+        """What is wrong with the lines, in the order in which the conversations ended."""
+        return [(level.actor, problem) for level in self._ended for problem in sorted(_problems(level.telling))]
+
+
+def _problems(telling: Telling) -> Iterator[Problem]:
+    account = telling.account
+    yield from telling.growth.tree.problems
+    yield from (Problem(issue.line, issue.reason) for issue in account.issues)
+    yield from (Problem(account.first_seen[name], f"unknown record {name!r}") for name in account.unknown_events)
+    yield from (Problem(line, f"unknown block {name!r}") for name, line in telling.odd_blocks.items())
 
 
 class _Level:

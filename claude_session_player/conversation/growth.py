@@ -1,0 +1,56 @@
+"""A tree that grows as late as possible.
+
+Most conversations go straight on: each line continues the one before it, and then nothing can be a fork. Lines are set
+aside until one continues another line than the last, or until somebody asks for the tree.
+"""
+
+from __future__ import annotations
+
+from claude_session_player.conversation.branches import WEIGHT, Branches, Row
+from claude_session_player.conversation.strands import Fork
+from claude_session_player.events import Event
+
+
+class Growth:
+    """The tree of a conversation, line by line."""
+
+    def __init__(self) -> None:
+        self._tree = Branches()
+        self._rows: list[Row] = []
+        self._tip: str | None = None
+        self._is_straight = True
+
+    @property
+    def tree(self) -> Branches:
+        """The tree of all lines so far."""
+        self._grow()
+        return self._tree
+
+    def response(self, event: Event, response: str | None) -> Fork | None:
+        """A line of a response, by the id of its request or message; gives the place that it went back to, if any."""
+        return self.add(event, self._tree.response_role(response))
+
+    def prompt(self, event: Event) -> Fork | None:
+        """A prompt of a person."""
+        return self.add(event, self._tree.prompt_role(event.timestamp))
+
+    def remark(self, event: Event) -> Fork | None:
+        """A remark of the harness, or a line of which the tree shall find out the role by itself."""
+        _, parent, _, role = self._tree.row(event, is_prompt=False)
+        return self.add(event, role, parent)
+
+    def add(self, event: Event, role: int, parent: str | None = None) -> Fork | None:
+        """A line of a known role."""
+        uuid = event.uuid
+        if not uuid:
+            return None
+        parent = parent or event.parent_uuid
+        self._rows.append((uuid, parent, event.line, role))
+        if parent != self._tip:
+            self._is_straight = False
+        self._tip = uuid
+        return None if self._is_straight or not role & WEIGHT else self._grow()
+
+    def _grow(self) -> Fork | None:
+        rows, self._rows, self._is_straight = self._rows, [], True
+        return self._tree.grow(rows)
