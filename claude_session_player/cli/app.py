@@ -16,6 +16,7 @@ COMMANDS: Final = (
     "list",
     "get",
     "projects",
+    "stats",
     "todos",
     "memories",
     "settings",

@@ -37,12 +37,12 @@ class Filter(NamedTuple):
     branch: str | None = None
     title: str | None = None
     include_subagents: bool = False
-    include_orphans: bool = False
-    """Sub-agents whose session has no file."""
     sort: str = "updated"
     reverse: bool = False
     limit: int | None = None
     offset: int = 0
+    include_orphans: bool = False
+    """Sub-agents whose session has no file."""
 
     def apply(self, sessions: Iterable[Session]) -> list[Session]:
         """The wanted sessions in the wanted order. Raises `BadFilter`."""

@@ -1,0 +1,223 @@
+"""The tokens of sessions: one count per response, whatever files it stands in, and whose it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from claude_session_player.insight.rates import Period, Rates, Step, Tariff, TokenCount
+from claude_session_player.store.layout import HISTORY
+from claude_session_player.store.responses import Responses
+from claude_session_player.store.session import Session, recall_responses
+from claude_session_player.times import parse_time
+
+if TYPE_CHECKING:
+    from claude_session_player.insight.prices import Prices
+
+MAIN: Final = "main"
+"""The agent of what a session says itself."""
+OTHER: Final = "(unknown type)"
+"""The agent of what a sub-agent says whose type is not known."""
+
+_LATE: Final = "~"
+_Choice = Callable[[str, int], Step]
+_Group = tuple[int, int, str | None, Step | None]
+_Numbers = tuple[int, ...]
+"""Input, output, written into the cache, read from it, and of the written those for an hour."""
+
+__all__ = ["MAIN", "OTHER", "ModelUsage", "Share", "TokenCount", "count_tokens", "session_usage"]
+
+
+class Share(NamedTuple):
+    """Responses that have everything in common but their numbers, which are added up."""
+
+    model: str | None
+    day: str | None
+    """On the clock of the wall; `None` where the responses have no time."""
+    agent: str
+    session: Session
+    """The session that they belong to; for sub-agents of a session without a file, one of them."""
+    project: str | None
+    rates: Rates | None
+    """`None` where nobody knows the price."""
+    responses: int
+    tokens: TokenCount
+
+    @property
+    def cost(self) -> Decimal | None:
+        """In US dollars."""
+        return self.rates.cost(self.tokens) if self.rates else None
+
+
+class ModelUsage(NamedTuple):
+    """What one model did in a session and its sub-agents; without a price there is no cost."""
+
+    model: str | None
+    responses: int
+    tokens: TokenCount
+    cost: Decimal | None
+
+
+def session_usage(session: Session, prices: Prices | None = None) -> list[ModelUsage]:
+    """The tokens of a session and its sub-agents by model, each response counted once; the most first."""
+    by_model: dict[str | None, ModelUsage] = {}
+    for share in count_tokens([session], prices):
+        before = by_model.get(share.model) or ModelUsage(share.model, 0, TokenCount(), Decimal())
+        cost = None if share.cost is None or before.cost is None else before.cost + share.cost
+        tokens = before.tokens.add(share.tokens)
+        by_model[share.model] = ModelUsage(share.model, before.responses + share.responses, tokens, cost)
+    return sorted(by_model.values(), key=lambda usage: -usage.tokens.total)
+
+
+def count_tokens(sessions: Iterable[Session], prices: Prices | None = None) -> list[Share]:
+    """The responses of sessions and their sub-agents.
+
+    A response that stands in several of their files, as copies do, counts once: with the largest numbers of all, and as
+    that of the file which is the original.
+    """
+    parts = _by_age(_parts(sessions))
+    files = [(part, part.responses) for part in parts]
+    models = dict.fromkeys(model for _, responses in files for model in responses.models)
+    tariffs = prices.tariffs(model for model in models if model is not None) if prices else {}
+    counter = _Counter(tariffs, _shared(files))
+    return [share for part, responses in files for share in counter.shares(part, responses)]
+
+
+def _parts(sessions: Iterable[Session]) -> list[Session]:
+    """The files of sessions, each once; of a file that is asked for as a whole, no part besides."""
+    wanted = {(part.path, part.id): part for session in sessions for part in session.parts}
+    whole = {part.path for part in wanted.values() if not part.is_inline}
+    parts = [part for part in wanted.values() if not part.is_inline or part.path not in whole]
+    recall_responses(parts)
+    return parts
+
+
+def _by_age(parts: list[Session]) -> list[Session]:
+    """Originals before their copies: a copy begins when its original does, but ends later."""
+    return sorted(
+        parts,
+        key=lambda part: (
+            part.found.kind == HISTORY,
+            part.created_at or _LATE,
+            part.is_subagent,
+            part.updated_at,
+            part.path,
+        ),
+    )
+
+
+def _shared(files: Sequence[tuple[Session, Responses]]) -> dict[str, _Numbers]:
+    """The responses that stand in several files, each with the largest of its numbers."""
+    seen: set[str] = set()
+    several: set[str] = set()
+    for _, responses in files:
+        if not seen.isdisjoint(responses.keys):
+            several |= seen.intersection(responses.keys)
+        seen.update(responses.keys)
+    most: dict[str, _Numbers] = {}
+    for _, responses in files if several else ():
+        for key, *numbers in zip(responses.keys, *_columns(responses), strict=True):
+            if key in several:
+                most[key] = tuple(map(max, numbers, most[key])) if key in most else tuple(numbers)
+    return most
+
+
+def _columns(responses: Responses) -> tuple[Sequence[int], ...]:
+    return (
+        responses.input,
+        responses.output,
+        responses.cache_written,
+        responses.cache_read,
+        responses.one_hour,
+    )
+
+
+class _Counter:
+    """Adds up the responses of files, one file after the other."""
+
+    def __init__(self, tariffs: Mapping[str, Tariff | None], shared: dict[str, _Numbers]) -> None:
+        self._tariffs = tariffs
+        self._shared = shared
+        self._counted: set[str] = set()
+        self._days = _Days()
+        self._choices: dict[str | None, _Choice | None] = {}
+        self._projects: dict[str, str | None] = {}
+
+    def shares(self, part: Session, responses: Responses) -> Iterator[Share]:
+        """What the responses of one file come to."""
+        sums: dict[_Group, list[int]] = {}
+        choices = [self._choice(model) for model in responses.models]
+        days, own, shared = self._days, part.id if part.is_inline else None, self._shared
+        rows = zip(responses.keys, responses.times, responses.model, responses.agent, *_columns(responses), strict=True)
+        for key, time, model, agent, input, output, written, read, hour in rows:
+            if own is not None and responses.agents[agent] != own:
+                continue
+            if key in shared:
+                if key in self._counted:
+                    continue
+                self._counted.add(key)
+                input, output, written, read, hour = shared[key]
+            short = written - hour if written > hour else 0
+            choose = choices[model]
+            group = (model, agent, days[time], choose and choose(time, input + short + hour + read))
+            sum = sums.get(group)
+            if sum is None:
+                sum = sums[group] = [0] * (len(TokenCount._fields) + 1)
+            sum[0] += input
+            sum[1] += output
+            sum[2] += short
+            sum[3] += hour
+            sum[4] += read
+            sum[5] += 1
+        return self._told(part, responses, sums)
+
+    def _told(self, part: Session, responses: Responses, sums: Mapping[_Group, list[int]]) -> Iterator[Share]:
+        if not sums:
+            return
+        head = part.head
+        if head.path not in self._projects:
+            self._projects[head.path] = head.project
+        project = self._projects[head.path]
+        names = [_agent(part, id) for id in responses.agents]
+        for (number, agent, day, step), (*tokens, count) in sums.items():
+            model = responses.models[number]
+            tariff = self._tariffs.get(model or "")
+            rates = (step or tariff.periods[0].steps[0]).rates if tariff else None
+            yield Share(model, day, names[agent], head, project, rates, count, TokenCount(*tokens))
+
+    def _choice(self, model: str | None) -> _Choice | None:
+        """How the price of a model's responses is found, where there is more than one."""
+        if model not in self._choices:
+            tariff = self._tariffs.get(model or "")
+            self._choices[model] = None if tariff is None or tariff.is_flat else _choice(tariff)
+        return self._choices[model]
+
+
+def _choice(tariff: Tariff) -> _Choice:
+    periods: dict[str, Period] = {}
+
+    def choose(minute: str, context: int) -> Step:
+        if minute not in periods:
+            periods[minute] = tariff.period(minute)
+        return periods[minute].step(context)
+
+    return choose
+
+
+def _agent(part: Session, inline: str | None) -> str:
+    if inline is not None:
+        return part.inline_types.get(inline) or OTHER
+    return part.agent or OTHER if part.is_subagent else MAIN
+
+
+class _Days(dict[str, str | None]):
+    """The local day of each time."""
+
+    def __missing__(self, minute: str) -> str | None:
+        try:
+            day = parse_time(minute).astimezone().date().isoformat() if minute else None
+        except (ValueError, OverflowError, OSError):
+            day = None
+        self[minute] = day
+        return day
