@@ -72,4 +72,4 @@ def summed(shares: Sequence[Share], name: str | None = None) -> Group:
 
 def unpriced_models(shares: Iterable[Share]) -> list[Group]:
     """The models whose price nobody knows, as far as they took any tokens."""
-    return [group for group in grouped((s for s in shares if s.rates is None), "model") if group.unpriced]
+    return [group for group in grouped((s for s in shares if s.cost is None), "model") if group.unpriced]

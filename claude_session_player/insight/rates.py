@@ -94,6 +94,11 @@ class Tariff(NamedTuple):
         """True where the rates are always the same."""
         return len(self.periods) == 1 and len(self.periods[0].steps) == 1
 
+    @property
+    def first(self) -> Step:
+        """The only rates, where it is flat."""
+        return self.periods[0].steps[0]
+
     def period(self, time: str | None) -> Period:
         """The period of a time; without one, that of this moment."""
         if len(self.periods) == 1:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.insight.rates import Period, Rates, Step, Tariff, TokenCount
+from claude_session_player.insight.rates import Period, Step, Tariff, TokenCount
 from claude_session_player.store.layout import HISTORY
 from claude_session_player.store.responses import Responses
 from claude_session_player.store.session import Session, recall_responses
@@ -39,15 +39,10 @@ class Share(NamedTuple):
     session: Session
     """The session that they belong to; for sub-agents of a session without a file, one of them."""
     project: str | None
-    rates: Rates | None
-    """`None` where nobody knows the price."""
     responses: int
     tokens: TokenCount
-
-    @property
-    def cost(self) -> Decimal | None:
-        """In US dollars."""
-        return self.rates.cost(self.tokens) if self.rates else None
+    cost: Decimal | None
+    """In US dollars; `None` where nobody knows the price."""
 
 
 class ModelUsage(NamedTuple):
@@ -123,6 +118,11 @@ def _shared(files: Sequence[tuple[Session, Responses]]) -> dict[str, _Numbers]:
     return most
 
 
+def _tokens(input: int, output: int, written: int, read: int, hour: int) -> tuple[int, int, int, int, int]:
+    """The numbers as `TokenCount` has them: what is not told to stay for an hour stays for five minutes."""
+    return input, output, written - hour if written > hour else 0, hour, read
+
+
 def _columns(responses: Responses) -> tuple[Sequence[int], ...]:
     return (
         responses.input,
@@ -146,45 +146,51 @@ class _Counter:
 
     def shares(self, part: Session, responses: Responses) -> Iterator[Share]:
         """What the responses of one file come to."""
-        sums: dict[_Group, list[int]] = {}
-        choices = [self._choice(model) for model in responses.models]
-        days, own, shared = self._days, part.id if part.is_inline else None, self._shared
-        rows = zip(responses.keys, responses.times, responses.model, responses.agent, *_columns(responses), strict=True)
-        for key, time, model, agent, input, output, written, read, hour in rows:
-            if own is not None and responses.agents[agent] != own:
-                continue
-            if key in shared:
-                if key in self._counted:
-                    continue
-                self._counted.add(key)
-                input, output, written, read, hour = shared[key]
-            short = written - hour if written > hour else 0
-            choose = choices[model]
-            group = (model, agent, days[time], choose and choose(time, input + short + hour + read))
-            sum = sums.get(group)
-            if sum is None:
-                sum = sums[group] = [0] * (len(TokenCount._fields) + 1)
-            sum[0] += input
-            sum[1] += output
-            sum[2] += short
-            sum[3] += hour
-            sum[4] += read
-            sum[5] += 1
-        return self._told(part, responses, sums)
-
-    def _told(self, part: Session, responses: Responses, sums: Mapping[_Group, list[int]]) -> Iterator[Share]:
-        if not sums:
+        if not responses.keys:
             return
         head = part.head
         if head.path not in self._projects:
             self._projects[head.path] = head.project
         project = self._projects[head.path]
         names = [_agent(part, id) for id in responses.agents]
-        for (number, agent, day, step), (*tokens, count) in sums.items():
-            model = responses.models[number]
+        for (number, agent, day, step), (*numbers, count) in self._sums(part, responses).items():
+            model, tokens = responses.models[number], TokenCount(*numbers)
             tariff = self._tariffs.get(model or "")
-            rates = (step or tariff.periods[0].steps[0]).rates if tariff else None
-            yield Share(model, day, names[agent], head, project, rates, count, TokenCount(*tokens))
+            cost = (step or tariff.first).rates.cost(tokens) if tariff else None
+            yield Share(model, day, names[agent], head, project, count, tokens, cost)
+
+    def _sums(self, part: Session, responses: Responses) -> Mapping[_Group, Sequence[int]]:
+        """The sums of a file. Most have one model, one price and one day, and need no look at each response."""
+        choices = [self._choice(model) for model in responses.models]
+        is_plain = (
+            choices == [None]
+            and len(responses.agents) == 1
+            and self._shared.keys().isdisjoint(responses.keys)
+            and all(map(int.__ge__, responses.cache_written, responses.one_hour))
+        )
+        if is_plain and len(days := set(map(self._days.__getitem__, responses.times))) == 1:
+            return {(0, 0, days.pop(), None): (*_tokens(*map(sum, _columns(responses))), len(responses.keys))}
+        return self._sums_one_by_one(part, responses, choices)
+
+    def _sums_one_by_one(
+        self, part: Session, responses: Responses, choices: Sequence[_Choice | None]
+    ) -> Mapping[_Group, Sequence[int]]:
+        sums: dict[_Group, list[int]] = {}
+        days, own, shared = self._days, part.id if part.is_inline else None, self._shared
+        rows = zip(responses.keys, responses.times, responses.model, responses.agent, *_columns(responses), strict=True)
+        for key, time, model, agent, *own_numbers in rows:
+            if own is not None and responses.agents[agent] != own:
+                continue
+            if key in shared:
+                if key in self._counted:
+                    continue
+                self._counted.add(key)
+            tokens = _tokens(*shared.get(key, own_numbers))
+            choose = choices[model]
+            group = (model, agent, days[time], choose and choose(time, sum(tokens) - tokens[1]))
+            before = sums.get(group)
+            sums[group] = [*tokens, 1] if before is None else [*map(int.__add__, before, tokens), before[-1] + 1]
+        return sums
 
     def _choice(self, model: str | None) -> _Choice | None:
         """How the price of a model's responses is found, where there is more than one."""

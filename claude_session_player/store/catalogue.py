@@ -27,7 +27,7 @@ _NOT_OURS: Final = ("locked", "readonly", "full", "unable to open")
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS files (
     path BLOB PRIMARY KEY, stamp TEXT, facts BLOB, record TEXT,
-    started TEXT, ended TEXT, inline INTEGER, checksum INTEGER
+    started TEXT, ended TEXT, inline INTEGER, project TEXT, checksum INTEGER
 );
 CREATE TABLE IF NOT EXISTS states (path BLOB PRIMARY KEY, state BLOB);
 CREATE TABLE IF NOT EXISTS responses (path BLOB PRIMARY KEY, responses BLOB)
@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS responses (path BLOB PRIMARY KEY, responses BLOB)
 
 
 _TABLES: Final = ("files", "states", "responses")
-_ROWS: Final = "SELECT path, stamp, facts, record, started, ended, inline, checksum FROM files WHERE "
+_ROWS: Final = "SELECT path, stamp, facts, record, started, ended, inline, project, checksum FROM files WHERE "
 
 
 class Row(NamedTuple):
@@ -52,6 +52,8 @@ class Row(NamedTuple):
     """The earliest and the latest time in the file."""
     inline: int
     """How many sub-agents there are inside of it."""
+    project: str | None
+    """The real path of the project that it belongs to."""
 
 
 class Kept(NamedTuple):
@@ -132,7 +134,7 @@ class Catalogue:
                 states.append((path, _sealed(file.state)))
                 responses.append((path, _sealed(file.responses, file.row.stamp)))
             self._write(
-                ("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", known),
+                ("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", known),
                 ("INSERT OR REPLACE INTO states VALUES (?, ?)", states),
                 ("INSERT OR REPLACE INTO responses VALUES (?, ?)", responses),
             )
@@ -151,8 +153,8 @@ class Catalogue:
 
     def _known(self, condition: str, values: Sequence[bytes]) -> dict[str, Row]:
         known = {}
-        for path, stamp, facts, record, started, ended, inline, checksum in self._read(_ROWS + condition, values):
-            row = Row(stamp, facts, record, started, ended, inline)
+        for path, *told, checksum in self._read(_ROWS + condition, values):
+            row = Row(*told)
             if _is_sound(path, row) and _checksum(path, row) == checksum:
                 known[os.fsdecode(path)] = row
         return known
@@ -243,7 +245,7 @@ def _remove(path: str) -> None:
 
 
 def _checksum(path: bytes, row: Row) -> int:
-    rest = f"{row.stamp}|{row.started}|{row.ended}|{row.inline}|{row.record}"
+    rest = f"{row.stamp}|{row.started}|{row.ended}|{row.inline}|{row.project}|{row.record}"
     return zlib.crc32(rest.encode(), zlib.crc32(row.facts, zlib.crc32(path)))
 
 

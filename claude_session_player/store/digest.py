@@ -266,8 +266,11 @@ def digest(job: Job) -> Result:
 
 
 def _row(found: Found, facts: Facts) -> Row:
-    record = rawjson.compact(file_record(found, facts))
-    return Row(found.version, rawjson.dump(facts), record, facts.speech.started, facts.speech.ended, len(facts.inline))
+    record = file_record(found, facts)
+    speech, told = facts.speech, rawjson.compact(record)
+    return Row(
+        found.version, rawjson.dump(facts), told, speech.started, speech.ended, len(facts.inline), record["project"]
+    )
 
 
 def _resumed(raw: io.FileIO, job: Job) -> Digest | None:

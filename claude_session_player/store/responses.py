@@ -67,7 +67,7 @@ def decode_responses(data: bytes) -> Responses:
     if not data:
         return Responses()
     head, _, body = data.partition(b"\n")
-    count, models, agents, keys, times, size = json.loads(head)
+    count, models, agents, keys, times, size = json.loads(head.decode())
     numbers = memoryview(body[keys + times + 2 :]).cast(size).tolist()
     columns = [numbers[start : start + count] for start in range(0, len(numbers), count)]
     tokens, rest = columns[:_TOKENS], columns[_TOKENS:]

@@ -11,7 +11,6 @@ from claude_session_player.store.family import Family, Link, inline_calls
 from claude_session_player.store.inuse import InUse
 from claude_session_player.store.layout import SUBAGENT, Found, Trouble, Walk
 from claude_session_player.store.member import Member, recall
-from claude_session_player.store.paths import real_path
 from claude_session_player.store.record import (
     Summary,
     file_record,
@@ -80,7 +79,7 @@ class Session:
     @property
     def project(self) -> str | None:
         """The real path of the project, by the working directories of the session."""
-        return real_path(self.found.project or "", self.facts.cwds)
+        return self._member.row.project
 
     @property
     def title(self) -> str | None:
