@@ -21,6 +21,8 @@ OTHER: Final = "(unknown type)"
 """The agent of what a sub-agent says whose type is not known."""
 
 _LATE: Final = "~"
+_DAY, _HOUR, _MINUTE = 10, 13, 16
+"""Where the parts of a time end."""
 _Choice = Callable[[str, int], Step]
 _Group = tuple[int, int, str | None, Step | None]
 _Numbers = tuple[int, ...]
@@ -162,15 +164,24 @@ class _Counter:
     def _sums(self, part: Session, responses: Responses) -> Mapping[_Group, Sequence[int]]:
         """The sums of a file. Most have one model, one price and one day, and need no look at each response."""
         choices = [self._choice(model) for model in responses.models]
-        is_plain = (
-            choices == [None]
-            and len(responses.agents) == 1
-            and self._shared.keys().isdisjoint(responses.keys)
-            and all(map(int.__ge__, responses.cache_written, responses.one_hour))
-        )
-        if is_plain and len(days := set(map(self._days.__getitem__, responses.times))) == 1:
-            return {(0, 0, days.pop(), None): (*_tokens(*map(sum, _columns(responses))), len(responses.keys))}
+        if (group := self._only_group(responses, choices)) is not None:
+            return {group: (*_tokens(*map(sum, _columns(responses))), len(responses.keys))}
         return self._sums_one_by_one(part, responses, choices)
+
+    def _only_group(self, responses: Responses, choices: Sequence[_Choice | None]) -> _Group | None:
+        """What all responses of a file have in common, where that is everything."""
+        is_plain = len(responses.models) == 1 and len(responses.agents) == 1
+        if not is_plain or not self._shared.keys().isdisjoint(responses.keys):
+            return None
+        minutes = set(responses.times)
+        days = set(map(self._days.__getitem__, minutes))
+        if len(days) > 1 or not all(map(int.__ge__, responses.cache_written, responses.one_hour)):
+            return None
+        steps: set[Step | None] = {None}
+        if (choose := choices[0]) is not None:
+            contexts = list(map(sum, zip(responses.input, responses.cache_written, responses.cache_read, strict=True)))
+            steps = {choose(minute, context) for minute in minutes for context in (min(contexts), max(contexts))}
+        return (0, 0, days.pop(), steps.pop()) if len(steps) == 1 else None
 
     def _sums_one_by_one(
         self, part: Session, responses: Responses, choices: Sequence[_Choice | None]
@@ -188,8 +199,13 @@ class _Counter:
             tokens = _tokens(*shared.get(key, own_numbers))
             choose = choices[model]
             group = (model, agent, days[time], choose and choose(time, sum(tokens) - tokens[1]))
-            before = sums.get(group)
-            sums[group] = [*tokens, 1] if before is None else [*map(int.__add__, before, tokens), before[-1] + 1]
+            total = sums.get(group)
+            if total is None:
+                sums[group] = [*tokens, 1]
+                continue
+            for kind, number in enumerate(tokens):
+                total[kind] += number
+            total[-1] += 1
         return sums
 
     def _choice(self, model: str | None) -> _Choice | None:
@@ -201,12 +217,16 @@ class _Counter:
 
 
 def _choice(tariff: Tariff) -> _Choice:
+    """How a price is found. Most depend on the day alone, and a time to the minute begins with its day in UTC."""
     periods: dict[str, Period] = {}
+    has_hours = any(period.between for period in tariff.periods)
 
-    def choose(minute: str, context: int) -> Step:
-        if minute not in periods:
-            periods[minute] = tariff.period(minute)
-        return periods[minute].step(context)
+    def choose(time: str, context: int) -> Step:
+        is_minute = len(time) == _MINUTE and time[_HOUR] == ":"
+        moment = time[:_DAY] if is_minute and not has_hours else time
+        if moment not in periods:
+            periods[moment] = tariff.period(moment)
+        return periods[moment].step(context)
 
     return choose
 
