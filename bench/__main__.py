@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 def main() -> None:
     """Measure everything and print a row for each promise."""
     with tempfile.TemporaryDirectory() as folder:
-        jobs = (replay_speed, corpus_speed, startup, finding, redrawing, memory, long_line)
+        jobs = (replay_speed, corpus_speed, startup, finding, stats, redrawing, memory, long_line)
         chosen = [job for job in jobs if job.__name__ in sys.argv[1:]] or jobs
         for job in chosen:
             for row in job(Path(folder)):
@@ -80,10 +80,7 @@ def startup(folder: Path) -> Iterator[Row]:
 
 def finding(folder: Path) -> Iterator[Row]:
     """The finder on a store of 500 MB in 900 files, as whole processes."""
-    root = write_store(folder / "store", 500, 900)
-    os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
-    files = sorted(root.rglob("*.jsonl"))
-    lines = [line for path in files for line in _lines(path)]
+    root, files, lines = _large_store(folder)
     where = ["--root", str(root)]
     list_cold, list_first = [PROGRAM, "list", "--json", "--no-cache", *where], [PROGRAM, "list", "--json", *where]
 
@@ -105,6 +102,32 @@ def finding(folder: Path) -> Iterator[Row]:
     )
     yield Row("list --json, warm", "python -c pass", warm / python, 10, "×", False, _ms(warm, python))
     yield Row("get --no-events, warm", "python -c pass", get / python, 10, "×", False, _ms(get, python))
+
+
+def stats(folder: Path) -> Iterator[Row]:
+    """Tokens and cost of a store of 500 MB, as whole processes."""
+    root, files, lines = _large_store(folder)
+    where = ["--root", str(root)]
+
+    def first_time() -> None:
+        shutil.rmtree(folder / "cache", ignore_errors=True)
+        process([PROGRAM, "stats", *where])()
+
+    cold, kept, loads = best_times(
+        5, process([PROGRAM, "stats", "--no-cache", *where]), first_time, lambda: _each(lines, json.loads)
+    )
+    size = sum(path.stat().st_size for path in files) / MEGABYTE
+    job = f"stats of {size:.0f} MB in {len(files)} files"
+    yield Row(f"{job}, --no-cache", "json.loads, one core", loads / cold, 2.5, "×", details=_ms(cold, loads))
+    yield Row(f"{job}, first time", "json.loads, one core", loads / kept, 2.5, "×", details=_ms(kept, loads))
+    table, record, python = best_process_times(
+        25,
+        [PROGRAM, "stats", *where],
+        [PROGRAM, "stats", "--json", *where],
+        [sys.executable, "-c", "pass"],
+    )
+    yield Row("stats, warm", "python -c pass", table / python, 20, "×", False, _ms(table, python))
+    yield Row("stats --json, warm", "python -c pass", record / python, 20, "×", False, _ms(record, python))
 
 
 def redrawing(folder: Path) -> Iterator[Row]:
@@ -145,6 +168,16 @@ def long_line(folder: Path) -> Iterator[Row]:
         size = path.stat().st_size
         details = f"{cost / MEGABYTE:.0f} MB, {size / MEGABYTE:.0f} MB"
         yield Row(f"memory for a line of 100 MB ({kind}, {sign})", "its size", cost / size, 4, "×", False, details)
+
+
+def _large_store(folder: Path) -> tuple[Path, list[Path], list[bytes]]:
+    """A store of 500 MB in 900 files, its files and all their lines; the cache is a directory of its own."""
+    root = folder / "store"
+    if not root.exists():
+        write_store(root, 500, 900)
+    os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
+    files = sorted(root.rglob("*.jsonl"))
+    return root, files, [line for path in files for line in _lines(path)]
 
 
 def _lines(path: Path) -> list[bytes]:

@@ -1,26 +1,23 @@
-"""The prices that ship with genai-prices, as tariffs.
-
-The package takes long to be imported, so this module is asked only for models that are not known yet.
-"""
+"""The prices that ship with genai-prices, as tariffs."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
-from importlib.machinery import PathFinder
 from typing import Any, Final, NamedTuple
 
+from claude_session_player.insight import price_data
 from claude_session_player.insight.rates import Period, Rates, Step, Tariff
 
 PACKAGE: Final = "genai-prices"
-_MODULE: Final = "genai_prices"
-_DATA: Final = ("__init__.py", "data.py")
 _KEYS: Final = ("input_mtok", "output_mtok", "cache_write_mtok", "cache_write_1h_mtok", "cache_read_mtok")
 _ONE_HOUR: Final = 2
 """Claude's documented price of an hour in the cache, in input tokens; for data that does not tell it."""
 _FAMILY: Final = "claude"
+_Find = Callable[[str], Any]
+"""From the name of a model to what is known of it; raises where that is nothing."""
 
 
 class Listed(NamedTuple):
@@ -32,20 +29,25 @@ class Listed(NamedTuple):
     """The day of the newest price in it: the data itself has no date."""
 
 
-def stamp() -> str | None:
-    """What tells the installed data from any other, found without importing it."""
-    spec = PathFinder.find_spec(_MODULE)
-    if spec is None or spec.origin is None:
-        return None
-    try:
-        files = [os.stat(os.path.join(os.path.dirname(spec.origin), name)) for name in _DATA]
-    except OSError:
-        return None
-    return " ".join(f"{file.st_size}-{file.st_mtime_ns}" for file in files)
-
-
 def look_up(models: Iterable[str]) -> Listed:
-    """The tariffs of models; `None` for what is not known exactly, and for everything where the package is broken."""
+    """The tariffs of models: from the data alone where that is enough, else from the package."""
+    wanted = list(models)
+    tariffs: dict[str, Tariff | None] = {}
+    version, day = None, None
+    try:
+        providers = price_data.providers()
+        version, day = price_data.version(), _date(providers)
+        tariffs = _tariffs(lambda model: price_data.find_model(providers, model), wanted)
+    except Exception:  # the data is made in another way than this program knows
+        tariffs = {}
+    if rest := [model for model in wanted if tariffs.get(model) is None]:
+        answer = _asked(rest)
+        return answer._replace(tariffs=tariffs | answer.tariffs, date=day or answer.date)
+    return Listed(tariffs, version or "(unknown version)", day)
+
+
+def _asked(models: Sequence[str]) -> Listed:
+    """What the package itself says."""
     try:
         import genai_prices
         from genai_prices.data_snapshot import get_snapshot
@@ -54,33 +56,42 @@ def look_up(models: Iterable[str]) -> Listed:
         version = str(genai_prices.__version__)
     except Exception:
         return Listed(dict.fromkeys(models), "(not usable)", None)
-    return Listed({model: _tariff(snapshot, model) for model in models}, version, _date(snapshot))
+
+    def find(model: str) -> Any:
+        return snapshot.find_provider_model(model, None, None, None)[1]
+
+    def find_at_aws(model: str) -> Any:
+        return snapshot.find_provider_model(model, None, "aws", None)[1]
+
+    named_by_aws = [model for model in models if "anthropic." in model]
+    return Listed(_tariffs(find, models) | _tariffs(find_at_aws, named_by_aws), version, _date(snapshot.providers))
 
 
-def _tariff(snapshot: Any, model: str) -> Tariff | None:
-    """What the data says of a model: by the provider of its name, or by AWS, where it is named as AWS does."""
-    for provider in (None, "aws") if "anthropic." in model else (None,):
-        try:
-            _, info = snapshot.find_provider_model(model, None, provider, None)
-            conditional = info.prices if isinstance(info.prices, list) else None
-            if conditional is None:
-                return Tariff((Period(_steps(info.prices, model)),))
-            return Tariff(tuple(_period(price, model) for price in conditional))
-        except Exception:  # whatever a later version of the data says differently is not known
-            continue
-    return None
+def _tariffs(find: _Find, models: Sequence[str]) -> dict[str, Tariff | None]:
+    return {model: _tariff(find, model) for model in models}
+
+
+def _tariff(find: _Find, model: str) -> Tariff | None:
+    """What is known of a model; `None` where it is not known exactly."""
+    try:
+        prices = find(model).prices
+        if isinstance(prices, list):
+            return Tariff(tuple(_period(price, model) for price in prices))
+        return Tariff((Period(_steps(prices, model)),))
+    except Exception:  # whatever a later version of the data says differently is not known
+        return None
 
 
 def _period(conditional: Any, model: str) -> Period:
     steps = _steps(conditional.prices, model)
-    match _bounds(conditional.constraint):
+    match _bounds(getattr(conditional, "constraint", None)):
         case None:
             return Period(steps)
         case date() as day:
             return Period(steps, since=day.isoformat())
         case (start, end):
             return Period(steps, between=(start, end))
-    raise ValueError(f"{conditional.constraint} is not understood")
+    raise ValueError("a rule that is not understood")
 
 
 def _bounds(constraint: Any) -> date | tuple[str, str] | None:
@@ -128,20 +139,21 @@ def _rates(given: list[Decimal | None], model: str) -> Rates:
     return Rates(input, output, short, short if one_hour is None else one_hour, input if read is None else read)
 
 
-def _date(snapshot: Any) -> str | None:
+def _date(providers: Sequence[Any]) -> str | None:
     """The day of the newest price that is no announcement: none is newer than the files of the package."""
-    spec = PathFinder.find_spec(_MODULE)
     try:
-        written = os.stat(spec.origin).st_mtime if spec and spec.origin else None
-        latest = date.today() if written is None else min(date.today(), datetime.fromtimestamp(written).date())
-        return max(day for day in _days(snapshot) if day <= latest).isoformat()
-    except (OSError, ValueError, OverflowError, AttributeError, TypeError):
+        written = os.stat(price_data.folder()).st_mtime
+        latest = min(date.today(), datetime.fromtimestamp(written).date())
+        return max(day for day in _days(providers) if day <= latest).isoformat()
+    except (OSError, LookupError, ValueError, OverflowError, AttributeError, TypeError):
         return None
 
 
-def _days(snapshot: Any) -> Iterator[date]:
-    for provider in snapshot.providers:
+def _days(providers: Sequence[Any]) -> Iterator[date]:
+    for provider in providers:
         for model in provider.models:
-            rules = [*(model.prices if isinstance(model.prices, list) else ()), *(model.price_variants or ())]
-            days = (getattr(rule.constraint, "start_date", None) for rule in rules)
-            yield from (day for day in days if isinstance(day, date))
+            prices = model.prices if isinstance(model.prices, list) else []
+            for rule in (*prices, *(getattr(model, "price_variants", None) or ())):
+                day = getattr(getattr(rule, "constraint", None), "start_date", None)
+                if isinstance(day, date):
+                    yield day

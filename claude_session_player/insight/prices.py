@@ -1,7 +1,7 @@
 """What responses cost: by prices of the user's own, else by those that ship with genai-prices.
 
-The tariffs of models that were seen are kept in the cache directory, because genai-prices takes long to be imported.
-They hold for the very data that they were taken from. Nothing is guessed: a model that is not known has no price.
+The tariffs of models that were seen are kept in the cache directory, because it takes a while to find them. They hold
+for the very data that they were taken from. Nothing is guessed: a model that is not known has no price.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, Final
 
-from claude_session_player.insight import listed
+from claude_session_player.insight import listed, price_data
 from claude_session_player.insight.own_prices import read_own, usual_place
 from claude_session_player.insight.rates import Tariff, TokenCount, read_tariff, tariff_record
 
@@ -83,7 +83,7 @@ class Prices:
         return self._own[max(fitting, key=len)] if fitting else None
 
     def _listed(self, models: list[str]) -> dict[str, Tariff | None]:
-        stamp = listed.stamp() if self._path is not None else None
+        stamp = price_data.stamp() if self._path is not None else None
         if self._known is None:
             self._known = {}
             if stamp is not None:
