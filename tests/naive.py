@@ -30,10 +30,11 @@ def naive_count(paths: Iterable[Path]) -> TokenCount:
             found = [_number(usage.get(name)) for name in _NAMES]
             found.append(_number((usage.get("cache_creation") or {}).get("ephemeral_1h_input_tokens")))
             most[key] = [max(pair) for pair in zip(found, most.get(key, found), strict=True)]
-    input, output, read, written, hour = (sum(column) for column in zip([0] * 5, *most.values(), strict=True))
-    short = sum(max(numbers[3] - numbers[4], 0) for numbers in most.values())
-    del written
-    return TokenCount(input, output, short, hour, read)
+    responses = [
+        TokenCount(input, output, max(written - hour, 0), hour, read)
+        for input, output, read, written, hour in most.values()
+    ]
+    return TokenCount(*map(sum, zip(TokenCount(), *responses, strict=True)))
 
 
 _NAMES = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

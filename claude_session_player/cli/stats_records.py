@@ -51,7 +51,7 @@ def print_csv(shares: Sequence[Share], by: str, top: int | None) -> None:
     writer = csv.writer(stdout(), lineterminator="\n")
     writer.writerow((by, *extra, "responses", *TokenCount._fields, "total", "cost_usd", "unpriced"))
     for group in topmost(grouped(shares, by), by, top):
-        cost = "" if group.cost is None else f"{group.cost:f}"
+        cost = "" if group.cost is None else f"{group.cost.normalize():f}"
         told = _of_session(group) if extra else {}
         name = shown(group.name or "")
         numbers = (group.responses, *group.tokens, group.tokens.total, cost, group.unpriced)

@@ -15,6 +15,8 @@ from claude_session_player.names import PROGRAM
 NAME: Final = "prices.json"
 _NEEDED: Final = ("input", "output")
 _EXAMPLE: Final = '{"claude-opus-4-5": {"input": 5, "output": 25, "cache_write_5m": 6.25, …}}'
+_MOST: Final = 1_000_000
+_DIGITS: Final = 9
 _IS_LINUX: Final[bool] = sys.platform == "linux"
 
 
@@ -54,9 +56,14 @@ def _rates(where: str, told: Any) -> Rates:
     for name, value in told.items():
         if name not in Rates._fields:
             raise BadPrices(f"{where} has {name!r}: the rates are {', '.join(Rates._fields)}")
-        if not isinstance(value, Decimal) or not value.is_finite() or value < 0:
+        if not isinstance(value, Decimal) or not _is_price(value):
             raise BadPrices(f"{where}: {name} is no number of dollars for a million tokens")
     for name in _NEEDED:
         if name not in told:
             raise BadPrices(f"{where} has no {name!r}")
     return Rates(**{name: told[name if name in told else "input"] for name in Rates._fields})
+
+
+def _is_price(value: Decimal) -> bool:
+    """True for a number that can be a price: it is finite, and so are its digits."""
+    return value.is_finite() and 0 <= value <= _MOST and value == round(value, _DIGITS)

@@ -102,13 +102,13 @@ class Prices:
         with contextlib.suppress(*_DAMAGE), open(self._path, encoding="utf-8") as file:
             kept = json.load(file)
             if kept["stamp"] == stamp:
-                known = {model: record and read_tariff(record) for model, record in kept["models"].items()}
+                known = {model: _tariff(record) for model, record in kept["models"].items()}
                 self.version, self.date, self._known = kept["version"], kept["date"], known
 
     def _keep(self, stamp: str) -> None:
         assert self._path is not None
         assert self._known is not None
-        models = {model: tariff and tariff_record(tariff) for model, tariff in self._known.items()}
+        models = {model: tariff_record(tariff) if tariff else None for model, tariff in self._known.items()}
         kept: dict[str, Any] = {"stamp": stamp, "version": self.version, "date": self.date, "models": models}
         draft = f"{self._path}.{os.getpid()}"
         with contextlib.suppress(*_DAMAGE):
@@ -116,3 +116,7 @@ class Prices:
             with open(draft, "w", encoding="utf-8") as file:
                 json.dump(kept, file)
             os.replace(draft, self._path)
+
+
+def _tariff(record: Any) -> Tariff | None:
+    return None if record is None else read_tariff(record)
