@@ -19,7 +19,7 @@ from claude_session_player.insight.groups import grouped, summed
 from claude_session_player.insight.prices import Prices
 from claude_session_player.insight.tokens import MAIN, OTHER, Share, TokenCount, count_tokens, session_usage
 from claude_session_player.store import catalogue, library
-from claude_session_player.store.responses import decode_responses, encode_responses
+from claude_session_player.store.responses import LINE, decode_responses, encode_responses
 from tests.builder import SessionBuilder, call, text
 from tests.naive import naive_count
 from tests.stores import ENGINE, ONE, THREE, TWO, StoreBuilder
@@ -359,12 +359,12 @@ def test_the_count_is_that_of_a_naive_one_whatever_lines_there_are(
 
 def test_responses_survive_being_kept() -> None:
     said = {
-        "line 3": ((1, 2, 3, 4, 5), "m", "2026-01-17T20:31:59.197Z"),
+        f"{LINE}3": ((1, 2, 3, 4, 5), "m", "2026-01-17T20:31:59.197Z"),
         "a\nb": ((1 << 40, 0, 0, 0, 0), None, None),
         "c": ((0, 0, 0, 0, 0), "n", "soon"),
     }
     told = decode_responses(encode_responses("/p", said, {"c": "agent"}))
-    assert told.keys == ["/p line 3", "a b", "c"]
+    assert told.keys == [f"/p {LINE}3", "a\0b", "c"]
     assert told.times == ["2026-01-17T20:31", "", "soon"]
     assert [told.models[number] for number in told.model] == ["m", None, "n"]
     assert [told.agents[number] for number in told.agent] == [None, None, "agent"]

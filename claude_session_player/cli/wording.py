@@ -126,7 +126,7 @@ def bar(share: float, width: int) -> str:
     """A bar of a share of a width; what is there at all can be seen.
 
     >>> bar(1, 4), bar(0.4, 4), bar(0.0001, 4), bar(0, 4)
-    ('████', '█▌', '▏', '')
+    ('████', '█▋', '▏', '')
     """
     eighths = max(round(share * width * 8), 1) if share > 0 else 0
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8]

@@ -444,7 +444,7 @@ _TAKERS: Final[dict[type[Event], Callable[[Digest, Any], None]]] = {
 
 def _place(event: Event) -> str:
     """What a line is known by: in copies of a file too, where it has a uuid."""
-    return f"uuid {event.uuid}" if event.uuid else f"{LINE}{event.line}"
+    return f"\0uuid {event.uuid}" if event.uuid else f"{LINE}{event.line}"
 
 
 def _call(block: ToolUse) -> Call:

@@ -13,8 +13,8 @@ _LARGE: Final = "Q"
 _LIMIT: Final = 1 << 32
 _TOKENS: Final = 5
 
-LINE: Final = "line "
-"""How a response is known that has no id: by its line."""
+LINE: Final = "\0line "
+"""How a response is known that has no id: by its line. No id begins like this."""
 
 
 class Responses(NamedTuple):
@@ -80,5 +80,5 @@ def decode_responses(data: bytes) -> Responses:
 def _lines(texts: Sequence[str]) -> bytes:
     joined = "\n".join(texts)
     if joined.count("\n") >= len(texts):  # an id with a line break in it
-        joined = "\n".join(text.replace("\n", " ") for text in texts)
+        joined = "\n".join(text.replace("\n", "\0") for text in texts)
     return joined.encode("utf-8", "replace")
