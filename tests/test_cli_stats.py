@@ -111,6 +111,13 @@ def test_references_and_filters_choose_sessions_with_their_subagents(builder: St
     assert stats(builder, "--limit", "1")["totals"]["sessions"] == 1
 
 
+def test_subagents_without_a_session_count_too(builder: StoreBuilder) -> None:
+    lost = SessionBuilder(session_id=THREE, sidechain=True).prompt("Dig")
+    lost.response(text("x"), request="e", usage=usage(5)).write(builder.home() / THREE / "subagents" / "agent-b1.jsonl")
+    assert outputs(stats(builder)["by_session"], "session")[THREE] == 5
+    assert THREE not in outputs(stats(builder, "--project", "tea")["by_session"], "session")
+
+
 def test_a_path_needs_no_store(builder: StoreBuilder, tmp_path: Path) -> None:
     path = builder.home("/home/ada/tea") / f"{TWO}.jsonl"
     done = csp("stats", path, "--json", environment={"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "no")})

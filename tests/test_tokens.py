@@ -252,6 +252,42 @@ def test_the_usage_of_a_session_is_told_by_model_with_its_cost(builder: StoreBui
     assert [row.cost for row in session_usage(found)] == [None, None]
 
 
+def test_two_sessions_of_one_id_are_two(builder: StoreBuilder) -> None:
+    for cwd in (ENGINE, "/home/ada/tea"):
+        write(builder, SessionBuilder(cwd=cwd).prompt("Go").response(text("x"), request=cwd, usage=usage(output=1)))
+    groups = grouped(count_tokens(builder.open().sessions(ALL)), "session")
+    assert [(group.name, group.tokens.output) for group in groups] == [(ONE, 1), (ONE, 1)]
+
+
+@pytest.mark.parametrize("model", ["claude-opus-4-6", "claude-sonnet-4-5", "deepseek-chat", OPUS, "tea-1"])
+@pytest.mark.parametrize(
+    "moments",
+    [
+        ("2026-03-01T10:00:00.000Z",) * 4,
+        (
+            "2026-03-12T20:00:00.000Z",
+            "2026-03-12T20:00:01.000Z",
+            "2026-03-12T23:59:59.999Z",
+            "2026-03-13T00:00:00.000Z",
+        ),
+        ("2026-03-13T01:00:00+02:00", "2026-03-12T16:29:59Z", "2026-03-12T16:30:00Z", "2026-03-12T00:30:00.5Z"),
+    ],
+)
+@pytest.mark.parametrize("sizes", [(1, 2, 3, 4), (150_000, 199_999, 200_000, 1), (5, 900_000, 200_001, 200_000)])
+def test_a_cost_is_the_sum_of_what_each_response_costs(
+    builder: StoreBuilder, model: str, moments: tuple[str, ...], sizes: tuple[int, ...]
+) -> None:
+    prices = Prices.load(None)
+    session, wanted = SessionBuilder(), Decimal()
+    for moment, size in zip(moments, sizes, strict=True):
+        told = usage(1, 10, size, 5, 1)
+        session.response(text("x"), model=model, timestamp=moment, usage=told)
+        wanted += prices.cost(model, TokenCount(1, 10, size - 1, 1, 5), moment) or 0
+    write(builder, session)
+    total = summed(count_tokens(builder.open().sessions(ALL), prices))
+    assert (total.cost, total.unpriced) == ((wanted, 0) if model != "tea-1" else (None, total.tokens.total))
+
+
 # --- what is remembered -----------------------------------------------------------------------------
 
 

@@ -82,10 +82,8 @@ def count_tokens(sessions: Iterable[Session], prices: Prices | None = None) -> l
 
 
 def _parts(sessions: Iterable[Session]) -> list[Session]:
-    """The files of sessions, each once; of a file that is asked for as a whole, no part besides."""
-    wanted = {(part.path, part.id): part for session in sessions for part in session.parts}
-    whole = {part.path for part in wanted.values() if not part.is_inline}
-    parts = [part for part in wanted.values() if not part.is_inline or part.path not in whole]
+    """The files of sessions, and the sub-agents inside of files that are asked for by themselves, each once."""
+    parts = list({(part.path, part.id): part for session in sessions for part in session.parts}.values())
     recall_responses(parts)
     return parts
 
