@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 JSON: Final = "json"
 CSV: Final = "csv"
+_LATER: Final = ("insight.prices", "insight.tokens")
 _GROUPINGS: Final = ("model", "project", "day", "session", "agent")
 
 
@@ -66,6 +68,7 @@ def command(
     """
     if form == CSV and len(groupings) > 1:
         raise click.UsageError("--csv prints one table: give --by once")
+    _prepare(*_LATER, "cli.stats_records" if form else "cli.stats_tables")
     with opened(**where, required=not refs or any(map(needs_store, refs))) as store:
         sessions = _chosen(store, refs, wanted)
         from claude_session_player.insight.prices import Prices
@@ -87,6 +90,19 @@ def command(
         from claude_session_player.cli import stats_tables
 
         stats_tables.print_stats(shares, prices, groupings, top)
+
+
+def _prepare(*modules: str) -> None:
+    """Load what is needed in the end while other processes read the sessions."""
+    from importlib import import_module
+    from threading import Thread
+
+    def load() -> None:
+        with contextlib.suppress(Exception):  # whoever needs it says what is wrong
+            for name in modules:
+                import_module(f"claude_session_player.{name}")
+
+    Thread(target=load, daemon=True).start()
 
 
 def _chosen(store: Store, refs: tuple[str, ...], wanted: Filter) -> list[Session]:
