@@ -14,8 +14,12 @@ from typing import TypeVar
 
 from bench.measure import Row, best_process_times, best_times, peak_memory, process
 from bench.sessions import write_long_line, write_session, write_store
-from claude_session_player import ScreenState, Store, read_events, render, replay, summarize
+from claude_session_player import ScreenState, Session, Store, collector, read_events, render, replay, summarize
+from claude_session_player.conversation.cast import Cast
+from claude_session_player.conversation.telling import Telling
+from claude_session_player.conversation.walk import Walk
 from claude_session_player.events import decode
+from claude_session_player.export.conversation import Style, blocks, document
 from claude_session_player.formatter import MarkdownWindow
 from tests import corpus
 
@@ -29,7 +33,7 @@ _T = TypeVar("_T")
 def main() -> None:
     """Measure everything and print a row for each promise."""
     with tempfile.TemporaryDirectory() as folder:
-        jobs = (replay_speed, corpus_speed, summary, startup, finding, redrawing, memory, long_line)
+        jobs = (replay_speed, corpus_speed, show, summary, startup, finding, stats, redrawing, memory, long_line)
         chosen = [job for job in jobs if job.__name__ in sys.argv[1:]] or jobs
         for job in chosen:
             for row in job(Path(folder)):
@@ -72,13 +76,34 @@ def corpus_speed(folder: Path) -> Iterator[Row]:
     yield Row(job, "json.loads, lines read", file_loads / ours, 1.5, "×", details=_ms(ours, file_loads))
 
 
+def show(folder: Path) -> Iterator[Row]:
+    """The conversation of a session of 50 MB as markdown; the reference with its lines in memory."""
+    path = write_session(folder / "show.jsonl", 50)
+    lines = _lines(path)
+
+    def told() -> str:
+        with collector.paused():
+            return "".join(document(blocks(Walk(Telling(Cast())).told(read_events(path)), Style())))
+
+    ours, loads = best_times(ROUNDS, told, lambda: _each(lines, json.loads))
+    yield Row("show of 50 MB", "json.loads, lines in memory", loads / ours, 1.0, "×", details=_ms(ours, loads))
+
+
 def summary(folder: Path) -> Iterator[Row]:
-    """The summary of a session of 50 MB that the store has found; the reference with its lines in memory."""
+    """The summary of a session of 50 MB: of one that the store has found before, and of a new one."""
     path = write_session(folder / "sum.jsonl", 50)
     lines = _lines(path)
-    session = Store.open(folder, cache=None, required=False).at(path)
-    ours, loads = best_times(ROUNDS, lambda: summarize(session), lambda: _each(lines, json.loads))
-    yield Row("summary of 50 MB", "json.loads, lines in memory", loads / ours, 2.5, "×", details=_ms(ours, loads))
+
+    def found() -> Session:
+        return Store.open(folder, cache=None, required=False).at(path)
+
+    session = found()
+    known, new, loads = best_times(
+        ROUNDS, lambda: summarize(session), lambda: summarize(found()), lambda: _each(lines, json.loads)
+    )
+    job = "summary of 50 MB"
+    yield Row(job, "json.loads, lines in memory", loads / known, 2.5, "×", details=_ms(known, loads))
+    yield Row(f"{job}, not yet in the catalogue", "the same", loads / new, 2.5, "×", details=_ms(new, loads))
 
 
 def startup(folder: Path) -> Iterator[Row]:
@@ -89,10 +114,7 @@ def startup(folder: Path) -> Iterator[Row]:
 
 def finding(folder: Path) -> Iterator[Row]:
     """The finder on a store of 500 MB in 900 files, as whole processes."""
-    root = write_store(folder / "store", 500, 900)
-    os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
-    files = sorted(root.rglob("*.jsonl"))
-    lines = [line for path in files for line in _lines(path)]
+    root, files, lines = _large_store(folder)
     where = ["--root", str(root)]
     list_cold, list_first = [PROGRAM, "list", "--json", "--no-cache", *where], [PROGRAM, "list", "--json", *where]
 
@@ -114,6 +136,32 @@ def finding(folder: Path) -> Iterator[Row]:
     )
     yield Row("list --json, warm", "python -c pass", warm / python, 10, "×", False, _ms(warm, python))
     yield Row("get --no-events, warm", "python -c pass", get / python, 10, "×", False, _ms(get, python))
+
+
+def stats(folder: Path) -> Iterator[Row]:
+    """Tokens and cost of a store of 500 MB, as whole processes."""
+    root, files, lines = _large_store(folder)
+    where = ["--root", str(root)]
+
+    def first_time() -> None:
+        shutil.rmtree(folder / "cache", ignore_errors=True)
+        process([PROGRAM, "stats", *where])()
+
+    cold, kept, loads = best_times(
+        5, process([PROGRAM, "stats", "--no-cache", *where]), first_time, lambda: _each(lines, json.loads)
+    )
+    size = sum(path.stat().st_size for path in files) / MEGABYTE
+    job = f"stats of {size:.0f} MB in {len(files)} files"
+    yield Row(f"{job}, --no-cache", "json.loads, one core", loads / cold, 2.5, "×", details=_ms(cold, loads))
+    yield Row(f"{job}, first time", "json.loads, one core", loads / kept, 2.5, "×", details=_ms(kept, loads))
+    table, record, python = best_process_times(
+        25,
+        [PROGRAM, "stats", *where],
+        [PROGRAM, "stats", "--json", *where],
+        [sys.executable, "-c", "pass"],
+    )
+    yield Row("stats, warm", "python -c pass", table / python, 20, "×", False, _ms(table, python))
+    yield Row("stats --json, warm", "python -c pass", record / python, 20, "×", False, _ms(record, python))
 
 
 def redrawing(folder: Path) -> Iterator[Row]:
@@ -154,6 +202,16 @@ def long_line(folder: Path) -> Iterator[Row]:
         size = path.stat().st_size
         details = f"{cost / MEGABYTE:.0f} MB, {size / MEGABYTE:.0f} MB"
         yield Row(f"memory for a line of 100 MB ({kind}, {sign})", "its size", cost / size, 4, "×", False, details)
+
+
+def _large_store(folder: Path) -> tuple[Path, list[Path], list[bytes]]:
+    """A store of 500 MB in 900 files, its files and all their lines; the cache is a directory of its own."""
+    root = folder / "store"
+    if not root.exists():
+        write_store(root, 500, 900)
+    os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
+    files = sorted(root.rglob("*.jsonl"))
+    return root, files, [line for path in files for line in _lines(path)]
 
 
 def _lines(path: Path) -> list[bytes]:

@@ -26,9 +26,11 @@ class Writer:
 
     def __init__(self, seed: int, *, output: float = 6.6) -> None:
         self.random = random.Random(seed)
+        self.seed = seed
         self.session = SessionBuilder()
         self.output = output
         self.calls = 0
+        self.responses = 0
 
     def turn(self) -> None:
         """A prompt, some rounds of thoughts, words and tools, and the time that it took."""
@@ -40,14 +42,19 @@ class Writer:
             if chance() < 0.6:
                 blocks.append(text(self.words(5.3)))
             calls = [self.call() for _ in range(self.random.choice((1, 1, 1, 2, 3)))]
-            self.session.response(*blocks, *calls)
+            self.respond(*blocks, *calls)
             for tool in calls:
                 self.run(tool)
-        self.session.response(text(self.words(6.0)))
+        self.respond(text(self.words(6.0)))
         self.session.system("turn_duration", durationMs=self.random.randint(900, 400_000), isMeta=False)
         self.session.line({"type": "last-prompt", "lastPrompt": "…", "sessionId": self.session.session_id})
         if chance() < 0.5:
             self.session.line({"type": "file-history-snapshot", "messageId": "m", "snapshot": {"files": ["f.py"] * 20}})
+
+    def respond(self, *blocks: dict[str, Any]) -> None:
+        """A response whose ids no other session has."""
+        self.responses += 1
+        self.session.response(*blocks, request=f"req_011CVQ{self.seed:05}x{self.responses:08}")
 
     def call(self) -> dict[str, Any]:
         """A call of one of the common tools."""

@@ -43,6 +43,12 @@ class BadFilter(SessionError):
     exit_code = 2
 
 
+class BadPrices(SessionError):
+    """A file of prices is not what it should be; the message says where."""
+
+    exit_code = 2
+
+
 class NoStore(SessionError):
     """There is no Claude store where one was looked for."""
 

@@ -207,6 +207,13 @@ decode_run_started: Final = msgspec.json.Decoder(RunStarted).decode
 decode_wrapped_output: Final = msgspec.json.Decoder(WrappedOutput).decode
 
 
+class CacheCreation(Struct, gc=False):
+    """The tokens written into the cache, by how long they stay there."""
+
+    five_minutes: int | None = field(default=None, name="ephemeral_5m_input_tokens")
+    one_hour: int | None = field(default=None, name="ephemeral_1h_input_tokens")
+
+
 class Usage(Struct, gc=False):
     """The tokens of a response; each of its lines repeats them, or has more."""
 
@@ -214,6 +221,7 @@ class Usage(Struct, gc=False):
     output_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
+    cache_creation: CacheCreation | None = None
 
 
 class Message(Struct, gc=False):

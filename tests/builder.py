@@ -61,17 +61,25 @@ class SessionBuilder:
             self.block(block, request=request, **extra)
         return self
 
-    def block(self, block: dict[str, Any], *, request: str, **extra: Any) -> Self:
+    def block(
+        self,
+        block: dict[str, Any],
+        *,
+        request: str,
+        model: str = "claude-opus-4-5-20251101",
+        usage: Any = _USAGE,
+        **extra: Any,
+    ) -> Self:
         """One line of a response."""
         message = {
             "id": f"msg_{request}",
             "type": "message",
             "role": "assistant",
-            "model": "claude-opus-4-5-20251101",
+            "model": model,
             "content": [block],
             "stop_reason": None,
             "stop_sequence": None,
-            "usage": _USAGE,
+            "usage": usage,
         }
         return self._record("assistant", message=message, requestId=request, **extra)
 

@@ -17,5 +17,6 @@ def _own_places(tmp_path_factory: pytest.TempPathFactory) -> None:
     patch = pytest.MonkeyPatch()
     patch.setenv("HOME", str(home))
     patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     patch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     assert Path.home() == home

@@ -19,6 +19,7 @@ from claude_session_player.events import Assistant, ToolResult, ToolUse, Turn
 from claude_session_player.export.summary import summary_markdown
 from claude_session_player.insight.durations import BREAK, span_of
 from claude_session_player.insight.summary import SessionSummary
+from claude_session_player.insight.tokens import TokenCount
 from claude_session_player.normalized import human_prompt
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought, timestamp, uuid_of
@@ -62,8 +63,9 @@ def test_a_summary_holds_what_the_session_says_of_itself(builder: StoreBuilder) 
     assert told.git_branches == ("main", "milk")
     assert told.models == ("claude-opus-4-5-20251101",)
     assert told.versions == ("2.1.29", "2.1.30")
-    assert told.tokens["output_tokens"] == 12
-    assert told.cost is None
+    assert told.tokens == TokenCount(4, 12, 0, 1830, 41216)
+    assert told.cost is not None
+    assert told.cost > 0
 
 
 def test_user_messages_are_what_people_typed(builder: StoreBuilder) -> None:
@@ -223,8 +225,9 @@ def example(**changes: Any) -> SessionSummary:
         forks=0,
         files_read=0,
         files_changed=0,
-        tokens={},
+        tokens=TokenCount(),
         cost=None,
+        unpriced_models=(),
     )
     return told._replace(**changes)
 
@@ -255,8 +258,9 @@ def test_everything_else_is_said_in_lines_of_the_same_kind() -> None:
         forks=2,
         files_read=3,
         files_changed=4,
-        tokens={"input_tokens": 1200, "output_tokens": 7},
+        tokens=TokenCount(1200, 7),
         cost=Decimal("1.234"),
+        unpriced_models=("glm-9",),
     )
     shown = summary_markdown(told)
     for line in (
@@ -268,7 +272,7 @@ def test_everything_else_is_said_in_lines_of_the_same_kind() -> None:
         "- Files read: 3",
         "- Files changed: 4",
         "- Tokens: 1,200 in, 7 out",
-        "- Cost: $1.23",
+        "- Cost: $1.23, without glm-9: no price is known",
     ):
         assert line in shown.splitlines()
 

@@ -19,6 +19,7 @@ COMMANDS: Final = (
     "summary",
     "tree",
     "projects",
+    "stats",
     "todos",
     "memories",
     "settings",

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 def command(ref: str, as_json: bool, **where: Any) -> None:
     """Sum up one session: how long it took, prompts, tools, errors, sub-agents, files, tokens.
 
-    Numbers are those of the session's own file; sub-agents are counted by kind, and have summaries of their own. The
-    active time leaves out gaps of more than 10 minutes. REF is what 'get' takes.
+    Numbers are those of the session's own file; sub-agents are counted by kind, and have summaries of their own. Only
+    tokens and cost are those of all together. The active time leaves out gaps of more than 10 minutes. REF is what
+    'get' takes.
     """
     from claude_session_player.export.summary import show_command, summary_markdown
     from claude_session_player.insight.summary import summarize
@@ -38,4 +39,5 @@ def command(ref: str, as_json: bool, **where: Any) -> None:
 
 def _record(summary: SessionSummary) -> dict[str, Any]:
     """The summary as JSON has it: a cost is a number."""
-    return summary._asdict() | {"cost": None if summary.cost is None else float(summary.cost)}
+    cost = None if summary.cost is None else float(summary.cost)
+    return summary._asdict() | {"tokens": summary.tokens._asdict(), "cost": cost}

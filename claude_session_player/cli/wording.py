@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
+from decimal import Decimal
 from typing import Final
 
 from claude_session_player.times import parse_time
 
 _STEPS: Final = ((60, "s"), (60, "min"), (24, "h"), (7, "d"))
 _SIZES: Final = ("B", "KB", "MB", "GB", "TB")
+_THOUSANDS: Final = ("", " k", " M", " G", " T")
+_EIGHTHS: Final = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
+_CENT: Final = Decimal("0.01")
 
 
 def ago(time: str, now: datetime) -> str:
@@ -81,6 +85,51 @@ def size(count: int) -> str:
             return f"{number:.0f} {unit}" if unit == "B" or number >= 99.95 else f"{number:.1f} {unit}"
         number /= 1000
     raise AssertionError
+
+
+def number(count: int) -> str:
+    """A number in three digits or so.
+
+    >>> number(0), number(999), number(12_345), number(99_960), number(2_340_000)
+    ('0', '999', '12.3 k', '100 k', '2.3 M')
+    """
+    value = float(count)
+    for unit in _THOUSANDS:
+        if value < 999.5 or unit == _THOUSANDS[-1]:
+            return f"{value:.0f}{unit}" if not unit or value >= 99.95 else f"{value:.1f}{unit}"
+        value /= 1000
+    raise AssertionError
+
+
+def many(count: int, thing: str) -> str:
+    """So many things.
+
+    >>> many(1, "session"), many(0, "session"), many(12_000, "response")
+    ('1 session', '0 sessions', '12000 responses')
+    """
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+def dollars(cost: Decimal | None, unpriced: int = 0) -> str:
+    """What something cost; a sign tells where a part of it has no price.
+
+    >>> dollars(Decimal("1234.5")), dollars(Decimal("0.004")), dollars(None), dollars(Decimal(3), unpriced=9)
+    ('$1,234.50', '<$0.01', '?', '≥$3.00')
+    """
+    if cost is None:
+        return "?"
+    least = "≥" if unpriced else ""
+    return "<$0.01" if 0 < cost < _CENT and not unpriced else f"{least}${cost:,.2f}"
+
+
+def bar(share: float, width: int) -> str:
+    """A bar of a share of a width; what is there at all can be seen.
+
+    >>> bar(1, 4), bar(0.4, 4), bar(0.0001, 4), bar(0, 4)
+    ('████', '█▋', '▏', '')
+    """
+    eighths = max(round(share * width * 8), 1) if share > 0 else 0
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8]
 
 
 def model(name: str | None) -> str:

@@ -59,7 +59,7 @@ class Conversation:
         >>> [turn.prompt.text for turn in Conversation.of(store.resolve("latest")).turns if turn.prompt][:1]
         ['Add a --json flag to the report command']
         """
-        cast = Cast(actor_of(agent) for agent in session.relatives if agent.path != session.path)
+        cast = Cast(map(actor_of, session.parts[1:]))
         found = cls.from_events(session.events(), cast, id=session.id, is_agent=session.is_subagent)
         found.agent, found.title = session.agent, session.title
         return found

@@ -40,7 +40,7 @@ def show_command(ref: str) -> str:
 
 
 def _facts(summary: SessionSummary) -> Iterator[tuple[str, str]]:
-    tokens = summary.tokens
+    tokens = summary.tokens._asdict()
     yield "Duration", lasted(summary.duration_seconds)
     yield "User messages", f"{summary.user_messages:,}"
     yield "Tool calls", _total(summary.tool_calls)
@@ -56,16 +56,24 @@ def _facts(summary: SessionSummary) -> Iterator[tuple[str, str]]:
     yield "Forks", _unless_none(summary.forks)
     yield "Files read", _unless_none(summary.files_read)
     yield "Files changed", _unless_none(summary.files_changed)
-    yield "Tokens", ", ".join(f"{tokens[key]:,} {word}" for key, word in _TOKENS.items() if tokens.get(key))
-    yield "Cost", f"${summary.cost:,.2f}" if summary.cost is not None else ""
+    yield "Tokens", ", ".join(f"{tokens[key]:,} {word}" for key, word in _TOKENS.items() if tokens[key])
+    yield "Cost", _cost(summary)
 
 
 _TOKENS: Final = {
-    "input_tokens": "in",
-    "output_tokens": "out",
-    "cache_creation_input_tokens": "written to the cache",
-    "cache_read_input_tokens": "read from it",
+    "input": "in",
+    "output": "out",
+    "cache_write_5m": "written to the cache for 5 minutes",
+    "cache_write_1h": "written to it for an hour",
+    "cache_read": "read from it",
 }
+
+
+def _cost(summary: SessionSummary) -> str:
+    if summary.cost is None:
+        return ""
+    unknown = ", ".join(summary.unpriced_models)
+    return f"${summary.cost:,.2f}" + (f", without {unknown}: no price is known" if unknown else "")
 
 
 def lasted(seconds: float) -> str:

@@ -10,8 +10,11 @@ from typing import Final, NamedTuple
 
 from claude_session_player import collector
 from claude_session_player.insight.durations import span_of
+from claude_session_player.insight.prices import Prices
 from claude_session_player.insight.tally import CHANGED, READ, UNNAMED, Tally
+from claude_session_player.insight.tokens import TokenCount, session_usage
 from claude_session_player.parser import open_session
+from claude_session_player.store.catalogue import default_folder
 from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
 
@@ -47,20 +50,23 @@ class SessionSummary(NamedTuple):
     forks: int
     files_read: int
     files_changed: int
-    tokens: dict[str, int]
+    tokens: TokenCount
+    """Of the session and its sub-agents, each response counted once."""
     cost: Decimal | None
-    """In US dollars; `None` where no price is known."""
+    """In US dollars, without models that have no known price; `None` where none has one."""
+    unpriced_models: tuple[str, ...]
 
 
 class Expense(NamedTuple):
     """What was used, and what it cost."""
 
-    tokens: dict[str, int]
-    cost: Decimal | None = None
+    tokens: TokenCount
+    cost: Decimal | None
+    unpriced_models: tuple[str, ...]
 
 
-def summarize(session: Session) -> SessionSummary:
-    """Read the file of a session once, and tell what it comes to."""
+def summarize(session: Session, prices: Prices | None = None) -> SessionSummary:
+    """Read the file of a session once, and tell what it comes to, at these prices or the usual ones."""
     tally = Tally(skips_sidechains=bool(session.facts.inline) and not session.is_inline)
     with collector.paused():
         if session.is_inline:
@@ -72,7 +78,7 @@ def summarize(session: Session) -> SessionSummary:
                 while batch := file.readlines(_BATCH):
                     tally.take(batch)
     span = span_of(tally.times)
-    expense = expense_of(session)
+    expense = _expense(session, prices or Prices.load(default_folder()))
     return SessionSummary(
         id=shown(session.id),
         path=shown(session.path),
@@ -94,14 +100,19 @@ def summarize(session: Session) -> SessionSummary:
         forks=tally.count_forks(),
         files_read=tally.count_files(READ),
         files_changed=tally.count_files(CHANGED),
-        tokens=expense.tokens,
-        cost=expense.cost,
+        **expense._asdict(),
     )
 
 
-def expense_of(session: Session) -> Expense:
-    """The tokens of a session, as far as its own file tells. No prices are at hand here, so that no cost is told."""
-    return Expense(session.summary.usage)
+def _expense(session: Session, prices: Prices) -> Expense:
+    tokens, known, unknown = TokenCount(), [], []
+    for usage in session_usage(session, prices):
+        tokens = tokens.add(usage.tokens)
+        if usage.cost is not None:
+            known.append(usage.cost)
+        elif usage.model and usage.tokens.total:
+            unknown.append(usage.model)
+    return Expense(tokens, sum(known, Decimal()) if known else None, tuple(unknown))
 
 
 def _kinds(session: Session) -> Iterator[str]:

@@ -8,7 +8,7 @@ import contextlib
 import os
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.names import PROGRAM
@@ -16,23 +16,26 @@ from claude_session_player.names import PROGRAM
 if TYPE_CHECKING:
     import sqlite3
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Goes up whenever the facts of a file, or the rules that give them, change."""
 
 _IS_LINUX: Final[bool] = sys.platform == "linux"
 _WAIT_SECONDS: Final = 2
 _AT_ONCE: Final = 500
+_SEAL: Final = 4
 _NOT_OURS: Final = ("locked", "readonly", "full", "unable to open")
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS files (
     path BLOB PRIMARY KEY, stamp TEXT, facts BLOB, record TEXT,
-    started TEXT, ended TEXT, inline INTEGER, checksum INTEGER
+    started TEXT, ended TEXT, inline INTEGER, project TEXT, checksum INTEGER
 );
-CREATE TABLE IF NOT EXISTS states (path BLOB PRIMARY KEY, state BLOB)
+CREATE TABLE IF NOT EXISTS states (path BLOB PRIMARY KEY, state BLOB);
+CREATE TABLE IF NOT EXISTS responses (path BLOB PRIMARY KEY, responses BLOB)
 """
 
 
-_ROWS: Final = "SELECT path, stamp, facts, record, started, ended, inline, checksum FROM files WHERE "
+_TABLES: Final = ("files", "states", "responses")
+_ROWS: Final = "SELECT path, stamp, facts, record, started, ended, inline, project, checksum FROM files WHERE "
 
 
 class Row(NamedTuple):
@@ -49,6 +52,17 @@ class Row(NamedTuple):
     """The earliest and the latest time in the file."""
     inline: int
     """How many sub-agents there are inside of it."""
+    project: str | None
+    """The real path of the project that it belongs to."""
+
+
+class Kept(NamedTuple):
+    """What is remembered of a file: its row, what its digest left behind, and its responses."""
+
+    path: str
+    row: Row
+    state: bytes
+    responses: bytes
 
 
 def default_folder() -> str | None:
@@ -98,20 +112,37 @@ class Catalogue:
                     found[os.fsdecode(path)] = content
         return found
 
-    def keep(self, rows: Sequence[tuple[str, Row, bytes]]) -> None:
-        """Remember these files: each with its path, its row, and what its digest left behind."""
-        if rows:
-            known = [(path := os.fsencode(name), *row, _checksum(path, row)) for name, row, _ in rows]
-            states = [(os.fsencode(name), _sealed(state)) for name, _, state in rows]
+    def responses(self, stamps: Mapping[str, str]) -> dict[str, bytes]:
+        """The responses of these files, each in the state that its stamp tells."""
+        found: dict[str, bytes] = {}
+        for some in _portions(list(stamps)):
+            query = f"SELECT path, responses FROM responses WHERE path IN ({_marks(some)})"
+            for path, sealed in self._read(query, some):
+                if not isinstance(path, bytes) or (name := os.fsdecode(path)) not in stamps:
+                    continue
+                if (content := _checked(sealed, stamps[name])) is not None:
+                    found[name] = content
+        return found
+
+    def keep(self, files: Sequence[Kept]) -> None:
+        """Remember these files."""
+        if files:
+            known, states, responses = [], [], []
+            for file in files:
+                path = os.fsencode(file.path)
+                known.append((path, *file.row, _checksum(path, file.row)))
+                states.append((path, _sealed(file.state)))
+                responses.append((path, _sealed(file.responses, file.row.stamp)))
             self._write(
-                ("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", known),
+                ("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", known),
                 ("INSERT OR REPLACE INTO states VALUES (?, ?)", states),
+                ("INSERT OR REPLACE INTO responses VALUES (?, ?)", responses),
             )
 
     def forget(self, paths: Iterable[str]) -> None:
         """Forget files that are no more."""
         if gone := [(os.fsencode(path),) for path in paths]:
-            self._write(("DELETE FROM files WHERE path = ?", gone), ("DELETE FROM states WHERE path = ?", gone))
+            self._write(*((f"DELETE FROM {table} WHERE path = ?", gone) for table in _TABLES))
 
     def close(self) -> None:
         """Let go of the file."""
@@ -122,8 +153,8 @@ class Catalogue:
 
     def _known(self, condition: str, values: Sequence[bytes]) -> dict[str, Row]:
         known = {}
-        for path, stamp, facts, record, started, ended, inline, checksum in self._read(_ROWS + condition, values):
-            row = Row(stamp, facts, record, started, ended, inline)
+        for path, *told, checksum in self._read(_ROWS + condition, values):
+            row = Row(*told)
             if _is_sound(path, row) and _checksum(path, row) == checksum:
                 known[os.fsdecode(path)] = row
         return known
@@ -214,7 +245,7 @@ def _remove(path: str) -> None:
 
 
 def _checksum(path: bytes, row: Row) -> int:
-    rest = f"{row.stamp}|{row.started}|{row.ended}|{row.inline}|{row.record}"
+    rest = f"{row.stamp}|{row.started}|{row.ended}|{row.inline}|{row.project}|{row.record}"
     return zlib.crc32(rest.encode(), zlib.crc32(row.facts, zlib.crc32(path)))
 
 
@@ -223,15 +254,19 @@ def _is_sound(path: object, row: Row) -> bool:
     return type(path) is bytes and type(row.facts) is bytes and type(row.record) is str
 
 
-def _sealed(state: bytes) -> bytes:
-    return zlib.crc32(state).to_bytes(4, "big") + state
+def _sealed(content: bytes, stamp: str = "") -> bytes:
+    return _seal(content, stamp) + content
 
 
-def _checked(sealed: object) -> bytes | None:
+def _checked(sealed: object, stamp: str = "") -> bytes | None:
     if not isinstance(sealed, bytes):
         return None
-    state = sealed[4:]
-    return state if zlib.crc32(state).to_bytes(4, "big") == sealed[:4] else None
+    content = sealed[_SEAL:]
+    return content if _seal(content, stamp) == sealed[:_SEAL] else None
+
+
+def _seal(content: bytes, stamp: str) -> bytes:
+    return zlib.crc32(content, zlib.crc32(stamp.encode())).to_bytes(_SEAL, "big")
 
 
 def _portions(paths: Sequence[str]) -> Iterator[list[bytes]]:

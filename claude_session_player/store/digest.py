@@ -50,7 +50,8 @@ from claude_session_player.store.facts import Call, Facts, Inline
 from claude_session_player.store.jobs import Job, Result
 from claude_session_player.store.layout import Found, Trouble
 from claude_session_player.store.record import file_record
-from claude_session_player.store.voice import Voice, task_of
+from claude_session_player.store.responses import LINE, encode_responses
+from claude_session_player.store.voice import Voice, response_key, task_of
 from claude_session_player.text import as_title
 from claude_session_player.tools import AGENTS
 
@@ -88,6 +89,8 @@ class Digest(Struct):
     inline: dict[str, Voice] = {}
     roots: dict[str, str] = {}
     """Of each line of an inline sub-agent, by its uuid, the uuid of the sub-agent's first line."""
+    speakers: dict[str, str] = {}
+    """Of each response of an inline sub-agent, the sub-agent."""
 
     def read(self, file: BinaryIO) -> bytes:
         """Take in all lines that are complete; gives the rest."""
@@ -186,6 +189,10 @@ class Digest(Struct):
             meta,
         )
 
+    def responses(self, place: str) -> bytes:
+        """Every response, encoded. In a file of nothing but sidechain lines all are the file's own."""
+        return encode_responses(place, self.main.responses, self.speakers if self.has_main_line else {})
+
     def _take_envelopes(self, events: Sequence[Event] | Sequence[Glance]) -> None:
         """What most lines repeat: only changes are looked at one by one."""
         for cwd in dict.fromkeys([event.cwd for event in events]):
@@ -222,7 +229,8 @@ class Digest(Struct):
         if isinstance(event, User):
             voice.hear(event)
         elif isinstance(event, Assistant) and event.message is not None:
-            voice.answer(event.message, event.request_id, event.line)
+            voice.answer(event.message, event.request_id, event.timestamp, _place(event))
+            self.speakers[response_key(event.message.id, event.request_id, _place(event))] = root
         elif isinstance(event, Attachment):
             voice.say(human_prompt(event))
 
@@ -244,17 +252,21 @@ def digest(job: Job) -> Result:
         if rest:
             digest = msgspec.msgpack.decode(state, type=Digest)
             digest.take([rest])
+        responses = digest.responses(found.path)
         row = _row(found, digest.facts(meta))
     except Exception as error:  # whatever is wrong with one file, the others are listed
         reason = error.strerror if isinstance(error, OSError) else None
         trouble = Trouble(found.path, reason or f"{type(error).__name__}: {error}")
-        return Result(found.path, None, b"", (*troubles, trouble))
-    return Result(found.path, row, state, tuple(troubles))
+        return Result(found.path, None, b"", b"", (*troubles, trouble))
+    return Result(found.path, row, state, responses, tuple(troubles))
 
 
 def _row(found: Found, facts: Facts) -> Row:
-    record = rawjson.compact(file_record(found, facts))
-    return Row(found.version, rawjson.dump(facts), record, facts.speech.started, facts.speech.ended, len(facts.inline))
+    record = file_record(found, facts)
+    speech, told = facts.speech, rawjson.compact(record)
+    return Row(
+        found.version, rawjson.dump(facts), told, speech.started, speech.ended, len(facts.inline), record["project"]
+    )
 
 
 def _resumed(raw: io.FileIO, job: Job) -> Digest | None:
@@ -306,7 +318,7 @@ def _look_at_answer(digest: Digest, seen: Glance) -> bool:
         return True
     if digest.main.repeats(message, seen.request_id):
         return False
-    digest.main.answer(message, seen.request_id, with_model=digest.owns(seen))
+    digest.main.answer(message, seen.request_id, seen.timestamp, with_model=digest.owns(seen))
     return False
 
 
@@ -370,7 +382,8 @@ def _take_assistant(digest: Digest, event: Assistant) -> None:
                 digest.calls.append(_call(block))
                 digest.answers.setdefault(block.id or "", None)
     if event.message is not None:
-        digest.main.answer(event.message, event.request_id, event.line, with_model=digest.owns(event))
+        is_own, place = digest.owns(event), _place(event)
+        digest.main.answer(event.message, event.request_id, event.timestamp, place, with_model=is_own)
 
 
 def _take_attachment(digest: Digest, event: Attachment) -> None:
@@ -398,8 +411,10 @@ def _take_usage(digest: Digest, event: UsageLine) -> None:
         event.output_tokens or 0,
         event.cache_creation_tokens or 0,
         event.cache_read_tokens or 0,
+        0,
     )
-    digest.main.count(f"line {event.line}", tokens)
+    model = digest.main.models[-1] if digest.main.models else None
+    digest.main.count(_place(event), tokens, model, event.timestamp)
 
 
 def _take_malformed(digest: Digest, event: Malformed) -> None:
@@ -422,6 +437,11 @@ _TAKERS: Final[dict[type[Event], Callable[[Digest, Any], None]]] = {
     Blank: _take_blank,
     **dict.fromkeys(TITLES, _take_title),
 }
+
+
+def _place(event: Event) -> str:
+    """What a line is known by: in copies of a file too, where it has a uuid."""
+    return f"\0uuid {event.uuid}" if event.uuid else f"{LINE}{event.line}"
 
 
 def _call(block: ToolUse) -> Call:

@@ -13,6 +13,13 @@ class Tokens(NamedTuple):
     cache_read_input_tokens: int = 0
 
 
+Counted = tuple[int, int, int, int, int]
+"""The tokens of one response: the four of `Tokens`, and of those written into the cache, those that stay an hour."""
+
+Response = tuple[Counted, str | None, str | None]
+"""A response: its tokens, its model, its time. A plain tuple, because one is made for every answer of a file."""
+
+
 class Speech(NamedTuple):
     """What was said in one conversation, and when: in a session, or by a sub-agent inside of its file."""
 

@@ -48,13 +48,18 @@ class Family:
 
     def below(self, caller: Found | None) -> int:
         """How many sub-agents there are below one, at any depth."""
+        return len(self.agents) if caller is None else len(self.all_below(caller))
+
+    def all_below(self, caller: Found | None) -> list[Member]:
+        """The sub-agents below one, at any depth."""
         if caller is None:
-            return len(self.agents)
-        waiting, count = self.children(caller)[:], 0
+            return self.agents
+        found: list[Member] = []
+        waiting = self.children(caller)[:]
         while waiting:
-            waiting += self.children(waiting.pop().found)
-            count += 1
-        return count
+            found.append(waiting.pop())
+            waiting += self.children(found[-1].found)
+        return found
 
     @cached_property
     def _children(self) -> Mapping[str | None, list[Member]]:

@@ -41,6 +41,8 @@ class Filter(NamedTuple):
     reverse: bool = False
     limit: int | None = None
     offset: int = 0
+    include_orphans: bool = False
+    """Sub-agents whose session has no file."""
 
     def apply(self, sessions: Iterable[Session]) -> list[Session]:
         """The wanted sessions in the wanted order. Raises `BadFilter`."""
@@ -59,7 +61,8 @@ class Filter(NamedTuple):
     def _rules(self) -> Iterator[Callable[[Session], bool]]:
         """What a session has to be; only what is asked for is looked at."""
         if not self.include_subagents:
-            yield lambda session: not session.is_subagent
+            orphans = self.include_orphans
+            yield lambda session: not session.is_subagent or (orphans and session.is_orphan)
         if (project := self.project) is not None:
             yield lambda session: _in(project, session.project, session.found.project)
         if (cwd := self.cwd) is not None:

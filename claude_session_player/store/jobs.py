@@ -24,5 +24,7 @@ class Result(NamedTuple):
     path: str
     row: Row | None
     state: bytes
+    responses: bytes
+    """See `responses`."""
     troubles: tuple[Trouble, ...]
     """What could not be read, and why."""

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from claude_session_player.store.catalogue import Catalogue, Row
-from claude_session_player.store.jobs import Job
+from claude_session_player.store.catalogue import Catalogue, Kept, Row
+from claude_session_player.store.jobs import Job, Result
 from claude_session_player.store.layout import Found, Trouble, Walk
 from claude_session_player.store.member import Member
 from claude_session_player.store.reading import read_all
@@ -51,44 +51,53 @@ class Library:
         self.note(walk.troubles)
         return self._members(found, self._catalogue.of([file.path for file in found]))
 
+    def recall(self, members: Sequence[Member]) -> dict[str, bytes]:
+        """The responses of some files, by path: from the catalogue where it has them, else from the files."""
+        known = self._catalogue.responses({member.found.path: member.row.stamp for member in members})
+        if lost := [member.found for member in members if member.found.path not in known]:
+            known |= {result.path: result.responses for result in self._read(lost, {}).values()}
+        return known
+
     def _members(self, found: Sequence[Found], known: Mapping[str, Row]) -> dict[str, Member]:
         members: dict[str, Member] = {}
         stale: list[Found] = []
         for file in found:
             row = known.get(file.path)
             if row is not None and row.stamp == file.version:
-                members[file.path] = Member(file, row)
+                members[file.path] = Member(file, row, self.recall)
             else:
                 stale.append(file)
         if stale:
-            members.update(self._read(stale, known))
+            results = self._read(stale, known)
+            for file in stale:
+                if (result := results.get(file.path)) is not None and result.row is not None:
+                    members[file.path] = Member(file, result.row, self.recall, result.responses)
         return members
 
-    def _read(self, files: Sequence[Found], known: Mapping[str, Row]) -> dict[str, Member]:
+    def _read(self, files: Sequence[Found], known: Mapping[str, Row]) -> dict[str, Result]:
+        """Digest files, and remember what they hold; gives the result of each, by path."""
         grown = [file.path for file in files if file.path in known and _has_grown(file, known[file.path])]
         states = self._catalogue.states(grown)
         is_kept = self._catalogue.is_kept
         jobs = [_job(file, known.get(file.path), states.get(file.path), is_kept) for file in files]
-        by_path = {file.path: (file, job.size) for file, job in zip(files, jobs, strict=True)}
-        done, total = 0, sum(job.size for job in jobs)
-        members: dict[str, Member] = {}
-        new: list[tuple[str, Row, bytes]] = []
+        sizes = {job.found.path: job.size for job in jobs}
+        done, total = 0, sum(sizes.values())
+        results: dict[str, Result] = {}
+        new: list[Kept] = []
         kept = time.monotonic()
         for result in read_all(jobs):
-            file, size = by_path[result.path]
+            results[result.path] = result._replace(state=b"")
             self.note(result.troubles)
-            if result.row is not None:
-                members[file.path] = Member(file, result.row)
-                if not result.troubles:  # what could not be read is tried, and named, again
-                    new.append((file.path, result.row, result.state))
+            if result.row is not None and not result.troubles:  # what could not be read is tried, and named, again
+                new.append(Kept(result.path, result.row, result.state, result.responses))
             if time.monotonic() - kept >= _KEEP_SECONDS:  # so that an interrupted look was not in vain
                 self._catalogue.keep(new)
                 new, kept = [], time.monotonic()
-            done += size
+            done += sizes[result.path]
             if self._progress is not None:
                 self._progress(done, total)
         self._catalogue.keep(new)
-        return members
+        return results
 
     def note(self, troubles: Sequence[Trouble]) -> None:
         """Remember what could not be read, each once."""

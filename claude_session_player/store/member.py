@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from claude_session_player.store.catalogue import Row
 from claude_session_player.store.facts import Facts, decode_facts
 from claude_session_player.store.layout import Found
+from claude_session_player.store.responses import Responses, decode_responses
+
+Recall = Callable[[Sequence["Member"]], dict[str, bytes]]
+"""Fetches the responses of some files, by path."""
 
 
 class Member:
-    """A session file with its row of the catalogue. Its facts are decoded when somebody asks for them."""
+    """A session file with its row of the catalogue. Facts and responses are fetched when somebody asks for them."""
 
-    __slots__ = ("_facts", "found", "row")
+    __slots__ = ("_facts", "_recall", "_responses", "found", "row")
 
-    def __init__(self, found: Found, row: Row) -> None:
+    def __init__(self, found: Found, row: Row, recall: Recall, responses: bytes | None = None) -> None:
         self.found = found
         self.row = row
         self._facts: Facts | None = None
+        self._recall = recall
+        self._responses = responses
 
     @property
     def facts(self) -> Facts:
@@ -25,8 +33,26 @@ class Member:
         return self._facts
 
     @property
+    def responses(self) -> Responses:
+        """The responses of the file, each once."""
+        recall([self])
+        return decode_responses(self._responses or b"")
+
+    @property
     def session_id(self) -> str | None:
         """The session that the file belongs to: by its directory, else by what its lines say."""
         if not self.found.is_agent:
             return self.found.id
         return self.found.parent or self.facts.session_id
+
+
+def recall(members: Sequence[Member]) -> None:
+    """Let these files have their responses at hand: all at once is much faster than one by one."""
+    unknown: dict[Recall, list[Member]] = {}
+    for member in members:
+        if member._responses is None:
+            unknown.setdefault(member._recall, []).append(member)
+    for fetch, some in unknown.items():
+        known = fetch(some)
+        for member in some:
+            member._responses = known.get(member.found.path, b"")

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,8 +10,7 @@ from claude_session_player.store.facts import Facts, Inline, Speech
 from claude_session_player.store.family import Family, Link, inline_calls
 from claude_session_player.store.inuse import InUse
 from claude_session_player.store.layout import SUBAGENT, Found, Trouble, Walk
-from claude_session_player.store.member import Member
-from claude_session_player.store.paths import real_path
+from claude_session_player.store.member import Member, recall
 from claude_session_player.store.record import (
     Summary,
     file_record,
@@ -27,6 +26,7 @@ from claude_session_player.text import as_title
 
 if TYPE_CHECKING:
     from claude_session_player.events import Event
+    from claude_session_player.store.responses import Responses
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -79,7 +79,7 @@ class Session:
     @property
     def project(self) -> str | None:
         """The real path of the project, by the working directories of the session."""
-        return real_path(self.found.project or "", self.facts.cwds)
+        return self._member.row.project
 
     @property
     def title(self) -> str | None:
@@ -168,9 +168,35 @@ class Session:
         return sorted(children, key=lambda child: (child.created_at or "", child.id))
 
     @property
-    def relatives(self) -> "list[Session]":
-        """All sub-agents of the session that have files of their own, whoever called them."""
-        return [Session(member, self._family, self._in_use) for member in self._family.agents]
+    def is_orphan(self) -> bool:
+        """True for a sub-agent whose session has no file of its own."""
+        return self.is_subagent and not self.is_inline and self._family.main is None
+
+    @property
+    def head(self) -> "Session":
+        """The session that a sub-agent belongs to, where it has a file; else the sub-agent itself."""
+        if not self.is_subagent or self._family.main is None:
+            return self
+        return Session(self._family.main, self._family, self._in_use)
+
+    @property
+    def parts(self) -> "list[Session]":
+        """The session and its sub-agents at any depth, as far as they have files: one for each file."""
+        if self._inline:
+            return [self]
+        return [self, *(Session(member, self._family, self._in_use) for member in self._family.all_below(self._caller))]
+
+    @property
+    def responses(self) -> "Responses":
+        """The responses in the session's file; those of sub-agents inside of it are told apart there."""
+        return self._member.responses
+
+    @cached_property
+    def inline_types(self) -> dict[str, str | None]:
+        """The types of the sub-agents inside of the file, by id."""
+        calls = inline_calls(self.facts)
+        agents = {inline.id: calls.get(inline.id) for inline in self.facts.inline}
+        return {id: call.agent if call else None for id, call in agents.items()}
 
     @property
     def in_use(self) -> bool:
@@ -277,6 +303,11 @@ class Session:
         if self._inline is None:
             return self._family.link(self.found) if self.is_subagent else Link()
         return Link(inline_calls(self.facts).get(self._inline.id))
+
+
+def recall_responses(sessions: Sequence[Session]) -> None:
+    """Let these sessions have their responses at hand: all at once is much faster than one by one."""
+    recall([session._member for session in sessions])
 
 
 def _run(path: str) -> dict[str, Any]:

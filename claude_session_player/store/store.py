@@ -109,7 +109,7 @@ class Store:
     def agents_of(self, file: Found) -> list[Session]:
         """The sub-agents that belong to a session, all depths alike; the session's own file is not read."""
         if file.is_agent:
-            return [agent for agent in self.of(file).relatives if agent.path != file.path]
+            return self.of(file).parts[1:]
         members = self._library.relatives(file, with_main=False)
         agents = [member for member in members.values() if member.session_id == file.id]
         by_path, in_use = families({agent.found.path: agent for agent in agents}), InUse()

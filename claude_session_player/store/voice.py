@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import zlib
 from datetime import datetime
+from itertools import islice
 from typing import Final
 
 from msgspec import Struct
 
 from claude_session_player.content import joined
-from claude_session_player.events import Content, GlancedMessage, Message, User
+from claude_session_player.events import Content, GlancedMessage, Message, Usage, User
 from claude_session_player.normalized import human_prompt
-from claude_session_player.store.facts import Speech, Tokens
+from claude_session_player.store.facts import Counted, Response, Speech, Tokens
 from claude_session_player.text import as_title, cut
 from claude_session_player.times import format_time, parse_time
 
@@ -25,6 +26,7 @@ _PROVIDERS: Final = {"msg_bdrk_": "bedrock", "msg_vrtx_": "vertex"}
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _TIME_LENGTH: Final = 24
 _MOST_TOKENS: Final = 1 << 53
+_NONE: Final = (0, 0, 0, 0, 0)
 
 
 class Voice(Struct):
@@ -39,7 +41,7 @@ class Voice(Struct):
     provider: str | None = None
     started: str | None = None
     ended: str | None = None
-    responses: dict[str, tuple[int, int, int, int]] = {}
+    responses: dict[str, Response] = {}
     last: Message | None = None
     last_request: str | None = None
     """The last answer that counted, without its content."""
@@ -63,11 +65,17 @@ class Voice(Struct):
             self.topic = as_title(prompt)
 
     def answer(
-        self, message: Message | GlancedMessage, request: str | None, line: int = 0, *, with_model: bool = True
+        self,
+        message: Message | GlancedMessage,
+        request: str | None,
+        time: str | None,
+        place: str = "",
+        *,
+        with_model: bool = True,
     ) -> None:
         """The model and the tokens of an answer; each line of a response repeats them, or has more.
 
-        A response is known by the ids of message and request; an answer without any is one by itself.
+        A response is known by the ids of message and request; an answer without any, by its place, is one by itself.
         """
         if (model := message.model) == _SYNTHETIC:
             return
@@ -77,18 +85,7 @@ class Voice(Struct):
         usage = message.usage
         if usage is None:
             return
-        tokens = (
-            usage.input_tokens or 0,
-            usage.output_tokens or 0,
-            usage.cache_creation_input_tokens or 0,
-            usage.cache_read_input_tokens or 0,
-        )
-        response = f"{message.id or ''} {request or ''}" if message.id or request else f"line {line}"
-        before = self.responses.get(response)
-        if before is None and max(tokens) <= _MOST_TOKENS and min(tokens) >= 0:
-            self.responses[response] = tokens
-        elif before != tokens:
-            self.count(response, tokens)
+        self.count(response_key(message.id, request, place), _counted(usage), model, time)
         if with_model:
             self.last, self.last_request = Message(id=message.id, model=model, usage=usage), request
 
@@ -103,11 +100,14 @@ class Voice(Struct):
             and last.model == message.model
         )
 
-    def count(self, response: str, tokens: tuple[int, int, int, int]) -> None:
-        """The tokens of a response: the most that any of its lines has. Nonsense counts as nothing."""
-        before = self.responses.get(response, (0, 0, 0, 0))
-        sound = (number if number <= _MOST_TOKENS else 0 for number in tokens)
-        self.responses[response] = Tokens(*map(max, before, sound))
+    def count(self, key: str, tokens: Counted, model: str | None, time: str | None) -> None:
+        """A line of a response: the most that any of its lines has is what counts. Nonsense counts as nothing."""
+        before = self.responses.get(key)
+        if before is None:
+            is_sound = max(tokens) <= _MOST_TOKENS and min(tokens) >= 0
+            self.responses[key] = (tokens if is_sound else _most(_NONE, tokens), model, time)
+        elif before[0] != tokens:
+            self.responses[key] = (_most(before[0], tokens), before[1] or model, before[2] or time)
 
     def use(self, model: str) -> None:
         """A model that answers from now on."""
@@ -139,6 +139,11 @@ class Voice(Struct):
             self.use(model)
         self.provider = other.provider or self.provider
 
+    def usage(self) -> Tokens:
+        """The tokens of all responses."""
+        columns = zip(_NONE, *(tokens for tokens, _, _ in self.responses.values()), strict=True)
+        return Tokens(*(sum(column) for column in islice(columns, len(Tokens._fields))))
+
     def speech(self) -> Speech:
         """What was said, and when."""
         return Speech(
@@ -151,8 +156,29 @@ class Voice(Struct):
             self.provider,
             self.started,
             self.ended,
-            Tokens(*map(sum, zip(*self.responses.values(), strict=True))),
+            self.usage(),
         )
+
+
+def response_key(message_id: str | None, request: str | None, place: str = "") -> str:
+    """What a response is known by."""
+    return f"{message_id or ''} {request or ''}" if message_id or request else place
+
+
+def _counted(usage: Usage) -> Counted:
+    """What a line tells of its response. Where not all cache writes are told, they are the sum of their parts."""
+    written, parts = usage.cache_creation_input_tokens, usage.cache_creation
+    one_hour = parts.one_hour or 0 if parts is not None else 0
+    if written is None and parts is not None:
+        written = one_hour + (parts.five_minutes or 0)
+    read = usage.cache_read_input_tokens
+    return usage.input_tokens or 0, usage.output_tokens or 0, written or 0, read or 0, one_hour
+
+
+def _most(before: Counted, tokens: Counted) -> Counted:
+    sound = (number if 0 <= number <= _MOST_TOKENS else 0 for number in tokens)
+    a, b, c, d, e = map(max, before, sound)
+    return a, b, c, d, e
 
 
 def _provider(message_id: str | None, model: str) -> str | None:

@@ -1,0 +1,92 @@
+"""Tokens and cost for people: what it comes to, then tables with bars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from claude_session_player.cli import wording
+from claude_session_player.cli.output import print_text
+from claude_session_player.cli.stats_records import topmost
+from claude_session_player.cli.tables import Column, print_table, short_ids
+from claude_session_player.insight.groups import BY, DAY, SESSION, Group, grouped, summed, unpriced_models
+from claude_session_player.insight.prices import Prices
+from claude_session_player.insight.tokens import Share
+from claude_session_player.store.record import shown
+from claude_session_player.text import file_name, printable
+
+_USUAL: Final = ("model", DAY, "project")
+_ROWS: Final = 15
+_DAYS: Final = 30
+_BAR: Final = 8
+_NAMES: Final[dict[str, Callable[[str], str]]] = {"model": wording.model, "project": file_name}
+_NUMBERS: Final = (("INPUT", 0, 4), ("OUTPUT", 1, 6), ("WRITE 5M", 2, 3), ("WRITE 1H", 3, 3), ("READ", 4, 5))
+"""The columns of tokens: which of `TokenCount` they show, and how dear they are."""
+
+
+def print_stats(shares: Sequence[Share], prices: Prices, groupings: Sequence[str], top: int | None) -> None:
+    """All that is asked for, the totals first."""
+    for line in _totals(shares, prices):
+        print_text(printable(line))
+    for by in dict.fromkeys(groupings or _USUAL):
+        groups = grouped(shares, by)
+        rows = topmost(groups, by, top or (_DAYS if by == DAY else _ROWS))
+        if rows:
+            print_text("")
+            _print_groups(by, rows)
+        if left := len(groups) - len(rows):
+            print_text(f"… and {left} {'earlier' if by == DAY else 'more'}")
+
+
+def _totals(shares: Sequence[Share], prices: Prices) -> Iterator[str]:
+    total = summed(shares)
+    sessions = len({(share.session.found.home, BY[SESSION](share)) for share in shares})
+    tokens = total.tokens
+    told = (
+        wording.many(sessions, "session"),
+        wording.many(total.responses, "response"),
+        f"{wording.number(tokens.total)} tokens",
+        wording.dollars(total.cost, total.unpriced),
+    )
+    yield ", ".join(told)
+    input, output, short, hour, read = map(wording.number, tokens)
+    yield f"input {input}, output {output}; cache writes {short} (5 m), {hour} (1 h); cache reads {read}"
+    if unknown := unpriced_models(shares):
+        names = ", ".join(group.name or "(no model)" for group in unknown)
+        yield f"no price is known for {wording.number(total.unpriced)} tokens, and they are not in the cost: {names}"
+    yield f"prices: {shown(prices.source)}"
+
+
+def _print_groups(by: str, groups: Sequence[Group]) -> None:
+    print_table(
+        (
+            *_names(by, groups),
+            Column("RESPONSES", [str(group.responses) for group in groups], 1, right=True),
+            *(
+                Column(name, [wording.number(group.tokens[kind]) for group in groups], rank, right=True)
+                for name, kind, rank in _NUMBERS
+            ),
+            Column("COST", [wording.dollars(group.cost, group.unpriced) for group in groups], 9, right=True),
+            Column("", _bars(groups), 7, style="cyan"),
+        )
+    )
+
+
+def _names(by: str, groups: Sequence[Group]) -> Iterator[Column]:
+    if by == SESSION:
+        ids = [group.name or "" for group in groups]
+        yield Column("SESSION", short_ids(ids, ids), 11, style="cyan")
+        titles = [group.first.session.title if group.first else None for group in groups]
+        yield Column("TITLE", [title or "(no title)" for title in titles], 8, 14)
+        return
+    word = _NAMES.get(by, str)
+    names = [shown(word(group.name)) if group.name else f"(no {by})" for group in groups]
+    yield Column(by.upper(), names, 10, 12, style="green")
+
+
+def _bars(groups: Sequence[Group]) -> list[str]:
+    """How much each is, beside the most: of the cost, or of the tokens where not all have a price."""
+    has_costs = all(group.cost is not None and not group.unpriced for group in groups)
+    sizes = [float(group.cost or 0) if has_costs else group.tokens.total for group in groups]
+    most = max(sizes) or 1
+    return [wording.bar(size / most, _BAR) for size in sizes]

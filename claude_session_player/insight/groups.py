@@ -1,0 +1,75 @@
+"""Tokens and their cost, grouped by what people ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
+
+from claude_session_player.insight.tokens import Share, TokenCount
+
+DAY: Final = "day"
+SESSION: Final = "session"
+
+
+class Group(NamedTuple):
+    """Responses that have something in common."""
+
+    name: str | None
+    """What that is; `None` where it is not known."""
+    first: Share | None
+    """Some of them."""
+    responses: int
+    tokens: TokenCount
+    cost: Decimal | None
+    """Of those that have a price, in US dollars; `None` where none has."""
+    unpriced: int
+    """How many tokens have no price."""
+
+
+def session_id(share: Share) -> str:
+    """The session that responses belong to, also where it has no file of its own."""
+    head = share.session
+    return (head.parent_id or head.id) if head.is_subagent else head.id
+
+
+BY: Final[dict[str, Callable[[Share], str | None]]] = {
+    "model": lambda share: share.model,
+    "project": lambda share: share.project,
+    DAY: lambda share: share.day,
+    SESSION: session_id,
+    "agent": lambda share: share.agent,
+}
+"""What tokens can be grouped by."""
+
+
+def grouped(shares: Iterable[Share], by: str) -> list[Group]:
+    """Groups: days in their order, anything else by cost, then by tokens, the most first."""
+    name = BY[by]
+    members: dict[Any, list[Share]] = {}
+    for share in shares:
+        key = name(share)
+        members.setdefault((share.session.found.home, key) if by == SESSION else key, []).append(share)
+    groups = [summed(some, name(some[0])) for some in members.values()]
+    if by == DAY:
+        return sorted(groups, key=lambda group: group.name or "")
+    return sorted(groups, key=lambda group: (-(group.cost or 0), -group.tokens.total, group.name or ""))
+
+
+def summed(shares: Sequence[Share], name: str | None = None) -> Group:
+    """Everything together. What nothing was spent on has a cost of nothing."""
+    costs = [(share.cost, share.tokens.total) for share in shares]
+    known = [cost for cost, _ in costs if cost is not None]
+    return Group(
+        name,
+        shares[0] if shares else None,
+        sum(share.responses for share in shares),
+        TokenCount(*map(sum, zip(TokenCount(), *(share.tokens for share in shares), strict=True))),
+        sum(known, Decimal()) if known or not shares else None,
+        sum(tokens for cost, tokens in costs if cost is None),
+    )
+
+
+def unpriced_models(shares: Iterable[Share]) -> list[Group]:
+    """The models whose price nobody knows, as far as they took any tokens."""
+    return [group for group in grouped((s for s in shares if s.cost is None), "model") if group.unpriced]

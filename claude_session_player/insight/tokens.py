@@ -1,0 +1,247 @@
+"""The tokens of sessions: one count per response, whatever files it stands in, and whose it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from claude_session_player.insight.rates import Period, Step, Tariff, TokenCount
+from claude_session_player.store.layout import HISTORY
+from claude_session_player.store.responses import Responses
+from claude_session_player.store.session import Session, recall_responses
+from claude_session_player.times import parse_time
+
+if TYPE_CHECKING:
+    from claude_session_player.insight.prices import Prices
+
+MAIN: Final = "main"
+"""The agent of what a session says itself."""
+OTHER: Final = "(unknown type)"
+"""The agent of what a sub-agent says whose type is not known."""
+
+_LATE: Final = "~"
+_DAY, _HOUR, _MINUTE = 10, 13, 16
+"""Where the parts of a time end."""
+_Choice = Callable[[str, int], Step]
+_Group = tuple[int, int, str | None, Step | None]
+_Numbers = tuple[int, ...]
+"""Input, output, written into the cache, read from it, and of the written those for an hour."""
+
+__all__ = ["MAIN", "OTHER", "ModelUsage", "Share", "TokenCount", "count_tokens", "session_usage"]
+
+
+class Share(NamedTuple):
+    """Responses that have everything in common but their numbers, which are added up."""
+
+    model: str | None
+    day: str | None
+    """On the clock of the wall; `None` where the responses have no time."""
+    agent: str
+    session: Session
+    """The session that they belong to; for sub-agents of a session without a file, one of them."""
+    project: str | None
+    responses: int
+    tokens: TokenCount
+    cost: Decimal | None
+    """In US dollars; `None` where nobody knows the price."""
+
+
+class ModelUsage(NamedTuple):
+    """What one model did in a session and its sub-agents; without a price there is no cost."""
+
+    model: str | None
+    responses: int
+    tokens: TokenCount
+    cost: Decimal | None
+
+
+def session_usage(session: Session, prices: Prices | None = None) -> list[ModelUsage]:
+    """The tokens of a session and its sub-agents by model, each response counted once; the most first."""
+    by_model: dict[str | None, ModelUsage] = {}
+    for share in count_tokens([session], prices):
+        before = by_model.get(share.model) or ModelUsage(share.model, 0, TokenCount(), Decimal())
+        cost = None if share.cost is None or before.cost is None else before.cost + share.cost
+        tokens = before.tokens.add(share.tokens)
+        by_model[share.model] = ModelUsage(share.model, before.responses + share.responses, tokens, cost)
+    return sorted(by_model.values(), key=lambda usage: -usage.tokens.total)
+
+
+def count_tokens(sessions: Iterable[Session], prices: Prices | None = None) -> list[Share]:
+    """The responses of sessions and their sub-agents.
+
+    A response that stands in several of their files, as copies do, counts once: with the largest numbers of all, and as
+    that of the file which is the original.
+    """
+    parts = _by_age(_parts(sessions))
+    files = [(part, part.responses) for part in parts]
+    models = dict.fromkeys(model for _, responses in files for model in responses.models)
+    tariffs = prices.tariffs(model for model in models if model is not None) if prices else {}
+    counter = _Counter(tariffs, _shared(files))
+    return [share for part, responses in files for share in counter.shares(part, responses)]
+
+
+def _parts(sessions: Iterable[Session]) -> list[Session]:
+    """The files of sessions, and the sub-agents inside of files that are asked for by themselves, each once."""
+    parts = list({(part.path, part.id): part for session in sessions for part in session.parts}.values())
+    recall_responses(parts)
+    return parts
+
+
+def _by_age(parts: list[Session]) -> list[Session]:
+    """Originals before their copies: a copy begins when its original does, but ends later."""
+    return sorted(
+        parts,
+        key=lambda part: (
+            part.found.kind == HISTORY,
+            part.created_at or _LATE,
+            part.is_subagent,
+            part.updated_at,
+            part.path,
+        ),
+    )
+
+
+def _shared(files: Sequence[tuple[Session, Responses]]) -> dict[str, _Numbers]:
+    """The responses that stand in several files, each with the largest of its numbers."""
+    seen: set[str] = set()
+    several: set[str] = set()
+    for _, responses in files:
+        if not seen.isdisjoint(responses.keys):
+            several |= seen.intersection(responses.keys)
+        seen.update(responses.keys)
+    most: dict[str, _Numbers] = {}
+    for _, responses in files if several else ():
+        for key, *numbers in zip(responses.keys, *_columns(responses), strict=True):
+            if key in several:
+                most[key] = tuple(map(max, numbers, most[key])) if key in most else tuple(numbers)
+    return most
+
+
+def _tokens(input: int, output: int, written: int, read: int, hour: int) -> tuple[int, int, int, int, int]:
+    """The numbers as `TokenCount` has them: what is not told to stay for an hour stays for five minutes."""
+    return input, output, written - hour if written > hour else 0, hour, read
+
+
+def _columns(responses: Responses) -> tuple[Sequence[int], ...]:
+    return (
+        responses.input,
+        responses.output,
+        responses.cache_written,
+        responses.cache_read,
+        responses.one_hour,
+    )
+
+
+class _Counter:
+    """Adds up the responses of files, one file after the other."""
+
+    def __init__(self, tariffs: Mapping[str, Tariff | None], shared: dict[str, _Numbers]) -> None:
+        self._tariffs = tariffs
+        self._shared = shared
+        self._counted: set[str] = set()
+        self._days = _Days()
+        self._choices: dict[str | None, _Choice | None] = {}
+        self._projects: dict[str, str | None] = {}
+
+    def shares(self, part: Session, responses: Responses) -> Iterator[Share]:
+        """What the responses of one file come to."""
+        if not responses.keys:
+            return
+        head = part.head
+        if head.path not in self._projects:
+            self._projects[head.path] = head.project
+        project = self._projects[head.path]
+        names = [_agent(part, id) for id in responses.agents]
+        for (number, agent, day, step), (*numbers, count) in self._sums(part, responses).items():
+            model, tokens = responses.models[number], TokenCount(*numbers)
+            tariff = self._tariffs.get(model or "")
+            cost = (step or tariff.first).rates.cost(tokens) if tariff else None
+            yield Share(model, day, names[agent], head, project, count, tokens, cost)
+
+    def _sums(self, part: Session, responses: Responses) -> Mapping[_Group, Sequence[int]]:
+        """The sums of a file. Most have one model, one price and one day, and need no look at each response."""
+        choices = [self._choice(model) for model in responses.models]
+        if (group := self._only_group(responses, choices)) is not None:
+            return {group: (*_tokens(*map(sum, _columns(responses))), len(responses.keys))}
+        return self._sums_one_by_one(part, responses, choices)
+
+    def _only_group(self, responses: Responses, choices: Sequence[_Choice | None]) -> _Group | None:
+        """What all responses of a file have in common, where that is everything."""
+        is_plain = len(responses.models) == 1 and len(responses.agents) == 1
+        if not is_plain or not self._shared.keys().isdisjoint(responses.keys):
+            return None
+        minutes = set(responses.times)
+        days = set(map(self._days.__getitem__, minutes))
+        if len(days) > 1 or not all(map(int.__ge__, responses.cache_written, responses.one_hour)):
+            return None
+        steps: set[Step | None] = {None}
+        if (choose := choices[0]) is not None:
+            contexts = list(map(sum, zip(responses.input, responses.cache_written, responses.cache_read, strict=True)))
+            steps = {choose(minute, context) for minute in minutes for context in (min(contexts), max(contexts))}
+        return (0, 0, days.pop(), steps.pop()) if len(steps) == 1 else None
+
+    def _sums_one_by_one(
+        self, part: Session, responses: Responses, choices: Sequence[_Choice | None]
+    ) -> Mapping[_Group, Sequence[int]]:
+        sums: dict[_Group, list[int]] = {}
+        days, own, shared = self._days, part.id if part.is_inline else None, self._shared
+        rows = zip(responses.keys, responses.times, responses.model, responses.agent, *_columns(responses), strict=True)
+        for key, time, model, agent, *own_numbers in rows:
+            if own is not None and responses.agents[agent] != own:
+                continue
+            if key in shared:
+                if key in self._counted:
+                    continue
+                self._counted.add(key)
+            tokens = _tokens(*shared.get(key, own_numbers))
+            choose = choices[model]
+            group = (model, agent, days[time], choose and choose(time, sum(tokens) - tokens[1]))
+            total = sums.get(group)
+            if total is None:
+                sums[group] = [*tokens, 1]
+                continue
+            for kind, number in enumerate(tokens):
+                total[kind] += number
+            total[-1] += 1
+        return sums
+
+    def _choice(self, model: str | None) -> _Choice | None:
+        """How the price of a model's responses is found, where there is more than one."""
+        if model not in self._choices:
+            tariff = self._tariffs.get(model or "")
+            self._choices[model] = None if tariff is None or tariff.is_flat else _choice(tariff)
+        return self._choices[model]
+
+
+def _choice(tariff: Tariff) -> _Choice:
+    """How a price is found. Most depend on the day alone, and a time to the minute begins with its day in UTC."""
+    periods: dict[str, Period] = {}
+    has_hours = any(period.between for period in tariff.periods)
+
+    def choose(time: str, context: int) -> Step:
+        is_minute = len(time) == _MINUTE and time[_HOUR] == ":"
+        moment = time[:_DAY] if is_minute and not has_hours else time
+        if moment not in periods:
+            periods[moment] = tariff.period(moment)
+        return periods[moment].step(context)
+
+    return choose
+
+
+def _agent(part: Session, inline: str | None) -> str:
+    if inline is not None:
+        return part.inline_types.get(inline) or OTHER
+    return part.agent or OTHER if part.is_subagent else MAIN
+
+
+class _Days(dict[str, str | None]):
+    """The local day of each time."""
+
+    def __missing__(self, minute: str) -> str | None:
+        try:
+            day = parse_time(minute).astimezone().date().isoformat() if minute else None
+        except (ValueError, OverflowError, OSError):
+            day = None
+        self[minute] = day
+        return day

@@ -1,0 +1,230 @@
+"""`stats` for people and for scripts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builder import START, SessionBuilder, call, text
+from tests.program import PROGRAM, csp, on_terminal
+from tests.stores import ENGINE, ONE, THREE, TWO, StoreBuilder
+from tests.test_cli_store import check
+
+MILLION = 1_000_000
+PRICES = {"claude-opus": {"input": 5, "output": 25, "cache_write_5m": 6, "cache_write_1h": 10, "cache_read": 0.5}}
+
+
+def usage(output: int, written: int = 0, hour: int = 0) -> dict[str, Any]:
+    parts = {"ephemeral_1h_input_tokens": hour}
+    return {"output_tokens": output, "cache_creation_input_tokens": written, "cache_creation": parts}
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> StoreBuilder:
+    """Two projects, a sub-agent, and a model whose price nobody knows."""
+    builder = StoreBuilder(tmp_path / "store")
+    session = SessionBuilder(session_id=ONE).prompt("Start the engine")
+    task = call("Task", "t", prompt="Look", subagent_type="Explore")
+    session.response(task, request="a", usage=usage(MILLION, 2 * MILLION, MILLION))
+    session.response(text("Runs"), request="b", model="tea-1", usage=usage(7)).write(builder.home() / f"{ONE}.jsonl")
+    agent = SessionBuilder(session_id=ONE, sidechain=True).prompt("Look")
+    agent.response(text("Nothing"), request="c", usage=usage(2 * MILLION)).write(builder.home() / "agent-a1.jsonl")
+    other = SessionBuilder(session_id=TWO, cwd="/home/ada/tea", start=START + timedelta(days=1)).prompt("Boil water")
+    other.response(text("Hot"), request="d", usage=usage(3 * MILLION)).write(
+        builder.home("/home/ada/tea") / f"{TWO}.jsonl"
+    )
+    (tmp_path / "prices.json").write_text(json.dumps(PRICES))
+    return builder
+
+
+def arguments(builder: StoreBuilder, *more: str | Path) -> list[str | Path]:
+    return ["stats", "--root", builder.root, "--prices", builder.root.parent / "prices.json", *more]
+
+
+def stats(builder: StoreBuilder, *more: str | Path) -> Any:
+    done = csp(*arguments(builder, "--json", *more), TZ="UTC")
+    assert (done.stderr, done.returncode) == (b"", 0)
+    told = json.loads(done.stdout)
+    check(told, "stats")
+    return told
+
+
+def outputs(rows: list[dict[str, Any]], name: str) -> dict[str | None, int]:
+    return {row[name]: row["tokens"]["output"] for row in rows}
+
+
+def test_json_tells_everything_in_one_object(builder: StoreBuilder) -> None:
+    told = stats(builder)
+    tokens = {
+        "input": 0,
+        "output": 6 * MILLION + 7,
+        "cache_write_5m": MILLION,
+        "cache_write_1h": MILLION,
+        "cache_read": 0,
+    }
+    assert told["totals"] == {
+        "sessions": 2,
+        "responses": 4,
+        "tokens": {**tokens, "total": 8 * MILLION + 7},
+        "cost_usd": 166,
+        "unpriced_tokens": 7,
+    }
+    opus = "claude-opus-4-5-20251101"
+    assert outputs(told["by_model"], "model") == {opus: 6 * MILLION, "tea-1": 7}
+    assert outputs(told["by_project"], "project") == {ENGINE: 3 * MILLION + 7, "/home/ada/tea": 3 * MILLION}
+    assert outputs(told["by_day"], "day") == {"2026-01-17": 3 * MILLION + 7, "2026-01-18": 3 * MILLION}
+    assert outputs(told["by_session"], "session") == {ONE: 3 * MILLION + 7, TWO: 3 * MILLION}
+    assert outputs(told["by_agent"], "agent") == {"main": 4 * MILLION + 7, "Explore": 2 * MILLION}
+    assert outputs(told["unknown_models"], "model") == {"tea-1": 7}
+    assert told["by_session"][0]["title"] == "Start the engine"
+    assert told["prices"]["own_file"] == str(builder.root.parent / "prices.json")
+    assert told["prices"]["own_models"] == [opus]
+    assert told["by_model"][1]["cost_usd"] is None
+
+
+def test_a_contract_that_is_broken_would_be_noticed(builder: StoreBuilder) -> None:
+    told = stats(builder)
+    for key in ("totals", "by_day", "prices", "unknown_models"):
+        with pytest.raises(Exception, match=key):
+            check({name: value for name, value in told.items() if name != key}, "stats")
+    told["by_session"][0]["tokens"].pop("cache_write_1h")
+    with pytest.raises(Exception, match="cache_write_1h"):
+        check(told, "stats")
+
+
+def test_references_and_filters_choose_sessions_with_their_subagents(builder: StoreBuilder) -> None:
+    assert outputs(stats(builder, ONE)["by_agent"], "agent") == {"Explore": 2 * MILLION, "main": MILLION + 7}
+    assert stats(builder, "a1")["totals"]["tokens"]["total"] == 2 * MILLION
+    assert stats(builder, ONE, "a1", TWO)["totals"] == stats(builder)["totals"]
+    assert stats(builder, "--project", "tea")["totals"]["tokens"]["total"] == 3 * MILLION
+    assert stats(builder, ONE, TWO, "--project", "tea")["totals"]["tokens"]["total"] == 3 * MILLION
+    assert stats(builder, "--from", "2026-01-18")["totals"]["sessions"] == 1
+    assert stats(builder, "--limit", "1")["totals"]["sessions"] == 1
+
+
+def test_subagents_without_a_session_count_too(builder: StoreBuilder) -> None:
+    lost = SessionBuilder(session_id=THREE, sidechain=True).prompt("Dig")
+    lost.response(text("x"), request="e", usage=usage(5)).write(builder.home() / THREE / "subagents" / "agent-b1.jsonl")
+    assert outputs(stats(builder)["by_session"], "session")[THREE] == 5
+    assert THREE not in outputs(stats(builder, "--project", "tea")["by_session"], "session")
+
+
+def test_a_path_needs_no_store(builder: StoreBuilder, tmp_path: Path) -> None:
+    path = builder.home("/home/ada/tea") / f"{TWO}.jsonl"
+    done = csp("stats", path, "--json", environment={"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "no")})
+    assert json.loads(done.stdout)["totals"]["tokens"]["output"] == 3 * MILLION
+
+
+@pytest.mark.parametrize("by", ["model", "project", "day", "session", "agent"])
+def test_csv_has_the_rows_of_one_grouping_with_exact_numbers(builder: StoreBuilder, by: str) -> None:
+    done = csp(*arguments(builder, "--csv", "--by", by), TZ="UTC")
+    rows = list(csv.DictReader(io.StringIO(done.stdout.decode())))
+    told = stats(builder)[f"by_{by}"]
+    assert [row[by] for row in rows] == [record[by] for record in told]
+    assert [int(row["total"]) for row in rows] == [record["tokens"]["total"] for record in told]
+    costs = [float(Decimal(row["cost_usd"])) if row["cost_usd"] else None for row in rows]
+    assert costs == [record["cost_usd"] for record in told]
+
+
+def test_csv_is_of_models_unless_another_grouping_is_named(builder: StoreBuilder) -> None:
+    done = csp(*arguments(builder, "--csv"))
+    assert done.stdout.decode() == (
+        "model,responses,input,output,cache_write_5m,cache_write_1h,cache_read,total,cost_usd,unpriced\n"
+        "claude-opus-4-5-20251101,3,0,6000000,1000000,1000000,0,8000000,166,0\n"
+        "tea-1,1,0,7,0,0,0,7,,7\n"
+    )
+
+
+def test_people_see_totals_the_prices_and_tables_with_bars_in_80_columns(builder: StoreBuilder) -> None:
+    shown = on_terminal(*arguments(builder), NO_COLOR="1", TZ="UTC")
+    lines = shown.splitlines()
+    assert lines[0] == "2 sessions, 4 responses, 8.0 M tokens, ≥$166.00"
+    assert lines[1] == "input 0, output 6.0 M; cache writes 1.0 M (5 m), 1.0 M (1 h); cache reads 0"
+    assert lines[2] == "no price is known for 7 tokens, and they are not in the cost: tea-1"
+    assert lines[3].startswith("prices: ")
+    assert "prices.json; else genai-prices " in lines[3]
+    assert [line.split()[0] for line in lines if "COST" in line] == ["MODEL", "DAY", "PROJECT"]
+    assert "████████" in shown
+    assert all(len(line) <= 80 for line in lines[:3] + lines[4:])
+
+
+def test_a_table_is_cut_and_says_so(builder: StoreBuilder) -> None:
+    shown = csp(*arguments(builder, "--by", "day", "--top", "1"), TZ="UTC").stdout.decode()
+    assert "2026-01-18" in shown
+    assert "2026-01-17" not in shown
+    assert shown.endswith("… and 1 earlier\n")
+    assert len(stats(builder, "--top", "1")["by_model"]) == 1
+
+
+def test_sessions_are_shown_with_their_titles(builder: StoreBuilder) -> None:
+    shown = csp(*arguments(builder, "--by", "session")).stdout.decode()
+    assert "Boil water" in shown
+    assert ONE[:13] in shown
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]])
+def test_nothing_found_is_said_and_is_no_failure(builder: StoreBuilder, form: list[str]) -> None:
+    done = csp(*arguments(builder, "--project", "nowhere", *form))
+    assert done.returncode == 0
+    assert b"there is no session in" in done.stderr
+    assert b"that is like this" in done.stderr
+    if form == ["--json"]:
+        told = json.loads(done.stdout)
+        check(told, "stats")
+        assert told["totals"]["cost_usd"] == 0
+
+
+def test_sessions_without_any_response_come_to_nothing(tmp_path: Path) -> None:
+    builder = StoreBuilder(tmp_path / "store")
+    SessionBuilder(session_id=THREE).prompt("Anybody?").write(builder.home() / f"{THREE}.jsonl")
+    done = csp("stats", "--root", builder.root)
+    assert done.stdout.decode().splitlines()[0] == "0 sessions, 0 responses, 0 tokens, $0.00"
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "words"),
+    [
+        (["--by", "moon"], 2, "'moon' is not one of"),
+        (["--csv", "--by", "day", "--by", "model"], 2, "give --by once"),
+        (["--top", "0"], 2, "--top"),
+        (["--prices", "nowhere.json"], 2, "nowhere.json: No such file"),
+        (["--prices", "."], 2, ".: Is a directory"),
+        (["ffffffff"], 7, "ffffffff"),
+        (["--from", "someday"], 2, "someday"),
+    ],
+)
+def test_a_mistake_is_told_in_a_line(builder: StoreBuilder, more: list[str], code: int, words: str) -> None:
+    done = csp("stats", "--root", builder.root, *more)
+    assert done.returncode == code
+    assert words in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+    assert done.stdout == b""
+
+
+def test_without_a_cache_nothing_is_kept(builder: StoreBuilder, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    first = csp("stats", "--root", builder.root, "--no-cache", XDG_CACHE_HOME=str(cache))
+    assert not cache.exists()
+    kept = csp("stats", "--root", builder.root, XDG_CACHE_HOME=str(cache))
+    warm = csp("stats", "--root", builder.root, XDG_CACHE_HOME=str(cache))
+    assert first.stdout == kept.stdout == warm.stdout
+    assert len(list(cache.rglob("*.json"))) == 1
+
+
+def test_a_reader_that_has_seen_enough_ends_it(builder: StoreBuilder) -> None:
+    command = [*PROGRAM, *map(str, arguments(builder, "--csv"))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ)) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""

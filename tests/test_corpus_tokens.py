@@ -1,0 +1,64 @@
+"""Tokens of real sessions are those of a count as simple as can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from claude_session_player import Filter, Session, Store
+from claude_session_player.insight.groups import BY, grouped, summed
+from claude_session_player.insight.prices import Prices
+from claude_session_player.insight.tokens import TokenCount, count_tokens, session_usage
+from tests import corpus
+from tests.naive import naive_count
+
+ROOT = corpus.ROOT / "claude-home"
+pytestmark = pytest.mark.skipif(not corpus.session_files(), reason=f"there are no real sessions at {corpus.ROOT}")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return Store.open(ROOT, cache=str(tmp_path_factory.mktemp("cache")))
+
+
+def total(session: Session) -> TokenCount:
+    return TokenCount(*map(sum, zip(TokenCount(), *(row.tokens for row in session_usage(session)), strict=True)))
+
+
+@pytest.mark.parametrize("path", corpus.session_files(), ids=lambda path: path.name)
+def test_every_real_file_has_the_tokens_of_a_naive_count(path: Path) -> None:
+    session = Store.open(required=False, cache=None).at(path)
+    assert total(session) == naive_count(Path(part.path) for part in session.parts)
+
+
+def test_every_real_session_of_a_store_has_the_tokens_of_a_naive_count(store: Store) -> None:
+    sessions = store.sessions()
+    assert sessions
+    for session in sessions:
+        assert total(session) == naive_count(Path(part.path) for part in session.parts)
+
+
+def test_a_whole_real_store_has_the_tokens_of_a_naive_count(store: Store) -> None:
+    files = [Path(file.path) for file in store.files()]
+    shares = count_tokens(store.sessions(Filter(include_orphans=True)))
+    assert summed(shares).tokens == naive_count(files)
+
+
+def test_copies_among_all_real_files_count_once() -> None:
+    outside = Store.open(required=False, cache=None)
+    sessions = [outside.at(path) for path in corpus.session_files()]
+    together = summed(count_tokens(sessions)).tokens
+    assert together == naive_count({Path(part.path) for session in sessions for part in session.parts})
+    assert together.total < sum(total(session).total for session in sessions)
+
+
+def test_however_real_tokens_are_grouped_they_come_to_the_same(store: Store) -> None:
+    shares = count_tokens(store.sessions(Filter(include_orphans=True)), Prices.load(None))
+    whole = summed(shares)
+    assert whole.cost
+    for by in BY:
+        groups = grouped(shares, by)
+        assert sum(group.responses for group in groups) == whole.responses
+        assert sum(group.cost or 0 for group in groups) == whole.cost
+        assert TokenCount(*map(sum, zip(*(group.tokens for group in groups), strict=True))) == whole.tokens
