@@ -15,6 +15,7 @@ COMMANDS: Final = (
     "replay",
     "list",
     "get",
+    "files",
     "projects",
     "todos",
     "memories",
@@ -76,14 +77,14 @@ def app(ctx: click.Context) -> None:
     \b
     Exit codes:
       0    done
-      1    replay --strict found unknown or malformed lines
+      1    replay --strict found unknown or malformed lines; files could not rebuild all of a file
       2    a wrong option or argument
       3    the file cannot be read
       4    the file holds no session
       5    the output cannot be written
       6    there is no Claude store
-      7    there is no such session
-      8    several sessions could be meant
+      7    there is no such session, or no such file in it
+      8    several sessions, or files, could be meant
       130  interrupted with Ctrl-C
     """
     if ctx.invoked_subcommand is None:

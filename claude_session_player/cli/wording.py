@@ -8,6 +8,7 @@ from typing import Final
 
 from claude_session_player.times import parse_time
 
+UNKNOWN: Final = "unknown"
 _STEPS: Final = ((60, "s"), (60, "min"), (24, "h"), (7, "d"))
 _SIZES: Final = ("B", "KB", "MB", "GB", "TB")
 
@@ -54,7 +55,7 @@ def local(time: str | None, now: datetime) -> str:
     try:
         return f"{parse_time(time or '').astimezone(now.tzinfo):%Y-%m-%d %H:%M:%S}"
     except (ValueError, OverflowError):
-        return "unknown"
+        return UNKNOWN
 
 
 def span(seconds: float) -> str:
