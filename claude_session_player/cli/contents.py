@@ -12,6 +12,7 @@ from claude_session_player.names import PROGRAM
 from claude_session_player.store.record import shown as spelled
 from claude_session_player.text import ELLIPSIS, printable
 
+_MOST: Final = 5
 _REASONS: Final = {
     Reason.OUTSIDE: "it was changed outside of the session's tools before line {line}",
     Reason.UNPLACED: "what the {tool} of line {line} changed cannot be told",
@@ -41,12 +42,15 @@ def remarks(told: Rebuilt, agents: list[str]) -> Iterator[str]:
     if known.lines and not known.complete:
         of_all = f" of {known.total}" if known.total is not None else ""
         lines = "line is" if len(known.lines) == 1 else "lines are"
-        yield f"{len(known.lines)}{of_all} {lines} known; {'; '.join(map(_unknown, known.unknown()))}"
+        gaps = [_unknown(stretch) for stretch in known.unknown()]
+        more = [f"{ELLIPSIS} and {len(gaps) - _MOST} more gaps"] if len(gaps) > _MOST else []
+        yield f"{len(known.lines)}{of_all} {lines} known; {'; '.join(gaps[:_MOST] + more)}"
     for note in told.notes:
         yield _said(note)
     for agent in agents:
         id = printable(spelled(agent))
-        yield f"sub-agent {id} {'changed it, too' if known.lines else 'touched it'}: see '{PROGRAM} files {id} {printable(spelled(told.path))}'"
+        did = "changed it, too" if known.lines else "touched it"
+        yield f"sub-agent {id} {did}: see '{PROGRAM} files {id} {printable(told.path)}'"
 
 
 def _said(note: Note) -> str:

@@ -10,6 +10,7 @@ from claude_session_player.cli.output import LINES, print_records, stdout
 from claude_session_player.cli.refs import complete_ref, find_session, needs_store
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.stores import json_options, opened, store_options
+from claude_session_player.cli.wording import many
 
 if TYPE_CHECKING:
     from claude_session_player.insight.touched import TouchedFile, Touches
@@ -76,7 +77,7 @@ def _print_list(session: Session, files: list[TouchedFile], only: tuple[str, ...
 
         tables.print_files(wanted, session.project)
     elif files:
-        say(f"none of the {len(files)} files that the session touched was {' or '.join(only)}")
+        say(f"the session touched {many(len(files), 'file')}, but none was {' or '.join(only)}")
     else:
         say("the session touched no file")
 
@@ -96,7 +97,8 @@ def _print_content(session: Session, files: list[TouchedFile], given: str, at: i
         stdout().write(contents.shown(told.known))
     remarks = contents.remarks(told, agents)
     if not told.known.lines and not form:
-        raise NotKnown(f"nothing is known of {path}{f' at line {at}' if at else ''}", *remarks)
+        when = f" at line {at}" if at else ""
+        raise NotKnown(f"nothing is known of {path}{when}: no tool showed its content", *remarks)
     if not form:
         for remark in remarks:
             say(f"warning: {remark}")

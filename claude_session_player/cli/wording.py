@@ -102,3 +102,23 @@ def near(path: str) -> str:
     '/nowhere/else'
     """
     return path.removeprefix(os.path.join(os.getcwd(), ""))
+
+
+def below(path: str, folder: str | None) -> str:
+    """A path as seen from a directory, where it is below; of any system.
+
+    >>> below("/home/ada/kettle.py", "/home/ada"), below("/home/adam", "/home/ada")
+    ('kettle.py', '/home/adam')
+    """
+    parent = (folder or "").rstrip("/\\")
+    rest = path.removeprefix(parent) if parent else path
+    return rest[1:] if parent and len(rest) > 1 and rest != path and rest[0] in "/\\" else path
+
+
+def many(count: int, thing: str) -> str:
+    """A number of things.
+
+    >>> many(1, "file"), many(2, "file")
+    ('1 file', '2 files')
+    """
+    return f"{count} {thing}{'' if count == 1 else 's'}"

@@ -46,5 +46,6 @@ def _unknown(given: str, paths: Sequence[str]) -> NoSuchFile:
     if near:
         nearest = list(dict.fromkeys(near))[:_NEAREST]
         return NoSuchFile(f"the session touched no file {given!r}; the nearest are", *nearest)
-    many = "no file at all" if not paths else f"no file {given!r}, but {len(paths)} others: leave PATH out to see them"
-    return NoSuchFile(f"the session touched {many}")
+    if not paths:
+        return NoSuchFile("the session touched no file at all")
+    return NoSuchFile(f"the session touched no file {given!r}: leave PATH out to see which ({len(paths)}) it did touch")

@@ -37,7 +37,7 @@ from claude_session_player.events import (
 from claude_session_player.insight.answers import Answer, Answers, absolute
 from claude_session_player.insight.edits import edited
 from claude_session_player.insight.partial import NOTHING_KNOWN, Partial
-from claude_session_player.insight.shown import decoded, file_result, part_of, read_part, snippet_part
+from claude_session_player.insight.shown import decoded, edited_part, file_result, part_of, read_part, snippet_part
 from claude_session_player.times import moment
 from claude_session_player.tools import Touch
 
@@ -135,7 +135,8 @@ class Rebuilder:
         if anew:
             self._forget()
         self.known = known
-        self._sources.append(Source(line, tool))
+        if (source := Source(line, tool)) not in self._sources[-1:]:
+            self._sources.append(source)
 
     def _forget(self) -> None:
         """Nothing that was known before is needed any more."""
@@ -162,7 +163,8 @@ class Rebuilder:
         original = decoded(decode_text, told.original_of_many) if original is None else original
         if original is not None:
             self._learn(Partial.whole(original), line, tool)
-        after, contradicted, unplaced = edited(self.known, _replacements(answer, told), _hunks(told))
+        hunks = _hunks(told)
+        after, contradicted, unplaced = edited(self.known, _replacements(answer, told), hunks)
         if contradicted:
             self._notes.append(Note(line, Reason.OUTSIDE, tool))
             self._forget()
@@ -173,6 +175,8 @@ class Rebuilder:
         else:
             self.known = after
             self._sources.clear()
+        if original is None and not hunks:
+            self._learn(edited_part(answer.result), line, tool)
 
     def _attached(self, event: Event, attached: Attached) -> None:
         if attached.filename is None or self._answers.absolute(attached.filename) != self.path:

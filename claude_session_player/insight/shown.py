@@ -88,6 +88,11 @@ def numbered_part(text: str, is_whole: bool) -> Partial:
     return Partial({at: line for at, line in enumerate(lines, start or 1) if not _is_cut(line)}, total)
 
 
+def edited_part(result: ToolResult) -> Partial:
+    """The lines around an edit, which older versions show behind a sentence; none where there are none."""
+    return numbered_part(raw_text(result.content).partition("\n")[2], is_whole=False)
+
+
 def snippet_part(text: str) -> Partial:
     """The lines of a snippet: several stretches, of which the last may be cut off."""
     lines: dict[int, str] = {}
