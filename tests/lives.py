@@ -82,8 +82,9 @@ def replaced(text: str, old: str, new: str, everywhere: bool) -> str:
 
 
 def hunks(before: str, after: str) -> list[dict[str, Any]]:
-    """The places where two texts differ, as Claude Code tells them."""
-    old, new = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (before, after))
+    """The places where two texts differ, as Claude Code tells them: as if tabs at the beginning were spaces."""
+    spaced = (re.sub(r"^\t+", lambda tabs: "  " * len(tabs[0]), text, flags=re.MULTILINE) for text in (before, after))
+    old, new = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in spaced)
     found = []
     for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT):
         lines: list[str] = []
@@ -108,8 +109,7 @@ def hunks(before: str, after: str) -> list[dict[str, Any]]:
 def _marked(mark: str, lines: list[str]) -> list[str]:
     marked = []
     for line in lines:
-        text = re.sub(r"^\t+", lambda tabs: "  " * len(tabs[0]), line.removesuffix("\n"))
-        marked.append(mark + text)
+        marked.append(mark + line.removesuffix("\n"))
         if not line.endswith("\n"):
             marked.append("\\ No newline at end of file")
     return marked

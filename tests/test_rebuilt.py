@@ -64,7 +64,8 @@ def live(life: Life, kind: str, data: Any) -> None:
     else:
         first = data.draw(st.integers(0, len(life.text)))
         old = data.draw(WORDS | st.integers(first, len(life.text)).map(lambda last: life.text[first:last]))
-        new, everywhere = data.draw(WORDS | st.just("")), data.draw(st.booleans())
+        spaced = old.replace("\t", "  ") if "\t" in old else old.replace("  ", "\t")
+        new, everywhere = data.draw(WORDS | st.sampled_from(["", spaced, f"x\n{spaced}"])), data.draw(st.booleans())
         if can_edit(life.text, old, everywhere) and old != new:
             original = data.draw(st.sampled_from([True, False, False]))
             life.edit(old, new, everywhere, original=original, patch=data.draw(st.booleans()))
@@ -179,6 +180,30 @@ def test_a_read_that_contradicts_is_right_and_tells_that_somebody_changed_the_fi
     assert reasons(told) == [(4, Reason.OUTSIDE)]
 
 
+def test_a_line_behind_the_end_contradicts() -> None:
+    life = Life("one\n").read().change_outside(TEN).read(7, 1, bare=True)
+    told = of(life)
+    assert (told.known.lines, reasons(told)) == ({7: "line 7"}, [(4, Reason.OUTSIDE)])
+
+
+def test_a_read_behind_the_end_shows_nothing() -> None:
+    session = SessionBuilder().response(call("Read", "t", file_path=PATH, offset=50))
+    file = {"content": "", "numLines": 1, "startLine": 50, "totalLines": 10}
+    assert of(session.result("t", "shorter", toolUseResult={"type": "text", "file": file})).known.lines == {}
+
+
+def test_what_stands_behind_numbered_lines_may_belong_to_the_last_of_them() -> None:
+    session = SessionBuilder().response(call("Read", "t", file_path=PATH)).result("t", "     1→a\n     2→b\nand more")
+    assert of(session).known == Partial({1: "a"})
+
+
+def test_structure_speaks_for_a_result_only_where_the_line_has_one() -> None:
+    session = SessionBuilder().response(call("Write", "t", file_path=PATH, content="asked"))
+    results = [{"type": "tool_result", "tool_use_id": id, "content": "ok"} for id in ("u", "t")]
+    session.prompt(results, toolUseResult={"type": "create", "content": "another's"})
+    assert of(session).known.text == "asked"
+
+
 def test_an_original_that_contradicts_is_right() -> None:
     life = Life("one\ntwo\n").read().change_outside("1\ntwo\n").edit("two", "2")
     told = of(life)
@@ -216,6 +241,10 @@ def test_quotation_marks_that_only_look_alike_are_not_passed_over() -> None:
     life = Life("“a”\nb\nc\nd\n").read(1, 2, bare=True)
     life.session.response(call("Edit", "t", file_path=PATH, old_string='"a"', new_string="x")).result("t", "ok")
     assert of(life).known.lines == {}
+    life = Life("“a”\nb\nc\nd\n").read(1, 2, bare=True)
+    asked = {"old_string": '"a"', "new_string": "x", "replace_all": True}
+    life.session.response(call("Edit", "t", file_path=PATH, **asked)).result("t", "ok")
+    assert of(life).known.lines == {2: "b"}
 
 
 def test_tabs_that_a_hunk_shows_as_spaces_are_not_claimed() -> None:
@@ -223,6 +252,32 @@ def test_tabs_that_a_hunk_shows_as_spaces_are_not_claimed() -> None:
     assert of(life).known.lines == {1: "a", 4: "d"}
     life = Life("a\n\tb\n\tc\nd\n").edit("\tc", "\tx\n\ty", original=False)
     assert of(life).known.lines == {1: "a", 3: "\tx", 4: "\ty", 5: "d"}
+
+
+def test_a_change_of_tabs_to_spaces_that_no_hunk_shows_is_not_passed_over() -> None:
+    life = Life("a\n\tb\n\tc\nd\n\te\n").read(1, 2).edit("\tb\n\tc\nd", "  b\n  c\nx", original=False)
+    assert of(life).known.lines == {}
+    life = Life("z\n\ta\nq\n\ta\nr\ns\n").read(1, 2).edit("\ta\nq\n\ta\nr", "\ta\nq\n  a\nx", original=False)
+    assert of(life).known.lines == {}
+    life = Life("a\n\tb\n\tc\nd\n\te\n").read().edit("\tb\n\tc\nd", "  b\n  c\nx", original=False)
+    assert of(life).known.text == life.text
+
+
+def test_hunks_tell_of_a_line_break_at_the_end_that_came_or_went() -> None:
+    assert of(Life("a\nb").edit("b", "b\n", original=False)).known == Partial.whole("a\nb\n")
+    assert of(Life("a\nb\n").edit("b\n", "b", original=False)).known == Partial.whole("a\nb")
+
+
+def test_words_at_the_end_of_a_file_have_no_line_break_to_take_along() -> None:
+    life = Life("a\nb\nc").read(2, 2).edit("c", "", original=False, patch=False)
+    assert of(life).known == Partial({2: "b", 3: ""}, 3)
+
+
+def test_words_that_should_occur_once_and_do_not_leave_nothing() -> None:
+    life = Life("a\na\n").read()
+    life.session.response(call("Edit", "t", file_path=PATH, old_string="a", new_string="x")).result("t", "ok")
+    told = of(life)
+    assert (told.known.lines, reasons(told)) == ({}, [(4, Reason.OUTSIDE)])
 
 
 @pytest.mark.parametrize(

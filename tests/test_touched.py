@@ -203,6 +203,7 @@ def test_a_sub_agent_inside_of_the_file_counts_once_and_is_named(builder: StoreB
     session = builder.open().resolve(TWO)
     (file,) = files_of(session)
     assert {agent: touches.reads for agent, touches in file.by.items()} == {"inline-1": 1, None: 1}
+    assert file.all.reads == 2
     (own,) = files_of(session, own=True)
     assert own.all.reads == 1
     (inside,) = files_of(session.subagents[0])

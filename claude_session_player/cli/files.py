@@ -38,7 +38,7 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option("--at", type=click.IntRange(min=1), metavar="N", help="With PATH: as it was known after line N.")
 @click.option("--main", "own", is_flag=True, help="Leave out what sub-agents did.")
 @click.option(
-    "--only", callback=_kinds, metavar="KINDS", help=f"Only files that were {', '.join(_KINDS)}: read,edited."
+    "--only", callback=_kinds, metavar="KINDS", help=f"Only files of these kinds, with commas: {', '.join(_KINDS)}."
 )
 @json_options
 @store_options

@@ -45,7 +45,7 @@ def edited(before: Partial, replacements: Sequence[Replacement], hunks: Sequence
             text = _replaced(before.text, replacements, eats_break)
             if text is not None and _agrees(Partial.whole(text), before, places):
                 return Edited(Partial.whole(text))
-    if places:
+    if places and not _hides_from_hunks(replacements):
         return _by_places(before, replacements, places)
     if not replacements:
         return Edited(NOTHING_KNOWN, unplaced=True)
@@ -180,6 +180,16 @@ def _bare(line: str) -> str:
 
 def _alike(lines: Sequence[str], others: Sequence[str]) -> bool:
     return len(lines) == len(others) and all(map(str.__eq__, map(_bare, lines), map(_bare, others)))
+
+
+def _hides_from_hunks(replacements: Sequence[Replacement]) -> bool:
+    """True where an edit may turn tabs into spaces, or back, which no hunk shows; also where nobody knows its words."""
+    for replacement in replacements:
+        old, new = ({*words.split("\n")} for words in (replacement.old, replacement.new))
+        looks = {*map(_bare, old)} & {*map(_bare, new)}
+        if len(looks) != len([line for line in old | new if _bare(line) in looks]):
+            return True
+    return not replacements
 
 
 def _agrees(after: Partial, before: Partial, places: Sequence[_Place]) -> bool:
