@@ -41,10 +41,12 @@ def edited(before: Partial, replacements: Sequence[Replacement], hunks: Sequence
     if not _are_sound(places):
         places = []
     if before.complete:
+        known = before.text
         for eats_break in (True, False):
-            text = _replaced(before.text, replacements, eats_break)
-            if text is not None and _agrees(Partial.whole(text), before, places):
-                return Edited(Partial.whole(text))
+            text = _replaced(known, replacements, eats_break)
+            after = None if text is None else Partial.whole(text)
+            if after is not None and _agrees(after, before, places):
+                return Edited(after)
     if places and not _hides_from_hunks(replacements):
         return _by_places(before, replacements, places)
     if not replacements:

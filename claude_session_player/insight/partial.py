@@ -36,7 +36,7 @@ class Partial(NamedTuple):
     @property
     def text(self) -> str:
         """The known lines; the whole text where it is complete."""
-        return "\n".join(self.lines[number] for number in sorted(self.lines))
+        return "\n".join(map(self.lines.__getitem__, sorted(self.lines)))
 
     def runs(self) -> Iterator[tuple[int, list[str]]]:
         """The known lines that follow each other, with the number of the first."""
@@ -65,6 +65,8 @@ class Partial(NamedTuple):
         """True where both cannot be the same text."""
         if None not in (self.total, other.total) and self.total != other.total:
             return True
+        if self.lines == other.lines:
+            return False
         if any(self.lines.get(number, line) != line for number, line in other.lines.items()):
             return True
         return self._is_longer_than(other) or other._is_longer_than(self)
