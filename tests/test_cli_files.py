@@ -105,6 +105,12 @@ def test_a_table_fits_into_a_terminal(builder: StoreBuilder) -> None:
     assert max(map(len, screen.splitlines())) <= 80
 
 
+def test_a_path_that_a_terminal_would_obey_is_shown_harmless_and_whole(builder: StoreBuilder) -> None:
+    life = Life(path=f"{ENGINE}/a\x1b[2Jb\n.py", session_id=ONE).write("x")
+    life.session.write(builder.home() / f"{ONE}.jsonl")
+    assert run(builder, ONE, "--main")[0].splitlines()[1].split()[0] == "a�[2Jb�.py"
+
+
 def test_times_of_several_days_are_told_with_the_day(builder: StoreBuilder) -> None:
     session = SessionBuilder(session_id=ONE).response(call("Read", "t", file_path=PATH))
     session.response(call("Read", "u", file_path=PATH), timestamp="2026-01-20T00:00:00.000Z")

@@ -187,9 +187,10 @@ def print_files(files: Sequence[TouchedFile], project: str | None) -> None:
     moments = [(wording.local(file.all.first_time, now), wording.local(file.all.last_time, now)) for file in files]
     one_day = len({time[:10] for pair in moments for time in pair if time != wording.UNKNOWN}) <= 1
     first, last = ([_short(time, one_day) for time in times] for times in zip(*moments, strict=True))
+    paths = [printable(wording.below(file.path, project)) for file in files]
     print_table(
         (
-            Column("FILE", [wording.below(f.path, project) for f in files], 11, 20, style="green", keeps_end=True),
+            Column("FILE", paths, 11, 20, style="green", keeps_end=True),
             Column("READ", [str(f.all.reads + f.all.attached or "") for f in files], 10, right=True),
             Column("WRITTEN", [str(f.all.writes or "") for f in files], 9, right=True),
             Column("EDITED", [str(f.all.edits or "") for f in files], 8, right=True),
