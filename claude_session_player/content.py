@@ -56,7 +56,7 @@ def result_text(result: ToolResult, lines: int | None) -> tuple[str, Cut]:
     raw = result.content
     if lines is not None and len(raw) > _SHORT and (head := _head(raw, lines)) is not None:
         return "\n".join(head[: max(lines - 1, 1)]), Cut.LINES
-    return shortened(_tidy(_raw_text(raw, lines)), lines)
+    return shortened(_tidy(raw_text(raw, lines)), lines)
 
 
 def result_parts(result: ToolResult) -> tuple[str, tuple[Picture, ...]]:
@@ -64,7 +64,7 @@ def result_parts(result: ToolResult) -> tuple[str, tuple[Picture, ...]]:
     try:
         content = decode_result(result.content) if result.content else None
     except REFUSALS:
-        return _tidy(_raw_text(result.content, None)), ()
+        return _tidy(raw_text(result.content, None)), ()
     if not isinstance(content, list):
         return _tidy(content or ""), ()
     pictures = tuple(picture(part.type, part.source) for part in content if part.type in _PICTURES)
@@ -108,7 +108,7 @@ def shortened(text: str, lines: int | None) -> tuple[str, Cut]:
 def agent_text(structured: Raw, result: ToolResult, width: int | None) -> tuple[str, Cut]:
     """What is kept of a sub-agent's answer: its first `width` characters on one line, or all of it."""
     text = agent_answer(structured)
-    text = (_tidy(_raw_text(result.content, None)) if text is None else clean(text)).strip()
+    text = (_tidy(raw_text(result.content, None)) if text is None else clean(text)).strip()
     if width is None:
         return text, Cut.NONE
     text = one_line(text[: 2 * width + 2])  # a line break may be two characters
@@ -135,7 +135,7 @@ def _tidy(text: str) -> str:
     return text.rstrip()
 
 
-def _raw_text(raw: Raw, lines: int | None) -> str:
+def raw_text(raw: Raw, lines: int | None = None) -> str:
     """The text of a result's content; of a part that is longer than `lines` lines, its beginning is enough."""
     try:
         content = decode_result(raw) if raw else None
@@ -152,7 +152,7 @@ def _part_text(part: ResultPart, lines: int | None) -> str:
         return f"[{part.type}]"
     if lines is not None and (head := _head(part.text, lines)) is not None:
         return "\n".join(head)
-    return _raw_text(part.text, None)
+    return raw_text(part.text, None)
 
 
 def _head(raw: Raw, lines: int) -> list[str] | None:

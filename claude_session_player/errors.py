@@ -62,6 +62,18 @@ class NoSuchSession(SessionError):
 
 
 class Ambiguous(SessionError):
-    """Several sessions can be meant."""
+    """Several sessions, or files of one, can be meant."""
 
     exit_code = 8
+
+
+class NoSuchFile(SessionError):
+    """No file that the session touched is meant by these words."""
+
+    exit_code = 7
+
+
+class NotKnown(SessionError):
+    """The session tells nothing of what was asked for."""
+
+    exit_code = 1

@@ -134,16 +134,6 @@ class Medium(Struct, gc=False):
     url: str | None = None
 
 
-class Hunk(Struct, gc=False, rename="camel"):
-    """A place in a file that an edit changed; each line begins with a space, a minus or a plus."""
-
-    old_start: int
-    old_lines: int
-    new_start: int
-    new_lines: int
-    lines: list[str]
-
-
 class Patched(Struct, gc=False, rename="camel"):
     """What an edit changed, beside the result that the model saw."""
 
@@ -195,6 +185,86 @@ class WrappedOutput(Struct, gc=False):
     text: Raw = NOTHING
 
 
+class FileResult(Struct, gc=False, rename="camel"):
+    """What a tool that reads or changes a file gave back; every part stays raw, because it may be of any shape."""
+
+    type: Raw = NOTHING
+    file: Raw = NOTHING
+    content: Raw = NOTHING
+    old_string: Raw = NOTHING
+    new_string: Raw = NOTHING
+    replace_all: Raw = NOTHING
+    edits: Raw = NOTHING
+    original_file: Raw = NOTHING
+    original_of_many: Raw = field(default=NOTHING, name="originalFileContents")
+    """The same, as MultiEdit names it."""
+    structured_patch: Raw = NOTHING
+
+
+class FilePart(Struct, gc=False, rename="camel"):
+    """Some lines of a file, without their numbers. The empty line behind a final line break counts as one."""
+
+    content: str
+    start_line: int
+    total_lines: int
+
+
+class AttachedFile(Struct, gc=False):
+    """A file in an attachment."""
+
+    file: Raw = NOTHING
+
+
+class Hunk(Struct, gc=False, rename="camel"):
+    """A place where a file was changed; each line begins with a space, a minus or a plus.
+
+    Tabs at the beginning of lines stand there as two spaces each.
+    """
+
+    old_start: int
+    new_start: int
+    lines: list[str]
+
+
+class Replacement(Struct, gc=False):
+    """What an edit replaces: words that occur once, or all that are the same."""
+
+    old: str = field(name="old_string")
+    new: str = field(name="new_string")
+    everywhere: bool = field(default=False, name="replace_all")
+
+
+class FileInput(Struct, gc=False):
+    """What a tool that reads or changes a file is told; which of it is set depends on the tool."""
+
+    content: Any = None
+    edits: Any = None
+    offset: Any = None
+    limit: Any = None
+
+
+class BackupList(Struct, gc=False, rename="camel"):
+    """The copy of each watched file."""
+
+    tracked_file_backups: dict[str, Raw]
+
+
+class Backup(Struct, gc=False, rename="camel"):
+    """A copy of a file; without a name, there was no such file."""
+
+    name: str | None = field(default=None, name="backupFileName")
+    time: str | None = field(default=None, name="backupTime")
+    folder: str | None = field(default=None, name="realParentDir")
+
+
+decode_text: Final = msgspec.json.Decoder(str).decode
+decode_file_result: Final = msgspec.json.Decoder(FileResult).decode
+decode_file_part: Final = msgspec.json.Decoder(FilePart).decode
+decode_attached_file: Final = msgspec.json.Decoder(AttachedFile).decode
+decode_hunks: Final = msgspec.json.Decoder(list[Hunk]).decode
+decode_replacements: Final = msgspec.json.Decoder(list[Replacement]).decode
+decode_backup_list: Final = msgspec.json.Decoder(BackupList).decode
+decode_backup: Final = msgspec.json.Decoder(Backup).decode
 decode_result: Final = msgspec.json.Decoder(Union[str, list[ResultPart], None]).decode  # noqa: UP007
 decode_result_part: Final = msgspec.json.Decoder(ResultPart).decode
 decode_agent_result: Final = msgspec.json.Decoder(AgentResult).decode
@@ -365,10 +435,17 @@ class Attached(Struct, gc=False, rename="camel"):
     type: str | None = None
     prompt: Content = None
     is_meta: bool | None = None
+    filename: str | None = None
+    content: Raw = NOTHING
+    snippet: Raw = NOTHING
 
 
 QUEUED: Final = "queued_command"
 """The type of an attachment that holds what a person typed."""
+FILE_ATTACHED: Final = "file"
+"""The type of an attachment that holds a file, as a person named it with `@`."""
+FILE_CHANGED: Final = "edited_text_file"
+"""The type of an attachment that tells what somebody else changed in a file."""
 
 
 class Attachment(Event, tag="attachment"):
@@ -395,6 +472,19 @@ class Metadata(Quiet, tag="metadata"):
     """Metadata/message dialect: the first line."""
 
     model: str | None = None
+
+
+class FileSnapshot(Quiet, tag="file-history-snapshot"):
+    """The files that are watched, and the copies that were made of them."""
+
+    snapshot: Raw = NOTHING
+
+
+class FileBackup(Quiet, tag="file-history-delta"):
+    """A copy of one file, made before it was changed."""
+
+    path: str | None = field(default=None, name="trackingPath")
+    backup: Raw = NOTHING
 
 
 class UsageLine(Quiet, tag="usage", rename=None):
@@ -487,9 +577,7 @@ QUIET_TYPES: Final = (
     "worktree-state",
     "relocated",
     "fork-context-ref",
-    # files and accounts
-    "file-history-snapshot",
-    "file-history-delta",
+    # accounts
     "cost-state",
     # other dialects
     "todo",
@@ -503,6 +591,8 @@ TITLES: Final[tuple[Any, ...]] = tuple(
 QUIET_RECORDS: Final[tuple[Any, ...]] = (
     *TITLES,
     Metadata,
+    FileSnapshot,
+    FileBackup,
     UsageLine,
     *(msgspec.defstruct(f"Quiet:{tag}", [], bases=(Quiet,), tag=tag) for tag in QUIET_TYPES),
 )
@@ -555,6 +645,20 @@ class Glance(Envelope):
     def kind(self) -> str:
         """The record's type, as the file names it."""
         return self.type or "?"
+
+
+def file_input(value: Any) -> FileInput:
+    """What a call tells a tool about a file; nothing where it is no object."""
+    return msgspec.convert(value, FileInput) if isinstance(value, dict) else FileInput()
+
+
+def replacements_of(value: Any) -> list[Replacement] | None:
+    """The edits that a call asks for: one, or a list of them; `None` where they make no sense."""
+    try:
+        told = value if isinstance(value, list) else [value]
+        return msgspec.convert(told, list[Replacement])
+    except msgspec.ValidationError:
+        return None
 
 
 glance: Final = msgspec.json.Decoder(Glance).decode

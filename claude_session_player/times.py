@@ -50,3 +50,15 @@ def format_time(moment: datetime) -> str:
     '2026-01-17T20:31:59.000Z'
     """
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def moment(text: str | None) -> str | None:
+    """A time as session files write it, whatever it is written like; `None` where it is none.
+
+    >>> moment("2026-01-17 20:31:59"), moment("soon"), moment(None)
+    ('2026-01-17T20:31:59.000Z', None, None)
+    """
+    try:
+        return format_time(parse_time(text)) if text else None
+    except (ValueError, OverflowError):
+        return None

@@ -37,7 +37,7 @@ records = st.fixed_dictionaries(
     {
         "type": st.sampled_from(
             ["user", "assistant", "system", "progress", "attachment", "message", "tool_use", "tool_result", "result"]
-            + [*QUIET_TYPES, *TITLE_KEYS, "metadata", "usage", "x"]
+            + [*QUIET_TYPES, *TITLE_KEYS, "metadata", "usage", "file-history-snapshot", "file-history-delta", "x"]
         )
     },
     optional={

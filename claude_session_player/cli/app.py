@@ -18,6 +18,7 @@ COMMANDS: Final = (
     "get",
     "summary",
     "tree",
+    "files",
     "projects",
     "stats",
     "todos",
@@ -80,14 +81,14 @@ def app(ctx: click.Context) -> None:
     \b
     Exit codes:
       0    done
-      1    something is wrong, and --strict was given: unknown or malformed lines, a broken tree
+      1    --strict found something wrong; files could not rebuild all of a file
       2    a wrong option or argument
       3    the file cannot be read
       4    the file holds no session
       5    the output cannot be written
       6    there is no Claude store
-      7    there is no such session
-      8    several sessions could be meant
+      7    there is no such session, or no such file in it
+      8    several sessions, or files, could be meant
       130  interrupted with Ctrl-C
     """
     if ctx.invoked_subcommand is None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -23,6 +23,9 @@ from claude_session_player.store.settings import Settings
 from claude_session_player.store.todos import Todo
 from claude_session_player.text import ELLIPSIS, file_name, printable
 from claude_session_player.times import local_now
+
+if TYPE_CHECKING:
+    from claude_session_player.insight.touched import TouchedFile
 
 _GAP: Final = 2
 _PIPE_WIDTH: Final = 160
@@ -176,6 +179,39 @@ def print_memories(memories: Sequence[Memory]) -> None:
             Column("UPDATED", [(row.updated or row.created or "")[:10] for row in memories], 3),
         )
     )
+
+
+def print_files(files: Sequence[TouchedFile], project: str | None) -> None:
+    """A line for each file that a session touched; times of one day are told without it."""
+    now = local_now()
+    moments = [(wording.local(file.all.first_time, now), wording.local(file.all.last_time, now)) for file in files]
+    one_day = len({time[:10] for pair in moments for time in pair if time != wording.UNKNOWN}) <= 1
+    first, last = ([_short(time, one_day) for time in times] for times in zip(*moments, strict=True))
+    paths = [printable(wording.below(file.path, project)) for file in files]
+    print_table(
+        (
+            Column("FILE", paths, 11, 20, style="green", keeps_end=True),
+            Column("READ", [str(f.all.reads + f.all.attached or "") for f in files], 10, right=True),
+            Column("WRITTEN", [str(f.all.writes or "") for f in files], 9, right=True),
+            Column("EDITED", [str(f.all.edits or "") for f in files], 8, right=True),
+            Column("FAILED", [str(f.all.failed or "") for f in files], 5, right=True, style="red"),
+            Column("FIRST", first, 4),
+            Column("LAST", last, 7),
+            Column("BY", [_agents(f) for f in files], 6, 8, style="cyan"),
+        )
+    )
+
+
+def _short(time: str, one_day: bool) -> str:
+    if time == wording.UNKNOWN:
+        return ""
+    return time[11:] if one_day else time[5:16]
+
+
+def _agents(file: TouchedFile) -> str:
+    """Who touched a file, where it was not the session alone."""
+    names = ["session" if agent is None else shown(agent)[:_SHORT_ID] for agent in file.by]
+    return "" if names == ["session"] else ", ".join(names)
 
 
 def print_settings(files: Sequence[Settings]) -> None:

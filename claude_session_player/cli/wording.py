@@ -9,6 +9,7 @@ from typing import Final
 
 from claude_session_player.times import parse_time
 
+UNKNOWN: Final = "unknown"
 _STEPS: Final = ((60, "s"), (60, "min"), (24, "h"), (7, "d"))
 _SIZES: Final = ("B", "KB", "MB", "GB", "TB")
 _THOUSANDS: Final = ("", " k", " M", " G", " T")
@@ -58,7 +59,7 @@ def local(time: str | None, now: datetime) -> str:
     try:
         return f"{parse_time(time or '').astimezone(now.tzinfo):%Y-%m-%d %H:%M:%S}"
     except (ValueError, OverflowError):
-        return "unknown"
+        return UNKNOWN
 
 
 def span(seconds: float) -> str:
@@ -150,3 +151,14 @@ def near(path: str) -> str:
     '/nowhere/else'
     """
     return path.removeprefix(os.path.join(os.getcwd(), ""))
+
+
+def below(path: str, folder: str | None) -> str:
+    """A path as seen from a directory, where it is below; of any system.
+
+    >>> below("/home/ada/kettle.py", "/home/ada"), below("/home/adam", "/home/ada")
+    ('kettle.py', '/home/adam')
+    """
+    parent = (folder or "").rstrip("/\\")
+    rest = path.removeprefix(parent) if parent else path
+    return rest[1:] if parent and len(rest) > 1 and rest != path and rest[0] in "/\\" else path

@@ -35,17 +35,12 @@ from claude_session_player.events import (
 )
 from claude_session_player.normalized import human_prompt
 from claude_session_player.parser import decode_lines
-from claude_session_player.tools import file_of
+from claude_session_player.tools import TOOLS, Touch, touched_file
 
 READ: Final = "read"
 CHANGED: Final = "changed"
 _FILE_TOOLS: Final = {
-    "Read": READ,
-    "NotebookRead": READ,
-    "Edit": CHANGED,
-    "MultiEdit": CHANGED,
-    "Write": CHANGED,
-    "NotebookEdit": CHANGED,
+    name: READ if tool.touch is Touch.READ else CHANGED for name, tool in TOOLS.items() if tool.touch is not None
 }
 """What becomes of the file that a tool is asked for."""
 UNNAMED: Final = "unnamed"
@@ -226,7 +221,8 @@ def _take_answer(tally: Tally, event: Assistant) -> None:
     tally.errors += event.is_api_error is True
     for block in _blocks(event):
         if isinstance(block, ToolUse):
-            tally.count_call(block, file_of(block.input))
+            touched = touched_file(block.name, block.input)
+            tally.count_call(block, touched[1] if touched else None)
 
 
 def _take_user(tally: Tally, event: User) -> None:

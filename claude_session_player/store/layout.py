@@ -19,7 +19,9 @@ AGENT: Final = "agent-"
 SUBAGENTS: Final = "subagents"
 WORKFLOWS: Final = "workflows"
 TOOL_RESULTS: Final = "tool-results"
+FILE_HISTORY: Final = "file-history"
 _WORKFLOW: Final = "wf_"
+_NO_NAMES: Final = frozenset(("", ".", ".."))
 _META: Final = ".meta.json"
 
 
@@ -83,6 +85,14 @@ class Found(NamedTuple):
     def belongings(self) -> str:
         """The directory that a session owns."""
         return self.path.removesuffix(SUFFIX)
+
+    def backup(self, session: str, name: str) -> str | None:
+        """Where a session's copy of a file is that was changed; none where the names lead to somewhere else."""
+        if {session, name} & _NO_NAMES or os.path.basename(session) != session or os.path.basename(name) != name:
+            return None
+        above = os.path.dirname(self.home)
+        root = os.path.dirname(above) if os.path.basename(above) == PROJECTS else above
+        return os.path.join(root, FILE_HISTORY, session, name)
 
 
 class _Place(NamedTuple):

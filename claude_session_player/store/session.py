@@ -273,6 +273,20 @@ class Session:
         stretches = self._inline.lines if self._inline else ()
         return frozenset(line for first, last in stretches for line in range(first, last + 1))
 
+    def backup(self, name: str) -> str | None:
+        """The text of a file before the session changed it, by the name of its copy; `None` where there is none.
+
+        Line ends are those that Claude Code shows: a line feed.
+        """
+        path = self.found.backup(self._member.session_id or self.found.id, name)
+        try:
+            if path is None or not os.path.isfile(path):
+                return None
+            with open(path, encoding="utf-8", newline="") as file:
+                return file.read().replace("\r\n", "\n")
+        except (OSError, ValueError):
+            return None
+
     @cached_property
     def workflows(self) -> list[dict[str, Any]]:
         """The workflow runs of the session: the id, the path, what the file says, or why it cannot be read."""

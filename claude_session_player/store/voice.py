@@ -15,7 +15,7 @@ from claude_session_player.events import Content, GlancedMessage, Message, Usage
 from claude_session_player.normalized import human_prompt
 from claude_session_player.store.facts import Counted, Response, Speech, Tokens
 from claude_session_player.text import as_title, cut
-from claude_session_player.times import format_time, parse_time
+from claude_session_player.times import moment
 
 PROMPT_LENGTH: Final = 2000
 """Of a prompt, so many characters are kept."""
@@ -122,7 +122,7 @@ class Voice(Struct):
         alike = set(map(len, times)) == {_TIME_LENGTH} and "".join(times).count("Z") == len(times)
         first, last = min(times), max(times)
         if not (alike and _is_time(first) and _is_time(last)):
-            known = [moment for moment in map(_moment, times) if moment]
+            known = [time for time in map(moment, times) if time]
             if not known:
                 return
             first, last = min(known), max(known)
@@ -209,11 +209,3 @@ def _is_time(text: str) -> bool:
         return _TIME.fullmatch(text) is not None and bool(datetime.fromisoformat(text))
     except ValueError:
         return False
-
-
-def _moment(text: str) -> str | None:
-    """A time as session files write it; `None` where it is none."""
-    try:
-        return format_time(parse_time(text))
-    except (ValueError, OverflowError):
-        return None

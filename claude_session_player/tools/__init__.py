@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Final
 
 from claude_session_player import rawjson
@@ -16,18 +17,29 @@ from claude_session_player.tools import looks
 from claude_session_player.tools.looks import Look, Reply
 
 
+class Touch(Enum):
+    """What a tool does with the file that its input names."""
+
+    READ = "read"
+    WRITE = "written"
+    EDIT = "edited"
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """How a tool is shown.
+    """How a tool is shown, and what it does with files.
 
     The label is the first of `fields` that the input has, made shorter by `shape`. The answer of a sub-agent
     (`is_agent`) is shown on one line. `look` tells the call, and what came back, in a conversation.
+    A tool that `touch`es a file names it under the key `file`.
     """
 
     fields: tuple[str, ...] = ()
     shape: Callable[[str], str] | None = None
     is_agent: bool = False
     look: Look = looks.anything
+    touch: Touch | None = None
+    file: str = "file_path"
 
 
 _AGENT = Tool(("description",), is_agent=True, look=looks.agent)
@@ -36,11 +48,12 @@ _PLAN = Tool(look=looks.plan)
 
 TOOLS: Final[dict[str, Tool]] = {
     "Bash": _SHELL,
-    "Read": Tool(("file_path",), file_name, look=looks.read),
-    "Write": Tool(("file_path",), file_name, look=looks.write),
-    "Edit": Tool(("file_path",), file_name, look=looks.edit),
-    "MultiEdit": Tool(look=looks.edit),
-    "NotebookEdit": Tool(look=looks.notebook),
+    "Read": Tool(("file_path",), file_name, look=looks.read, touch=Touch.READ),
+    "Write": Tool(("file_path",), file_name, look=looks.write, touch=Touch.WRITE),
+    "Edit": Tool(("file_path",), file_name, look=looks.edit, touch=Touch.EDIT),
+    "MultiEdit": Tool(look=looks.edit, touch=Touch.EDIT),
+    "NotebookRead": Tool(look=looks.read, touch=Touch.READ, file="notebook_path"),
+    "NotebookEdit": Tool(look=looks.notebook, touch=Touch.EDIT, file="notebook_path"),
     "Glob": Tool(("pattern",), look=looks.search),
     "Grep": Tool(("pattern",), look=looks.search),
     "LS": Tool(look=looks.search),
@@ -67,6 +80,19 @@ AGENTS: Final = frozenset(name for name, tool in TOOLS.items() if tool.is_agent)
 """The tools that are sub-agents."""
 
 
+def touched_file(name: str | None, tool_input: Any) -> tuple[Touch, str] | None:
+    """What a call does with which file, as its input spells it; `None` where it is known of none.
+
+    >>> touched_file("Read", {"file_path": "a.py"}), touched_file("Bash", {"command": "rm a.py"})
+    ((<Touch.READ: 'read'>, 'a.py'), None)
+    """
+    tool = TOOLS.get(name or "")
+    if tool is None or tool.touch is None or not isinstance(tool_input, dict):
+        return None
+    path = tool_input.get(tool.file)
+    return (tool.touch, path) if isinstance(path, str) and path else None
+
+
 def label(name: str, tool_input: Any) -> str:
     """The whole text that stands for a tool's input; empty where there is none.
 
@@ -87,18 +113,7 @@ def label(name: str, tool_input: Any) -> str:
 def told(name: str, tool_input: Any, reply: Reply | None) -> Sketch:
     """How a call is told, and what came back where anything did.
 
-    >>> told("Read", {"file_path": "/a/b.py"}, Reply("1\tone\n2\ttwo")).outcome
-    '2 lines'
+    >>> told("Read", {"file_path": "/a/b.py"}, Reply("one, and two")).outcome
+    '1 line'
     """
     return TOOLS.get(name, _OTHER).look(tool_input if isinstance(tool_input, dict) else {"input": tool_input}, reply)
-
-
-def file_of(tool_input: Any) -> str | None:
-    """The file that a tool is asked for.
-
-    >>> file_of({"notebook_path": "/a/b.ipynb"}), file_of({"file_path": 7}), file_of("odd")
-    ('/a/b.ipynb', None, None)
-    """
-    given = tool_input if isinstance(tool_input, dict) else {}
-    path = given.get("file_path") or given.get("notebook_path")
-    return path if isinstance(path, str) else None

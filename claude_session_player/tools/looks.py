@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Raw
 
 from claude_session_player import rawjson
-from claude_session_player.events import NOTHING, REFUSALS, decode_answers, decode_patched
+from claude_session_player.events import NOTHING, REFUSALS, Hunk, decode_answers, decode_patched
 from claude_session_player.parts import Checklist, Code, Data, Diff, Item, Part, Prose, Sketch
 
 
@@ -131,8 +131,13 @@ def _patch(reply: Reply | None) -> str:
         hunks = decode_patched(reply.structured).structured_patch
     except REFUSALS:
         return ""
-    heads = (f"@@ -{h.old_start},{h.old_lines} +{h.new_start},{h.new_lines} @@" for h in hunks)
-    return "\n".join(chain.from_iterable((head, *hunk.lines) for head, hunk in zip(heads, hunks, strict=True)))
+    return "\n".join(chain.from_iterable((_hunk_head(hunk), *hunk.lines) for hunk in hunks))
+
+
+def _hunk_head(hunk: Hunk) -> str:
+    added, removed = (sum(line.startswith(sign) for line in hunk.lines) for sign in "+-")
+    both = len(hunk.lines) - added - removed
+    return f"@@ -{hunk.old_start},{both + removed} +{hunk.new_start},{both + added} @@"
 
 
 def changes(old: str, new: str) -> str:

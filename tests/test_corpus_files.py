@@ -1,0 +1,79 @@
+"""What real sessions knew of their files, compared with what they read and edited next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from claude_session_player import Store
+from claude_session_player.cli.contents import content_record
+from claude_session_player.cli.files import file_record
+from claude_session_player.events import Event, decode_text
+from claude_session_player.insight.answers import Answer, Answers
+from claude_session_player.insight.partial import Partial
+from claude_session_player.insight.rebuilt import Rebuilder, rebuilt
+from claude_session_player.insight.shown import decoded, file_result, read_part
+from claude_session_player.insight.touched import files_of, touched
+from claude_session_player.parser import read_events
+from claude_session_player.store.filters import Filter
+from claude_session_player.tools import Touch
+from tests import corpus
+from tests.test_cli_store import SCHEMA
+
+pytestmark = pytest.mark.skipif(not corpus.session_files(), reason=f"there are no real sessions at {corpus.ROOT}")
+
+
+def truth(answer: Answer) -> Partial | None:
+    """The whole file, as a result shows it: a read of all of it, or what was there before an edit."""
+    if answer.call.touch is Touch.READ:
+        part = read_part(answer.call.input, answer.result, answer.structured)
+        return part if part.complete else None
+    told = file_result(answer.structured)
+    text = decoded(decode_text, told.original_file) or decoded(decode_text, told.original_of_many)
+    return Partial.whole(text) if text is not None else None
+
+
+def claims(path: Path) -> Iterator[tuple[Partial, Partial]]:
+    """What was known of each file that had been changed, and the truth, wherever it shows."""
+    events: list[Event] = list(read_events(path))
+    known = {file: Rebuilder(file) for file in touched(events)}
+    answers, changed = Answers(), set[str]()
+    for event in events:
+        for answer in answers.take(event):
+            if isinstance(answer, Answer) and not answer.failed:
+                shown = truth(answer)
+                if shown is not None and answer.call.path in changed:
+                    yield known[answer.call.path].known, shown
+                if answer.call.touch is not Touch.READ:
+                    changed.add(answer.call.path)
+        for rebuilder in known.values():
+            rebuilder.take(event)
+
+
+def test_what_is_rebuilt_after_edits_is_what_is_read_next() -> None:
+    """The few that differ were changed by formatters, by people and by git, between the edit and the read."""
+    found: Counter[tuple[bool, bool]] = Counter()
+    for path in corpus.session_files():
+        for known, shown in claims(path):
+            if known.lines:
+                found[known.complete, not known.contradicts(shown)] += 1
+    assert found[True, True] >= 250
+    assert found[True, False] <= 0.04 * found[True, True]
+    assert found[False, False] == 0
+
+
+def test_every_real_file_keeps_the_contract() -> None:
+    root = corpus.ROOT / "claude-home"
+    if not root.is_dir():
+        pytest.skip("there is no real store")
+    files = jsonschema.Draft202012Validator({**SCHEMA, "$ref": "#/$defs/touched_file"})
+    contents = jsonschema.Draft202012Validator({**SCHEMA, "$ref": "#/$defs/file_content"})
+    for session in Store.open(root, cache=None).sessions(Filter(include_subagents=True)):
+        events = list(session.events())
+        for file in files_of(session):
+            files.validate(file_record(file))
+            contents.validate(content_record(rebuilt(events, file.path), None, []))
