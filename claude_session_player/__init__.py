@@ -1,4 +1,4 @@
-"""Finds Claude Code sessions, and replays them as the terminal screen they were.
+"""Finds Claude Code sessions, tells what happened in them, and replays them as the terminal screen they were.
 
 >>> from claude_session_player import ScreenState, render
 >>> state = render(ScreenState(), {"type": "user", "message": {"content": "Hello"}})
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from claude_session_player.validation import validate_event
     from claude_session_player.view import View
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Conversation",

@@ -76,12 +76,12 @@ def _refuse_typo(ctx: click.Context, word: str) -> None:
 @click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
 @click.pass_context
 def app(ctx: click.Context) -> None:
-    """Find Claude Code sessions, and replay them as the terminal screen they were.
+    """Find Claude Code sessions, tell what happened in them, and replay them as the terminal screen they were.
 
     \b
     Exit codes:
       0    done
-      1    --strict found something wrong; files could not rebuild all of a file
+      1    something is wrong, and --strict was given; files could not rebuild all of a file
       2    a wrong option or argument
       3    the file cannot be read
       4    the file holds no session

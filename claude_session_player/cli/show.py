@@ -11,6 +11,7 @@ import click
 
 from claude_session_player.cli.choices import choice_options
 from claude_session_player.cli.output import ARRAY, LINES, print_pieces, print_records
+from claude_session_player.cli.pricing import load_prices
 from claude_session_player.cli.refs import STANDARD_INPUT, Source, complete_ref, needs_store, source_in
 from claude_session_player.cli.report import name_problems, warn
 from claude_session_player.cli.showing import say
@@ -70,7 +71,7 @@ def command(ref: str, choice: Choice, strict: bool, roots: tuple[str, ...], no_c
     Times are in UTC, as the files have them. Long outputs are cut, unless with --full.
     """
     with opened(roots, no_cache, required=ref != STANDARD_INPUT and needs_store(ref)) as store:
-        show = _Show(store, source_in(store, ref), choice, **how)
+        show = _Show(store, source_in(store, ref), choice, no_cache=no_cache, **how)
         show.print()
     return show.verdict(strict)
 
@@ -148,12 +149,13 @@ class _Show:
         if found is None or self._source.inline is not None or wanted is False:
             return
         if wanted or (not self._is_part and found.stamp.size <= _SUMMARY_SIZE):
-            from claude_session_player.export.summary import summary_markdown
+            from claude_session_player.export.summary import facts_markdown
             from claude_session_player.insight.summary import summarize
 
             session = self._store.of(found)
             if session.facts.is_session:
-                yield f"{summary_markdown(summarize(session))}\n\n---\n\n"
+                summary = summarize(session, load_prices(self._how["no_cache"]))
+                yield f"{facts_markdown(summary)}\n\n---\n\n"
 
 
 def _style(source: Source, how: dict[str, Any]) -> Style:

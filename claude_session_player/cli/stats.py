@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from claude_session_player.cli.filters import filter_options
+from claude_session_player.cli.pricing import load_prices, prices_option
 from claude_session_player.cli.refs import complete_ref, find_session, needs_store
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.stores import opened, store_options
@@ -39,13 +40,7 @@ _GROUPINGS: Final = ("model", "project", "day", "session", "agent")
 @click.option(
     "--csv", "form", flag_value=CSV, help="Print one table as CSV, with exact numbers: that of --by, else of models."
 )
-@click.option(
-    "--prices",
-    "own",
-    type=click.Path(),
-    metavar="FILE",
-    help="Prices of your own, as JSON: dollars for a million tokens, by model. They go before all others.",
-)
+@prices_option
 @filter_options
 @store_options
 def command(
@@ -71,10 +66,9 @@ def command(
     _prepare(*_LATER, "cli.stats_records" if form else "cli.stats_tables")
     with opened(**where, required=not refs or any(map(needs_store, refs))) as store:
         sessions = _chosen(store, refs, wanted)
-        from claude_session_player.insight.prices import Prices
         from claude_session_player.insight.tokens import count_tokens
 
-        prices = Prices.load(_folder(**where), own)
+        prices = load_prices(where["no_cache"], own)
         shares = count_tokens(sessions, prices)
     if not sessions:
         like_that = "" if wanted == Filter() and not refs else " that is like this"
@@ -111,9 +105,3 @@ def _chosen(store: Store, refs: tuple[str, ...], wanted: Filter) -> list[Session
         return store.sessions(wanted._replace(include_orphans=True))
     found = {(session.path, session.id): session for session in (find_session(store, ref) for ref in refs)}
     return wanted._replace(include_subagents=True).apply(found.values())
-
-
-def _folder(roots: tuple[str, ...], no_cache: bool) -> str | None:
-    from claude_session_player.store.catalogue import default_folder
-
-    return None if no_cache else default_folder()

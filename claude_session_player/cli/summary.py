@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from claude_session_player.cli.output import encode, print_text
+from claude_session_player.cli.pricing import load_prices, prices_option
 from claude_session_player.cli.refs import STANDARD_INPUT, complete_ref, find_session, needs_store
 from claude_session_player.cli.stores import json_option, opened, store_options
 
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("ref", shell_complete=complete_ref)
 @json_option
+@prices_option
 @store_options
-def command(ref: str, as_json: bool, **where: Any) -> None:
+def command(ref: str, as_json: bool, own: str | None, **where: Any) -> None:
     """Sum up one session: how long it took, prompts, tools, errors, sub-agents, files, tokens.
 
     Numbers are those of the session's own file; sub-agents are counted by kind, and have summaries of their own. Only
@@ -29,7 +31,7 @@ def command(ref: str, as_json: bool, **where: Any) -> None:
     from claude_session_player.insight.summary import summarize
 
     with opened(**where, required=needs_store(ref)) as store:
-        summary = summarize(find_session(store, ref))
+        summary = summarize(find_session(store, ref), load_prices(where["no_cache"], own))
     name = summary.id if needs_store(ref) or ref == STANDARD_INPUT else ref
     if as_json:
         print_text(encode(_record(summary) | {"detail_hint": show_command(name)}))

@@ -57,7 +57,7 @@ class Conversation:
         >>> from claude_session_player import Conversation, Store
         >>> store = Store.open("tests/fixtures/store", cache=None)
         >>> [turn.prompt.text for turn in Conversation.of(store.resolve("latest")).turns if turn.prompt][:1]
-        ['Add a --json flag to the report command']
+        ['The kettle does not whistle. Find out why.']
         """
         cast = Cast(map(actor_of, session.parts[1:]))
         found = cls.from_events(session.events(), cast, id=session.id, is_agent=session.is_subagent)

@@ -26,11 +26,14 @@ _PARTS: Final = {
 
 def summary_markdown(summary: SessionSummary, ref: str | None = None) -> str:
     """All of a summary; `ref` is what the commands at its end call the session, by default its id."""
-    lines = [f"Session {printable(summary.id)} ({_count(summary.events, 'event')})"]
-    lines += [f"- {name}: {value}" for name, value in _facts(summary) if value]
-    lines += ["", "Show:"]
-    lines += [f"- {part}: `{show_command(ref or summary.id)}{option}`" for part, option in _PARTS.items()]
-    return "\n".join(lines)
+    commands = [f"- {part}: `{show_command(ref or summary.id)}{option}`" for part, option in _PARTS.items()]
+    return "\n".join((facts_markdown(summary), "", "Show:", *commands))
+
+
+def facts_markdown(summary: SessionSummary) -> str:
+    """A summary without the commands that show more."""
+    lines = [f"- {name}: {value}" for name, value in _facts(summary) if value]
+    return "\n".join((f"Session {printable(summary.id)} ({_count(summary.events, 'event')})", *lines))
 
 
 def show_command(ref: str) -> str:
@@ -64,8 +67,8 @@ _TOKENS: Final = {
     "input": "in",
     "output": "out",
     "cache_write_5m": "written to the cache for 5 minutes",
-    "cache_write_1h": "written to it for an hour",
-    "cache_read": "read from it",
+    "cache_write_1h": "written to the cache for an hour",
+    "cache_read": "read from the cache",
 }
 
 
