@@ -61,6 +61,7 @@ def heads(text: str) -> list[tuple[int, str]]:
 @example("- list\n  ```\n  never closed", 1)
 @example("<div>\n```\n\n```\nopen", 0)
 @example("> ```\n```", 0)
+@example("\ttab\n</pre>\n```", 1)
 def test_a_text_never_swallows_what_follows_it(text: str, depth: int) -> None:
     block = follows("**Head**", prose(tidy(text)))
     gap = "> " * depth

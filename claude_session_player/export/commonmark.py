@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from claude_session_player.parts import Item
@@ -167,12 +167,16 @@ def _is_deep(text: str, depth: int) -> bool:
 
 
 def _ends(text: str) -> bool:
-    """True where a paragraph behind a text is one: asks a parser."""
+    """True where a paragraph behind a text is one: asks a parser.
+
+    Twice, because a tab is four columns wide at the beginning of a line, and two behind the mark of a block quote.
+    """
     from markdown_it import MarkdownIt
 
-    tokens = MarkdownIt("commonmark").parse(f"{text}\n\n{_SENTINEL}")
-    return _is_paragraph([(token.type, token.level, token.content) for token in tokens[-3:]])
-
-
-def _is_paragraph(tokens: Sequence[tuple[str, int, str]]) -> bool:
-    return tokens == [("paragraph_open", 0, ""), ("inline", 1, _SENTINEL), ("paragraph_close", 0, "")]
+    parse = MarkdownIt("commonmark").parse
+    for depth in (0, 1):
+        tokens = parse(quoted(f"{text}\n\n{_SENTINEL}", depth))
+        last = [(token.type, token.level, token.content) for token in tokens[len(tokens) - 3 - depth :][:3]]
+        if last != [("paragraph_open", depth, ""), ("inline", depth + 1, _SENTINEL), ("paragraph_close", depth, "")]:
+            return False
+    return True

@@ -24,7 +24,7 @@ from claude_session_player.export.commonmark import (
     shortened,
     tidy,
 )
-from claude_session_player.parts import Checklist, Code, Data, Diff, Part, Picture, Prose, Sketch
+from claude_session_player.parts import Checklist, Code, Data, Diff, Picture, Prose, Sketch
 from claude_session_player.text import cut, one_line
 from claude_session_player.times import shown_time
 from claude_session_player.tools.looks import Reply
@@ -175,8 +175,10 @@ def _call(told: Told, style: Style) -> str:
     reply = None if told.actor_follows else _reply(call, style)  # else it is told behind the sub-agents
     sketch = call.sketch(reply)
     given = () if told.actor_follows and len(call.actors) == 1 else sketch.given
-    head = _call_head(call, sketch, style)
-    return "\n\n".join((head, *_parts(given, style), *_returned(call, sketch, style)))
+    texts = [_call_head(call, sketch, style), *[_PARTS[type(part)](part, style) for part in given]]
+    if reply is not None:
+        texts += _returned(call, sketch, style)
+    return "\n\n".join([text for text in texts if text])
 
 
 def _ending(call: Call, style: Style) -> str:
@@ -195,11 +197,11 @@ def _result(told: Told, style: Style) -> str:
 
 
 def _late(call: Call, sketch: Sketch, style: Style) -> str:
-    if any(isinstance(part, Prose) for part in sketch.returned):
-        return "\n\n".join(_returned(call, sketch, style))
+    if sketch.returned and type(sketch.returned[0]) is Prose:
+        return "\n\n".join(filter(None, _returned(call, sketch, style)))
     of = f" of line {call.body}" if isinstance(call.body, int) else ""
     head = f"{_head(_result_entry(call), style, call.name)}{of}{_outcome(call, sketch)}"
-    return "\n\n".join((head, *_returned(call, sketch, style)))
+    return "\n\n".join(filter(None, (head, *_returned(call, sketch, style))))
 
 
 def _call_head(call: Call, sketch: Sketch, style: Style) -> str:
@@ -218,26 +220,18 @@ def _reply(call: Call, style: Style) -> Reply | None:
     return reply if reply is None or not style.is_full else reply._replace(text=style.resolve(tidy(reply.text)))
 
 
-def _returned(call: Call, sketch: Sketch, style: Style) -> Iterator[str]:
-    for part in sketch.returned:
-        if isinstance(part, Prose):  # what was given is prose, too
-            yield follows(_head(_result_entry(call), style, call.name), prose(tidy(part.text)))
-        else:
-            yield from _parts((part,), style)
-    if sketch.returned or sketch.outcome:
-        for picture in call.pictures:
-            yield _picture(picture, style)
+def _returned(call: Call, sketch: Sketch, style: Style) -> list[str]:
+    texts = [_PARTS[type(part)](part, style) for part in sketch.returned]
+    if texts and type(sketch.returned[0]) is Prose:  # what was given is prose, too
+        texts[0] = follows(_head(_result_entry(call), style, call.name), texts[0])
+    if call.pictures:
+        texts += [_picture(picture, style) for picture in call.pictures]
+    return texts
 
 
 def _result_entry(call: Call) -> Entry:
     result = call.result
     return Entry(Kind.RESULT, result.line, result.timestamp) if result else Entry(Kind.RESULT)
-
-
-def _parts(parts: Iterable[Part], style: Style) -> Iterator[str]:
-    for part in parts:
-        if text := _PARTS[type(part)](part, style):
-            yield text
 
 
 def _code(part: Code, style: Style) -> str:

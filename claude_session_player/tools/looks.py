@@ -36,28 +36,33 @@ _DONE: Final = frozenset(("completed", "done"))
 
 def anything(given: dict[str, Any], reply: Reply | None) -> Sketch:
     """A tool that nobody knows: JSON in, text or JSON out."""
-    return Sketch(given=(Data(given),) if given else (), **_output(reply))
+    return Sketch("", "", (Data(given),) if given else (), *_output(reply))
 
 
-def _output(reply: Reply | None, lines: int | None = None) -> dict[str, Any]:
+_Output = tuple[str, tuple[Part, ...]]
+"""What came back, in a few words, and in parts."""
+
+
+def _output(reply: Reply | None, lines: int | None = None) -> _Output:
     """What came back, as it is; of errors nothing is left out."""
     if reply is None:
-        return {}
-    if not reply.text:
-        return {"outcome": "no output"}
-    language = "json" if reply.text[0] in "{[" and rawjson.is_value(reply.text) else ""
-    return {"returned": (Code(reply.text, language, None if reply.is_error else lines),)}
+        return "", ()
+    text = reply.text
+    if not text:
+        return "no output", ()
+    language = "json" if text[0] in "{[" and rawjson.is_value(text) else ""
+    return "", (Code(text, language, None if reply.is_error else lines),)
 
 
-def _quiet(reply: Reply | None) -> dict[str, Any]:
+def _quiet(reply: Reply | None) -> _Output:
     """What came back says no more than that all went well."""
-    return _output(reply, 0) if reply is not None and reply.text else {}
+    return _output(reply, 0) if reply is not None and reply.text else ("", ())
 
 
 def _text(given: dict[str, Any], *names: str) -> str:
     """The first of some fields that holds anything."""
     for name in names:
-        if (value := given.get(name)) not in (None, "", [], {}):
+        if value := given.get(name):
             return value if isinstance(value, str) else rawjson.compact(value)
     return ""
 
@@ -74,7 +79,7 @@ def shell(given: dict[str, Any], reply: Reply | None) -> Sketch:
     words = _text(given, "description")
     if given.get("run_in_background"):
         words = f"{words} (in the background)".strip()
-    return Sketch(words, given=(Code(_text(given, "command"), "bash"),), **_output(reply))
+    return Sketch(words, "", (Code(_text(given, "command"), "bash"),), *_output(reply))
 
 
 def read(given: dict[str, Any], reply: Reply | None) -> Sketch:
@@ -83,7 +88,7 @@ def read(given: dict[str, Any], reply: Reply | None) -> Sketch:
     words = ", ".join(f"{word} {given[name]}" for word, name in names if isinstance(given.get(name), int))
     path = _text(given, "file_path", "path", "notebook_path")
     if reply is None or reply.is_error or not reply.text:
-        return Sketch(words, path, **_output(reply))
+        return Sketch(words, path, (), *_output(reply))
     count = reply.text.count("\n") + 1
     return Sketch(
         words, path, outcome="1 line" if count == 1 else f"{count} lines", returned=(Code(reply.text, "", 0),)
@@ -94,7 +99,7 @@ def write(given: dict[str, Any], reply: Reply | None) -> Sketch:
     """A file that was written: what changed in it, where that is known, else all of it."""
     content = _text(given, "content", "contents")
     diff = _patch(reply) or "\n".join(f"+{line}" for line in content.removesuffix("\n").split("\n"))
-    return Sketch("", _text(given, "file_path", "path"), (Diff(diff),), **_quiet(reply))
+    return Sketch("", _text(given, "file_path", "path"), (Diff(diff),), *_quiet(reply))
 
 
 def edit(given: dict[str, Any], reply: Reply | None) -> Sketch:
@@ -102,25 +107,25 @@ def edit(given: dict[str, Any], reply: Reply | None) -> Sketch:
     edits = _dicts(given.get("edits")) or [given]
     diff = _patch(reply) or "\n".join(changes(_text(e, "old_string"), _text(e, "new_string")) for e in edits)
     words = "all occurrences" if given.get("replace_all") is True else ""
-    return Sketch(words, _text(given, "file_path", "path"), (Diff(diff),), **_quiet(reply))
+    return Sketch(words, _text(given, "file_path", "path"), (Diff(diff),), *_quiet(reply))
 
 
 def notebook(given: dict[str, Any], reply: Reply | None) -> Sketch:
     """A cell of a notebook that was changed."""
     source = (Code(_text(given, "new_source")),)
-    return Sketch(_text(given, "edit_mode"), _text(given, "notebook_path"), source, **_quiet(reply))
+    return Sketch(_text(given, "edit_mode"), _text(given, "notebook_path"), source, *_quiet(reply))
 
 
 def search(given: dict[str, Any], reply: Reply | None) -> Sketch:
     """What was searched for, and where."""
     place = _text(given, "path")
     name = _text(given, "pattern") or place
-    return Sketch(f"in {place}" if place and place != name else "", name, **_output(reply, _BRIEF))
+    return Sketch(f"in {place}" if place and place != name else "", name, (), *_output(reply, _BRIEF))
 
 
 def web(given: dict[str, Any], reply: Reply | None) -> Sketch:
     """A page that was fetched, or a search."""
-    return Sketch(_text(given, "prompt"), _text(given, "url", "query"), **_output(reply, _BRIEF))
+    return Sketch(_text(given, "prompt"), _text(given, "url", "query"), (), *_output(reply, _BRIEF))
 
 
 def _patch(reply: Reply | None) -> str:
@@ -171,7 +176,7 @@ def todos(given: dict[str, Any], reply: Reply | None) -> Sketch:
     listed = given.get("todos") if isinstance(given.get("todos"), list) else []
     entries = [todo if isinstance(todo, dict) else {"text": todo} for todo in listed or ()]
     items = tuple(_item(_text(todo, "content", "text"), todo) for todo in entries)
-    return Sketch(given=(Checklist(items),) if items else (Data(given),), **_quiet(reply))
+    return Sketch("", "", (Checklist(items),) if items else (Data(given),), *_quiet(reply))
 
 
 def task(given: dict[str, Any], reply: Reply | None) -> Sketch:
@@ -181,7 +186,7 @@ def task(given: dict[str, Any], reply: Reply | None) -> Sketch:
     rest = {key: value for key, value in given.items() if key not in _TASK_FIELDS}
     details: tuple[Part, ...] = (Data(rest),) if rest else ()
     description = (Prose(_text(given, "description")),) if given.get("description") else ()
-    return Sketch(given=(Checklist((item,)), *description, *details), **_quiet(reply))
+    return Sketch("", "", (Checklist((item,)), *description, *details), *_quiet(reply))
 
 
 _TASK_FIELDS: Final = frozenset(("taskId", "subject", "activeForm", "description", "status"))
@@ -201,7 +206,7 @@ def questions(given: dict[str, Any], reply: Reply | None) -> Sketch:
         return anything(given, reply)
     answers = _answers(reply)
     parts = tuple(chain.from_iterable(_question(entry, answers) for entry in asked))
-    return Sketch(given=parts, **(_quiet(reply) if answers else _output(reply, _BRIEF)))
+    return Sketch("", "", parts, *(_quiet(reply) if answers else _output(reply, _BRIEF)))
 
 
 def _answers(reply: Reply | None) -> dict[str, Any]:
@@ -234,12 +239,12 @@ def plan(given: dict[str, Any], reply: Reply | None) -> Sketch:
     parts = (Prose(_text(given, "plan")),) if given.get("plan") else ()
     if reply is not None and not reply.is_error and reply.text.startswith("User has approved"):
         return Sketch(given=parts, outcome="approved", returned=(Code(reply.text, "", 0),))
-    return Sketch(given=parts, **_output(reply, _BRIEF))
+    return Sketch("", "", parts, *_output(reply, _BRIEF))
 
 
 def skill(given: dict[str, Any], reply: Reply | None) -> Sketch:
     """A skill or a command that was called by name."""
-    return Sketch(_text(given, "args"), _text(given, "skill", "command"), **_output(reply, _BRIEF))
+    return Sketch(_text(given, "args"), _text(given, "skill", "command"), (), *_output(reply, _BRIEF))
 
 
 def agent(given: dict[str, Any], reply: Reply | None) -> Sketch:
@@ -247,18 +252,18 @@ def agent(given: dict[str, Any], reply: Reply | None) -> Sketch:
     words = ": ".join(filter(None, (_text(given, "subagent_type"), _text(given, "description"))))
     task = (Prose(_text(given, "prompt")),) if given.get("prompt") else ()
     if reply is None or reply.is_error or not reply.text:
-        return Sketch(words, given=task, **_output(reply))
+        return Sketch(words, "", task, *_output(reply))
     return Sketch(words, given=task, returned=(Prose(reply.text),))
 
 
 def workflow(given: dict[str, Any], reply: Reply | None) -> Sketch:
     """A workflow: its script."""
     script = (Code(_text(given, "script"), "javascript"),) if given.get("script") else (Data(given),)
-    return Sketch(_text(given, "name", "description"), given=script, **_output(reply, _BRIEF))
+    return Sketch(_text(given, "name", "description"), "", script, *_output(reply, _BRIEF))
 
 
 def message(given: dict[str, Any], reply: Reply | None) -> Sketch:
     """A message to another agent."""
     receiver = _text(given, "to", "recipient")
     words = ": ".join(filter(None, (f"to {receiver}" if receiver else "", _text(given, "summary"))))
-    return Sketch(words, given=(Prose(_text(given, "message", "content")),), **_quiet(reply))
+    return Sketch(words, "", (Prose(_text(given, "message", "content")),), *_quiet(reply))
