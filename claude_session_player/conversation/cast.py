@@ -8,8 +8,8 @@ none can be its own ancestor.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
@@ -65,13 +65,17 @@ class Cast:
 
     def __init__(self, actors: Iterable[Actor] = ()) -> None:
         ordered = sorted(actors, key=lambda actor: (actor.started, actor.id))
-        self._free: dict[str | None, list[Actor]] = defaultdict(list)
-        self._named = {actor.call for actor in ordered if actor.call}
+        self._free = dict(enumerate(ordered))
+        self._by_id = _index(ordered, lambda actor: actor.id)
+        self._by_call = _index(ordered, lambda actor: actor.call)
+        self._by_parent = _index(ordered, lambda actor: actor.parent)
+        self._by_workflow = _index(ordered, lambda actor: actor.workflow)
+        self._by_task = _index(ordered, lambda actor: None if actor.workflow or actor.call else actor.task)
         self._signs: dict[str, str] = {}
         self._inline: dict[str, list[Event]] = {}
         self._roots: dict[str, str] = {}
-        for actor in ordered:
-            self._free[actor.id].append(actor)
+        self._tasks: dict[str, list[str]] = defaultdict(list)
+        """Of those inside of the file, the roots by their tasks."""
 
     @property
     def is_alone(self) -> bool:
@@ -90,7 +94,10 @@ class Cast:
         root = event.agent_call or self._roots.get(event.parent_uuid or "") or event.uuid or f"line {event.line}"
         if event.uuid:
             self._roots[event.uuid] = root
-        self._inline.setdefault(root, []).append(event)
+        heard = self._inline.setdefault(root, [])
+        if isinstance(event, User) and not any(isinstance(earlier, User) for earlier in heard[:_FIRST]):
+            self._tasks[task_of(event.said) or ""].append(root)
+        heard.append(event)
 
     def called_by(self, call: Call) -> tuple[Actor, ...]:
         """The sub-agents that a call started."""
@@ -107,8 +114,9 @@ class Cast:
         if call.id in self._inline:
             return self._heard(str(call.id))
         if call.name in AGENTS and (task := task_of(_given(call.input, "prompt"))):
-            for root, events in self._inline.items():
-                if task == _first_task(events):
+            roots = self._tasks.get(task, [])
+            while roots:
+                if (root := roots.pop(0)) in self._inline:
                     return self._heard(root)
         return None
 
@@ -117,29 +125,25 @@ class Cast:
         return Actor(root, lambda: events, started=events[0].timestamp or "")
 
     def _in_file(self, call: Call) -> Actor | None:
-        if call.id in self._named and (actor := self._take(lambda actor: actor.call == call.id)):
+        if actor := self._take(self._by_call, call.id):
             return actor
         result = call.result
         beside, inside = named_agents(result.structured, result.block) if result else (None, None)
         for named in (beside, self._signs.pop(call.id or "", None), inside):
-            if named in self._free:
-                actor = self._free[named][0]
-                self._let_go(actor)
+            if actor := self._take(self._by_id, named):
                 return actor
         task = task_of(_given(call.input, "prompt")) if call.name in AGENTS else None
-        if task is None:
-            return None
-        return self._take(lambda actor: actor.task == task and not actor.workflow and not actor.call)
+        return self._take(self._by_task, task)
 
     def _run(self, call: Call) -> tuple[Actor, ...]:
         """The agents of the workflow that a call started."""
-        if call.result is None or not call.result.structured:
+        if not self._by_workflow or call.result is None or not call.result.structured:
             return ()
         try:
             run = decode_run_started(call.result.structured).run_id
         except REFUSALS:
             return ()
-        return tuple(self._take_all(lambda actor: actor.workflow == run)) if run else ()
+        return tuple(iter(lambda: self._take(self._by_workflow, run), None))
 
     # --- afterwards -----------------------------------------------------------------------------------
 
@@ -149,34 +153,32 @@ class Cast:
         One at a time, because each may have called some of the others.
         """
         if parent is not None:
-            return self._take(lambda actor: actor.parent == parent)
+            return self._take(self._by_parent, parent)
         if self._free:
-            return self._take(lambda actor: True)
+            return self._free.pop(next(iter(self._free)))
         return self._heard(next(iter(self._inline))) if self._inline else None
 
-    def _take(self, is_meant: Callable[[Actor], bool]) -> Actor | None:
-        actor = next((actor for actor in self._all() if is_meant(actor)), None)
-        if actor is not None:
-            self._let_go(actor)
-        return actor
-
-    def _take_all(self, is_meant: Callable[[Actor], bool]) -> list[Actor]:
-        found = [actor for actor in self._all() if is_meant(actor)]
-        for actor in found:
-            self._let_go(actor)
-        return found
-
-    def _all(self) -> Iterator[Actor]:
-        return (actor for actors in self._free.values() for actor in actors)
-
-    def _let_go(self, actor: Actor) -> None:
-        self._free[actor.id].remove(actor)
-        if not self._free[actor.id]:
-            del self._free[actor.id]
+    def _take(self, index: _Index, key: str | None) -> Actor | None:
+        """The first one with this key that was not called yet."""
+        numbers = index.get(key) if key else None
+        while numbers:
+            if (actor := self._free.pop(numbers.pop(0), None)) is not None:
+                return actor
+        return None
 
 
-def _first_task(events: list[Event]) -> str | None:
-    return next((task_of(event.said) for event in events if isinstance(event, User)), None)
+_Index = dict[str | None, list[int]]
+"""The numbers of actors, by something that they have."""
+_FIRST: Final = 5
+"""Among so many lines of a sub-agent its task is found."""
+
+
+def _index(actors: list[Actor], key: Callable[[Actor], str | None]) -> _Index:
+    found: _Index = defaultdict(list)
+    for number, actor in enumerate(actors):
+        if (word := key(actor)) is not None:
+            found[word].append(number)
+    return found
 
 
 def _given(tool_input: Any, name: str) -> str | None:
