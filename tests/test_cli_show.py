@@ -71,7 +71,7 @@ def test_choices_are_words(store: StoreBuilder) -> None:
 def test_a_choice_that_matches_nothing_says_so(store: StoreBuilder) -> None:
     done = csp("show", ONE, "--root", str(store.root), "--tool", "Nonesuch")
     assert (done.returncode, done.stdout) == (0, b"")
-    assert b"is like this" in done.stderr
+    assert b"fits these choices" in done.stderr
 
 
 @pytest.mark.parametrize(

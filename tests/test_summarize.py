@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from claude_session_player import Filter, Store, normalize_project_path, summarize, validate_event
 from claude_session_player.conversation.branches import Branches
+from claude_session_player.conversation.copies import Copies
 from claude_session_player.events import Assistant, ToolResult, ToolUse, Turn
 from claude_session_player.export.summary import summary_markdown
 from claude_session_player.insight.durations import BREAK, span_of
@@ -160,13 +161,14 @@ def compare(session: Any) -> SessionSummary:
     told = summarize(session)
     skips = bool(session.facts.inline) and not session.is_inline
     events = [event for event in session.events() if not (skips and (event.is_sidechain or event.agent_call))]
+    branches, copies = Branches(), Copies()
+    for event in events:
+        branches.add(event)
+    events = [event for event in events if not copies.has(event.uuid, event.timestamp, getattr(event, "said", None))]
     said = [event.said for event in events if isinstance(event, Turn)]
     blocks = [block for content in said if isinstance(content, list) for block in content]
     failed = sum(isinstance(event, Assistant) and event.is_api_error is True for event in events)
     failed += sum(getattr(event, "subtype", None) == "api_error" for event in events)
-    branches = Branches()
-    for event in events:
-        branches.add(event)
     assert told.user_messages == sum(human_prompt(event) is not None for event in events)
     assert sum(told.tool_calls.values()) == sum(isinstance(block, ToolUse) for block in blocks)
     assert told.errors == failed + sum(isinstance(b, ToolResult) and b.is_error is True for b in blocks)

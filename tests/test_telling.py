@@ -120,9 +120,8 @@ def test_a_conversation_that_was_written_anew_with_other_uuids_is_told_once() ->
 def test_a_fork_is_told_where_it_happens() -> None:
     session = SessionBuilder().prompt("First").response(text("One")).prompt("Second").response(text("Two"))
     session.prompt("Another", parentUuid="00000000-0000-4000-8000-000000000002").response(text("Three"))
-    assert "**Fork** (2026-01-17 20:32:03) back to line 2, and on from there another way\n\n**User**" in markdown(
-        session
-    )
+    mark = "**Fork** (2026-01-17 20:32:03) back to line 2, and on from there"
+    assert f"{mark}\n\n**User** (2026-01-17 20:32:03)\nAnother" in markdown(session)
 
 
 def test_parallel_tools_are_no_fork() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any, Final, TypeVar
 
 import click
@@ -17,7 +17,7 @@ from claude_session_player.cli.report import name_problems, warn
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.source import require_session
 from claude_session_player.cli.stores import opened, store_options
-from claude_session_player.cli.tellers import chain_sources, events_of, on_branch, teller
+from claude_session_player.cli.tellers import AT_ONCE, cast_of, chain_sources, events_of, on_branch, teller
 from claude_session_player.conversation.choice import Choice
 from claude_session_player.conversation.entries import Entry, Kind
 from claude_session_player.conversation.walk import Told, Walk
@@ -33,8 +33,6 @@ FOUND_TROUBLE: Final = 1
 MARKDOWN: Final = "markdown"
 _FORMS: Final = {"json": ARRAY, "jsonl": LINES}
 _PAGE_SIZE: Final = 50
-_SUMMARY_SIZE: Final = 16 << 20
-"""A session that is larger is told without a summary before it, because that would take long."""
 
 
 @click.command()
@@ -46,7 +44,7 @@ _SUMMARY_SIZE: Final = 16 << 20
 )
 @click.option("--chain", is_flag=True, help="Begin with the sessions that this one continues.")
 @click.option("--page", type=click.IntRange(min=1), metavar="N", help="Only this page.")
-@click.option("--page-size", type=click.IntRange(min=1), metavar="M", help=f"Entries of a page. Default: {_PAGE_SIZE}.")
+@click.option("--page-size", type=click.IntRange(min=1), metavar="M", help=f"Entries of a page: {_PAGE_SIZE}.")
 @click.option("--pager", is_flag=True, help="Look at it in a pager ($PAGER).")
 @click.option("--lines", "with_lines", is_flag=True, help="Say on which line of its file each entry stands.")
 @click.option("--full", is_flag=True, help="Leave nothing out: whole outputs, also large ones kept beside the session.")
@@ -88,16 +86,18 @@ class _Show:
         self._choice = choice if branch is None else replace(choice, is_on_branch=on_branch(source, branch))
         self._page = (page or 1, page_size or _PAGE_SIZE) if page or page_size else None
         self._how = how
-        self._style = _style(source, how)
+        self._sources = chain_sources(store, source) if how["chain"] else [source]
+        self._style = _style(self._sources, how)
         self._walks: list[Walk] = []
-        self._is_empty = True
+        self._printed = self._passed = 0
+        """How many entries were printed, and how many could have been."""
 
     def print(self) -> None:
         """Write the conversation to stdout while it is read."""
         form = self._how["form"]
         if form != MARKDOWN:
-            records = (record(one, self._style.resolve) for one in self._told())
-            print_records((one for one in self._paged(records) if one is not None), _FORMS[form])
+            records = (record(one, self._style) for one in self._told())
+            print_records(self._paged(one for one in records if one is not None), _FORMS[form])
         elif self._how["pager"]:
             click.echo_via_pager(self._text())
         else:
@@ -106,13 +106,34 @@ class _Show:
     def verdict(self, strict: bool) -> int:
         """Say in the end what is to be said, and give the exit code."""
         for walk in self._walks:
-            if not self._is_part:
+            if not self._printed:
                 require_session(walk.main.account, self._source.name)
             warn(walk.main.account)
-        if self._is_empty:
-            say(f"nothing in {self._source.name} is like this" if self._is_part else f"{self._source.name} is silent")
-        problems = sum([name_problems(walk.problems, walk.unlinked) for walk in self._walks]) if strict else 0
-        return FOUND_TROUBLE if problems else 0
+        if not self._printed:
+            say(self._nothing)
+        return FOUND_TROUBLE if strict and self._count_problems() else 0
+
+    @property
+    def _nothing(self) -> str:
+        if self._page is not None and self._passed:
+            pages = -(-self._passed // self._page[1])
+            return f"there is no page {self._page[0]}: there {'is 1 page' if pages == 1 else f'are {pages} pages'}"
+        if self._choice.is_everything:
+            return f"{self._source.name} has nothing to tell: no prompts, no answers (see --full)"
+        return f"nothing in {self._source.name} fits these choices"
+
+    def _count_problems(self) -> int:
+        """Name what is wrong with the files, all of it, whatever was chosen; a stream can be read only once."""
+        walks = self._walks if self._source.path is None else list(self._whole_walks())
+        return sum([name_problems(walk.problems, walk.unlinked) for walk in walks])
+
+    def _whole_walks(self) -> Iterator[Walk]:
+        cast = cast_of(self._store, self._sources)
+        for source in self._sources:
+            walk = Walk(teller(source, cast), is_last=source is self._sources[-1], notes_problems=True)
+            for _ in walk.told(events_of(source)):
+                pass
+            yield walk
 
     @property
     def _is_part(self) -> bool:
@@ -125,30 +146,35 @@ class _Show:
             yield from (not_told(walk.main.account) for walk in self._walks)
 
     def _paged(self, things: Iterator[_T]) -> Iterator[_T]:
-        if self._page is None:
-            return things
-        number, size = self._page
-        return islice(things, (number - 1) * size, number * size)
+        number, size = self._page or (1, sys.maxsize)
+        for thing in things:
+            self._passed += 1
+            if self._passed > number * size:
+                return
+            if self._passed > (number - 1) * size:
+                self._printed += 1
+                yield thing
 
     def _told(self) -> Iterator[Told]:
-        sources = chain_sources(self._store, self._source) if self._how["chain"] else [self._source]
+        sources, cast = self._sources, cast_of(self._store, self._sources)
         known: set[str | None] = set()
         for source in sources:
-            walk = Walk(teller(self._store, source, known), depth=self._how["depth"])
+            telling = teller(source, cast, known)
+            is_stream = source.path is None
+            walk = Walk(telling, depth=self._how["depth"], is_last=source is sources[-1], notes_problems=is_stream)
             self._walks.append(walk)
             if len(sources) > 1:
                 yield Told(0, Entry(Kind.SECTION, text=f"Session {source.found.id if source.found else source.name}"))
-            for one in self._choice.of(walk.told(events_of(source))):
-                self._is_empty = False
-                yield one
-            known.update(walk.main.growth.tree.uuids)
+            yield from self._choice.of(walk.told(events_of(source)))
+            if len(sources) > 1:
+                known.update(telling.growth.tree.uuids)
 
     def _summary(self) -> Iterator[str]:
         """What the session comes to, before it is told; where that takes long, only on demand."""
         wanted, found = self._how["summary"], self._source.found
         if found is None or self._source.inline is not None or wanted is False:
             return
-        if wanted or (not self._is_part and found.stamp.size <= _SUMMARY_SIZE):
+        if wanted or (not self._is_part and found.stamp.size <= AT_ONCE):
             from claude_session_player.export.summary import facts_markdown
             from claude_session_player.insight.summary import summarize
 
@@ -158,12 +184,11 @@ class _Show:
                 yield f"{facts_markdown(summary)}\n\n---\n\n"
 
 
-def _style(source: Source, how: dict[str, Any]) -> Style:
+def _style(sources: Sequence[Source], how: dict[str, Any]) -> Style:
     more: dict[str, Any] = {"with_lines": how["with_lines"]}
     if how["assets"] is not None:
         more["save"] = Assets(how["assets"]).save
     if not how["full"]:
         return Style(**more)
-    if source.found is not None:
-        more["resolve"] = resolver(source.found)
+    more["resolve"] = resolver([source.found for source in sources if source.found is not None])
     return Style.full(**more)

@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
+from itertools import chain
+from typing import Final
 
 import click
 
 from claude_session_player.cli.refs import Source
 from claude_session_player.cli.source import check_file, check_head
 from claude_session_player.conversation.branches import Branches
-from claude_session_player.conversation.cast import Cast, actor_of
+from claude_session_player.conversation.cast import Actor, Cast, actor_of
 from claude_session_player.conversation.telling import Telling
 from claude_session_player.events import Event
-from claude_session_player.parser import is_subagent_file, read_events
+from claude_session_player.parser import decode_lines, is_subagent_file, only_sidechains, read_events
 from claude_session_player.store.store import Store
 
+AT_ONCE: Final = 16 << 20
+"""A larger session is told while it is read, without a look at all of it before."""
 
-def teller(store: Store, source: Source, known: Set[str | None] = frozenset()) -> Telling:
-    """Who tells a session, with its sub-agents at hand; events that are known are not told again."""
-    agents = store.agents_of(source.found) if source.found is not None and source.inline is None else []
-    return Telling(Cast(map(actor_of, agents)), is_agent=_is_agent(source), known=known)
+
+def teller(source: Source, cast: Cast, known: Set[str | None] = frozenset()) -> Telling:
+    """Who tells a session; events that are known are not told again."""
+    return Telling(cast, is_agent=_is_agent(source), known=known)
+
+
+def cast_of(store: Store, sources: Iterable[Source]) -> Cast:
+    """The sub-agents of some sessions, of those with one id the first; linked to their calls where that is quick."""
+    actors: dict[str, list[Actor]] = {}
+    is_linked = True
+    for source in sources:
+        found = source.found
+        if found is None or source.inline is not None:
+            continue
+        is_small = found.is_agent or found.stamp.size <= AT_ONCE
+        is_linked = is_linked and is_small
+        agents = store.of(found).parts[1:] if is_small else store.agents_of(found)
+        own: dict[str, list[Actor]] = {}
+        for agent in agents:
+            own.setdefault(agent.id, []).append(actor_of(agent, is_linked=is_small))
+        actors = own | actors
+    return Cast(chain.from_iterable(actors.values()), is_linked=is_linked)
 
 
 def events_of(source: Source) -> Iterator[Event]:
@@ -57,6 +79,9 @@ def chain_sources(store: Store, source: Source) -> list[Source]:
 
 
 def _is_agent(source: Source) -> bool:
+    """True for a sub-agent; standard input is one where its first line is."""
     if source.inline is not None:
         return True
-    return source.path is not None and is_subagent_file(source.path)
+    if source.path is not None:
+        return is_subagent_file(source.path)
+    return only_sidechains(decode_lines(source.head.splitlines()[:1], 0, 0))

@@ -65,6 +65,8 @@ class Branches:
         """Of each node, the first child with weight below; itself where only it has weight."""
         self._groups: dict[int, list[list[int]]] = {}
         """Of a node with several such children: those that go on together."""
+        self._welcoming: dict[int, list[list[int]]] = {}
+        """Of these, the groups that others may join."""
         self._responses: set[str] = set()
         self._prompt_times: set[str] = set()
         self._leaf = -1
@@ -83,9 +85,12 @@ class Branches:
         """The uuids of all events so far."""
         return self._numbers.keys()
 
-    def is_copy(self, event: Event) -> bool:
-        """True where the uuid of an event was added before: it is the same event. Ask before you add it."""
-        return event.uuid in self._numbers
+    def anchor(self, uuid: str) -> Fork | None:
+        """The prompt or response that a line continues."""
+        node = self._parents[self._numbers[uuid]]
+        while node >= 0 and not self._roles[node] & WEIGHT:
+            node = self._parents[node]
+        return Fork(self._lines[node], self._uuids[node]) if node >= 0 else None
 
     def add(self, event: Event) -> Fork | None:
         """Let the tree grow by an event; gives the place to which the conversation went back, if it did."""
@@ -194,12 +199,17 @@ class Branches:
 
     def _meet(self, node: int, child: int, passed: int) -> Fork | None:
         """One more child of a node has weight below: it goes on together with another one, or it is a fork."""
-        groups = self._groups.setdefault(node, [[self._heavy[node]]])
+        groups = self._groups.get(node)
+        if groups is None:
+            groups = self._groups[node] = [[self._heavy[node]]]
+            self._welcome(node, groups[0], self._heavy[node])
         company = self._company(node, child, passed, groups)
         if company is not None:
             company.append(child)
+            self._welcome(node, company, child)
             return None
         groups.append([child])
+        self._welcome(node, groups[-1], child)
         if not self._counts(node):
             return None
         self.forks.append(Fork(self._lines[node], self._uuids[node]))
@@ -211,12 +221,18 @@ class Branches:
         role = roles[child]
         if role & (LOOSE | SEGMENT) or passed & REPEATED or roles[node] & META:
             return groups[-1]
-        for group in groups:
+        for group in self._welcoming.get(node, ()):
             if all(roles[other] & LOOSE for other in group):
                 return group
             if role & TOOL and any(roles[other] & (TOOL | SEGMENT) for other in group):
                 return group
         return None
+
+    def _welcome(self, node: int, group: list[int], child: int) -> None:
+        """Remember that others may go on with a group, because of a child in it; most forks are not like that."""
+        known = self._welcoming.setdefault(node, [])
+        if self._roles[child] & (LOOSE | TOOL | SEGMENT) and not any(other is group for other in known[-2:]):
+            known.append(group)
 
     def _counts(self, node: int) -> bool:
         """False for what belongs to a sub-agent inside of its parent's file."""
@@ -233,10 +249,15 @@ class Branches:
         """The branch that ends in the last leaf of the file."""
         return next(branch for branch in self.paths() if branch.is_live)
 
+    @property
+    def live_way(self) -> frozenset[int]:
+        """The stretches that the live branch is made of."""
+        return self._strands.way(self.live.number)
+
     def is_on(self, number: int, line: int) -> bool:
         """True where a line belongs to the branch of this number. A line without uuid belongs to all."""
         strand = self.strand_of(line)
-        return strand is None or strand in self._strands.branches[number - 1].strands
+        return strand is None or strand in self._strands.way(number)
 
     def strand_of(self, line: int) -> int | None:
         """The stretch between forks on which a line lies; `None` for a line without uuid."""

@@ -43,17 +43,18 @@ class Actor(Struct):
     started: str = ""
 
 
-def actor_of(session: Session) -> Actor:
-    """A sub-agent that has a file of its own."""
+def actor_of(session: Session, *, is_linked: bool = True) -> Actor:
+    """A sub-agent that has a file of its own; where the whole family is known, with the call and the caller of it."""
     meta = session.facts.meta
+    call, caller = (session.call_id, session.parent_agent_id) if is_linked else (None, None)
     return Actor(
         session.id,
         lambda: read_events(session.path),
         session.agent,
         session.title,
         session.path,
-        _text(meta.get("toolUseId")),
-        session.found.parent_agent or _text(meta.get("parentAgentId")),
+        call or _text(meta.get("toolUseId")),
+        caller or session.found.parent_agent or _text(meta.get("parentAgentId")),
         session.found.workflow,
         session.speech.task,
         session.created_at or "",
@@ -63,7 +64,10 @@ def actor_of(session: Session) -> Actor:
 class Cast:
     """Who takes part in a conversation beside the one who tells it. Whoever was called is not found again."""
 
-    def __init__(self, actors: Iterable[Actor] = ()) -> None:
+    def __init__(self, actors: Iterable[Actor] = (), *, is_linked: bool = False) -> None:
+        """With `is_linked`, the actors have all calls that can be known."""
+        self._is_linked = is_linked
+        self._has_dismissed = False
         ordered = sorted(actors, key=lambda actor: (actor.started, actor.id))
         self._free = dict(enumerate(ordered))
         self._by_id = _index(ordered, lambda actor: actor.id)
@@ -154,9 +158,20 @@ class Cast:
         """
         if parent is not None:
             return self._take(self._by_parent, parent)
-        if self._free:
-            return self._free.pop(next(iter(self._free)))
+        while self._free and (self._is_linked or not self._has_dismissed):
+            actor = self._free.pop(next(iter(self._free)))
+            if not (self._has_dismissed and actor.call):
+                return actor
         return self._heard(next(iter(self._inline))) if self._inline else None
+
+    def dismiss(self, actors: Iterable[Actor]) -> None:
+        """Let sub-agents go untold, with all whom they called; whoever has no known call may be one of these."""
+        self._has_dismissed = True
+        waiting = [actor.id for actor in actors]
+        while waiting:
+            parent = waiting.pop()
+            while (actor := self._take(self._by_parent, parent)) is not None:
+                waiting.append(actor.id)
 
     def _take(self, index: _Index, key: str | None) -> Actor | None:
         """The first one with this key that was not called yet."""

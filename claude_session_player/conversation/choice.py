@@ -55,7 +55,8 @@ class Choice:
             yield from told
             return
         heads: list[Told] = []
-        shown: set[int] = set()
+        open_calls: list[bool] = []
+        """Of each call that is not at its end yet: whether it is wanted."""
         stretch = _Stretch(self)
         for one in told:
             if stretch.is_over(one):
@@ -63,12 +64,15 @@ class Choice:
             while heads and heads[-1].depth >= one.depth and not _leads(heads[-1], one):
                 heads.pop()
             if one.is_end:
-                if id(one.entry) in shown:
+                if open_calls.pop():
                     yield one
-            elif stretch.has(one) and self._wants(one):
+                continue
+            is_wanted = stretch.has(one) and self._wants(one)
+            if one.actor_follows:
+                open_calls.append(is_wanted)
+            if is_wanted:
                 yield from heads
                 heads.clear()
-                shown.add(id(one.entry))
                 yield one
             elif one.actor_follows or one.entry.kind in _HEADS:
                 heads.append(one)

@@ -59,7 +59,7 @@ class Conversation:
         >>> [turn.prompt.text for turn in Conversation.of(store.resolve("latest")).turns if turn.prompt][:1]
         ['The kettle does not whistle. Find out why.']
         """
-        cast = Cast(map(actor_of, session.parts[1:]))
+        cast = Cast(map(actor_of, session.parts[1:]), is_linked=True)
         found = cls.from_events(session.events(), cast, id=session.id, is_agent=session.is_subagent)
         found.agent, found.title = session.agent, session.title
         return found
@@ -76,7 +76,7 @@ class Conversation:
     ) -> Conversation:
         """The conversation that some events hold, with the sub-agents of a cast, and without events that are known."""
         telling = Telling(cast or Cast(), is_agent=is_agent, known=known)
-        walk = Walk(telling)
+        walk = Walk(telling, notes_problems=True)
         main = cls(id)
         open_ones = [main]
         for told in walk.told(events):

@@ -7,10 +7,22 @@ other uuids, and sometimes a line for each block: those are known by their time 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Set
+from typing import Any
 
-from claude_session_player.events import AnyBlock, Content, Text, Thinking, ToolResult, ToolUse
+from msgspec import Raw
 
-_BEGINNING = 200
+from claude_session_player import rawjson
+from claude_session_player.events import (
+    AnyBlock,
+    Content,
+    Document,
+    Image,
+    Other,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+)
 
 
 class Copies:
@@ -55,12 +67,20 @@ def _mark(block: AnyBlock | str) -> Hashable:
     """What tells a block from others of the same moment."""
     kind = type(block)
     if kind is ToolResult:
-        return block.tool_use_id or id(block)  # type: ignore[union-attr]
+        result: Any = block
+        return result.tool_use_id or _digest(result.content)
     if kind is Text:
         return block.text  # type: ignore[union-attr]
     if kind is Thinking:
-        thinking = block.thinking  # type: ignore[union-attr]
-        return len(thinking), bytes(memoryview(thinking)[:_BEGINNING])
+        return _digest(block.thinking)  # type: ignore[union-attr]
     if isinstance(block, ToolUse):
-        return kind, block.id or id(block)
+        return kind, block.id or rawjson.compact(block.input)
+    if isinstance(block, Image | Document):
+        return _digest(block.source)
+    if isinstance(block, Other):
+        return block.kind, rawjson.compact(block.body)
     return block if isinstance(block, str) else block.kind
+
+
+def _digest(raw: Raw) -> int:
+    return hash(bytes(raw))

@@ -90,6 +90,8 @@ class Call(Entry):
     input: Any = None
     result: Result | None = None
     actors: tuple[Actor, ...] = ()
+    subject: str | None = None
+    """Of a task that is named only by its number: what it is."""
     is_told: bool = False
     """True where nothing can be added to it any more."""
 
@@ -114,4 +116,5 @@ class Call(Entry):
 
     def sketch(self, reply: Reply | None) -> Sketch:
         """How the call is told."""
-        return tools.told(self.name, self.input, reply)
+        given = {"subject": self.subject, **self.input} if self.subject else self.input
+        return tools.told(self.name, given, reply)

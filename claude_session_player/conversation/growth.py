@@ -6,7 +6,7 @@ aside until one continues another line than the last, or until somebody asks for
 
 from __future__ import annotations
 
-from claude_session_player.conversation.branches import WEIGHT, Branches, Row
+from claude_session_player.conversation.branches import PLAIN, REPEATED, WEIGHT, Branches, Row
 from claude_session_player.conversation.strands import Fork
 from claude_session_player.events import Event
 
@@ -14,8 +14,12 @@ from claude_session_player.events import Event
 class Growth:
     """The tree of a conversation, line by line."""
 
-    def __init__(self) -> None:
+    def __init__(self, side: int = PLAIN) -> None:
         self._tree = Branches()
+        self._side = side
+        """The part of the role that all lines of a conversation share."""
+        self._last: str | None = None
+        """The last line with weight."""
         self._rows: list[Row] = []
         self._tip: str | None = None
         self._is_straight = True
@@ -28,11 +32,19 @@ class Growth:
 
     def response(self, event: Event, response: str | None) -> Fork | None:
         """A line of a response, by the id of its request or message; gives the place that it went back to, if any."""
-        return self.add(event, self._tree.response_role(response))
+        return self.add(event, self._tree.response_role(response) | self._side)
 
     def prompt(self, event: Event) -> Fork | None:
         """A prompt of a person."""
-        return self.add(event, self._tree.prompt_role(event.timestamp))
+        return self.add(event, self._tree.prompt_role(event.timestamp) | self._side)
+
+    def copy(self, event: Event) -> None:
+        """A line that says again what was said before."""
+        self.add(event, REPEATED | self._side)
+
+    def plain(self, event: Event, role: int = PLAIN) -> None:
+        """A line without weight."""
+        self.add(event, role | self._side)
 
     def remark(self, event: Event) -> Fork | None:
         """A remark of the harness, or a line of which the tree shall find out the role by itself."""
@@ -49,7 +61,16 @@ class Growth:
         if parent != self._tip:
             self._is_straight = False
         self._tip = uuid
-        return None if self._is_straight or not role & WEIGHT else self._grow()
+        if not role & WEIGHT:
+            return None
+        before, self._last = self._last, uuid
+        if self._is_straight:
+            return None
+        fork = self._grow()
+        if fork is None and self._tree.forks:  # it may go on where it was before a fork
+            anchor = self._tree.anchor(uuid)
+            return anchor if anchor is not None and before is not None and anchor.uuid != before else None
+        return fork
 
     def _grow(self) -> Fork | None:
         rows, self._rows, self._is_straight = self._rows, [], True

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from claude_session_player.conversation.branches import Branches
-from claude_session_player.events import COMPACTION, Assistant, Event, System, ToolUse
+from claude_session_player.conversation.copies import Copies
+from claude_session_player.events import COMPACTION, Assistant, Event, System, ToolUse, Turn
 from claude_session_player.normalized import human_prompt
 from claude_session_player.text import as_title
 
@@ -34,6 +35,7 @@ class Reading:
         self.marks: list[Mark] = []
         self.calls: dict[str, int] = {}
         """The line of each call."""
+        self._copies = Copies()
         self._responses: set[str] = set()
         self._skips_sidechains = skips_sidechains
 
@@ -41,9 +43,8 @@ class Reading:
         """Take in the next event."""
         if self._skips_sidechains and (event.is_sidechain or event.agent_call):
             return
-        is_copy = self.branches.is_copy(event)
         self.branches.add(event)
-        if is_copy:
+        if self._copies.has(event.uuid, event.timestamp, event.said if isinstance(event, Turn) else None):
             return
         if (prompt := human_prompt(event)) is not None:
             self._mark(event, PROMPT, as_title(prompt))

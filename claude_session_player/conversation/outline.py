@@ -72,7 +72,7 @@ class _Trunk:
     def nodes(self) -> list[Node]:
         """All strands are drawn up, those that appear last first, because they stand inside of the earlier ones."""
         stretches = self._branches.stretches()
-        live = self._branches.live.strands
+        live = self._branches.live_way
         parts: dict[int, dict[Any, list[int]]] = defaultdict(lambda: defaultdict(list))
         for strand, stretch in stretches.items():
             parts[stretch.above][stretch.fork].append(strand)

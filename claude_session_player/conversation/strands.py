@@ -27,8 +27,8 @@ class Branch(NamedTuple):
     lines: int
     """How many lines are on no other branch."""
     is_live: bool
-    strands: frozenset[int]
-    """The strands that it is made of, from the beginning to its leaf."""
+    strand: int
+    """The strand that it ends in."""
 
 
 class Stretch(NamedTuple):
@@ -42,13 +42,22 @@ class Stretch(NamedTuple):
     """The number of the branch that ends in it; `None` where it parts again."""
 
 
-class Strands(NamedTuple):
+class Strands:
     """To which strand each node belongs, and the branches. The strand of the beginning is 0."""
 
-    of_node: array[int]
-    branches: tuple[Branch, ...]
-    stretches: dict[int, Stretch]
-    """All strands, in the order in which they first appear."""
+    def __init__(self, of_node: array[int], branches: tuple[Branch, ...], stretches: dict[int, Stretch]) -> None:
+        self.of_node = of_node
+        self.branches = branches
+        self.stretches = stretches
+        """All strands, in the order in which they first appear."""
+        self._ways: dict[int, frozenset[int]] = {}
+
+    def way(self, number: int) -> frozenset[int]:
+        """The strands that a branch is made of, from the beginning to its leaf."""
+        if number not in self._ways:
+            above = {strand: stretch.above for strand, stretch in self.stretches.items()}
+            self._ways[number] = _upwards(self.branches[number - 1].strand, above)
+        return self._ways[number]
 
 
 class Tree(NamedTuple):
@@ -78,9 +87,8 @@ def cut(tree: Tree, heads: Mapping[int, int], leaf: int) -> Strands:
         sizes[strand] += 1
     ends = {of_node[node]: tree.lines[node] for node in tree.weighty}
     leaves = sorted(above.keys() - above.values(), key=lambda strand: began.get(strand, 0))
-    ways = {strand: _upwards(strand, above) for strand in leaves}
-    alive = of_node[leaf] if leaf >= 0 else 0
-    live = max((strand for strand in leaves if alive in ways[strand]), key=lambda strand: ends.get(strand, 0))
+    alive = _below(of_node[leaf] if leaf >= 0 else 0, above)
+    live = max((strand for strand in leaves if strand in alive), key=lambda strand: ends.get(strand, 0))
     places = {strand: tree.lines[began.get(strand, 0)] if tree.lines else 1 for strand in above}
     forks = {strand: _fork(tree, began.get(strand)) for strand in above}
     branches = tuple(
@@ -91,7 +99,7 @@ def cut(tree: Tree, heads: Mapping[int, int], leaf: int) -> Strands:
             ends.get(strand, places[strand]),
             sizes[strand],
             strand == live,
-            ways[strand],
+            strand,
         )
         for number, strand in enumerate(leaves, 1)
     )
@@ -114,3 +122,15 @@ def _upwards(strand: int, above: Mapping[int, int]) -> frozenset[int]:
         found.add(strand)
         strand = above[strand]
     return frozenset(found)
+
+
+def _below(strand: int, above: Mapping[int, int]) -> set[int]:
+    """A strand, and all that parted from it."""
+    children: dict[int, list[int]] = {}
+    for child, parent in above.items():
+        children.setdefault(parent, []).append(child)
+    found, waiting = set(), [strand]
+    while waiting:
+        found.add(one := waiting.pop())
+        waiting += children.get(one, ())
+    return found

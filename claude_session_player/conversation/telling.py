@@ -64,7 +64,6 @@ _PATIENCE: Final = 30
 """So many, while a result waits for its call."""
 _NO_CONTENT: Final = "(No content)"
 _EMPTY: Final = "(Empty)"
-_CALLS: Final = (Kind.CALL, Kind.RESULT)
 _LOUD: Final = frozenset(("error", "warning", "notice"))
 """The levels of remarks that a person should see."""
 _TASK_LISTS: Final = frozenset(("TaskCreate", "TaskUpdate"))
@@ -79,11 +78,10 @@ class Telling:
     def __init__(self, cast: Cast, *, is_agent: bool = False, known: Set[str | None] = frozenset()) -> None:
         self.cast = cast
         self.account = Account()
-        self.growth = Growth()
+        self.growth = Growth(SIDE if is_agent else PLAIN)
         self.odd_blocks: dict[str, int] = {}
         """The kinds of blocks that nobody knows, and the first line of each."""
         self._is_agent = is_agent
-        self._side = SIDE if is_agent else PLAIN
         self._copies = Copies(known)
         self._waiting: deque[Entry] = deque()
         self._calls: dict[str, Call] = {}
@@ -152,7 +150,7 @@ class Telling:
         """A prompt, results, or something that the harness put in."""
         said = event.said
         if type(said) is list and len(said) == 1 and type(block := said[0]) is ToolResult:  # nine lines of ten
-            self.growth.add(event, TOOL | self._side)
+            self.growth.plain(event, TOOL)
             if self._copies.has(event.uuid, event.timestamp, said):
                 return COPY
             return self._result(event, block, event.tool_use_result)
@@ -167,21 +165,21 @@ class Telling:
         if rest := [block for block in blocks if type(block) is not ToolResult]:
             outcomes.append(self._said(event, rest, event))
         else:
-            self.growth.add(event, TOOL | self._side)
+            self.growth.plain(event, TOOL)
         return min(outcomes, key=lambda outcome: outcome.fate)
 
     def attachment(self, event: Attachment) -> Outcome:
         """What a person typed while the model was at work; all else is context."""
         attached = event.attachment
         if attached is None or attached.type != QUEUED:
-            self.growth.add(event, self._side)
+            self.growth.plain(event)
             return hidden(f"attachment {attached.type}" if attached else "attachment")
         if self._copies.has(event.uuid, event.timestamp, attached.prompt):
             return self._copied(event)
         return self._said(event, attached.prompt, User(is_meta=attached.is_meta))
 
     def _copied(self, event: Event) -> Outcome:
-        self.growth.remark(event)
+        self.growth.copy(event)
         return COPY
 
     def _said(self, event: Event, said: Content, flags: User) -> Outcome:
@@ -207,7 +205,10 @@ class Telling:
         prompt = found.prompt if found.prompt and not found.prompt.isspace() else ""
         if prompt or pictures:
             is_person = not injected and not is_peer(text)
-            self._fork(event, self.growth.prompt(event) if is_person else self.growth.add(event, self._side))
+            if is_person:
+                self._fork(event, self.growth.prompt(event))
+            else:
+                self.growth.plain(event)
             kind = Kind.TASK if self._is_agent else Kind.PROMPT if is_person else Kind.MESSAGE
             return self._add(event, kind, prompt, pictures=pictures)
         self.growth.remark(event)
@@ -276,7 +277,7 @@ class Telling:
             Kind.CALL, event.line, event.timestamp, event.uuid, name=name, id=block.id or None, input=block.input
         )
         if name in _TASK_LISTS and isinstance(block.input, dict):
-            call.input = {"subject": self._tasks.get(str(block.input.get("taskId"))), **block.input}
+            call.subject = self._tasks.get(str(block.input.get("taskId")))
         if block.id:
             self._calls[block.id] = call
             early = self._early.pop(block.id, None)
@@ -351,7 +352,7 @@ class Telling:
 
     def progress(self, event: Progress) -> Outcome:
         """A sign of life is not told, but it names a sub-agent."""
-        self.growth.add(event, self._side)
+        self.growth.plain(event)
         data = event.data
         if data is not None and data.agent_id:
             self.cast.note(event.parent_call, data.agent_id)
@@ -359,7 +360,7 @@ class Telling:
 
     def quiet(self, event: Quiet) -> Outcome:
         """Titles, state, links: a summary is told."""
-        self.growth.add(event, self._side)
+        self.growth.plain(event)
         if isinstance(event, Title) and event.kind == "summary" and event.title:
             return self._add(event, Kind.SUMMARY, trim_breaks(clean(event.title)))
         return hidden(event.kind)

@@ -32,11 +32,17 @@ class Told(NamedTuple):
 class Walk:
     """One walk through a conversation. What was found on the way is known afterwards."""
 
-    def __init__(self, telling: Telling, *, depth: int | None = None) -> None:
+    def __init__(
+        self, telling: Telling, *, depth: int | None = None, is_last: bool = True, notes_problems: bool = False
+    ) -> None:
+        """At most `depth` sub-agents deep. Those of whom no call is known come in the end, if it is the last walk."""
         self.main = telling
         self.unlinked: list[Actor] = []
         """Sub-agents of which no call is known."""
-        self._ended: list[_Level] = []
+        self.problems: list[tuple[Actor | None, Problem]] = []
+        """What is wrong with the lines, where that is noted, in the order in which the conversations ended."""
+        self._is_last = is_last
+        self._notes_problems = notes_problems
         self._cast: Cast = telling.cast
         self._depth = depth
 
@@ -65,29 +71,34 @@ class Walk:
                     break
             if level.actors:
                 continue
-            if (left := self._cast.left(level.actor.id if level.actor else None)) is not None:
+            if (left := self._left(level)) is not None:
                 self.unlinked.append(left)
                 if self._enters(depth):
                     if not level.has_ended:
                         yield Told(depth, Entry(Kind.SECTION, text=UNLINKED), level.actor)
                     level.actors, level.with_heads, level.has_ended = [left], True, True
             else:
-                self._ended.append(stack.pop())
+                stack.pop()
+                if self._notes_problems:
+                    self.problems += [(level.actor, problem) for problem in sorted(_problems(level.telling))]
 
     def _begin(self, level: _Level, entry: Entry, depth: int) -> Told:
         """An entry, behind which come the sub-agents that it called."""
-        if not isinstance(entry, Call) or not entry.actors or not self._enters(depth):
+        if not isinstance(entry, Call) or not entry.actors:
+            return Told(depth, entry, level.actor)
+        if not self._enters(depth):
+            self._cast.dismiss(entry.actors)
             return Told(depth, entry, level.actor)
         level.call, level.actors, level.with_heads = entry, list(entry.actors), len(entry.actors) > 1
         return Told(depth, entry, level.actor, actor_follows=True)
 
+    def _left(self, level: _Level) -> Actor | None:
+        if level.actor is not None:
+            return self._cast.left(level.actor.id)
+        return self._cast.left() if self._is_last else None
+
     def _enters(self, depth: int) -> bool:
         return self._depth is None or depth < self._depth
-
-    @property
-    def problems(self) -> list[tuple[Actor | None, Problem]]:
-        """What is wrong with the lines, in the order in which the conversations ended."""
-        return [(level.actor, problem) for level in self._ended for problem in sorted(_problems(level.telling))]
 
 
 def _problems(telling: Telling) -> Iterator[Problem]:

@@ -17,7 +17,7 @@ _OPEN_HTML: Final = re.compile(r"^[ >*+\-\d.)\t]*<(?:script|pre|style|textarea|!
 """What goes on until its end is found, over blank lines and all."""
 _PARAGRAPH: Final = re.compile(r"[^\s#>|\-+*=<\[`~:_\d\\]")
 """How a line begins that can only be the beginning of a paragraph."""
-_UNDERLINE: Final = re.compile(r"[=\-|: \t]+(?:\n|\Z)")
+_UNDERLINE: Final = re.compile(r"^[=\-|: \t]+$", re.MULTILINE)
 """What would make a heading or a table of the line before it, and of the lines before that."""
 _SENTINEL: Final = "END"
 
@@ -81,8 +81,7 @@ def follows(head: str, text: str) -> str:
     """
     if not text:
         return head
-    line_end = text.find("\n")
-    is_plain = _PARAGRAPH.match(text) and (line_end < 0 or not _UNDERLINE.match(text, line_end + 1))
+    is_plain = _PARAGRAPH.match(text) and not _UNDERLINE.search(text.partition("\n\n")[0])
     return f"{head}\n{text}" if is_plain else f"{head}\n\n{text}"
 
 
@@ -93,7 +92,7 @@ def checklist(items: Iterable[Item]) -> str:
     - [x] one
     - [ ] two
     """
-    return "\n".join(f"- [{'x' if item.done else ' '}] {one_line(item.text).strip()}" for item in items)
+    return "\n".join(f"- [{'x' if item.done else ' '}] {one_line(tidy(item.text)).strip()}" for item in items)
 
 
 def quoted(text: str, depth: int) -> str:

@@ -31,6 +31,7 @@ from claude_session_player.tools.looks import Reply
 
 _NAME: Final = 100
 _WORDS: Final = 300
+_REJECTED: Final = "The user doesn't want to proceed with this tool use"
 
 
 def _no_file(picture: Picture) -> str | None:
@@ -145,12 +146,12 @@ def _block(told: Told, style: Style) -> str:
 
 def _compaction(told: Told, style: Style) -> str:
     entry = told.entry
-    about = f" {entry.text}" if entry.text else ""
+    about = f" {cut(one_line(tidy(entry.text)), _WORDS)}" if entry.text else ""
     return f"{_head(entry, style)}{about}"
 
 
 def _fork(told: Told, style: Style) -> str:
-    return f"{_head(told.entry, style)} back to line {told.entry.body.line}, and on from there another way"
+    return f"{_head(told.entry, style)} back to line {told.entry.body.line}, and on from there"
 
 
 def _section(told: Told, style: Style) -> str:
@@ -161,7 +162,7 @@ def _agent(told: Told, style: Style) -> str:
     actor: Actor = told.entry.body
     words = " · ".join(one_line(tidy(word)) for word in (actor.workflow, actor.kind, actor.title) if word)
     time = f" ({shown_time(actor.started)})" if actor.started else ""
-    return f"**Agent: {cut(one_line(actor.id), _NAME)}**{time}{' ' if words else ''}{cut(words, _WORDS)}"
+    return f"**Agent: {cut(one_line(tidy(actor.id)), _NAME)}**{time}{' ' if words else ''}{cut(words, _WORDS)}"
 
 
 # --- tools ------------------------------------------------------------------------------------------
@@ -207,12 +208,18 @@ def _late(call: Call, sketch: Sketch, style: Style) -> str:
 def _call_head(call: Call, sketch: Sketch, style: Style) -> str:
     words = f" {cut(one_line(tidy(sketch.words)), _WORDS)}" if sketch.words else ""
     name = f" {code(tidy(sketch.name))}" if sketch.name else ""
-    return f"{_head(call, style, call.name)}{name}{words}{_outcome(call, sketch)}"
+    gap = " ·" if style.with_lines and words and not name else ""
+    return f"{_head(call, style, call.name)}{name}{gap}{words}{_outcome(call, sketch)}"
 
 
 def _outcome(call: Call, sketch: Sketch) -> str:
-    words = "failed" if call.is_error else "" if call.pictures and not sketch.returned else sketch.outcome
+    words = _failure(call) if call.is_error else "" if call.pictures and not sketch.returned else sketch.outcome
     return f" → {words}" if words else ""
+
+
+def _failure(call: Call) -> str:
+    reply = call.reply()
+    return "rejected" if reply is not None and reply.text.startswith(_REJECTED) else "failed"
 
 
 def _reply(call: Call, style: Style) -> Reply | None:
@@ -261,7 +268,7 @@ def _picture(picture: Picture, style: Style) -> str:
 
 
 def _address(text: str) -> str:
-    return one_line(text).replace("<", "%3C").replace(">", "%3E")
+    return one_line(tidy(text)).replace("<", "%3C").replace(">", "%3E")
 
 
 def _size(count: int) -> str:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from claude_session_player.conversation.cast import Actor
-from claude_session_player.conversation.entries import Call, Kind
+from claude_session_player.conversation.entries import Call, Entry, Kind
 from claude_session_player.conversation.walk import Told
+from claude_session_player.export.conversation import Style
 
 
-def record(told: Told, resolve: Callable[[str], str]) -> dict[str, Any] | None:
-    """The facts of one entry; `None` for what only separates others. Nothing is cut."""
+def record(told: Told, style: Style) -> dict[str, Any] | None:
+    """The facts of one entry; `None` for what only separates others, or belongs to a full telling. Nothing is cut."""
     entry = told.entry
-    if told.is_end or entry.kind is Kind.SECTION:
+    if told.is_end or entry.kind is Kind.SECTION or (entry.aside and not style.is_full):
         return None
     facts: dict[str, Any] = {
         "kind": entry.kind.value,
@@ -24,7 +24,7 @@ def record(told: Told, resolve: Callable[[str], str]) -> dict[str, Any] | None:
         "agent": told.actor.id if told.actor else None,
     }
     if isinstance(entry, Call):
-        return facts | _call(entry, resolve)
+        return facts | _call(entry, style)
     if isinstance(entry.body, Actor):
         return facts | _actor(entry.body)
     if entry.kind is Kind.FORK:
@@ -32,21 +32,28 @@ def record(told: Told, resolve: Callable[[str], str]) -> dict[str, Any] | None:
     facts["text"] = entry.text
     if entry.kind is Kind.BLOCK:
         facts["body"] = entry.body
-    if entry.pictures:
-        facts["pictures"] = [{"kind": one.kind, "media_type": one.media_type, "url": one.url} for one in entry.pictures]
-    return facts
+    return facts | _pictures(entry, style)
 
 
-def _call(call: Call, resolve: Callable[[str], str]) -> dict[str, Any]:
+def _pictures(entry: Entry, style: Style) -> dict[str, Any]:
+    """Where pictures are kept in files, `url` says where."""
+    found = [
+        {"kind": one.kind, "media_type": one.media_type, "url": one.url or style.save(one) or ""}
+        for one in entry.pictures
+    ]
+    return {"pictures": found} if found else {}
+
+
+def _call(call: Call, style: Style) -> dict[str, Any]:
     reply, result = call.reply(), call.result
-    return {
+    return _pictures(call, style) | {
         "tool": call.name,
         "tool_use_id": call.id,
         "input": call.input,
         "result": None
         if reply is None or result is None
         else {
-            "text": resolve(reply.text),
+            "text": style.resolve(reply.text),
             "is_error": reply.is_error,
             "line": result.line,
             "timestamp": result.timestamp,

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Raw
 
+from claude_session_player.conversation.copies import Copies
 from claude_session_player.events import NOTHING, Assistant, Event, ToolResult, ToolUse, Turn, User
 from claude_session_player.tools import Touch, touched_file
 
@@ -67,6 +68,7 @@ class Answers:
         self._nameless: list[Call] = []
         self._early: dict[str, _Result] = {}
         self._seen: set[str] = set()
+        self._copies = Copies()
 
     def take(self, event: Event) -> Iterator[Call | Answer]:
         """What one event tells."""
@@ -74,6 +76,8 @@ class Answers:
             self.cwd = event.cwd
             self.home = self.home or event.cwd
         if not isinstance(event, Turn) or not isinstance(blocks := event.said, list):
+            return
+        if self._copies.has(event.uuid, event.timestamp, blocks):
             return
         if isinstance(event, Assistant):
             for block in blocks:

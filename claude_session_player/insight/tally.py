@@ -6,11 +6,11 @@ Most lines are only skimmed: a small struct without texts and outputs is enough,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
-from claude_session_player.conversation.branches import ABSENT, PLAIN, SIDE, TOOL, Branches, Row
+from claude_session_player.conversation.branches import ABSENT, PLAIN, REPEATED, SIDE, TOOL, Branches, Row
 from claude_session_player.events import (
     COMPACTION,
     QUEUED,
@@ -74,6 +74,9 @@ class Tally:
         """Rows of the tree: uuids, parents, lines, roles."""
         self._files: dict[str, tuple[str, str]] = {}
         """Of each call that asks for a file: what becomes of the file, and its path."""
+        self._seen: set[str | None] = set()
+        self._calls: set[str] = set()
+        self._failed: set[str] = set()
         self._line = 0
         self._skips_sidechains = skips_sidechains
 
@@ -116,10 +119,11 @@ class Tally:
         self._note(skims)
         before, skips, find_look = self._line, self._skips_sidechains, _LOOKS.get
         parents = list(map(_PARENT, skims))
+        copies = self._copies(list(map(_UUID, skims)))
         roles: list[int] = []
         for number, seen in enumerate(skims):
             side = SIDE if seen.is_sidechain or seen.agent_call else PLAIN
-            if side and skips:
+            if (side and skips) or number in copies:
                 roles.append(ABSENT)
                 parents[number] = None
                 continue
@@ -130,6 +134,20 @@ class Tally:
             roles.append(role | side)
         self._add(map(_UUID, skims), parents, range(before + 1, before + 1 + len(skims)), roles)
         self._line += len(lines)
+
+    def _copies(self, uuids: Sequence[str | None]) -> Container[int]:
+        """The positions of those that were there before: the same uuid is one event."""
+        seen, fresh = self._seen, set(uuids)
+        fresh.discard(None)
+        if len(fresh) + uuids.count(None) == len(uuids) and seen.isdisjoint(fresh):
+            seen |= fresh
+            return ()
+        found = set()
+        for number, uuid in enumerate(uuids):
+            if uuid is not None and uuid in seen:
+                found.add(number)
+            seen.add(uuid)
+        return found
 
     def _look_closer(self, line: bytes, before: int) -> tuple[str | None, int]:
         """Take in the event of a line; gives its parent and its role in the tree."""
@@ -148,14 +166,19 @@ class Tally:
             if self._skips_sidechains and (event.is_sidechain or event.agent_call):
                 continue
             is_prompt = human_prompt(event) is not None
-            self.prompts += is_prompt
+            row = self.branches.row(event, is_prompt=is_prompt)
+            self.prompts += is_prompt and not row[-1] & REPEATED
             if (taker := _TAKERS.get(type(event))) is not None:
                 taker(self, event)
-            rows.append(self.branches.row(event, is_prompt=is_prompt))
+            rows.append(row)
         return rows
 
     def count_call(self, block: SkimmedBlock | ToolUse, path: str | None) -> None:
-        """A call of a tool, and the file that it asks for."""
+        """A call of a tool, and the file that it asks for; a call that was written anew is the same."""
+        if block.id is not None:
+            if block.id in self._calls:
+                return
+            self._calls.add(block.id)
         name = block.name or UNNAMED
         self.tools.append(name)
         if path and name in _FILE_TOOLS:
@@ -163,6 +186,10 @@ class Tally:
 
     def count_error(self, call: str | None) -> None:
         """A result that is an error."""
+        if call is not None:
+            if call in self._failed:
+                return
+            self._failed.add(call)
         self.errors += 1
         self._files.pop(call or "", None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from claude_session_player.store.catalogue import Row
-from claude_session_player.store.facts import Facts, decode_facts
+from claude_session_player.store.facts import Call, Facts, decode_facts
 from claude_session_player.store.layout import Found
 from claude_session_player.store.responses import Responses, decode_responses
 
@@ -16,11 +16,13 @@ Recall = Callable[[Sequence["Member"]], dict[str, bytes]]
 class Member:
     """A session file with its row of the catalogue. Facts and responses are fetched when somebody asks for them."""
 
-    __slots__ = ("_facts", "_recall", "_responses", "found", "row")
+    __slots__ = ("_facts", "_recall", "_responses", "found", "inline_calls", "row")
 
     def __init__(self, found: Found, row: Row, recall: Recall, responses: bytes | None = None) -> None:
         self.found = found
         self.row = row
+        self.inline_calls: dict[str, Call] | None = None
+        """The calls of the sub-agents inside of the file, as soon as somebody has found them."""
         self._facts: Facts | None = None
         self._recall = recall
         self._responses = responses

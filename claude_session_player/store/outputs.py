@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from claude_session_player.store.layout import TOOL_RESULTS, Found
@@ -13,30 +13,32 @@ from claude_session_player.store.record import shown
 _PERSISTED: Final = re.compile(r"<persisted-output>.*?saved to: ([^\n]+?)\s*\n.*?(?:</persisted-output>|\Z)", re.DOTALL)
 
 
-def resolver(found: Found) -> Callable[[str], str]:
-    """Gives texts of a session with all outputs in full that they refer to."""
-    session = found.parent or found.id
-    folder = os.path.join(found.home, session, TOOL_RESULTS)
-    return lambda text: resolved(text, folder)
+def resolver(files: Sequence[Found]) -> Callable[[str], str]:
+    """Gives texts of sessions with all outputs in full that they refer to."""
+    folders = [os.path.join(found.home, found.parent or found.id, TOOL_RESULTS) for found in files]
+    return lambda text: resolved(text, folders)
 
 
-def resolved(text: str, folder: str) -> str:
+def resolved(text: str, folders: Sequence[str]) -> str:
     """A result with the whole output that it refers to; as it is, with a remark, where that is gone.
 
-    Only the name counts: the store may have moved, and nothing outside of the folder is read.
+    Only the name counts: the store may have moved, and nothing outside of the folders is read.
     """
     if "<persisted-output>" not in text:
         return text
-    return _PERSISTED.sub(lambda match: _whole(match, folder), text)
+    return _PERSISTED.sub(lambda match: _whole(match, folders), text)
 
 
-def _whole(match: re.Match[str], folder: str) -> str:
+def _whole(match: re.Match[str], folders: Sequence[str]) -> str:
     name = match[1].replace("\\", "/").rpartition("/")[2]
-    path = os.path.join(folder, name)
-    try:
-        if os.path.islink(path):
-            raise OSError(0, "a link")
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read().rstrip()
-    except OSError as error:
-        return f"{match[0]}\n(the whole output is not there: {shown(path)}: {error.strerror or error})"
+    reason = ""
+    for folder in folders:
+        path = os.path.join(folder, name)
+        try:
+            if os.path.realpath(path) != os.path.join(os.path.realpath(os.path.dirname(folder)), TOOL_RESULTS, name):
+                raise OSError(0, "a link")
+            with open(path, encoding="utf-8", errors="replace") as file:
+                return file.read().rstrip()
+        except (OSError, ValueError) as error:
+            reason = f"{shown(path)}: {getattr(error, 'strerror', None) or error}"
+    return f"{match[0]}\n(the whole output is not there: {reason})"

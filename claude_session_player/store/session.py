@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from claude_session_player.store.facts import Facts, Inline, Speech
+from claude_session_player.store.facts import Call, Facts, Inline, Speech
 from claude_session_player.store.family import Family, Link, inline_calls
 from claude_session_player.store.inuse import InUse
 from claude_session_player.store.layout import SUBAGENT, Found, Trouble, Walk
@@ -151,7 +151,9 @@ class Session:
             return None
         told = None if self._inline else self.facts.meta.get("agentType")
         called = self._link.call.agent if self._link.call else None
-        return told if isinstance(told, str) and told else called or _helper(self.id, self.speech.first_prompt)
+        if isinstance(told, str) and told:
+            return told
+        return called if called or self._inline else _helper(self.id, self.speech.first_prompt)
 
     @property
     def subagent_count(self) -> int:
@@ -194,7 +196,7 @@ class Session:
     @cached_property
     def inline_types(self) -> dict[str, str | None]:
         """The types of the sub-agents inside of the file, by id."""
-        calls = inline_calls(self.facts)
+        calls = self._inline_calls
         agents = {inline.id: calls.get(inline.id) for inline in self.facts.inline}
         return {id: call.agent if call else None for id, call in agents.items()}
 
@@ -316,7 +318,13 @@ class Session:
     def _link(self) -> Link:
         if self._inline is None:
             return self._family.link(self.found) if self.is_subagent else Link()
-        return Link(inline_calls(self.facts).get(self._inline.id))
+        return Link(self._inline_calls.get(self._inline.id))
+
+    @property
+    def _inline_calls(self) -> dict[str, Call]:
+        if self._member.inline_calls is None:
+            self._member.inline_calls = inline_calls(self.facts)
+        return self._member.inline_calls
 
 
 def recall_responses(sessions: Sequence[Session]) -> None:
