@@ -7,16 +7,18 @@ from typing import Any
 
 import pytest
 
-from claude_session_player import Conversation, Store
+from claude_session_player import Conversation, Store, summarize
+from claude_session_player.conversation import marks
 from claude_session_player.conversation.cast import Cast, actor_of
-from claude_session_player.conversation.entries import Call
+from claude_session_player.conversation.entries import Call, Kind
+from claude_session_player.conversation.marks import Reading
 from claude_session_player.conversation.telling import Telling
 from claude_session_player.conversation.walk import Walk
 from claude_session_player.parser import read_events
 from claude_session_player.store.layout import Found
 from tests import corpus
 from tests.builder import SessionBuilder, call, text
-from tests.stores import ONE, StoreBuilder
+from tests.stores import AGENT, ONE, StoreBuilder
 from tests.tellings import actor, agent, markdown, said, walk
 
 TASK = "Look around"
@@ -181,3 +183,91 @@ def test_almost_all_ordinary_sub_agents_of_real_sessions_are_linked(capsys: pyte
     with capsys.disabled():
         print(f"\n{linked} of {total} ordinary sub-agents are linked ({linked / total:.1%}); not: {unlinked}")
     assert linked / total >= 0.97
+
+
+@pytest.mark.skipif(not corpus.session_files(), reason="there is no corpus")
+def test_real_sessions_are_told_drawn_and_summed_up_alike() -> None:
+    """`show`, `tree` and `summary` go different ways, and come to the same prompts, calls, forks and links."""
+    store = Store.open(corpus.ROOT / "claude-home", cache=None)
+    for session in store.sessions():
+        told = Conversation.of(session)
+        drawn = Reading(skips_sidechains=bool(session.facts.inline))
+        for event in session.events():
+            drawn.take(event)
+        summary = summarize(session)
+        calls = [entry for turn in told.turns for entry in turn.calls]
+        prompts = [turn for turn in told.turns if turn.prompt and turn.prompt.kind is Kind.PROMPT]
+        assert summary.user_messages == sum(mark.kind == marks.PROMPT for mark in drawn.marks) == len(prompts), session
+        assert sum(summary.tool_calls.values()) == len(calls), session
+        assert summary.forks == len(told.branches.forks) == len(drawn.branches.forks), session
+        linked = {child.id for turn in told.turns for children in turn.agents.values() for child in children}
+        assert {one.id for one in session.subagents if one.call_id} <= linked | {""}, session
+
+
+def retried() -> SessionBuilder:
+    """Two calls with one prompt: the first was interrupted, and only the second has a sub-agent."""
+    session = SessionBuilder(session_id=ONE).response(call("Task", "t1", description="first", prompt=TASK))
+    session.result("t1", "Interrupted", error=True)
+    session.response(call("Task", "t2", description="second", prompt=TASK))
+    return session.result("t2", "Done.", toolUseResult={"agentId": AGENT})
+
+
+def test_a_call_that_names_a_sub_agent_counts_more_than_an_earlier_one_with_its_task(tmp_path: Path) -> None:
+    builder = StoreBuilder(tmp_path)
+    retried().write(builder.home() / f"{ONE}.jsonl")
+    builder.agent(place="subagents", task=TASK)
+    (turn,) = Conversation.of(builder.open().resolve(ONE)).turns
+    assert [turn.calls[position].id for position in turn.agents] == ["t2"]
+
+
+def test_a_fork_in_a_sub_agent_is_told() -> None:
+    session = SessionBuilder(sidechain=True).prompt("Look").response(call("Bash", "b")).result("b")
+    session.response(text("One"))
+    session.response(text("Two"), parentUuid="00000000-0000-4000-8000-000000000003")
+    assert "fork: " in said(walk(session, is_agent=True)[1])
+
+
+def test_what_goes_on_where_it_was_before_a_fork_is_marked() -> None:
+    session = SessionBuilder().prompt("First").response(text("One")).prompt("Left").response(text("L"))
+    session.prompt("Right", parentUuid="00000000-0000-4000-8000-000000000002")
+    session.response(text("L again"), parentUuid="00000000-0000-4000-8000-000000000004")
+    forks = [one.entry.body.line for one in walk(session)[1] if one.entry.kind is Kind.FORK]
+    assert forks == [2, 4]
+
+
+def chain_of_agents(builder: StoreBuilder) -> None:
+    """A session that calls a sub-agent, which calls another, which calls another."""
+    names = ["aaaa1111", "bbbb2222", "cccc3333"]
+    session = SessionBuilder(session_id=ONE).prompt("Go")
+    for depth, name in enumerate(names):
+        session.response(call("Task", f"t{depth}", prompt=f"Task {depth}"))
+        session.result(f"t{depth}", "Done.", toolUseResult={"agentId": name})
+        path = builder.home() / ONE / "subagents" / f"agent-{names[depth - 1]}.jsonl"
+        session.write(path if depth else builder.home() / f"{ONE}.jsonl")
+        session = SessionBuilder(session_id=ONE, sidechain=True).prompt(f"Task {depth}")
+    session.response(text("Deep.")).write(builder.home() / ONE / "subagents" / f"agent-{names[-1]}.jsonl")
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_below_the_wanted_depth_nobody_turns_up_elsewhere(tmp_path: Path, depth: int) -> None:
+    builder = StoreBuilder(tmp_path)
+    chain_of_agents(builder)
+    session = builder.open().resolve(ONE)
+    for cast in (
+        Cast(map(actor_of, session.parts[1:]), is_linked=True),
+        Cast(actor_of(one, is_linked=False) for one in session.parts[1:]),
+    ):
+        found = Walk(Telling(cast), depth=depth)
+        told = list(found.told(session.events()))
+        assert max(one.depth for one in told) == depth
+        assert found.unlinked == []
+
+
+def test_many_sub_agents_are_found_without_looking_at_each() -> None:
+    count = 3000
+    session = SessionBuilder()
+    for number in range(count):
+        session.response(call("Task", f"t{number}", prompt=f"task {number}"))
+    actors = [actor(f"a{number}", SessionBuilder(), task=f"task {number}", parent="nobody") for number in range(count)]
+    found, _ = walk(session, *actors)
+    assert found.unlinked == []

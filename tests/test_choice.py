@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
+from claude_session_player.conversation.cast import Cast
 from claude_session_player.conversation.choice import Choice
+from claude_session_player.conversation.telling import Telling
+from claude_session_player.conversation.walk import Walk
+from claude_session_player.parser import read_events
 from claude_session_player.times import parse_time
 from tests.builder import SessionBuilder, call, text, thought
 from tests.tellings import actor, agent, said, walk
@@ -109,3 +113,15 @@ def test_nothing_is_read_behind_the_last_wanted_line() -> None:
 
 def test_only_the_lines_of_a_branch_are_told() -> None:
     assert chosen(is_on_branch=lambda line: line in (1, 9)) == ["prompt: Go", "prompt: Thanks"]
+
+
+def test_the_end_of_a_call_is_told_only_where_its_beginning_is() -> None:
+    """Entries are gone as soon as they are told: the walk is not kept."""
+    session, actors = SessionBuilder(), []
+    for number in range(50):
+        session.response(call("Bash", f"b{number}")).result(f"b{number}")
+        session.response(call("Task", f"t{number}", prompt=f"{number}")).result(f"t{number}", f"agentId: a{number}")
+        actors.append(actor(f"a{number}", agent(f"{number}", "Done.")))
+    for choice in (Choice(tool="Bash"), Choice(hide=frozenset(("subagents",)))):
+        walking = Walk(Telling(Cast(actors))).told(read_events(session.lines))
+        assert not [one for one in choice.of(walking) if one.is_end]

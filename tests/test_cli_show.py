@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import os
+from datetime import timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from claude_session_player.conversation.telling import Telling
 from claude_session_player.conversation.walk import Walk
 from claude_session_player.export.conversation import Style, blocks
 from claude_session_player.parser import read_events
-from tests.builder import SessionBuilder, call, text, thought
+from tests.builder import START, SessionBuilder, call, text, thought
 from tests.program import csp
 from tests.stores import AGENT, ONE, StoreBuilder
 
@@ -190,6 +191,60 @@ def test_strict_names_everything_that_is_wrong(store: StoreBuilder) -> None:
         assert words in said
     assert f"sub-agent {AGENT}: no call is known" in said
     assert "line 6: " in said
+
+
+@pytest.mark.parametrize("options", [("--to", "1"), ("--page", "1", "--page-size", "1"), ("--only", "prompts")])
+def test_strict_looks_at_everything_whatever_was_chosen(store: StoreBuilder, options: tuple[str, ...]) -> None:
+    session = SessionBuilder(session_id=ONE).prompt("Go").prompt("On").prompt("More", parentUuid="nowhere")
+    session.raw(b"oops\n").write(store.home() / f"{ONE}.jsonl")
+    show(store, "--strict", *options, code=1)
+
+
+def test_a_page_behind_the_last_one_is_named(store: StoreBuilder) -> None:
+    for number in ("99", "9" * 30):
+        done = csp("show", ONE, "--root", str(store.root), "--page", number)
+        assert (done.returncode, done.stdout) == (0, b"")
+        assert b"there is 1 page" in done.stderr
+
+
+def test_a_file_that_is_no_session_is_none_whatever_is_chosen(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_bytes(b'{"a": 1}\n')
+    assert csp("show", str(tmp_path / "x.jsonl"), "--only", "user").returncode == 4
+
+
+def test_the_facts_of_a_call_have_its_pictures_and_its_input_as_it_is(store: StoreBuilder, tmp_path: Path) -> None:
+    session = SessionBuilder(session_id=ONE).response(call("Read", "r", file_path="k.png")).result("r", [PNG])
+    session.response(call("TaskCreate", "c", subject="Oil it")).result("c", toolUseResult={"task": {"id": "1"}})
+    session.response(call("TaskUpdate", "u", taskId="1")).result("u").write(store.home() / f"{ONE}.jsonl")
+    first, _, last, *_ = json.loads(show(store, "--format", "json", "--assets", str(tmp_path / "p")))
+    assert Path(first["pictures"][0]["url"]).read_bytes() == b"png"
+    assert last["input"] == {"taskId": "1"}
+
+
+def test_a_name_of_an_output_that_cannot_be_one_is_not_there(store: StoreBuilder) -> None:
+    told = "<persisted-output>\nFull output saved to: /x/a\0b\n\nPreview\n</persisted-output>"
+    session = SessionBuilder(session_id=ONE).response(call("Bash", "b")).result("b", told)
+    session.write(store.home() / f"{ONE}.jsonl")
+    assert "the whole output is not there" in show(store, "--full")
+
+
+def test_a_chain_tells_each_sub_agent_once_and_finds_the_outputs_of_all(store: StoreBuilder) -> None:
+    other = "1f2e3d4c-0009-4000-8000-000000000009"
+    lines = (store.home() / f"{ONE}.jsonl").read_bytes().replace(ONE.encode(), other.encode())
+    persisted = "<persisted-output>\nFull output saved to: /x/old.txt\n\nPreview\n</persisted-output>"
+    (store.home() / ONE / "tool-results").mkdir(parents=True)
+    (store.home() / ONE / "tool-results" / "old.txt").write_text("all of it")
+    lines = lines.replace(b"No such thing", json.dumps(persisted)[1:-1].encode())
+    (store.home() / f"{ONE}.jsonl").write_bytes(lines.replace(other.encode(), ONE.encode()))
+    more = SessionBuilder(session_id=other, start=START + timedelta(hours=1))
+    more.prompt("And now?", parentUuid="00000000-0000-4000-8000-000000000008", uuid="other-9")
+    (store.home() / f"{other}.jsonl").write_bytes(lines + more.data())
+    store.agent(session=other, place="subagents")
+    told = show(store, "--chain", "--full", ref=other)
+    assert told.count("> Look around") == 1
+    assert "without a known call" not in told
+    assert "all of it" in told
+    assert told.count("And now?") == 1
 
 
 def test_strict_is_content_with_a_sound_session(store: StoreBuilder) -> None:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from claude_session_player.export.commonmark import code, fenced, follows, prose, quoted, shortened, tidy
+from tests.builder import SessionBuilder, call
+from tests.tellings import actor, markdown
 
 MARKDOWN = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table")
 PIECES = (
@@ -48,10 +50,11 @@ texts = st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("\n".join)
 
 def heads(text: str) -> list[tuple[int, str]]:
     """The paragraphs that begin in bold, and how many block quotes they stand in."""
-    depth, found = 0, []
+    depth, found, before = 0, [], ""
     for token in MARKDOWN.parse(text):
         depth += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
-        if token.type == "inline" and re.match(r"\*\*[A-Z]", token.content):
+        kind, before = before, token.type
+        if token.type == "inline" and kind == "paragraph_open" and re.match(r"\*\*[A-Z]", token.content):
             found.append((depth, token.content.split("\n")[0]))
     return found
 
@@ -62,6 +65,7 @@ def heads(text: str) -> list[tuple[int, str]]:
 @example("<div>\n```\n\n```\nopen", 0)
 @example("> ```\n```", 0)
 @example("\ttab\n</pre>\n```", 1)
+@example("first line\nsecond line\n---\nrest", 0)
 def test_a_text_never_swallows_what_follows_it(text: str, depth: int) -> None:
     block = follows("**Head**", prose(tidy(text)))
     gap = "> " * depth
@@ -98,6 +102,22 @@ def test_plain_words_follow_their_heading_at_once(text: str) -> None:
 @pytest.mark.parametrize("text", ["- list", "1. list", "| a |\n|---|", "Title\n===", "    code", "```\n```", "# Head"])
 def test_anything_else_follows_behind_a_blank_line(text: str) -> None:
     assert follows("**User**", text) == f"**User**\n\n{text}"
+
+
+HOSTILE = st.sampled_from(("x\n\n```", "<!--", "a\n# b", "\x1b[2J", "**", "> q", "`", "\r\n\r\n~~~"))
+
+
+@given(HOSTILE, HOSTILE, HOSTILE)
+def test_nothing_that_a_file_names_breaks_out_of_its_place(trigger: str, name: str, words: str) -> None:
+    session = SessionBuilder().compaction(trigger)
+    session.response(call(name, "a", description=words, command=words), {"type": name})
+    session.result("a", words).response(call("TodoWrite", "t", todos=[{"content": words, "status": name}]))
+    session.prompt([{"type": "image", "source": {"type": "url", "url": words}}])
+    session.response(call("Task", "g", description=words, prompt="Look")).result("g", "agentId: a1")
+    session.system("away_summary", content=words).line({"type": "summary", "summary": words}).prompt("Next")
+    told = markdown(session, actor("a1", SessionBuilder().prompt(words), title=words, kind=name))
+    assert heads(told)[-1] == (0, "**User** (2026-01-17 20:32:09)")
+    assert "\x1b" not in told
 
 
 def test_ordinary_markdown_is_left_alone() -> None:

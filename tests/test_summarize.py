@@ -273,8 +273,8 @@ def test_everything_else_is_said_in_lines_of_the_same_kind() -> None:
         "- Forks: 2",
         "- Files read: 3",
         "- Files changed: 4",
-        "- Tokens: 1,200 in, 7 out",
-        "- Cost: $1.23, without glm-9: no price is known",
+        "- Tokens with sub-agents: 1,200 in, 7 out",
+        "- Cost with sub-agents: $1.23, without glm-9: no price is known",
     ):
         assert line in shown.splitlines()
 
@@ -295,7 +295,7 @@ def test_the_command_prints_it_and_json_keeps_the_contract(builder: StoreBuilder
     assert done.stdout.decode().startswith(f"Session {ONE} (4 events)\n- Duration: 3 seconds\n")
     value = json.loads(csp("summary", ONE, "--json", "--root", builder.root).stdout)
     check(value, "summary")
-    assert value["detail_hint"] == f"claude-session-player show {ONE}"
+    assert value["detail_hint"] == f"claude-session-player show {ONE} --root {builder.root}"
     with pytest.raises(jsonschema.ValidationError):
         check(value | {"errors": -1}, "summary")
 

@@ -117,6 +117,20 @@ def test_a_conversation_that_was_written_anew_with_other_uuids_is_told_once() ->
     assert markdown(session).count("A kettle.") == 1
 
 
+def test_pictures_of_one_moment_are_told_apart() -> None:
+    session = SessionBuilder()
+    for data in ("aaaa", "bbbb"):
+        source = {"type": "base64", "media_type": "image/png", "data": data}
+        session.prompt([{"type": "image", "source": source}], timestamp="2026-01-17T20:31:59.197Z")
+    assert markdown(session).count("[image") == 2
+
+
+def test_a_copy_of_a_result_without_an_id_is_told_once() -> None:
+    session = SessionBuilder().prompt([{"type": "tool_result", "content": "kettle"}])
+    session.raw(session.lines[0])
+    assert markdown(session).count("kettle") == 1
+
+
 def test_a_fork_is_told_where_it_happens() -> None:
     session = SessionBuilder().prompt("First").response(text("One")).prompt("Second").response(text("Two"))
     session.prompt("Another", parentUuid="00000000-0000-4000-8000-000000000002").response(text("Three"))

@@ -34,9 +34,9 @@ def command(ref: str, as_json: bool, own: str | None, **where: Any) -> None:
         summary = summarize(find_session(store, ref), load_prices(where["no_cache"], own))
     name = summary.id if needs_store(ref) or ref == STANDARD_INPUT else ref
     if as_json:
-        print_text(encode(_record(summary) | {"detail_hint": show_command(name)}))
+        print_text(encode(_record(summary) | {"detail_hint": show_command(name, where["roots"])}))
     else:
-        print_text(summary_markdown(summary, name))
+        print_text(summary_markdown(summary, name, where["roots"]))
 
 
 def _record(summary: SessionSummary) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from claude_session_player.conversation.branches import Branches
+from claude_session_player.conversation.branches import Branches, Problem
 from claude_session_player.conversation.copies import Copies
-from claude_session_player.events import COMPACTION, Assistant, Event, System, ToolUse, Turn
+from claude_session_player.events import COMPACTION, Assistant, Event, Malformed, System, ToolUse, Turn, Unknown
 from claude_session_player.normalized import human_prompt
 from claude_session_player.text import as_title
 
@@ -35,6 +35,9 @@ class Reading:
         self.marks: list[Mark] = []
         self.calls: dict[str, int] = {}
         """The line of each call."""
+        self.problems: list[Problem] = []
+        """Lines that could not be read, and the first of each type that nobody knows."""
+        self._unknown: set[str] = set()
         self._copies = Copies()
         self._responses: set[str] = set()
         self._skips_sidechains = skips_sidechains
@@ -53,6 +56,11 @@ class Reading:
         elif isinstance(event, System) and event.subtype == COMPACTION:
             about = event.compact_metadata or event.stream_compaction
             self._mark(event, COMPACTED, about.trigger if about else None, about.pre_tokens if about else None)
+        elif isinstance(event, Malformed):
+            self.problems.append(Problem(event.line, event.reason))
+        elif isinstance(event, Unknown) and event.name not in self._unknown:
+            self._unknown.add(event.name)
+            self.problems.append(Problem(event.line, f"unknown record {event.name!r}"))
 
     def _answer(self, event: Assistant) -> None:
         response = event.request_id or (event.message.id if event.message else None)

@@ -45,7 +45,7 @@ def outline_of(session: Session, relatives: Iterable[Relative] = (), *, with_pro
         "branches": len(reading.branches.paths()),
     }
     children = [*older, *trunk, *callers.workflows(), *callers.unlinked(), *newer]
-    problems = [f"line {problem.line}: {problem.what}" for problem in reading.branches.problems]
+    problems = [f"line {line}: {what}" for line, what in sorted((*reading.branches.problems, *reading.problems))]
     return Outline(Node(nodes.SESSION, facts, children), problems + callers.problems())
 
 
@@ -108,8 +108,8 @@ class _Trunk:
         telling = (mark for mark in prompts if not is_bare_command(mark.text or ""))
         first = next(telling, prompts[0] if prompts else stretch[0])
         facts = {
-            "line": stretch[0].line,
-            "time": stretch[0].time or first.time,
+            "line": first.line,
+            "time": first.time,
             "prompt": first.text,
             "prompts": len(prompts),
             "responses": sum(mark.kind == marks.RESPONSE for mark in stretch),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Final
 
 from claude_session_player.insight.summary import SessionSummary
@@ -13,6 +14,7 @@ from claude_session_player.text import printable
 
 _UNITS: Final = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
 _MARKUP: Final = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w))")
+_CENT: Final = Decimal("0.01")
 _MOST_KINDS: Final = 8
 _PLAIN: Final = re.compile(r"[\w./-]+")
 _PARTS: Final = {
@@ -24,9 +26,10 @@ _PARTS: Final = {
 """What can be shown of a session, and the option for it."""
 
 
-def summary_markdown(summary: SessionSummary, ref: str | None = None) -> str:
+def summary_markdown(summary: SessionSummary, ref: str | None = None, roots: Sequence[str] = ()) -> str:
     """All of a summary; `ref` is what the commands at its end call the session, by default its id."""
-    commands = [f"- {part}: `{show_command(ref or summary.id)}{option}`" for part, option in _PARTS.items()]
+    show = show_command(ref or summary.id, roots)
+    commands = [f"- {part}: `{show}{option}`" for part, option in _PARTS.items()]
     return "\n".join((facts_markdown(summary), "", "Show:", *commands))
 
 
@@ -36,10 +39,11 @@ def facts_markdown(summary: SessionSummary) -> str:
     return "\n".join((f"Session {printable(summary.id)} ({_count(summary.events, 'event')})", *lines))
 
 
-def show_command(ref: str) -> str:
-    """The command that shows a session."""
-    word = printable(ref)
-    return f"{PROGRAM} show {word if _PLAIN.fullmatch(word) else shlex.quote(word)}"
+def show_command(ref: str, roots: Sequence[str] = ()) -> str:
+    """The command that shows a session, of these stores where they are not the usual one."""
+    words = [ref, *(word for root in roots for word in ("--root", root))]
+    quoted = (word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in map(printable, words))
+    return f"{PROGRAM} show {' '.join(quoted)}"
 
 
 def _facts(summary: SessionSummary) -> Iterator[tuple[str, str]]:
@@ -59,8 +63,9 @@ def _facts(summary: SessionSummary) -> Iterator[tuple[str, str]]:
     yield "Forks", _unless_none(summary.forks)
     yield "Files read", _unless_none(summary.files_read)
     yield "Files changed", _unless_none(summary.files_changed)
-    yield "Tokens", ", ".join(f"{tokens[key]:,} {word}" for key, word in _TOKENS.items() if tokens[key])
-    yield "Cost", _cost(summary)
+    scope = " with sub-agents" if summary.subagents else ""
+    yield f"Tokens{scope}", ", ".join(f"{tokens[key]:,} {word}" for key, word in _TOKENS.items() if tokens[key])
+    yield f"Cost{scope}", _cost(summary)
 
 
 _TOKENS: Final = {
@@ -76,7 +81,8 @@ def _cost(summary: SessionSummary) -> str:
     if summary.cost is None:
         return ""
     unknown = ", ".join(summary.unpriced_models)
-    return f"${summary.cost:,.2f}" + (f", without {unknown}: no price is known" if unknown else "")
+    cost = f"${summary.cost:,.2f}" if summary.cost >= _CENT or not summary.cost else "<$0.01"
+    return cost + (f", without {unknown}: no price is known" if unknown else "")
 
 
 def lasted(seconds: float) -> str:
