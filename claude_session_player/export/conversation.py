@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -29,6 +30,7 @@ from claude_session_player.text import cut, one_line
 from claude_session_player.times import shown_time
 from claude_session_player.tools.looks import Reply
 
+_AT_ONCE: Final = 200
 _NAME: Final = 100
 _WORDS: Final = 300
 _REJECTED: Final = "The user doesn't want to proceed with this tool use"
@@ -86,12 +88,14 @@ HEADINGS: Final = {
 
 def blocks(told: Iterable[Told], style: Style) -> Iterator[tuple[int, str]]:
     """The text of each entry that has anything to say in this style, and how many block quotes it stands in."""
-    for one in told:
-        entry = one.entry
-        if entry.aside and not style.is_full:
-            continue
-        if text := _WRITERS.get(entry.kind, _words)(one, style):
-            yield one.depth, text
+    waiting = iter(told)
+    while some := list(islice(waiting, _AT_ONCE)):  # to tell and to write by turns takes longer
+        for one in some:
+            entry = one.entry
+            if entry.aside and not style.is_full:
+                continue
+            if text := _WRITERS.get(entry.kind, _words)(one, style):
+                yield one.depth, text
 
 
 def document(blocks: Iterable[tuple[int, str]]) -> Iterator[str]:
