@@ -6,7 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from claude_session_player.cli.output import encode, print_text, stdout
-from claude_session_player.insight.groups import BY, DAY, SESSION, Group, grouped, summed, unpriced_models
+from claude_session_player.insight.groups import (
+    BY,
+    DAY,
+    SESSION,
+    Group,
+    count_sessions,
+    grouped,
+    summed,
+    unpriced_models,
+)
 from claude_session_player.insight.prices import Prices
 from claude_session_player.insight.rates import TokenCount
 from claude_session_player.insight.tokens import Share
@@ -27,7 +36,7 @@ def print_json(shares: Sequence[Share], prices: Prices, top: int | None) -> None
     tables: dict[str, Any] = {
         f"by_{by}": [_record(by, group) for group in topmost(grouped(shares, by), by, top)] for by in BY
     }
-    sessions = len({(share.session.found.home, BY[SESSION](share)) for share in shares})
+    sessions, _ = count_sessions(shares)
     told: dict[str, Any] = {
         "totals": {"sessions": sessions, **_numbers(summed(shares))},
         **tables,

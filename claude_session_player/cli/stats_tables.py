@@ -9,7 +9,15 @@ from claude_session_player.cli import wording
 from claude_session_player.cli.output import print_text
 from claude_session_player.cli.stats_records import topmost
 from claude_session_player.cli.tables import Column, print_table, short_ids
-from claude_session_player.insight.groups import BY, DAY, SESSION, Group, grouped, summed, unpriced_models
+from claude_session_player.insight.groups import (
+    DAY,
+    SESSION,
+    Group,
+    count_sessions,
+    grouped,
+    summed,
+    unpriced_models,
+)
 from claude_session_player.insight.prices import Prices
 from claude_session_player.insight.tokens import Share
 from claude_session_player.store.record import shown
@@ -40,10 +48,11 @@ def print_stats(shares: Sequence[Share], prices: Prices, groupings: Sequence[str
 
 def _totals(shares: Sequence[Share], prices: Prices) -> Iterator[str]:
     total = summed(shares)
-    sessions = len({(share.session.found.home, BY[SESSION](share)) for share in shares})
+    sessions, orphans = count_sessions(shares)
     tokens = total.tokens
     told = (
-        wording.many(sessions, "session"),
+        wording.many(sessions - orphans, "session"),
+        *([f"{orphans} more of which only sub-agents are left"] if orphans else []),
         wording.many(total.responses, "response"),
         f"{wording.number(tokens.total)} tokens",
         wording.dollars(total.cost, total.unpriced),

@@ -70,6 +70,12 @@ def summed(shares: Sequence[Share], name: str | None = None) -> Group:
     )
 
 
+def count_sessions(shares: Iterable[Share]) -> tuple[int, int]:
+    """How many sessions there are, and how many of them have no file, only sub-agents."""
+    orphans = {(share.session.found.home, session_id(share)): share.session.is_orphan for share in shares}
+    return len(orphans), sum(orphans.values())
+
+
 def unpriced_models(shares: Iterable[Share]) -> list[Group]:
     """The models whose price nobody knows, as far as they took any tokens."""
     return [group for group in grouped((s for s in shares if s.cost is None), "model") if group.unpriced]

@@ -42,7 +42,8 @@ def look_up(models: Iterable[str]) -> Listed:
         tariffs = {}
     if rest := [model for model in wanted if tariffs.get(model) is None]:
         answer = _asked(rest)
-        return answer._replace(tariffs=tariffs | answer.tariffs, date=day or answer.date)
+        known = version if any(tariffs.values()) else None
+        return Listed(tariffs | answer.tariffs, known or answer.version, day or answer.date)
     return Listed(tariffs, version or "(unknown version)", day)
 
 
