@@ -1,30 +1,25 @@
-"""Events to entries, one after another: results go to their calls, and sub-agents to the calls that started them.
-
-Only a window of entries is held back, until the first of them has its result, so that the beginning of a long session
-is told without reading the rest. A result that comes too late for that is an entry of its own.
-"""
+"""Events to entries, one after another: who said what, and what the harness did."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any, Final
 
 from claude_session_player import rawjson
-from claude_session_player.account import BLANK, MALFORMED, MERGED, SHOWN, Account, Issue, Outcome, hidden, unknown
-from claude_session_player.content import joined, pictures_of, result_parts
+from claude_session_player.account import BLANK, MALFORMED, SHOWN, Account, Issue, Outcome, hidden, unknown
+from claude_session_player.content import joined, pictures_of
 from claude_session_player.conversation.branches import PLAIN, SIDE, TOOL
 from claude_session_player.conversation.cast import Cast
 from claude_session_player.conversation.copies import Copies
-from claude_session_player.conversation.entries import Call, Entry, Kind, Result
+from claude_session_player.conversation.entries import Entry, Kind
 from claude_session_player.conversation.growth import Growth
 from claude_session_player.conversation.strands import Fork
+from claude_session_player.conversation.window import Window
 from claude_session_player.events import (
     CONVERSATION,
     NOTHING,
     QUEUED,
     QUIET_RECORDS,
-    REFUSALS,
     AnyBlock,
     Assistant,
     Attachment,
@@ -48,7 +43,6 @@ from claude_session_player.events import (
     Turn,
     Unknown,
     User,
-    decode_task_made,
     text_of,
 )
 from claude_session_player.normalized import is_injected, is_peer
@@ -58,15 +52,10 @@ from claude_session_player.text import clean, trim_breaks
 COPY: Final = hidden("copy of an earlier line")
 SIDECHAIN: Final = hidden("sub-agent that is told elsewhere")
 
-_WINDOW: Final = 200
-"""So many entries are held back at most while a call waits for its result."""
-_PATIENCE: Final = 30
-"""So many, while a result waits for its call."""
 _NO_CONTENT: Final = "(No content)"
 _EMPTY: Final = "(Empty)"
 _LOUD: Final = frozenset(("error", "warning", "notice"))
 """The levels of remarks that a person should see."""
-_TASK_LISTS: Final = frozenset(("TaskCreate", "TaskUpdate"))
 
 
 class Telling:
@@ -83,29 +72,19 @@ class Telling:
         """The kinds of blocks that nobody knows, and the first line of each."""
         self._is_agent = is_agent
         self._copies = Copies(known)
-        self._waiting: deque[Entry] = deque()
-        self._calls: dict[str, Call] = {}
-        self._early: dict[str, Call] = {}
-        self._tasks: dict[str, str] = {}
+        self._window = Window(cast)
 
     def entries(self, events: Iterable[Event]) -> Iterator[Entry]:
         """Every entry, in the order of the file."""
-        waiting, book, takers = self._waiting, self.account.add, _TAKERS
-        is_agent = self._is_agent
+        window, book, takers, is_agent = self._window, self.account.add, _TAKERS, self._is_agent
         for event in events:
             if not is_agent and (event.is_sidechain or event.agent_call) and type(event) in CONVERSATION:
                 book(event.line, self._overheard(event))
             else:
                 book(event.line, takers[type(event)](self, event))
-            while waiting:
-                if type(waiting[0]) is Entry:
-                    yield waiting.popleft()
-                elif self._is_ready(waiting[0]):
-                    yield self._settled(waiting.popleft())
-                else:
-                    break
-        while waiting:
-            yield self._settled(waiting.popleft())
+            if window.waiting:
+                yield from window.ready()
+        yield from window.rest()
 
     def _overheard(self, event: Event) -> Outcome:
         """A line of a sub-agent inside of the file, which is told where it was called."""
@@ -115,33 +94,13 @@ class Telling:
         self.cast.overhear(event)
         return SIDECHAIN
 
-    def _is_ready(self, entry: Entry) -> bool:
-        """True for a call or a result that needs not wait for the other."""
-        assert isinstance(entry, Call)
-        if entry.kind is Kind.RESULT:
-            return entry.id not in self._early or len(self._waiting) > _PATIENCE
-        return entry.result is not None or len(self._waiting) > _WINDOW
-
-    def _settled(self, entry: Entry) -> Entry:
-        """An entry as it leaves the window."""
-        if not isinstance(entry, Call):
-            return entry
-        if entry.kind is Kind.RESULT:
-            self._early.pop(entry.id or "", None)
-            return entry
-        if not self.cast.is_alone:
-            entry.actors = self.cast.called_by(entry)
-        if entry.id and self._calls.get(entry.id) is entry:  # what it holds is not needed any more
-            self._calls[entry.id] = Call(Kind.CALL, entry.line, name=entry.name, is_told=True)
-        return entry
-
     def _fork(self, event: Event, fork: Fork | None) -> None:
         """Tell where the conversation goes back."""
         if fork is not None:
             self._add(event, Kind.FORK, body=fork)
 
     def _add(self, event: Event, kind: Kind, text: str = "", **more: Any) -> Outcome:
-        self._waiting.append(Entry(kind, event.line, event.timestamp, event.uuid, text, **more))
+        self._window.waiting.append(Entry(kind, event.line, event.timestamp, event.uuid, text, **more))
         return SHOWN
 
     # --- in a user's place --------------------------------------------------------------------------
@@ -153,7 +112,7 @@ class Telling:
             self.growth.plain(event, TOOL)
             if self._copies.has(event.uuid, event.timestamp, said):
                 return COPY
-            return self._result(event, block, event.tool_use_result)
+            return self._window.result(event, block, event.tool_use_result)
         if self._copies.has(event.uuid, event.timestamp, said):
             return self._copied(event)
         blocks = said if isinstance(said, list) else []
@@ -161,7 +120,7 @@ class Telling:
         if not results:
             return self._said(event, said, event)
         alone = event.tool_use_result if len(results) == 1 else NOTHING
-        outcomes = [self._result(event, block, alone) for block in results]
+        outcomes = [self._window.result(event, block, alone) for block in results]
         if rest := [block for block in blocks if type(block) is not ToolResult]:
             outcomes.append(self._said(event, rest, event))
         else:
@@ -225,68 +184,6 @@ class Telling:
             if isinstance(block, Other):
                 self._block(event, block)
 
-    # --- tools ----------------------------------------------------------------------------------------
-
-    def _result(self, event: User, block: ToolResult, structured: Any) -> Outcome:
-        result = Result(block, structured, event.line, event.timestamp, event.uuid)
-        call = self._calls.get(block.tool_use_id) if block.tool_use_id else self._unnamed(event, block)
-        if call is not None and call.result is None and not call.is_told:
-            call.result = result
-            if call.name in _TASK_LISTS:
-                self._remember(call)
-            return MERGED
-        name = call.name if call else block.name or ""
-        late = Call(
-            Kind.RESULT, event.line, event.timestamp, event.uuid, name=name, id=block.tool_use_id, result=result
-        )
-        if call is not None:
-            late.body = call.line
-        elif block.tool_use_id:
-            self._early[block.tool_use_id] = late
-        self._waiting.append(late)
-        return SHOWN
-
-    def _unnamed(self, event: User, block: ToolResult) -> Call | None:
-        """The call that a result without a call id answers: the first open one of its name, or that of its source."""
-        open_calls = [
-            entry for entry in self._waiting if isinstance(entry, Call) and not entry.id and entry.result is None
-        ]
-        for call in open_calls:
-            if block.name in (None, call.name):
-                return call
-        return next(
-            (e for e in self._waiting if isinstance(e, Call) and event.source_uuid and e.uuid == event.source_uuid),
-            None,
-        )
-
-    def _remember(self, call: Call) -> None:
-        """Of a task list, only the first call says what a task is; later ones have its number."""
-        if not isinstance(call.input, dict) or call.result is None:
-            return
-        try:
-            number = str(decode_task_made(call.result.structured).task.id)
-        except REFUSALS:
-            words = result_parts(call.result.block)[0].split()
-            number = next((word.strip("#:") for word in words if word.startswith("#")), "")
-        if isinstance(subject := call.input.get("subject"), str):
-            self._tasks.setdefault(number, subject)
-
-    def _call(self, event: Event, block: ToolUse) -> Outcome:
-        name = clean(block.name or "")
-        call = Call(
-            Kind.CALL, event.line, event.timestamp, event.uuid, name=name, id=block.id or None, input=block.input
-        )
-        if name in _TASK_LISTS and isinstance(block.input, dict):
-            call.subject = self._tasks.get(str(block.input.get("taskId")))
-        if block.id:
-            self._calls[block.id] = call
-            early = self._early.pop(block.id, None)
-            if early is not None:
-                call.result = early.result
-                self._waiting.remove(early)
-        self._waiting.append(call)
-        return SHOWN
-
     # --- the model ----------------------------------------------------------------------------------
 
     def assistant(self, event: Assistant) -> Outcome:
@@ -311,6 +208,9 @@ class Telling:
         text = trim_breaks(clean(text_of(block.thinking)))
         return self._add(event, Kind.THOUGHT, text) if text.strip() else hidden("thought without text")
 
+    def _called(self, event: Event, block: ToolUse) -> Outcome:
+        return self._window.call(event, block)
+
     def _redacted(self, event: Event, block: RedactedThinking) -> Outcome:
         return self._add(event, Kind.THOUGHT, "(redacted)")
 
@@ -318,7 +218,7 @@ class Telling:
         return self._add(event, Kind.ANSWER, pictures=pictures_of([block]))
 
     def _answered(self, event: Event, block: ToolResult) -> Outcome:
-        return self._result(User(line=event.line, timestamp=event.timestamp, uuid=event.uuid), block, NOTHING)
+        return self._window.result(User(line=event.line, timestamp=event.timestamp, uuid=event.uuid), block, NOTHING)
 
     def _block(self, event: Event, block: AnyBlock) -> Outcome:
         self.odd_blocks.setdefault(block.kind, event.line)
@@ -404,8 +304,8 @@ _BLOCKS: Final[dict[type, Callable[[Telling, Any, Any], Outcome]]] = {
     Text: Telling._text,
     Thinking: Telling._thought,
     RedactedThinking: Telling._redacted,
-    ToolUse: Telling._call,
-    ServerToolUse: Telling._call,
+    ToolUse: Telling._called,
+    ServerToolUse: Telling._called,
     ToolResult: Telling._answered,
     Image: Telling._picture,
     Document: Telling._picture,
