@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from claude_session_player import Filter, Store, normalize_project_path, summarize, validate_event
 from claude_session_player.conversation.branches import Branches
 from claude_session_player.conversation.copies import Copies
-from claude_session_player.events import Assistant, ToolResult, ToolUse, Turn
+from claude_session_player.events import Assistant, ToolResult, ToolUse, Turn, User
 from claude_session_player.export.summary import summary_markdown
 from claude_session_player.insight.durations import BREAK, span_of
 from claude_session_player.insight.summary import SessionSummary
@@ -156,6 +156,10 @@ def test_every_real_session_comes_to_what_a_close_look_finds(tmp_path: Path) -> 
         assert 0 <= told.active_seconds <= told.duration_seconds
 
 
+def _blocks(event: Turn, kind: type[Any]) -> list[Any]:
+    return [block for block in event.said if isinstance(block, kind)] if isinstance(event.said, list) else []
+
+
 def compare(session: Any) -> SessionSummary:
     """Count with whole events what a summary counts with less."""
     told = summarize(session)
@@ -165,13 +169,14 @@ def compare(session: Any) -> SessionSummary:
     for event in events:
         branches.add(event)
     events = [event for event in events if not copies.has(event.uuid, event.timestamp, getattr(event, "said", None))]
-    said = [event.said for event in events if isinstance(event, Turn)]
-    blocks = [block for content in said if isinstance(content, list) for block in content]
+    calls = [block for event in events if isinstance(event, Assistant) for block in _blocks(event, ToolUse)]
+    results = [block for event in events if isinstance(event, User) for block in _blocks(event, ToolResult)]
+    wrong = [result for result in results if result.is_error is True]
     failed = sum(isinstance(event, Assistant) and event.is_api_error is True for event in events)
     failed += sum(getattr(event, "subtype", None) == "api_error" for event in events)
     assert told.user_messages == sum(human_prompt(event) is not None for event in events)
-    assert sum(told.tool_calls.values()) == sum(isinstance(block, ToolUse) for block in blocks)
-    assert told.errors == failed + sum(isinstance(b, ToolResult) and b.is_error is True for b in blocks)
+    assert sum(told.tool_calls.values()) == len({call.id or number for number, call in enumerate(calls)})
+    assert told.errors == failed + len({one.tool_use_id or number for number, one in enumerate(wrong)})
     assert told.forks == len(branches.forks)
     return told
 

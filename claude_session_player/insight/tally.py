@@ -10,7 +10,8 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
-from claude_session_player.conversation.branches import ABSENT, PLAIN, REPEATED, SIDE, TOOL, Branches, Row
+from claude_session_player.conversation.branches import ABSENT, PLAIN, SIDE, TOOL, Branches, Row
+from claude_session_player.conversation.copies import Copies
 from claude_session_player.events import (
     COMPACTION,
     QUEUED,
@@ -19,6 +20,7 @@ from claude_session_player.events import (
     Assistant,
     Attachment,
     CallLine,
+    Content,
     Event,
     LegacyMessage,
     ResultLine,
@@ -75,6 +77,7 @@ class Tally:
         self._files: dict[str, tuple[str, str]] = {}
         """Of each call that asks for a file: what becomes of the file, and its path."""
         self._seen: set[str | None] = set()
+        self._prompts = Copies()
         self._calls: set[str] = set()
         self._failed: set[str] = set()
         self._line = 0
@@ -166,11 +169,10 @@ class Tally:
             if self._skips_sidechains and (event.is_sidechain or event.agent_call):
                 continue
             is_prompt = human_prompt(event) is not None
-            row = self.branches.row(event, is_prompt=is_prompt)
-            self.prompts += is_prompt and not row[-1] & REPEATED
+            self.prompts += is_prompt and not self._prompts.has(event.uuid, event.timestamp, _said(event))
             if (taker := _TAKERS.get(type(event))) is not None:
                 taker(self, event)
-            rows.append(row)
+            rows.append(self.branches.row(event, is_prompt=is_prompt))
         return rows
 
     def count_call(self, block: SkimmedBlock | ToolUse, path: str | None) -> None:
@@ -192,6 +194,13 @@ class Tally:
             self._failed.add(call)
         self.errors += 1
         self._files.pop(call or "", None)
+
+
+def _said(event: Event) -> Content:
+    """What was said in a user's place, or typed while the model was at work."""
+    if isinstance(event, Attachment):
+        return event.attachment.prompt if event.attachment else None
+    return event.said if isinstance(event, Turn) else None
 
 
 # --- skimmed: the role of a line in the tree, or that it is worth a closer look ------------------------
