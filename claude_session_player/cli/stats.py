@@ -63,7 +63,7 @@ def command(
     """
     if form == CSV and len(groupings) > 1:
         raise click.UsageError("--csv prints one table: give --by once")
-    _prepare(*_LATER, "cli.stats_records" if form else "cli.stats_tables")
+    _prepare(where["no_cache"], "cli.stats_records" if form else "cli.stats_tables")
     with opened(**where, required=not refs or any(map(needs_store, refs))) as store:
         sessions = _chosen(store, refs, wanted)
         from claude_session_player.insight.tokens import count_tokens
@@ -86,15 +86,16 @@ def command(
         stats_tables.print_stats(shares, prices, groupings, top)
 
 
-def _prepare(*modules: str) -> None:
+def _prepare(no_cache: bool, *modules: str) -> None:
     """Load what is needed in the end while other processes read the sessions."""
     from importlib import import_module
     from threading import Thread
 
     def load() -> None:
         with contextlib.suppress(Exception):  # whoever needs it says what is wrong
-            for name in modules:
+            for name in (*_LATER, *modules):
                 import_module(f"claude_session_player.{name}")
+            load_prices(no_cache).prepare()
 
     Thread(target=load, daemon=True).start()
 

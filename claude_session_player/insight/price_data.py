@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from importlib.machinery import PathFinder, SourceFileLoader
 from types import ModuleType
 from typing import Any, Final
@@ -58,6 +59,7 @@ def version() -> str:
     return next(match[1] for match in matches if match)
 
 
+@cache
 def providers() -> Sequence[Any]:
     """The providers, with their models and prices, as records."""
     name = f"{_PACKAGE}.{_DATA}"

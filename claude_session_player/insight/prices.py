@@ -45,6 +45,11 @@ class Prices:
         path = own if own is not None else usual_place()
         return cls(cache, read_own(path) if path is not None else {}, path)
 
+    def prepare(self) -> None:
+        """Load the price data where nothing is kept of it, so that it is at hand when it is asked for."""
+        if self._path is None or not os.path.exists(self._path):
+            price_data.providers()
+
     def cost(self, model: str, tokens: TokenCount, time: str | None) -> Decimal | None:
         """What one response cost in US dollars; `None` where nobody knows.
 
