@@ -11,23 +11,17 @@ import msgspec
 from msgspec import Raw
 
 from claude_session_player import rawjson
-from claude_session_player.events import (
-    REFUSALS,
-    AnyBlock,
-    Document,
-    Image,
+from claude_session_player.events import REFUSALS, AnyBlock, Document, Image, Text, ToolResult, text_of
+from claude_session_player.fit import content_of
+from claude_session_player.parts import Picture
+from claude_session_player.results import (
     ResultPart,
-    Text,
-    ToolResult,
     decode_agent_identity,
     decode_agent_result,
     decode_medium,
     decode_result,
     decode_result_part,
-    text_of,
 )
-from claude_session_player.fit import content_of
-from claude_session_player.parts import Picture
 from claude_session_player.text import Cut, clean, one_line, without_blocks
 
 _SHORT: Final = 512

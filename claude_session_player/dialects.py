@@ -22,8 +22,8 @@ from claude_session_player.events import (
     ToolUse,
     Unknown,
     User,
-    decode_wrapped_output,
 )
+from claude_session_player.results import decode_wrapped_output
 
 _NULL: Final = Raw(b"null")
 

@@ -247,6 +247,12 @@ def test_a_chain_tells_each_sub_agent_once_and_finds_the_outputs_of_all(store: S
     assert told.count("And now?") == 1
 
 
+def test_strict_has_nothing_against_helpers_that_nobody_calls(store: StoreBuilder) -> None:
+    store.agent("acompact-4f2a", place="subagents", task="Sum up")
+    store.agent("b0b1b2b3", place="subagents", task="Warmup")
+    assert "without a known call" in show(store, "--strict")
+
+
 def test_strict_is_content_with_a_sound_session(store: StoreBuilder) -> None:
     assert show(store, "--strict")
 

@@ -40,7 +40,7 @@ def note_empty(state: ScreenState) -> None:
 def name_problems(problems: Iterable[tuple[Actor | None, Problem]], unlinked: Iterable[Actor]) -> int:
     """A line for each thing that is wrong with a conversation; gives their number."""
     lines = [f"{_whose(actor)}line {problem.line}: {problem.what}" for actor, problem in problems]
-    lines += [f"sub-agent {actor.id}: no call is known" for actor in unlinked]
+    lines += [f"sub-agent {actor.id}: no call is known" for actor in unlinked if not actor.is_helper]
     for line in lines:
         _say(printable(line), kind="problem")
     return len(lines)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from claude_session_player.content import named_agents
-from claude_session_player.events import REFUSALS, Event, User, decode_run_started
+from claude_session_player.events import REFUSALS, Event, User
 from claude_session_player.parser import read_events
+from claude_session_player.results import decode_run_started
 from claude_session_player.store.voice import task_of
 from claude_session_player.tools import AGENTS
 
@@ -41,6 +42,8 @@ class Actor(Struct):
     task: str | None = None
     """A digest of its task, for comparison."""
     started: str = ""
+    is_helper: bool = False
+    """True for one that Claude Code started for itself."""
 
 
 def actor_of(session: Session, *, is_linked: bool = True) -> Actor:
@@ -58,6 +61,7 @@ def actor_of(session: Session, *, is_linked: bool = True) -> Actor:
         session.found.workflow,
         session.speech.task,
         session.created_at or "",
+        session.is_helper,
     )
 
 

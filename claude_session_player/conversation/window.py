@@ -16,7 +16,8 @@ from claude_session_player.account import MERGED, SHOWN, Outcome
 from claude_session_player.content import result_parts
 from claude_session_player.conversation.cast import Cast
 from claude_session_player.conversation.entries import Call, Entry, Kind, Result
-from claude_session_player.events import REFUSALS, Event, ToolResult, ToolUse, User, decode_task_made
+from claude_session_player.events import REFUSALS, Event, ToolResult, ToolUse, User
+from claude_session_player.results import decode_task_made
 from claude_session_player.text import clean
 
 _WINDOW: Final = 200

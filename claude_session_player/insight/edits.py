@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from claude_session_player.events import Hunk, Replacement
 from claude_session_player.insight.partial import NOTHING_KNOWN, Partial
+from claude_session_player.results import Hunk, Replacement
 
 _TABS: Final = re.compile(r"^\t+")
 _MAYBE_TABS: Final = "  "

@@ -17,11 +17,17 @@ from claude_session_player.events import (
     FILE_CHANGED,
     Attached,
     Attachment,
-    Backup,
     Event,
     FileBackup,
-    FileResult,
     FileSnapshot,
+)
+from claude_session_player.insight.answers import Answer, Answers, absolute
+from claude_session_player.insight.edits import edited
+from claude_session_player.insight.partial import NOTHING_KNOWN, Partial
+from claude_session_player.insight.shown import decoded, edited_part, file_result, part_of, read_part, snippet_part
+from claude_session_player.results import (
+    Backup,
+    FileResult,
     Hunk,
     Replacement,
     decode_attached_file,
@@ -34,10 +40,6 @@ from claude_session_player.events import (
     file_input,
     replacements_of,
 )
-from claude_session_player.insight.answers import Answer, Answers, absolute
-from claude_session_player.insight.edits import edited
-from claude_session_player.insight.partial import NOTHING_KNOWN, Partial
-from claude_session_player.insight.shown import decoded, edited_part, file_result, part_of, read_part, snippet_part
 from claude_session_player.times import moment
 from claude_session_player.tools import Touch
 

@@ -9,17 +9,16 @@ from typing import Final, TypeVar
 from msgspec import Raw
 
 from claude_session_player.content import raw_text
-from claude_session_player.events import (
-    REFUSALS,
+from claude_session_player.events import REFUSALS, ToolResult
+from claude_session_player.insight.partial import NOTHING_KNOWN, Partial
+from claude_session_player.results import (
     FilePart,
     FileResult,
-    ToolResult,
     decode_file_part,
     decode_file_result,
     decode_text,
     file_input,
 )
-from claude_session_player.insight.partial import NOTHING_KNOWN, Partial
 
 _T = TypeVar("_T")
 

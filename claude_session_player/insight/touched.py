@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from claude_session_player.events import FILE_ATTACHED, FILE_CHANGED, REFUSALS, Attachment, Event, decode_file_result
+from claude_session_player.events import FILE_ATTACHED, FILE_CHANGED, REFUSALS, Attachment, Event
 from claude_session_player.insight.answers import Answer, Answers, Call
+from claude_session_player.results import decode_file_result
 from claude_session_player.times import moment
 from claude_session_player.tools import Touch
 

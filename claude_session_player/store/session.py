@@ -125,6 +125,11 @@ class Session:
         return self._link.caller.found.id if self._link.caller else None
 
     @property
+    def is_helper(self) -> bool:
+        """True for a sub-agent that Claude Code starts for itself: no call leads to it."""
+        return self.is_subagent and not self._inline and _helper(self.id, self.speech.first_prompt) is not None
+
+    @property
     def call_id(self) -> str | None:
         """The call that a sub-agent comes from."""
         return self._link.call.id if self._link.call else None

@@ -12,8 +12,9 @@ from typing import Any, Final, NamedTuple
 from msgspec import Raw
 
 from claude_session_player import rawjson
-from claude_session_player.events import NOTHING, REFUSALS, Hunk, decode_answers, decode_patched
+from claude_session_player.events import NOTHING, REFUSALS
 from claude_session_player.parts import Checklist, Code, Data, Diff, Item, Part, Prose, Sketch
+from claude_session_player.results import Hunk, decode_answers, decode_patched
 
 
 class Reply(NamedTuple):
