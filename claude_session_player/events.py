@@ -1,8 +1,8 @@
 """The event model: what a line of a session can be.
 
-This module, and `results` for what stays raw in an event, are the only ones that know the keys of the files. The decoder reads a line straight into
-these structs and skips every key that no struct names. Parts that are large and seldom needed
-(tool output, thoughts) stay raw JSON until somebody asks for them.
+This module, and `results` for what stays raw in an event, are the only ones that know the keys of the files. The
+decoder reads a line straight into these structs and skips every key that no struct names. Parts that are large and
+seldom needed (tool output, thoughts) stay raw JSON until somebody asks for them.
 """
 
 from __future__ import annotations
