@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 
-class Prose(NamedTuple):
+class Prose(Struct, frozen=True, gc=False):
     """Words, as markdown."""
 
     text: str
 
 
-class Code(NamedTuple):
+class Code(Struct, frozen=True, gc=False):
     """Text in which every sign counts: a command, an output, a part of a file."""
 
     text: str
@@ -22,32 +22,32 @@ class Code(NamedTuple):
     """How many lines of it are enough, where that is not the usual number; 0 for none."""
 
 
-class Diff(NamedTuple):
+class Diff(Struct, frozen=True, gc=False):
     """What was changed: each line begins with a space, a minus or a plus."""
 
     text: str
 
 
-class Item(NamedTuple):
+class Item(Struct, frozen=True, gc=False):
     """A line of a check list."""
 
     text: str
     done: bool = False
 
 
-class Checklist(NamedTuple):
+class Checklist(Struct, frozen=True, gc=False):
     """What is to be done, or to be chosen from."""
 
     items: tuple[Item, ...]
 
 
-class Data(NamedTuple):
+class Data(Struct, frozen=True, gc=False):
     """Anything that JSON can hold."""
 
     value: Any
 
 
-class Picture(NamedTuple):
+class Picture(Struct, frozen=True, gc=False):
     """A picture or a document: its data in base64, or its address."""
 
     kind: str
@@ -59,7 +59,7 @@ class Picture(NamedTuple):
 Part = Prose | Code | Diff | Checklist | Data | Picture
 
 
-class Sketch(NamedTuple):
+class Sketch(Struct, frozen=True, gc=False):
     """How a call is told: some words, a name in which every sign counts, what was given and what came back."""
 
     words: str = ""

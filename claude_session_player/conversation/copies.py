@@ -6,10 +6,9 @@ other uuids, and sometimes a line for each block: those are known by their time 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Set
-from typing import Any
-
-from msgspec import Raw
+from collections.abc import Callable, Hashable, Set
+from operator import attrgetter
+from typing import Any, Final
 
 from claude_session_player import rawjson
 from claude_session_player.events import (
@@ -18,6 +17,8 @@ from claude_session_player.events import (
     Document,
     Image,
     Other,
+    RedactedThinking,
+    ServerToolUse,
     Text,
     Thinking,
     ToolResult,
@@ -44,43 +45,44 @@ class Copies:
             return False
         if self._known and uuid in self._known:
             return True
-        if type(said) is list and len(said) == 1:
-            content = hash((time, _mark(said[0])))
-            moments: Iterable[int] = (content,)
+        if type(said) is list and len(said) == 1:  # almost always
+            block = said[0]
+            content = hash((time, _MARKS[type(block)](block)))
+            moments = {content}
         else:
             blocks = [said] if isinstance(said, str) else said or ()
-            moments = [hash((time, _mark(block))) for block in blocks]
-            content = hash(tuple(moments))
+            marks = [block if isinstance(block, str) else _MARKS[type(block)](block) for block in blocks]
+            hashes = [hash((time, mark)) for mark in marks]
+            content, moments = hash(tuple(hashes)), set(hashes)
         before = self._contents.get(uuid)
         if before is not None:
             return before == content
         self._contents[uuid] = content
         if time is None or not moments:
             return False
-        if self._moments.issuperset(moments):
+        if moments <= self._moments:
             return True
-        self._moments.update(moments)
+        self._moments |= moments
         return False
 
 
-def _mark(block: AnyBlock | str) -> Hashable:
-    """What tells a block from others of the same moment."""
-    kind = type(block)
-    if kind is ToolResult:
-        result: Any = block
-        return result.tool_use_id or _digest(result.content)
-    if kind is Text:
-        return block.text  # type: ignore[union-attr]
-    if kind is Thinking:
-        return _digest(block.thinking)  # type: ignore[union-attr]
-    if isinstance(block, ToolUse):
-        return kind, block.id or rawjson.compact(block.input)
-    if isinstance(block, Image | Document):
-        return _digest(block.source)
-    if isinstance(block, Other):
-        return block.kind, rawjson.compact(block.body)
-    return block if isinstance(block, str) else block.kind
+def _of_call(block: ToolUse) -> Hashable:
+    return type(block), block.id or rawjson.compact(block.input)
 
 
-def _digest(raw: Raw) -> int:
-    return hash(bytes(raw))
+def _of_picture(block: Image | Document) -> Hashable:
+    return hash(bytes(block.source))
+
+
+_MARKS: Final[dict[type[AnyBlock], Callable[[Any], Hashable]]] = {
+    Text: attrgetter("text"),
+    Thinking: lambda block: hash(bytes(block.thinking)),
+    RedactedThinking: attrgetter("kind"),
+    ToolUse: _of_call,
+    ServerToolUse: _of_call,
+    ToolResult: lambda block: block.tool_use_id or hash(bytes(block.content)),
+    Image: _of_picture,
+    Document: _of_picture,
+    Other: lambda block: (block.kind, rawjson.compact(block.body)),
+}
+"""What tells a block from others of the same moment."""

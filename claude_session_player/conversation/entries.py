@@ -92,8 +92,6 @@ class Call(Entry):
     actors: tuple[Actor, ...] = ()
     subject: str | None = None
     """Of a task that is named only by its number: what it is."""
-    is_told: bool = False
-    """True where nothing can be added to it any more."""
 
     @property
     def is_agent(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any, Final
 
 from claude_session_player import rawjson
-from claude_session_player.account import BLANK, MALFORMED, SHOWN, Account, Issue, Outcome, hidden, unknown
+from claude_session_player.account import BLANK, MALFORMED, MERGED, SHOWN, Account, Issue, Outcome, hidden, unknown
 from claude_session_player.content import joined, pictures_of
 from claude_session_player.conversation.branches import PLAIN, SIDE, TOOL
 from claude_session_player.conversation.cast import Cast
@@ -46,12 +46,15 @@ from claude_session_player.events import (
     text_of,
 )
 from claude_session_player.normalized import is_injected, is_peer
+from claude_session_player.parts import Picture
 from claude_session_player.prompts import CONTINUATION, classify
 from claude_session_player.text import clean, trim_breaks
 
 COPY: Final = hidden("copy of an earlier line")
 SIDECHAIN: Final = hidden("sub-agent that is told elsewhere")
 
+_NO_ANSWER: Final = hidden("answer without text")
+_NO_THOUGHT: Final = hidden("thought without text")
 _NO_CONTENT: Final = "(No content)"
 _EMPTY: Final = "(Empty)"
 _LOUD: Final = frozenset(("error", "warning", "notice"))
@@ -79,10 +82,11 @@ class Telling:
         window, book, takers, is_agent = self._window, self.account.add, _TAKERS, self._is_agent
         for event in events:
             if not is_agent and (event.is_sidechain or event.agent_call) and type(event) in CONVERSATION:
-                book(event.line, self._overheard(event))
+                outcome = self._overheard(event)
             else:
-                book(event.line, takers[type(event)](self, event))
-            if window.waiting:
+                outcome = takers[type(event)](self, event)
+            book(event.line, outcome)
+            if outcome is SHOWN or outcome is MERGED:  # else nobody waits for less than before
                 yield from window.ready()
         yield from window.rest()
 
@@ -99,8 +103,18 @@ class Telling:
         if fork is not None:
             self._add(event, Kind.FORK, body=fork)
 
-    def _add(self, event: Event, kind: Kind, text: str = "", **more: Any) -> Outcome:
-        self._window.waiting.append(Entry(kind, event.line, event.timestamp, event.uuid, text, **more))
+    def _add(
+        self,
+        event: Event,
+        kind: Kind,
+        text: str = "",
+        *,
+        pictures: tuple[Picture, ...] = (),
+        body: Any = None,
+        aside: bool = False,
+    ) -> Outcome:
+        entry = Entry(kind, event.line, event.timestamp, event.uuid, text, pictures, body, aside)
+        self._window.waiting.append(entry)
         return SHOWN
 
     # --- in a user's place --------------------------------------------------------------------------
@@ -146,7 +160,7 @@ class Telling:
         if not said and said != "":
             self.growth.remark(event)
             return self._add(event, Kind.TASK, _EMPTY if said is None else _NO_CONTENT)
-        pictures: tuple[Any, ...] = ()
+        pictures: tuple[Picture, ...] = ()
         if isinstance(said, list):
             pictures = pictures_of(said)
             self._note_odd(event, said)
@@ -159,7 +173,7 @@ class Telling:
             return self._add(event, Kind.INJECTED, trim_breaks(clean(said)), pictures=pictures, aside=True)
         return self._classified(event, said, pictures, is_injected(flags))
 
-    def _classified(self, event: Event, text: str, pictures: tuple[Any, ...], injected: bool) -> Outcome:
+    def _classified(self, event: Event, text: str, pictures: tuple[Picture, ...], injected: bool) -> Outcome:
         found = classify(text)
         prompt = found.prompt if found.prompt and not found.prompt.isspace() else ""
         if prompt or pictures:
@@ -195,18 +209,18 @@ class Telling:
         if said is None or said == []:
             return self._add(event, Kind.ANSWER, _EMPTY if said is None else _NO_CONTENT)
         blocks = [Text(said)] if isinstance(said, str) else said
-        outcomes = [_BLOCKS.get(type(block), Telling._block)(self, event, block) for block in blocks]
+        outcomes = [_BLOCKS[type(block)](self, event, block) for block in blocks]
         return outcomes[0] if len(outcomes) == 1 else min(outcomes, key=lambda outcome: outcome.fate)
 
     def _text(self, event: Assistant, block: Text) -> Outcome:
         text = trim_breaks(clean(block.text or ""))
         if not text or text.isspace():
-            return hidden("answer without text")
+            return _NO_ANSWER
         return self._add(event, Kind.ERROR if event.is_api_error else Kind.ANSWER, text)
 
     def _thought(self, event: Event, block: Thinking) -> Outcome:
         text = trim_breaks(clean(text_of(block.thinking)))
-        return self._add(event, Kind.THOUGHT, text) if text.strip() else hidden("thought without text")
+        return self._add(event, Kind.THOUGHT, text) if text.strip() else _NO_THOUGHT
 
     def _called(self, event: Event, block: ToolUse) -> Outcome:
         return self._window.call(event, block)
@@ -309,6 +323,7 @@ _BLOCKS: Final[dict[type, Callable[[Telling, Any, Any], Outcome]]] = {
     ToolResult: Telling._answered,
     Image: Telling._picture,
     Document: Telling._picture,
+    Other: Telling._block,
 }
 
 _TAKERS: Final[dict[type, Callable[[Telling, Any], Outcome]]] = {

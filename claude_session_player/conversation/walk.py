@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from claude_session_player.conversation.branches import Problem
 from claude_session_player.conversation.cast import Actor, Cast
@@ -14,7 +16,7 @@ from claude_session_player.events import Event
 UNLINKED: Final = "Sub-agents without a known call"
 
 
-class Told(NamedTuple):
+class Told(Struct, frozen=True, gc=False):
     """An entry, and how many sub-agents deep it stands.
 
     A call with sub-agents comes twice: before them, and behind them, as their end.

@@ -34,62 +34,63 @@ class Window:
         self.waiting: deque[Entry] = deque()
         self._cast = cast
         self._calls: dict[str, Call] = {}
+        self._told: dict[str, tuple[int | None, str]] = {}
+        """Of the calls that have left, their lines and names."""
         self._early: dict[str, Call] = {}
         self._tasks: dict[str, str] = {}
 
-    def ready(self) -> Iterator[Entry]:
-        """The entries at the front that need not wait any longer."""
-        waiting = self.waiting
+    def ready(self) -> list[Entry]:
+        """The entries at the front that need not wait any longer; they leave the window."""
+        waiting, ready = self.waiting, []
         while waiting:
-            if type(waiting[0]) is Entry:
-                yield waiting.popleft()
-            elif self._is_ready(waiting[0]):
-                yield self._settled(waiting.popleft())
-            else:
-                return
+            entry = waiting[0]
+            if type(entry) is Call:
+                if not self._is_ready(entry):
+                    break
+                self._settle(entry)
+            ready.append(waiting.popleft())
+        return ready
 
     def rest(self) -> Iterator[Entry]:
         """All that is left when nothing more comes."""
         while self.waiting:
-            yield self._settled(self.waiting.popleft())
+            entry = self.waiting.popleft()
+            if type(entry) is Call:
+                self._settle(entry)
+            yield entry
 
-    def _is_ready(self, entry: Entry) -> bool:
+    def _is_ready(self, call: Call) -> bool:
         """True for a call or a result that needs not wait for the other."""
-        assert isinstance(entry, Call)
-        if entry.kind is Kind.RESULT:
-            return entry.id not in self._early or len(self.waiting) > _PATIENCE
-        return entry.result is not None or len(self.waiting) > _WINDOW
+        if call.kind is Kind.RESULT:
+            return call.id not in self._early or len(self.waiting) > _PATIENCE
+        return call.result is not None or len(self.waiting) > _WINDOW
 
-    def _settled(self, entry: Entry) -> Entry:
-        """An entry as it leaves the window."""
-        if not isinstance(entry, Call):
-            return entry
-        if entry.kind is Kind.RESULT:
-            self._early.pop(entry.id or "", None)
-            return entry
+    def _settle(self, call: Call) -> None:
+        """A call or a result leaves the window."""
+        id = call.id
+        if call.kind is Kind.RESULT:
+            self._early.pop(id or "", None)
+            return
         if not self._cast.is_alone:
-            entry.actors = self._cast.called_by(entry)
-        if entry.id and self._calls.get(entry.id) is entry:  # what it holds is not needed any more
-            self._calls[entry.id] = Call(Kind.CALL, entry.line, name=entry.name, is_told=True)
-        return entry
+            call.actors = self._cast.called_by(call)
+        if id and self._calls.get(id) is call:  # what it holds is not needed any more
+            del self._calls[id]
+            self._told[id] = call.line, call.name
 
     def result(self, event: User, block: ToolResult, structured: Raw) -> Outcome:
         """A result goes to its call, or waits for it, or is told by itself."""
         result = Result(block, structured, event.line, event.timestamp, event.uuid)
-        call = self._calls.get(block.tool_use_id) if block.tool_use_id else self._unnamed(event, block)
-        if call is not None and call.result is None and not call.is_told:
+        id = block.tool_use_id
+        call = self._calls.get(id) if id else self._unnamed(event, block)
+        if call is not None and call.result is None:
             call.result = result
             if call.name in _TASK_LISTS:
                 self._remember(call)
             return MERGED
-        name = call.name if call else block.name or ""
-        late = Call(
-            Kind.RESULT, event.line, event.timestamp, event.uuid, name=name, id=block.tool_use_id, result=result
-        )
-        if call is not None:
-            late.body = call.line
-        elif block.tool_use_id:
-            self._early[block.tool_use_id] = late
+        line, name = (call.line, call.name) if call else self._told.get(id or "", (None, block.name or ""))
+        late = Call(Kind.RESULT, event.line, event.timestamp, event.uuid, body=line, name=name, id=id, result=result)
+        if line is None and id:
+            self._early[id] = late
         self.waiting.append(late)
         return SHOWN
 
@@ -121,15 +122,13 @@ class Window:
     def call(self, event: Event, block: ToolUse) -> Outcome:
         """A call, which may have its result already."""
         name = clean(block.name or "")
-        call = Call(
-            Kind.CALL, event.line, event.timestamp, event.uuid, name=name, id=block.id or None, input=block.input
-        )
+        id = block.id or None
+        call = Call(Kind.CALL, event.line, event.timestamp, event.uuid, name=name, id=id, input=block.input)
         if name in _TASK_LISTS and isinstance(block.input, dict):
             call.subject = self._tasks.get(str(block.input.get("taskId")))
-        if block.id:
-            self._calls[block.id] = call
-            early = self._early.pop(block.id, None)
-            if early is not None:
+        if id:
+            self._calls[id] = call
+            if self._early and (early := self._early.pop(id, None)) is not None:
                 call.result = early.result
                 self.waiting.remove(early)
         self.waiting.append(call)

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from claude_session_player import rawjson
 from claude_session_player.account import Account, Fate
@@ -228,7 +229,7 @@ def _failure(call: Call) -> str:
 
 def _reply(call: Call, style: Style) -> Reply | None:
     reply = call.reply()
-    return reply if reply is None or not style.is_full else reply._replace(text=style.resolve(tidy(reply.text)))
+    return reply if reply is None or not style.is_full else replace(reply, text=style.resolve(tidy(reply.text)))
 
 
 def _returned(call: Call, sketch: Sketch, style: Style) -> list[str]:

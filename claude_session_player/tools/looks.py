@@ -5,11 +5,11 @@ Inputs come as the model wrote them: any field may be missing, or of any type.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from claude_session_player import rawjson
 from claude_session_player.events import NOTHING, REFUSALS
@@ -17,7 +17,7 @@ from claude_session_player.parts import Checklist, Code, Data, Diff, Item, Part,
 from claude_session_player.results import Hunk, decode_answers, decode_patched
 
 
-class Reply(NamedTuple):
+class Reply(Struct, frozen=True, gc=False):
     """What a tool gave back: its text, and what the harness kept of it beside that."""
 
     text: str = ""
@@ -99,7 +99,7 @@ def read(given: dict[str, Any], reply: Reply | None) -> Sketch:
 def write(given: dict[str, Any], reply: Reply | None) -> Sketch:
     """A file that was written: what changed in it, where that is known, else all of it."""
     content = _text(given, "content", "contents")
-    diff = _patch(reply) or "\n".join(f"+{line}" for line in content.removesuffix("\n").split("\n"))
+    diff = _patch(reply) or "+" + content.removesuffix("\n").replace("\n", "\n+")
     return Sketch("", _text(given, "file_path", "path"), (Diff(diff),), *_quiet(reply))
 
 
@@ -156,17 +156,32 @@ def changes(old: str, new: str) -> str:
      c
     """
     before, after = old.split("\n") if old else [], new.split("\n") if new else []
-    shorter = min(len(before), len(after))
-    head = next((n for n in range(shorter) if before[n] != after[n]), shorter)
-    tail = next((n for n in range(shorter - head) if before[-1 - n] != after[-1 - n]), shorter - head)
+    head = _shared(before, after)
+    tail = _shared(before[: head - 1 if head else None : -1], after[: head - 1 if head else None : -1])
     return "\n".join(
         chain(
-            (f" {line}" for line in before[max(head - _CONTEXT, 0) : head]),
-            (f"-{line}" for line in before[head : len(before) - tail]),
-            (f"+{line}" for line in after[head : len(after) - tail]),
-            (f" {line}" for line in before[len(before) - tail :][:_CONTEXT]),
+            _signed(" ", before[max(head - _CONTEXT, 0) : head]),
+            _signed("-", before[head : len(before) - tail]),
+            _signed("+", after[head : len(after) - tail]),
+            _signed(" ", before[len(before) - tail :][:_CONTEXT]),
         )
     )
+
+
+def _shared(some: Sequence[str], others: Sequence[str]) -> int:
+    """How many lines two texts begin with alike."""
+    count = 0
+    for one, other in zip(some, others, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _signed(sign: str, lines: Sequence[str]) -> Iterator[str]:
+    """Lines with a sign before each, as one piece where there are any."""
+    if lines:
+        yield sign + f"\n{sign}".join(lines)
 
 
 # --- lists --------------------------------------------------------------------------------------
