@@ -55,11 +55,12 @@ def result_text(result: ToolResult, lines: int | None) -> tuple[str, Cut]:
 
 def result_parts(result: ToolResult) -> tuple[str, tuple[Picture, ...]]:
     """All that a result says, tidied, and the pictures in it."""
+    raw = result.content
     try:
-        content = decode_result(result.content) if result.content else None
+        content = decode_result(raw) if raw else None
     except REFUSALS:
-        return _tidy(raw_text(result.content, None)), ()
-    if not isinstance(content, list):
+        return _tidy(raw_text(raw, None)), ()
+    if type(content) is not list:
         return _tidy(content or ""), ()
     pictures = tuple(picture(part.type, part.source) for part in content if part.type in _PICTURES)
     texts = (part.tool_name or _part_text(part, None) for part in content if part.type not in _PICTURES)

@@ -101,16 +101,17 @@ class Call(Entry):
     @property
     def is_error(self) -> bool:
         """True where the tool failed."""
-        return self.result is not None and self.result.is_error
+        return self.result is not None and self.result.block.is_error is True
 
     def reply(self) -> Reply | None:
         """What came back, as text."""
-        if self.result is None:
+        result = self.result
+        if result is None:
             return None
-        text, self.pictures = result_parts(self.result.block)
+        text, self.pictures = result_parts(result.block)
         if self.name in tools.AGENTS:
-            text = agent_answer(self.result.structured) or text
-        return Reply(text, self.result.is_error, self.result.structured)
+            text = agent_answer(result.structured) or text
+        return Reply(text, result.block.is_error is True, result.structured)
 
     def sketch(self, reply: Reply | None) -> Sketch:
         """How the call is told."""

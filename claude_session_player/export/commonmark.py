@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from claude_session_player.parts import Item
-from claude_session_player.text import clean, one_line
+from claude_session_player.text import clean, cut, one_line
 
 _FENCE: Final = re.compile(r"^( *)(`{3,}(?=[^`]*$)|~{3,})(.*)$", re.MULTILINE)
 _ANY_FENCE: Final = re.compile(r"^.*(?:```|~~~)", re.MULTILINE)
@@ -17,15 +17,25 @@ _OPEN_HTML: Final = re.compile(r"^[ >*+\-\d.)\t]*<(?:script|pre|style|textarea|!
 """What goes on until its end is found, over blank lines and all."""
 _PARAGRAPH: Final = re.compile(r"[^\s#>|\-+*=<\[`~:_\d\\]")
 """How a line begins that can only be the beginning of a paragraph."""
-_UNDERLINE: Final = re.compile(r"^[=\-|: \t]+$", re.MULTILINE)
+_UNDERLINE: Final = re.compile(r"\n[=\-|: \t]+(?:\n|\Z)")
 """What would make a heading or a table of the line before it, and of the lines before that."""
 _SENTINEL: Final = "END"
 
 
 def tidy(text: str) -> str:
     """A text without escape sequences, whose only line breaks are line feeds."""
-    text = clean(text)
-    return text.replace("\r", "\n") if "\r" in text else text
+    if "\r" in text or "\x1b" in text or "\x9b" in text:
+        return clean(text).replace("\r", "\n")
+    return text
+
+
+def line(text: str, width: int | None = None) -> str:
+    """A text on one line, at most so long.
+
+    >>> line("one\\ntwo"), line("one two", 3)
+    ('one two', 'one…')
+    """
+    return cut(text if text.isprintable() else one_line(tidy(text)), width)
 
 
 def fenced(text: str, language: str = "") -> str:
@@ -48,7 +58,7 @@ def code(text: str) -> str:
     >>> code("a`b"), code(" a")
     ('`` a`b ``', '`  a `')
     """
-    text = one_line(text)
+    text = line(text)
     if "`" not in text:
         return f"`{text}`" if text == text.strip() else f"` {text} `"
     ticks = "`" * (max(len(run) for run in _RUN.findall(text)) + 1)
@@ -81,7 +91,8 @@ def follows(head: str, text: str) -> str:
     """
     if not text:
         return head
-    is_plain = _PARAGRAPH.match(text) and not _UNDERLINE.search(text.partition("\n\n")[0])
+    end = text.find("\n\n")
+    is_plain = _PARAGRAPH.match(text) and not _UNDERLINE.search(text, 0, end if end >= 0 else len(text))
     return f"{head}\n{text}" if is_plain else f"{head}\n\n{text}"
 
 
@@ -92,7 +103,7 @@ def checklist(items: Iterable[Item]) -> str:
     - [x] one
     - [ ] two
     """
-    return "\n".join(f"- [{'x' if item.done else ' '}] {one_line(tidy(item.text)).strip()}" for item in items)
+    return "\n".join(f"- [{'x' if item.done else ' '}] {line(item.text).strip()}" for item in items)
 
 
 def quoted(text: str, depth: int) -> str:
@@ -118,11 +129,11 @@ def shortened(text: str, lines: int | None) -> str:
     """
     if lines is None:
         return text
-    parts = text.split("\n", lines)
-    if len(parts) <= lines:
+    more = text.count("\n") - lines + 1
+    if more < 1:
         return text
-    more = parts.pop().count("\n") + 1
-    return "\n".join((*parts, f"… {more} more line{'' if more == 1 else 's'}"))
+    rest = text.split("\n", lines)[-1]
+    return f"{text[: len(text) - len(rest)]}… {more} more line{'' if more == 1 else 's'}"
 
 
 def _pairs(text: str) -> bool:

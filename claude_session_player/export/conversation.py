@@ -21,13 +21,14 @@ from claude_session_player.export.commonmark import (
     code,
     fenced,
     follows,
+    line,
     prose,
     quoted,
     shortened,
     tidy,
 )
 from claude_session_player.parts import Checklist, Code, Data, Diff, Picture, Prose, Sketch
-from claude_session_player.text import cut, one_line
+from claude_session_player.text import cut
 from claude_session_player.times import shown_time
 from claude_session_player.tools.looks import Reply
 
@@ -114,7 +115,7 @@ def not_told(account: Account) -> str:
     counts = {rule or fate.name.lower(): count for fate in fates for rule, count in account.by_rule(fate).items()}
     if not counts:
         return ""
-    items = "\n".join(f"- {one_line(tidy(rule))}: {count:,}" for rule, count in counts.items())
+    items = "\n".join(f"- {line(rule)}: {count:,}" for rule, count in counts.items())
     return f"\n## Lines that are not told\n\n{items}\n"
 
 
@@ -126,7 +127,7 @@ def _head(entry: Entry, style: Style, about: str = "") -> str:
 
 @lru_cache(1000)
 def _heading(kind: Kind, about: str) -> str:
-    return f"{HEADINGS[kind]}: {cut(one_line(tidy(about)), _NAME)}" if about else HEADINGS[kind]
+    return f"{HEADINGS[kind]}: {line(about, _NAME)}" if about else HEADINGS[kind]
 
 
 def _words(told: Told, style: Style) -> str:
@@ -151,7 +152,7 @@ def _block(told: Told, style: Style) -> str:
 
 def _compaction(told: Told, style: Style) -> str:
     entry = told.entry
-    about = f" {cut(one_line(tidy(entry.text)), _WORDS)}" if entry.text else ""
+    about = f" {line(entry.text, _WORDS)}" if entry.text else ""
     return f"{_head(entry, style)}{about}"
 
 
@@ -165,9 +166,9 @@ def _section(told: Told, style: Style) -> str:
 
 def _agent(told: Told, style: Style) -> str:
     actor: Actor = told.entry.body
-    words = " · ".join(one_line(tidy(word)) for word in (actor.workflow, actor.kind, actor.title) if word)
+    words = " · ".join(line(word) for word in (actor.workflow, actor.kind, actor.title) if word)
     time = f" ({shown_time(actor.started)})" if actor.started else ""
-    return f"**Agent: {cut(one_line(tidy(actor.id)), _NAME)}**{time}{' ' if words else ''}{cut(words, _WORDS)}"
+    return f"**Agent: {line(actor.id, _NAME)}**{time}{' ' if words else ''}{cut(words, _WORDS)}"
 
 
 # --- tools ------------------------------------------------------------------------------------------
@@ -180,51 +181,54 @@ def _call(told: Told, style: Style) -> str:
         return _ending(call, style)
     reply = None if told.actor_follows else _reply(call, style)  # else it is told behind the sub-agents
     sketch = call.sketch(reply)
-    given = () if told.actor_follows and len(call.actors) == 1 else sketch.given
-    texts = [_call_head(call, sketch, style), *[_PARTS[type(part)](part, style) for part in given]]
-    if reply is not None:
-        texts += _returned(call, sketch, style)
-    return "\n\n".join([text for text in texts if text])
+    text = _call_head(call, sketch, reply, style)
+    if not (told.actor_follows and len(call.actors) == 1):
+        for part in sketch.given:
+            if piece := _PARTS[type(part)](part, style):
+                text = f"{text}\n\n{piece}"
+    if reply is not None and (sketch.returned or call.pictures):
+        for piece in _returned(call, sketch, style):
+            if piece:
+                text = f"{text}\n\n{piece}"
+    return text
 
 
 def _ending(call: Call, style: Style) -> str:
     """What came back behind sub-agents: they have told it themselves, unless it is an error."""
     if not (style.is_full or call.is_error or len(call.actors) > 1):
         return ""
-    sketch = call.sketch(_reply(call, style))
-    return _late(call, sketch, style)
+    return _late(call, style)
 
 
 def _result(told: Told, style: Style) -> str:
     """A result whose call is not near."""
     call = told.entry
     assert isinstance(call, Call)
-    return _late(call, call.sketch(_reply(call, style)), style)
+    return _late(call, style)
 
 
-def _late(call: Call, sketch: Sketch, style: Style) -> str:
+def _late(call: Call, style: Style) -> str:
+    reply = _reply(call, style)
+    sketch = call.sketch(reply)
     if sketch.returned and type(sketch.returned[0]) is Prose:
         return "\n\n".join(filter(None, _returned(call, sketch, style)))
     of = f" of line {call.body}" if isinstance(call.body, int) else ""
-    head = f"{_head(_result_entry(call), style, call.name)}{of}{_outcome(call, sketch)}"
+    head = f"{_head(_result_entry(call), style, call.name)}{of}{_outcome(call, sketch, reply)}"
     return "\n\n".join(filter(None, (head, *_returned(call, sketch, style))))
 
 
-def _call_head(call: Call, sketch: Sketch, style: Style) -> str:
-    words = f" {cut(one_line(tidy(sketch.words)), _WORDS)}" if sketch.words else ""
-    name = f" {code(tidy(sketch.name))}" if sketch.name else ""
+def _call_head(call: Call, sketch: Sketch, reply: Reply | None, style: Style) -> str:
+    words = f" {line(sketch.words, _WORDS)}" if sketch.words else ""
+    name = f" {code(sketch.name)}" if sketch.name else ""
     gap = " ·" if style.with_lines and words and not name else ""
-    return f"{_head(call, style, call.name)}{name}{gap}{words}{_outcome(call, sketch)}"
+    return f"{_head(call, style, call.name)}{name}{gap}{words}{_outcome(call, sketch, reply)}"
 
 
-def _outcome(call: Call, sketch: Sketch) -> str:
-    words = _failure(call) if call.is_error else "" if call.pictures and not sketch.returned else sketch.outcome
-    return f" → {words}" if words else ""
-
-
-def _failure(call: Call) -> str:
-    reply = call.reply()
-    return "rejected" if reply is not None and reply.text.startswith(_REJECTED) else "failed"
+def _outcome(call: Call, sketch: Sketch, reply: Reply | None) -> str:
+    if call.is_error:
+        reply = reply or call.reply()
+        return " → rejected" if reply is not None and reply.text.startswith(_REJECTED) else " → failed"
+    return f" → {sketch.outcome}" if sketch.outcome and (sketch.returned or not call.pictures) else ""
 
 
 def _reply(call: Call, style: Style) -> Reply | None:
@@ -273,7 +277,7 @@ def _picture(picture: Picture, style: Style) -> str:
 
 
 def _address(text: str) -> str:
-    return one_line(tidy(text)).replace("<", "%3C").replace(">", "%3E")
+    return line(text).replace("<", "%3C").replace(">", "%3E")
 
 
 def _size(count: int) -> str:

@@ -5,7 +5,7 @@ Inputs come as the model wrote them: any field may be missing, or of any type.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
@@ -157,18 +157,17 @@ def changes(old: str, new: str) -> str:
     """
     before, after = old.split("\n") if old else [], new.split("\n") if new else []
     head = _shared(before, after)
-    tail = _shared(before[: head - 1 if head else None : -1], after[: head - 1 if head else None : -1])
-    return "\n".join(
-        chain(
-            _signed(" ", before[max(head - _CONTEXT, 0) : head]),
-            _signed("-", before[head : len(before) - tail]),
-            _signed("+", after[head : len(after) - tail]),
-            _signed(" ", before[len(before) - tail :][:_CONTEXT]),
-        )
+    tail = _shared(reversed(before[head:]), reversed(after[head:]))
+    stretches = (
+        (" ", before[max(head - _CONTEXT, 0) : head]),
+        ("-", before[head : len(before) - tail]),
+        ("+", after[head : len(after) - tail]),
+        (" ", before[len(before) - tail :][:_CONTEXT]),
     )
+    return "\n".join([sign + f"\n{sign}".join(lines) for sign, lines in stretches if lines])
 
 
-def _shared(some: Sequence[str], others: Sequence[str]) -> int:
+def _shared(some: Iterable[str], others: Iterable[str]) -> int:
     """How many lines two texts begin with alike."""
     count = 0
     for one, other in zip(some, others, strict=False):
@@ -176,12 +175,6 @@ def _shared(some: Sequence[str], others: Sequence[str]) -> int:
             break
         count += 1
     return count
-
-
-def _signed(sign: str, lines: Sequence[str]) -> Iterator[str]:
-    """Lines with a sign before each, as one piece where there are any."""
-    if lines:
-        yield sign + f"\n{sign}".join(lines)
 
 
 # --- lists --------------------------------------------------------------------------------------
