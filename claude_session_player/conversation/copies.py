@@ -31,10 +31,8 @@ class Copies:
 
     def __init__(self, known: Set[str | None] = frozenset()) -> None:
         self._known = known
-        self._contents: dict[str, int] = {}
-        """What each event says, and when, by its uuid."""
-        self._moments: set[int] = set()
-        """What each block of a message says, and when."""
+        self._seen: set[int] = set()
+        """What was said when, block by block; where there is no time, or nothing was said: in which event."""
 
     def has(self, uuid: str | None, time: str | None, said: Content) -> bool:
         """True where a line was seen before, by its uuid, its time and what it says; if not, it is from now on.
@@ -45,24 +43,19 @@ class Copies:
             return False
         if self._known and uuid in self._known:
             return True
+        seen = self._seen
         if type(said) is list and len(said) == 1:  # almost always
             block = said[0]
-            content = hash((time, _MARKS[type(block)](block)))
-            moments = {content}
-        else:
-            blocks = [said] if isinstance(said, str) else said or ()
-            marks = [block if isinstance(block, str) else _MARKS[type(block)](block) for block in blocks]
-            hashes = [hash((time, mark)) for mark in marks]
-            content, moments = hash(tuple(hashes)), set(hashes)
-        before = self._contents.get(uuid)
-        if before is not None:
-            return before == content
-        self._contents[uuid] = content
-        if time is None or not moments:
+            mark = hash((time or uuid, _MARKS[type(block)](block)))
+            if mark in seen:
+                return True
+            seen.add(mark)
             return False
-        if moments <= self._moments:
+        blocks = [Text(said)] if isinstance(said, str) else said
+        marks = {hash((time or uuid, _MARKS[type(block)](block))) for block in blocks or ()} or {hash(uuid)}
+        if marks <= seen:
             return True
-        self._moments |= moments
+        seen |= marks
         return False
 
 

@@ -44,7 +44,13 @@ class Growth:
 
     def plain(self, event: Event, role: int = PLAIN) -> None:
         """A line without weight."""
-        self.add(event, role | self._side)
+        uuid = event.uuid
+        if uuid:
+            parent = event.parent_uuid
+            self._rows.append((uuid, parent, event.line, role | self._side))
+            if parent != self._tip:
+                self._is_straight = False
+            self._tip = uuid
 
     def remark(self, event: Event) -> Fork | None:
         """A remark of the harness, or a line of which the tree shall find out the role by itself."""

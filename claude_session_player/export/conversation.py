@@ -94,19 +94,19 @@ def blocks(told: Iterable[Told], style: Style) -> Iterator[tuple[int, str]]:
     while some := list(islice(waiting, _AT_ONCE)):  # to tell and to write by turns takes longer
         for one in some:
             entry = one.entry
-            if entry.aside and not style.is_full:
-                continue
-            if text := _WRITERS.get(entry.kind, _words)(one, style):
+            if (style.is_full or not entry.aside) and (text := _WRITERS[entry.kind](one, style)):
                 yield one.depth, text
 
 
 def document(blocks: Iterable[tuple[int, str]]) -> Iterator[str]:
     """Pieces that together are one document; it ends in a line break."""
-    before = -1
+    before, gap = 0, ""
     for depth, text in blocks:
-        gap = "" if before < 0 else "> " * min(before, depth) + "\n"
-        yield f"{gap}{quoted(text, depth)}\n"
-        before = depth
+        if depth or before:
+            gap = gap and "> " * min(before, depth) + "\n"
+            text, before = quoted(text, depth), depth
+        yield f"{gap}{text}\n"
+        gap = "\n"
 
 
 def not_told(account: Account) -> str:
@@ -121,8 +121,8 @@ def not_told(account: Account) -> str:
 
 def _head(entry: Entry, style: Style, about: str = "") -> str:
     """Who, and when."""
-    place = f" · line {entry.line}" if style.with_lines and entry.line else ""
-    return f"**{_heading(entry.kind, about)}** ({shown_time(entry.timestamp)}){place}"
+    head = f"**{_heading(entry.kind, about)}** ({shown_time(entry.timestamp)})"
+    return f"{head} · line {entry.line}" if style.with_lines and entry.line else head
 
 
 @lru_cache(1000)
@@ -237,8 +237,9 @@ def _reply(call: Call, style: Style) -> Reply | None:
 
 
 def _returned(call: Call, sketch: Sketch, style: Style) -> list[str]:
-    texts = [_PARTS[type(part)](part, style) for part in sketch.returned]
-    if texts and type(sketch.returned[0]) is Prose:  # what was given is prose, too
+    returned = sketch.returned
+    texts = [_PARTS[type(part)](part, style) for part in returned]
+    if texts and type(returned[0]) is Prose:  # what was given is prose, too
         texts[0] = follows(_head(_result_entry(call), style, call.name), texts[0])
     if call.pictures:
         texts += [_picture(picture, style) for picture in call.pictures]
@@ -294,6 +295,7 @@ _PARTS: Final[dict[type, Callable[[Any, Style], str]]] = {
 }
 
 _WRITERS: Final[dict[Kind, Callable[[Told, Style], str]]] = {
+    **dict.fromkeys(Kind, _words),
     Kind.CALL: _call,
     Kind.RESULT: _result,
     Kind.OUTPUT: _verbatim,

@@ -28,6 +28,7 @@ class Reply(Struct, frozen=True, gc=False):
 Look = Callable[[dict[str, Any], Reply | None], Sketch]
 
 _BRIEF: Final = 5
+_EXTENT: Final = (("from line", "offset"), ("at most", "limit"))
 _CONTEXT: Final = 3
 _DONE: Final = frozenset(("completed", "done"))
 
@@ -85,8 +86,7 @@ def shell(given: dict[str, Any], reply: Reply | None) -> Sketch:
 
 def read(given: dict[str, Any], reply: Reply | None) -> Sketch:
     """Which file was read; how much of it was seen, and only on demand what."""
-    names = (("from line", "offset"), ("at most", "limit"))
-    words = ", ".join(f"{word} {given[name]}" for word, name in names if isinstance(given.get(name), int))
+    words = ", ".join([f"{word} {given[name]}" for word, name in _EXTENT if isinstance(given.get(name), int)])
     path = _text(given, "file_path", "path", "notebook_path")
     if reply is None or reply.is_error or not reply.text:
         return Sketch(words, path, (), *_output(reply))
