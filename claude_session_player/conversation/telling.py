@@ -98,10 +98,9 @@ class Telling:
         self.cast.overhear(event)
         return SIDECHAIN
 
-    def _fork(self, event: Event, fork: Fork | None) -> None:
+    def _fork(self, event: Event, fork: Fork) -> None:
         """Tell where the conversation goes back."""
-        if fork is not None:
-            self._add(event, Kind.FORK, body=fork)
+        self._add(event, Kind.FORK, body=fork)
 
     def _add(
         self,
@@ -139,7 +138,7 @@ class Telling:
             outcomes.append(self._said(event, rest, event))
         else:
             self.growth.plain(event, TOOL)
-        return min(outcomes, key=lambda outcome: outcome.fate)
+        return _most_visible(outcomes)
 
     def attachment(self, event: Attachment) -> Outcome:
         """What a person typed while the model was at work; all else is context."""
@@ -178,10 +177,10 @@ class Telling:
         prompt = found.prompt if found.prompt and not found.prompt.isspace() else ""
         if prompt or pictures:
             is_person = not injected and not is_peer(text)
-            if is_person:
-                self._fork(event, self.growth.prompt(event))
-            else:
+            if not is_person:
                 self.growth.plain(event)
+            elif (fork := self.growth.prompt(event)) is not None:
+                self._fork(event, fork)
             kind = Kind.TASK if self._is_agent else Kind.PROMPT if is_person else Kind.MESSAGE
             return self._add(event, kind, prompt, pictures=pictures)
         self.growth.remark(event)
@@ -205,12 +204,15 @@ class Telling:
         message, said = event.message, event.said
         if self._copies.has(event.uuid, event.timestamp, said):
             return self._copied(event)
-        self._fork(event, self.growth.response(event, event.request_id or (message.id if message else None)))
+        fork = self.growth.response(event, event.request_id or (message.id if message else None))
+        if fork is not None:
+            self._fork(event, fork)
         if said is None or said == []:
             return self._add(event, Kind.ANSWER, _EMPTY if said is None else _NO_CONTENT)
         blocks = [Text(said)] if isinstance(said, str) else said
-        outcomes = [_BLOCKS[type(block)](self, event, block) for block in blocks]
-        return outcomes[0] if len(outcomes) == 1 else min(outcomes, key=lambda outcome: outcome.fate)
+        if len(blocks) == 1:
+            return _BLOCKS[type(blocks[0])](self, event, blocks[0])
+        return _most_visible([_BLOCKS[type(block)](self, event, block) for block in blocks])
 
     def _text(self, event: Assistant, block: Text) -> Outcome:
         text = trim_breaks(clean(block.text or ""))
@@ -294,6 +296,10 @@ class Telling:
     def blank(self, event: Blank) -> Outcome:
         """A line with nothing on it."""
         return BLANK
+
+
+def _most_visible(outcomes: Iterable[Outcome]) -> Outcome:
+    return min(outcomes, key=lambda outcome: outcome.fate)
 
 
 def _compaction(facts: Any) -> str:

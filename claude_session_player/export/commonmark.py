@@ -35,7 +35,9 @@ def line(text: str, width: int | None = None) -> str:
     >>> line("one\\ntwo"), line("one two", 3)
     ('one two', 'one…')
     """
-    return cut(text if text.isprintable() else one_line(tidy(text)), width)
+    if text.isprintable() and (width is None or len(text) <= width):
+        return text
+    return cut(one_line(tidy(text)), width)
 
 
 def fenced(text: str, language: str = "") -> str:

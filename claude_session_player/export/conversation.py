@@ -233,7 +233,7 @@ def _outcome(call: Call, sketch: Sketch, reply: Reply | None) -> str:
 
 def _reply(call: Call, style: Style) -> Reply | None:
     reply = call.reply()
-    return reply if reply is None or not style.is_full else replace(reply, text=style.resolve(tidy(reply.text)))
+    return replace(reply, text=style.resolve(tidy(reply.text))) if style.is_full and reply is not None else reply
 
 
 def _returned(call: Call, sketch: Sketch, style: Style) -> list[str]:
