@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -85,6 +86,15 @@ class Account:
             self.outcomes.append(outcome)
         elif outcome.fate < self.outcomes[-1].fate:
             self.outcomes[-1] = outcome
+
+    def add_all(self, lines: Sequence[int], outcomes: Sequence[Outcome]) -> None:
+        """Book some records, each with its line."""
+        if lines[0] > self.last_line and lines[-1] - lines[0] == len(lines) - 1:  # a record a line
+            self.last_line = lines[-1]
+            self.outcomes += outcomes
+        else:
+            for line, outcome in zip(lines, outcomes, strict=True):
+                self.add(line, outcome)
 
     def rebook(self, booking: int | None) -> None:
         """Book a line that was shown as merged, because what it showed moved to another element."""

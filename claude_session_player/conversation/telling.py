@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Set
+from itertools import islice
 from typing import Any, Final
 
 from claude_session_player import rawjson
-from claude_session_player.account import BLANK, MALFORMED, MERGED, SHOWN, Account, Issue, Outcome, hidden, unknown
+from claude_session_player.account import BLANK, MALFORMED, SHOWN, Account, Issue, Outcome, hidden, unknown
 from claude_session_player.content import joined, pictures_of
 from claude_session_player.conversation.branches import PLAIN, SIDE, TOOL
 from claude_session_player.conversation.cast import Cast
@@ -53,6 +54,7 @@ from claude_session_player.text import clean, trim_breaks
 COPY: Final = hidden("copy of an earlier line")
 SIDECHAIN: Final = hidden("sub-agent that is told elsewhere")
 
+_AT_ONCE: Final = 200
 _NO_ANSWER: Final = hidden("answer without text")
 _NO_THOUGHT: Final = hidden("thought without text")
 _NO_CONTENT: Final = "(No content)"
@@ -79,16 +81,20 @@ class Telling:
 
     def entries(self, events: Iterable[Event]) -> Iterator[Entry]:
         """Every entry, in the order of the file."""
-        window, book, takers, is_agent = self._window, self.account.add, _TAKERS, self._is_agent
-        for event in events:
-            if not is_agent and (event.is_sidechain or event.agent_call) and type(event) in CONVERSATION:
-                outcome = self._overheard(event)
+        waiting, takers = iter(events), _TAKERS
+        while some := list(islice(waiting, _AT_ONCE)):  # step by step for many, which is faster than all for each
+            if self._is_agent or not any(event.is_sidechain or event.agent_call for event in some):
+                outcomes = [takers[type(event)](self, event) for event in some]
             else:
-                outcome = takers[type(event)](self, event)
-            book(event.line, outcome)
-            if outcome is SHOWN or outcome is MERGED:  # else nobody waits for less than before
-                yield from window.ready()
-        yield from window.rest()
+                outcomes = [self._own_or_overheard(event) for event in some]
+            self.account.add_all([event.line for event in some], outcomes)
+            yield from self._window.ready()
+        yield from self._window.rest()
+
+    def _own_or_overheard(self, event: Event) -> Outcome:
+        if (event.is_sidechain or event.agent_call) and type(event) in CONVERSATION:
+            return self._overheard(event)
+        return _TAKERS[type(event)](self, event)
 
     def _overheard(self, event: Event) -> Outcome:
         """A line of a sub-agent inside of the file, which is told where it was called."""

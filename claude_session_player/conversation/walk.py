@@ -68,9 +68,12 @@ class Walk:
                 yield Told(depth, level.call, level.actor, is_end=True)
                 level.call = None
             for entry in level.entries:
-                yield self._begin(level, entry, depth)
-                if level.actors:
-                    break
+                if type(entry) is Call and entry.actors:
+                    yield self._begin(level, entry, depth)
+                    if level.actors:
+                        break
+                else:
+                    yield Told(depth, entry, level.actor)
             if level.actors:
                 continue
             if (left := self._left(level)) is not None:
@@ -84,15 +87,13 @@ class Walk:
                 if self._notes_problems:
                     self.problems += [(level.actor, problem) for problem in sorted(_problems(level.telling))]
 
-    def _begin(self, level: _Level, entry: Entry, depth: int) -> Told:
-        """An entry, behind which come the sub-agents that it called."""
-        if not isinstance(entry, Call) or not entry.actors:
-            return Told(depth, entry, level.actor)
+    def _begin(self, level: _Level, call: Call, depth: int) -> Told:
+        """A call, behind which come the sub-agents that it started."""
         if not self._enters(depth):
-            self._cast.dismiss(entry.actors)
-            return Told(depth, entry, level.actor)
-        level.call, level.actors, level.with_heads = entry, list(entry.actors), len(entry.actors) > 1
-        return Told(depth, entry, level.actor, actor_follows=True)
+            self._cast.dismiss(call.actors)
+            return Told(depth, call, level.actor)
+        level.call, level.actors, level.with_heads = call, list(call.actors), len(call.actors) > 1
+        return Told(depth, call, level.actor, actor_follows=True)
 
     def _left(self, level: _Level) -> Actor | None:
         if level.actor is not None:

@@ -32,7 +32,7 @@ from claude_session_player.text import cut
 from claude_session_player.times import shown_time
 from claude_session_player.tools.looks import Reply
 
-_AT_ONCE: Final = 200
+_AT_ONCE: Final = 100
 _NAME: Final = 100
 _WORDS: Final = 300
 _REJECTED: Final = "The user doesn't want to proceed with this tool use"
@@ -90,12 +90,10 @@ HEADINGS: Final = {
 
 def blocks(told: Iterable[Told], style: Style) -> Iterator[tuple[int, str]]:
     """The text of each entry that has anything to say in this style, and how many block quotes it stands in."""
-    waiting = iter(told)
+    waiting, writers, is_full = iter(told), _WRITERS, style.is_full
     while some := list(islice(waiting, _AT_ONCE)):  # to tell and to write by turns takes longer
-        for one in some:
-            entry = one.entry
-            if (style.is_full or not entry.aside) and (text := _WRITERS[entry.kind](one, style)):
-                yield one.depth, text
+        texts = [(one.depth, writers[one.entry.kind](one, style)) for one in some if is_full or not one.entry.aside]
+        yield from [told for told in texts if told[1]]
 
 
 def document(blocks: Iterable[tuple[int, str]]) -> Iterator[str]:
