@@ -87,10 +87,11 @@ class Account:
         elif outcome.fate < self.outcomes[-1].fate:
             self.outcomes[-1] = outcome
 
-    def add_all(self, lines: Sequence[int], outcomes: Sequence[Outcome]) -> None:
+    def add_all(self, lines: list[int], outcomes: Sequence[Outcome]) -> None:
         """Book some records, each with its line."""
-        if lines[0] > self.last_line and lines[-1] - lines[0] == len(lines) - 1:  # a record a line
-            self.last_line = lines[-1]
+        last = self.last_line
+        if lines == list(range(last + 1, last + 1 + len(lines))):  # a record a line, as almost always
+            self.last_line = last + len(lines)
             self.outcomes += outcomes
         else:
             for line, outcome in zip(lines, outcomes, strict=True):

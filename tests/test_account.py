@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from claude_session_player import replay
-from claude_session_player.account import Fate, Issue
+from claude_session_player.account import BLANK, MALFORMED, MERGED, SHOWN, Account, Fate, Issue, Outcome
 from tests.builder import SessionBuilder, call, text
 
 
@@ -29,6 +32,21 @@ def test_a_glued_line_counts_once_as_its_most_visible_record() -> None:
     assert account.unknown_events == {"hologram": 1}
     assert account.issues == [Issue(1, 77, "no JSON value here")]
     assert not account.flawless
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from((SHOWN, MERGED, BLANK, MALFORMED)))), st.integers(0, 9))
+def test_many_records_are_booked_as_each_by_itself(steps: list[tuple[int, Outcome]], at: int) -> None:
+    line, booked = 1, []
+    for step, outcome in steps:  # glued records share a line, those of others are left out
+        line += step
+        booked.append((line, outcome))
+    one_by_one, together = Account(), Account()
+    for line, outcome in booked:
+        one_by_one.add(line, outcome)
+    for some in (booked[:at], booked[at:]):
+        if some:
+            together.add_all([line for line, _ in some], [outcome for _, outcome in some])
+    assert together == one_by_one
 
 
 def test_unknown_types_are_counted_with_their_first_line() -> None:

@@ -76,7 +76,7 @@ def test_a_second_result_of_a_call_names_the_line_of_the_call() -> None:
 
 def test_a_call_waits_for_its_result_only_so_long() -> None:
     session = SessionBuilder().response(call("Bash", "a", command="sleep"))
-    for number in range(300):
+    for number in range(500):
         session.response(text(f"Still waiting {number}"))
     session.result("a", "late")
     found = calls(walk(session)[1])
@@ -102,6 +102,25 @@ def test_results_without_ids_go_to_the_calls_of_their_name_in_order() -> None:
 def test_a_copy_of_a_line_is_told_once() -> None:
     session = SessionBuilder().prompt("Once")
     session.raw(session.lines[0])
+    assert markdown(session).count("Once") == 1
+
+
+def test_other_words_under_the_same_uuid_are_told_and_their_copy_is_not() -> None:
+    session = SessionBuilder().prompt("First", uuid="u").prompt("Second", uuid="u")
+    session.raw(session.lines[1])
+    assert (markdown(session).count("First"), markdown(session).count("Second")) == (1, 1)
+
+
+def test_the_same_words_without_a_time_are_copies_only_under_the_same_uuid() -> None:
+    session = SessionBuilder().prompt("Yes", uuid="u", timestamp=None).prompt("Yes", uuid="v", timestamp=None)
+    session.raw(session.lines[0])
+    assert markdown(session).count("Yes") == 2
+
+
+def test_a_prompt_that_was_written_anew_as_a_block_is_a_copy() -> None:
+    session = SessionBuilder().prompt("Once").prompt([text("Once")], timestamp=None)
+    record = json.loads(session.lines[1]) | {"timestamp": json.loads(session.lines[0])["timestamp"]}
+    session.lines[1] = json.dumps(record).encode()
     assert markdown(session).count("Once") == 1
 
 

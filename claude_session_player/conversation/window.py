@@ -21,7 +21,7 @@ from claude_session_player.results import decode_task_made
 from claude_session_player.text import clean
 
 _WINDOW: Final = 200
-"""So many entries are held back at most while a call waits for its result."""
+"""So many entries are held back while a call waits for its result."""
 _PATIENCE: Final = 30
 """So many, while a result waits for its call."""
 _TASK_LISTS: Final = frozenset(("TaskCreate", "TaskUpdate"))
