@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-_USUAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+_is_usual = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z").fullmatch
 """How almost all times are written."""
 
 
@@ -35,7 +35,7 @@ def shown_time(text: str | None) -> str:
     """
     if not text:
         return "Unknown time"
-    if _USUAL.fullmatch(text):
+    if _is_usual(text):
         return f"{text[:10]} {text[11:19]}"
     try:
         return parse_time(text).astimezone(UTC).isoformat(" ", "seconds")[:19]

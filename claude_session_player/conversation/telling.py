@@ -83,10 +83,11 @@ class Telling:
         """Every entry, in the order of the file."""
         waiting, takers = iter(events), _TAKERS
         while some := list(islice(waiting, _AT_ONCE)):  # step by step for many, which is faster than all for each
-            if self._is_agent or not any(event.is_sidechain or event.agent_call for event in some):
-                outcomes = [takers[type(event)](self, event) for event in some]
-            else:
+            overheard = not self._is_agent and [event for event in some if event.is_sidechain or event.agent_call]
+            if overheard:
                 outcomes = [self._own_or_overheard(event) for event in some]
+            else:
+                outcomes = [takers[type(event)](self, event) for event in some]
             self.account.add_all([event.line for event in some], outcomes)
             yield from self._window.ready()
         yield from self._window.rest()

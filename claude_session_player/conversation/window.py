@@ -24,6 +24,8 @@ _WINDOW: Final = 200
 """So many entries are held back while a call waits for its result."""
 _PATIENCE: Final = 30
 """So many, while a result waits for its call."""
+_CALL: Final = Kind.CALL  # a member of an Enum is slow to be had, and here it is for each of many calls
+_RESULT: Final = Kind.RESULT
 _TASK_LISTS: Final = frozenset(("TaskCreate", "TaskUpdate"))
 
 
@@ -61,14 +63,14 @@ class Window:
 
     def _is_ready(self, call: Call) -> bool:
         """True for a call or a result that needs not wait for the other."""
-        if call.kind is Kind.RESULT:
+        if call.kind is _RESULT:
             return call.id not in self._early or len(self.waiting) > _PATIENCE
         return call.result is not None or len(self.waiting) > _WINDOW
 
     def _settle(self, call: Call) -> None:
         """A call or a result leaves the window."""
         id = call.id
-        if call.kind is Kind.RESULT:
+        if call.kind is _RESULT:
             self._early.pop(id or "", None)
             return
         if not self._cast.is_alone:
@@ -88,7 +90,7 @@ class Window:
                 self._remember(call)
             return MERGED
         line, name = (call.line, call.name) if call else self._told.get(id or "", (None, block.name or ""))
-        late = Call(Kind.RESULT, event.line, event.timestamp, event.uuid, body=line, name=name, id=id, result=result)
+        late = Call(_RESULT, event.line, event.timestamp, event.uuid, body=line, name=name, id=id, result=result)
         if line is None and id:
             self._early[id] = late
         self.waiting.append(late)
@@ -123,7 +125,7 @@ class Window:
         """A call, which may have its result already."""
         name = clean(block.name or "")
         id = block.id or None
-        call = Call(Kind.CALL, event.line, event.timestamp, event.uuid, name=name, id=id, input=block.input)
+        call = Call(_CALL, event.line, event.timestamp, event.uuid, name=name, id=id, input=block.input)
         if name in _TASK_LISTS and isinstance(block.input, dict):
             call.subject = self._tasks.get(str(block.input.get("taskId")))
         if id:

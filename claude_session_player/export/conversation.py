@@ -179,16 +179,12 @@ def _call(told: Told, style: Style) -> str:
         return _ending(call, style)
     reply = None if told.actor_follows else _reply(call, style)  # else it is told behind the sub-agents
     sketch = call.sketch(reply)
-    text = _call_head(call, sketch, reply, style)
+    texts = [_call_head(call, sketch, reply, style)]
     if not (told.actor_follows and len(call.actors) == 1):
-        for part in sketch.given:
-            if piece := _PARTS[type(part)](part, style):
-                text = f"{text}\n\n{piece}"
+        texts += [_PARTS[type(part)](part, style) for part in sketch.given]
     if reply is not None and (sketch.returned or call.pictures):
-        for piece in _returned(call, sketch, style):
-            if piece:
-                text = f"{text}\n\n{piece}"
-    return text
+        texts += _returned(call, sketch, style)
+    return "\n\n".join(filter(None, texts))
 
 
 def _ending(call: Call, style: Style) -> str:
