@@ -56,7 +56,7 @@ from claude_session_player.store.voice import Voice, response_key, task_of
 from claude_session_player.text import as_title
 from claude_session_player.tools import AGENTS
 
-_BUFFER: Final = 1 << 17
+_BUFFER: Final = 1 << 18
 _BATCH: Final = 1 << 18
 _SAMPLES: Final = 8
 _SAMPLE: Final = 4096
