@@ -3,9 +3,10 @@
 This module, and `results` for what stays raw in an event, are the only ones that know the keys of the files. The
 decoder reads a line straight into these structs and skips every key that no struct names. Parts that are large and
 seldom needed (tool output, thoughts) stay raw JSON until somebody asks for them.
-"""
 
-from __future__ import annotations
+Types are evaluated where they are written: as text, each would be evaluated again for every struct that inherits it,
+and every process would take longer to start.
+"""
 
 import re
 from typing import Any, Final, Union

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from claude_session_player.account import Outcome, hidden
 from claude_session_player.text import clean, trim_breaks, without_blocks
@@ -18,8 +17,7 @@ EMPTY_OUTPUT: Final = hidden("empty output")
 CONTINUATION: Final = hidden("continuation summary")
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """What a text comes to: a prompt, or plain lines, or neither and then the rule that hides it.
 
     `shorten` says that the plain lines are shortened like a tool's result.
@@ -55,9 +53,10 @@ def classify(text: str) -> Said:
     ('[Request interrupted by user]',)
     """
     text = clean(text)
-    for rule in _RULES if "<" in text else _RULES_WITHOUT_TAGS:
-        if (said := rule(text)) is not None:
-            return said
+    if "<" in text or _opens_with(text, _CAVEAT, _CONTINUED, _INTERRUPTED):
+        for rule in _RULES:
+            if (said := rule(text)) is not None:
+                return said
     return Said(prompt=trim_breaks(text))
 
 
@@ -147,4 +146,3 @@ _RULES: Final[tuple[Callable[[str], Said | None], ...]] = (
     _injected,
     _interruption,
 )
-_RULES_WITHOUT_TAGS: Final = (_caveat, _continuation, _interruption)

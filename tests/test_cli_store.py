@@ -219,7 +219,7 @@ def test_without_a_cache_nothing_is_kept(builder: StoreBuilder, tmp_path: Path) 
     out(builder, "list", "--json", "--no-cache", XDG_CACHE_HOME=str(cache))
     assert not cache.exists()
     out(builder, "list", "--json", XDG_CACHE_HOME=str(cache))
-    assert [path.name for path in cache.rglob("*.sqlite")] == ["catalogue-3.sqlite"]
+    assert [path.name for path in cache.rglob("*.sqlite")] == ["catalogue-4.sqlite"]
 
 
 def test_a_long_first_scan_shows_a_progress_bar_on_stderr_alone(tmp_path: Path) -> None:

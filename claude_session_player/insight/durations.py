@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -51,11 +51,18 @@ def _corners(times: list[str]) -> list[datetime]:
     try:
         if set(map(len, times)) - {_LENGTH} or "".join(times).count("Z") != len(times):
             raise ValueError
-        starts = [bisect_left(times, beginning) for beginning in {time[:_TENS] for time in times}]
-        corners = sorted({place for start in starts for place in (start - 1, start)} | {len(times) - 1})
-        return [datetime.fromisoformat(times[place]) for place in corners if place >= 0]
+        corners, start = [], 0
+        while start < len(times):
+            end = bisect_right(times, _beginning(times[start]), start, key=_beginning)
+            corners += [times[start], times[end - 1]]
+            start = end
+        return list(map(datetime.fromisoformat, corners))
     except ValueError:
         return sorted(moment for moment in map(_moment, times) if moment is not None)
+
+
+def _beginning(time: str) -> str:
+    return time[:_TENS]
 
 
 def _moment(text: str) -> datetime | None:

@@ -5,8 +5,7 @@ Most lines are only skimmed: a small struct without texts and outputs is enough,
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
@@ -55,6 +54,9 @@ _UUID: Final = attrgetter("uuid")
 _PARENT: Final = attrgetter("parent_uuid")
 _TIME: Final = attrgetter("timestamp")
 _VERSION: Final = attrgetter("version")
+_TYPE: Final = attrgetter("type")
+_SIDE: Final = attrgetter("is_sidechain")
+_CALLER: Final = attrgetter("agent_call")
 _PARENTS: Final = 1
 """The column of the parents."""
 _CLOSER: Final = -2
@@ -89,9 +91,8 @@ class Tally:
 
     def count_forks(self) -> int:
         """How often the conversation went back. Where no line has two children, no tree is needed to tell."""
-        children = Counter(self._columns[_PARENTS])
-        children.pop(None, None)
-        if max(children.values(), default=0) > 1:
+        parents = self._columns[_PARENTS]
+        if len(set(parents) - {None}) + parents.count(None) < len(parents):
             self.branches.grow(zip(*self._columns, strict=True))
         return len(self.branches.forks)
 
@@ -120,25 +121,25 @@ class Tally:
 
     def _take_skims(self, skims: Sequence[Skim], lines: Sequence[bytes]) -> None:
         self._note(skims)
-        before, skips, find_look = self._line, self._skips_sidechains, _LOOKS.get
-        parents = list(map(_PARENT, skims))
-        copies = self._copies(list(map(_UUID, skims)))
-        roles: list[int] = []
-        for number, seen in enumerate(skims):
-            side = SIDE if seen.is_sidechain or seen.agent_call else PLAIN
-            if (side and skips) or number in copies:
-                roles.append(ABSENT)
-                parents[number] = None
-                continue
-            look = find_look(seen.type)
-            role = PLAIN if look is None else look(self, seen)
-            if role == _CLOSER:
-                parents[number], role = self._look_closer(lines[number], before + number)
-            roles.append(role | side)
-        self._add(map(_UUID, skims), parents, range(before + 1, before + 1 + len(skims)), roles)
+        before = self._line
+        uuids, parents, roles = list(map(_UUID, skims)), list(map(_PARENT, skims)), [PLAIN] * len(skims)
+        sides, absent = _sides(skims), self._copies(uuids)
+        if sides and self._skips_sidechains:
+            absent = {*absent, *sides}
+        for number, look in enumerate(map(_LOOKS.get, map(_TYPE, skims))):
+            if look is not None and number not in absent:
+                role = look(self, skims[number])
+                if role == _CLOSER:
+                    parents[number], role = self._look_closer(lines[number], before + number)
+                roles[number] = role
+        for number in sides:
+            roles[number] |= SIDE
+        for number in absent:
+            parents[number], roles[number] = None, ABSENT
+        self._add(uuids, parents, range(before + 1, before + 1 + len(skims)), roles)
         self._line += len(lines)
 
-    def _copies(self, uuids: Sequence[str | None]) -> Container[int]:
+    def _copies(self, uuids: Sequence[str | None]) -> Collection[int]:
         """The positions of those that were there before: the same uuid is one event."""
         seen, fresh = self._seen, set(uuids)
         fresh.discard(None)
@@ -194,6 +195,13 @@ class Tally:
             self._failed.add(call)
         self.errors += 1
         self._files.pop(call or "", None)
+
+
+def _sides(skims: Sequence[Skim]) -> Collection[int]:
+    """The positions of lines of sub-agents: mostly none."""
+    if not (any(map(_SIDE, skims)) or any(map(_CALLER, skims))):
+        return ()
+    return [number for number, seen in enumerate(skims) if seen.is_sidechain or seen.agent_call]
 
 
 def _said(event: Event) -> Content:

@@ -184,27 +184,23 @@ class _Counter:
     def _sums_one_by_one(
         self, part: Session, responses: Responses, choices: Sequence[_Choice | None]
     ) -> Mapping[_Group, Sequence[int]]:
-        sums: dict[_Group, list[int]] = {}
+        groups: dict[_Group, list[_Numbers]] = {}
         days, own, shared = self._days, part.id if part.is_inline else None, self._shared
-        rows = zip(responses.keys, responses.times, responses.model, responses.agent, *_columns(responses), strict=True)
-        for key, time, model, agent, *own_numbers in rows:
+        numbers = zip(*_columns(responses), strict=True)
+        rows = zip(responses.keys, responses.times, responses.model, responses.agent, numbers, strict=True)
+        for key, time, model, agent, told in rows:
             if own is not None and responses.agents[agent] != own:
                 continue
             if key in shared:
                 if key in self._counted:
                     continue
                 self._counted.add(key)
-            tokens = _tokens(*shared.get(key, own_numbers))
+                told = shared[key]
+            tokens = _tokens(*told)
             choose = choices[model]
             group = (model, agent, days[time], choose and choose(time, sum(tokens) - tokens[1]))
-            total = sums.get(group)
-            if total is None:
-                sums[group] = [*tokens, 1]
-                continue
-            for kind, number in enumerate(tokens):
-                total[kind] += number
-            total[-1] += 1
-        return sums
+            groups.setdefault(group, []).append(tokens)
+        return {group: (*map(sum, zip(*some, strict=True)), len(some)) for group, some in groups.items()}
 
     def _choice(self, model: str | None) -> _Choice | None:
         """How the price of a model's responses is found, where there is more than one."""

@@ -16,7 +16,7 @@ from claude_session_player.names import PROGRAM
 if TYPE_CHECKING:
     import sqlite3
 
-VERSION: Final = 3
+VERSION: Final = 4
 """Goes up whenever the facts of a file, or the rules that give them, change."""
 
 _IS_LINUX: Final[bool] = sys.platform == "linux"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import io
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
+from operator import attrgetter
 from typing import Any, BinaryIO, Final
 
 import msgspec
@@ -42,7 +43,7 @@ from claude_session_player.events import (
     glance,
     tag_of,
 )
-from claude_session_player.normalized import count, human_prompt
+from claude_session_player.normalized import count
 from claude_session_player.parser import decode_lines
 from claude_session_player.store.catalogue import Row
 from claude_session_player.store.documents import document
@@ -55,7 +56,7 @@ from claude_session_player.store.voice import Voice, response_key, task_of
 from claude_session_player.text import as_title
 from claude_session_player.tools import AGENTS
 
-_BUFFER: Final = 1 << 17
+_BUFFER: Final = 1 << 18
 _BATCH: Final = 1 << 18
 _SAMPLES: Final = 8
 _SAMPLE: Final = 4096
@@ -63,6 +64,13 @@ _TOOL_RESULT: Final = tag_of(ToolResult)
 _CONVERSATION: Final = frozenset(tag_of(kind) for kind in CONVERSATION)
 _RECORDS: Final = frozenset(tag_of(kind) for kind in RECORDS) - {"todo"}
 """What makes a file a session; a list of todos is none."""
+_TYPE: Final = attrgetter("type")
+_CWD: Final = attrgetter("cwd")
+_BRANCH: Final = attrgetter("git_branch")
+_VERSION: Final = attrgetter("version")
+_TIME: Final = attrgetter("timestamp")
+_SIDE: Final = attrgetter("is_sidechain")
+_CALLER: Final = attrgetter("agent_call")
 _HEAD: Final = 20
 """Among so many lines the id of the session is found, if anywhere."""
 
@@ -122,9 +130,11 @@ class Digest(Struct):
             self._take_envelopes(events)
             if self.session_id is None and self.lines <= _HEAD:
                 self._find_session((line,))
+            heard: list[User | Attachment] = []
             for event in events:
                 self.main.events += 1
-                self._take_event(event)
+                self._take_event(event, heard)
+            self.main.hear(heard)
         else:
             self._take_glances((seen,), (line,))
 
@@ -136,20 +146,29 @@ class Digest(Struct):
         self._take_envelopes(glances)
         if self.session_id is None and before < _HEAD:
             self._find_session(lines[: _HEAD - before])
-        find_look, is_main = _LOOKS.get, not self.is_agent
-        for number, seen in enumerate(glances):
-            look = find_look(seen.type)
-            is_inline = is_main and (seen.is_sidechain or seen.agent_call)
-            if (look is not None and look(self, seen)) or is_inline:
+        inline = self._inline_among(glances)
+        heard: list[User | Attachment] = []
+        for number, look in enumerate(map(_LOOKS.get, map(_TYPE, glances))):
+            if (look is not None and look(self, glances[number])) or number in inline:
                 for event in decode_lines((lines[number],), before + number, 0):
-                    self._take_event(event)
+                    self._take_event(event, heard)
+        self.main.hear(heard)
 
-    def _take_event(self, event: Event) -> None:
+    def _inline_among(self, glances: Sequence[Glance]) -> Container[int]:
+        """The positions of lines that belong to sub-agents inside of the file: mostly none."""
+        if self.is_agent or not (any(map(_SIDE, glances)) or any(map(_CALLER, glances))):
+            return ()
+        return {number for number, seen in enumerate(glances) if not self.owns(seen)}
+
+    def _take_event(self, event: Event, heard: list[User | Attachment]) -> None:
+        """Take in an event. What a person may have said in the file's own conversation is added to `heard`."""
         taker = _TAKERS.get(type(event))
         if taker is not None:
             taker(self, event)
         if not self.owns(event):
             self._take_inline(event)
+        elif isinstance(event, User | Attachment) and not _is_result(event):
+            heard.append(event)
 
     def _find_session(self, lines: Sequence[bytes]) -> None:
         events = (event for line in lines for event in decode_lines((line,), 0, 0))
@@ -195,18 +214,18 @@ class Digest(Struct):
 
     def _take_envelopes(self, events: Sequence[Event] | Sequence[Glance]) -> None:
         """What most lines repeat: only changes are looked at one by one."""
-        for cwd in dict.fromkeys([event.cwd for event in events]):
+        for cwd in dict.fromkeys(map(_CWD, events)):
             if cwd and cwd not in self.cwds:
                 self.cwds.append(cwd)
-        for branch in dict.fromkeys([event.git_branch for event in events]):
+        for branch in dict.fromkeys(map(_BRANCH, events)):
             if branch and branch not in self.branches:
                 self.branches.append(branch)
-        last = next((e.git_branch for e in reversed(events) if e.git_branch), None)
+        last = next(filter(None, map(_BRANCH, reversed(events))), None)
         if last and self.branches[-1] != last:
             self.branches.remove(last)
             self.branches.append(last)
-        self.version = next((e.version for e in reversed(events) if e.version), self.version)
-        self.main.widen([e.timestamp for e in events if e.timestamp])
+        self.version = next(filter(None, map(_VERSION, reversed(events))), self.version)
+        self.main.widen(list(filter(None, map(_TIME, events))))
         if not self.has_main_line:
             self.has_main_line = any(event.kind in _CONVERSATION and self.owns(event) for event in events)
         if not self.is_session:
@@ -226,13 +245,11 @@ class Digest(Struct):
         else:
             voice.lines.append([event.line, event.line])
         voice.widen([event.timestamp] if event.timestamp else [])
-        if isinstance(event, User):
-            voice.hear(event)
+        if isinstance(event, User | Attachment):
+            voice.hear([event])
         elif isinstance(event, Assistant) and event.message is not None:
             voice.answer(event.message, event.request_id, event.timestamp, _place(event))
             self.speakers[response_key(event.message.id, event.request_id, _place(event))] = root
-        elif isinstance(event, Attachment):
-            voice.say(human_prompt(event))
 
 
 def digest(job: Job) -> Result:
@@ -310,15 +327,15 @@ def _description(found: Found, troubles: list[Trouble]) -> dict[str, Any]:
 
 
 def _look_at_answer(digest: Digest, seen: Glance) -> bool:
-    message = seen.message
-    if message is None or not (message.id or seen.request_id):
+    message, request = seen.message, seen.request_id
+    if message is None or not (message.id or request):
         return True
     blocks = message.content
     if type(blocks) is list and (len(blocks) != 1 or blocks[0].name in AGENTS):
         return True
-    if digest.main.repeats(message, seen.request_id):
-        return False
-    digest.main.answer(message, seen.request_id, seen.timestamp, with_model=digest.owns(seen))
+    voice = digest.main
+    if voice.last != (message.id, request, message.model, message.usage):  # most responses have several lines
+        voice.answer(message, request, seen.timestamp, with_model=digest.owns(seen))
     return False
 
 
@@ -367,10 +384,6 @@ def _take_user(digest: Digest, event: User) -> None:
             if type(block) is ToolResult and block.tool_use_id in digest.answers:
                 beside, inside = named_agents(event.tool_use_result, block)
                 digest.note_agent(block.tool_use_id, beside or inside)
-        if content and all(type(block) is ToolResult for block in content):
-            return
-    if digest.owns(event):
-        digest.main.hear(event)
 
 
 def _take_assistant(digest: Digest, event: Assistant) -> None:
@@ -384,11 +397,6 @@ def _take_assistant(digest: Digest, event: Assistant) -> None:
     if event.message is not None:
         is_own, place = digest.owns(event), _place(event)
         digest.main.answer(event.message, event.request_id, event.timestamp, place, with_model=is_own)
-
-
-def _take_attachment(digest: Digest, event: Attachment) -> None:
-    if event.attachment is not None and event.attachment.type == QUEUED and digest.owns(event):
-        digest.main.say(human_prompt(event))
 
 
 def _take_progress(digest: Digest, event: Progress) -> None:
@@ -428,7 +436,6 @@ def _take_blank(digest: Digest, event: Blank) -> None:
 _TAKERS: Final[dict[type[Event], Callable[[Digest, Any], None]]] = {
     User: _take_user,
     Assistant: _take_assistant,
-    Attachment: _take_attachment,
     Progress: _take_progress,
     System: _take_model,
     Metadata: _take_model,
@@ -442,6 +449,12 @@ _TAKERS: Final[dict[type[Event], Callable[[Digest, Any], None]]] = {
 def _place(event: Event) -> str:
     """What a line is known by: in copies of a file too, where it has a uuid."""
     return f"\0uuid {event.uuid}" if event.uuid else f"{LINE}{event.line}"
+
+
+def _is_result(event: User | Attachment) -> bool:
+    """True for a line that holds nothing but results of tools."""
+    content = event.said if isinstance(event, User) else None
+    return type(content) is list and bool(content) and all(type(block) is ToolResult for block in content)
 
 
 def _call(block: ToolUse) -> Call:

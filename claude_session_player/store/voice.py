@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Final
@@ -11,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from claude_session_player.content import joined
-from claude_session_player.events import Content, GlancedMessage, Message, Usage, User
+from claude_session_player.events import Attachment, Content, GlancedMessage, Message, Usage, User
 from claude_session_player.normalized import human_prompt
 from claude_session_player.store.facts import Counted, Response, Speech, Tokens
 from claude_session_player.text import as_title, cut
@@ -29,6 +30,10 @@ _MOST_TOKENS: Final = 1 << 53
 _NONE: Final = (0, 0, 0, 0, 0)
 
 
+Answer = tuple[str | None, str | None, str | None, Usage]
+"""What an answer says of itself: the ids of message and request, its model, its tokens."""
+
+
 class Voice(Struct):
     """The conversation of a file, or that of a sub-agent inside of it. See `Speech`."""
 
@@ -42,19 +47,22 @@ class Voice(Struct):
     started: str | None = None
     ended: str | None = None
     responses: dict[str, Response] = {}
-    last: Message | None = None
-    last_request: str | None = None
-    """The last answer that counted, without its content."""
+    last: Answer | None = None
+    """The last answer that counted: one that says the same of itself need not be looked at."""
     lines: list[list[int]] = []
 
-    def hear(self, event: User) -> None:
-        """A line in a user's place."""
-        if self.task is None:
-            self.task = task_of(event.said)
-        self.say(human_prompt(event))
+    def hear(self, events: Sequence[User | Attachment]) -> None:
+        """Some lines in a user's place. Of what people typed, only the first and the last words are kept."""
+        for number, event in enumerate(events):
+            if self.topic is not None and self.task is not None:
+                prompts = map(human_prompt, reversed(events[number:]))
+                self._say(next((prompt for prompt in prompts if prompt is not None), None))
+                return
+            if self.task is None and isinstance(event, User):
+                self.task = task_of(event.said)
+            self._say(human_prompt(event))
 
-    def say(self, prompt: str | None) -> None:
-        """What a person typed, if anything."""
+    def _say(self, prompt: str | None) -> None:
         if prompt is None:
             return
         prompt = cut(prompt, PROMPT_LENGTH)
@@ -87,24 +95,14 @@ class Voice(Struct):
             return
         self.count(response_key(message.id, request, place), _counted(usage), model, time)
         if with_model:
-            self.last, self.last_request = Message(id=message.id, model=model, usage=usage), request
-
-    def repeats(self, message: GlancedMessage, request: str | None) -> bool:
-        """True for an answer that says of itself what the last one said: most responses have several lines."""
-        last = self.last
-        return (
-            last is not None
-            and last.id == message.id
-            and self.last_request == request
-            and last.usage == message.usage
-            and last.model == message.model
-        )
+            self.last = message.id, request, model, usage
 
     def count(self, key: str, tokens: Counted, model: str | None, time: str | None) -> None:
         """A line of a response: the most that any of its lines has is what counts. Nonsense counts as nothing."""
         before = self.responses.get(key)
         if before is None:
-            is_sound = max(tokens) <= _MOST_TOKENS and min(tokens) >= 0
+            a, b, c, d, e = tokens
+            is_sound = 0 <= a | b | c | d | e < _MOST_TOKENS  # none is below zero or very large
             self.responses[key] = (tokens if is_sound else _most(_NONE, tokens), model, time)
         elif before[0] != tokens:
             self.responses[key] = (_most(before[0], tokens), before[1] or model, before[2] or time)
