@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from rich.cells import cell_len, set_cell_size
 
 from claude_session_player.cli import wording
 from claude_session_player.cli.output import encode, print_text, stdout
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
 _GAP: Final = 2
 _PIPE_WIDTH: Final = 160
 _SHORT_ID: Final = 8
+_STYLES: Final = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "magenta": 35, "cyan": 36}
+"""The numbers by which terminals know them."""
 
 
 @dataclass(frozen=True)
@@ -58,24 +59,35 @@ class Column:
 
 def print_table(columns: Iterable[Column]) -> None:
     """Print columns as a table as wide as the terminal."""
-    console = _console()
-    kept = _fitting(list(columns), console.width)
-    table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold", expand=False)
-    widths = _widths(kept, console.width)
-    for column, width in zip(kept, widths, strict=True):
-        table.add_column(
-            column.name,
-            justify="right" if column.right else "left",
-            style=column.style,
-            no_wrap=True,
-            overflow="ellipsis",
-            width=width,
-        )
-    for row in zip(*(_cells(column, width) for column, width in zip(kept, widths, strict=True)), strict=True):
-        table.add_row(*map(Text, row))
-    with console.capture() as drawn:
-        console.print(table)
-    stdout().writelines(f"{line.rstrip()}\n" for line in drawn.get().splitlines())
+    width = _table_width()
+    kept = _fitting(list(columns), width)
+    paint = _painted if _has_colours() else _plain
+    drawn = [_drawn(column, width, paint) for column, width in zip(kept, _widths(kept, width), strict=True)]
+    gap = " " * _GAP
+    stdout().writelines(f"{gap.join(row).rstrip()}\n" for row in zip(*drawn, strict=True))
+
+
+def _drawn(column: Column, width: int, paint: Callable[[str, str], str]) -> list[str]:
+    """The heading and the cells of a column, as wide as it is."""
+    cells = [paint(_sized(cell, width, column.right), column.style) for cell in _cells(column, width)]
+    return [paint(_sized(column.name, width, column.right), "bold"), *cells]
+
+
+def _sized(cell: str, width: int, right: bool) -> str:
+    size = cell_len(cell)
+    if size > width:
+        return set_cell_size(cell, width - 1) + ELLIPSIS
+    return " " * (width - size) + cell if right else cell + " " * (width - size)
+
+
+def _plain(cell: str, style: str) -> str:
+    return cell
+
+
+def _painted(cell: str, style: str) -> str:
+    """White space stays as it is: at the end of a line it is cut off."""
+    text = cell.strip(" ")
+    return cell.replace(text, f"\x1b[{_STYLES[style]}m{text}\x1b[0m", 1) if style and text else cell
 
 
 def _cells(column: Column, width: int) -> list[str]:
@@ -105,11 +117,14 @@ def _widths(columns: Sequence[Column], width: int) -> list[int]:
     return list(widths.values())
 
 
-def _console() -> Console:
-    """As wide as the terminal, and plain where no colours are wanted."""
-    width = None if stdout().isatty() else _PIPE_WIDTH
-    plain = False if os.environ.get("NO_COLOR") else None
-    return Console(width=width, force_terminal=plain, highlight=False, markup=False, emoji=False)
+def _table_width() -> int:
+    return get_terminal_size().columns if stdout().isatty() else _PIPE_WIDTH
+
+
+def _has_colours() -> bool:
+    """True for a terminal that understands colours, unless none are wanted."""
+    is_able = sys.platform != "win32" and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+    return stdout().isatty() and is_able and not os.environ.get("NO_COLOR")
 
 
 # --- what is shown --------------------------------------------------------------------------------
