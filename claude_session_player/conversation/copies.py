@@ -43,19 +43,20 @@ class Copies:
             return False
         if self._known and uuid in self._known:
             return True
-        seen = self._seen
-        if type(said) is list and len(said) == 1:  # almost always
-            block = said[0]
-            mark = hash((time or uuid, _MARKS[type(block)](block)))
-            if mark in seen:
-                return True
-            seen.add(mark)
-            return False
-        blocks = [Text(said)] if isinstance(said, str) else said
-        marks = {hash((time or uuid, _MARKS[type(block)](block))) for block in blocks or ()} or {hash(uuid)}
-        if marks <= seen:
+        if type(said) is not list or len(said) != 1:
+            return self._has_all(uuid, time, [Text(said)] if isinstance(said, str) else said or [])
+        (block,) = said  # almost always
+        mark = hash((time or uuid, _MARKS[type(block)](block)))
+        if mark in self._seen:
             return True
-        seen |= marks
+        self._seen.add(mark)
+        return False
+
+    def _has_all(self, uuid: str, time: str | None, blocks: list[AnyBlock]) -> bool:
+        marks = {hash((time or uuid, _MARKS[type(block)](block))) for block in blocks} or {hash(uuid)}
+        if marks <= self._seen:
+            return True
+        self._seen |= marks
         return False
 
 

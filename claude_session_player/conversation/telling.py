@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Set
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
@@ -152,7 +153,7 @@ class Telling:
         attached = event.attachment
         if attached is None or attached.type != QUEUED:
             self.growth.plain(event)
-            return hidden(f"attachment {attached.type}" if attached else "attachment")
+            return _unseen("attachment", attached.type) if attached else hidden("attachment")
         if self._copies.has(event.uuid, event.timestamp, attached.prompt):
             return self._copied(event)
         return self._said(event, attached.prompt, User(is_meta=attached.is_meta))
@@ -279,7 +280,7 @@ class Telling:
         data = event.data
         if data is not None and data.agent_id:
             self.cast.note(event.parent_call, data.agent_id)
-        return hidden(f"progress {data.type}" if data else "progress")
+        return _unseen("progress", data.type) if data else hidden("progress")
 
     def quiet(self, event: Quiet) -> Outcome:
         """Titles, state, links: a summary is told."""
@@ -303,6 +304,11 @@ class Telling:
     def blank(self, event: Blank) -> Outcome:
         """A line with nothing on it."""
         return BLANK
+
+
+@lru_cache(1000)
+def _unseen(kind: str, about: str | None) -> Outcome:
+    return hidden(f"{kind} {about}")
 
 
 def _most_visible(outcomes: Iterable[Outcome]) -> Outcome:
