@@ -354,14 +354,14 @@ def test_what_other_processes_read_is_what_this_one_reads(
     expected = told(builder)
     monkeypatch.setattr(reading, "MUCH", 0)
     monkeypatch.setattr(reading, "_PORTION", 1)
-    monkeypatch.setattr(reading, "cores", lambda: 3)
+    monkeypatch.setattr(reading, "_cores", lambda: 3)
     assert told(builder) == expected
 
 
 def test_what_a_process_leaves_behind_is_read_here(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = told(builder)
     monkeypatch.setattr(reading, "MUCH", 0)
-    monkeypatch.setattr(reading, "cores", lambda: 2)
+    monkeypatch.setattr(reading, "_cores", lambda: 2)
     monkeypatch.setattr(reading, "_WORKER", "no_such_module")
     assert told(builder) == expected
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
