@@ -14,14 +14,13 @@ from typing import TypeVar
 
 from bench.measure import Row, best_process_times, best_times, peak_memory, process
 from bench.sessions import write_long_line, write_session, write_store
-from claude_session_player import ScreenState, Store, collector, read_events, render, replay, summarize
+from claude_session_player import ScreenState, Session, Store, collector, read_events, render, replay, summarize
 from claude_session_player.conversation.cast import Cast
 from claude_session_player.conversation.telling import Telling
 from claude_session_player.conversation.walk import Walk
 from claude_session_player.events import decode
 from claude_session_player.export.conversation import Style, blocks, document
 from claude_session_player.formatter import MarkdownWindow
-from claude_session_player.insight.summary import SessionSummary, counting
 from tests import corpus
 
 PROGRAM = str(Path(sys.executable).with_name("claude-session-player"))
@@ -98,14 +97,13 @@ def summary(folder: Path) -> Iterator[Row]:
     path = write_session(folder / "sum.jsonl", 50)
     lines = _lines(path)
 
-    def summarize_new() -> SessionSummary:
-        store = Store.open(folder, cache=None, required=False)
-        file = store.place(path)
-        with counting(file) as counted:
-            return summarize(store.of(file), counted=counted)
+    def found() -> Session:
+        return Store.open(folder, cache=None, required=False).at(path)
 
-    session = Store.open(folder, cache=None, required=False).at(path)
-    known, new, loads = best_times(ROUNDS, lambda: summarize(session), summarize_new, lambda: _each(lines, json.loads))
+    session = found()
+    known, new, loads = best_times(
+        ROUNDS, lambda: summarize(session), lambda: summarize(found()), lambda: _each(lines, json.loads)
+    )
     job = "summary of 50 MB"
     yield Row(job, "json.loads, lines in memory", loads / known, 2.5, "×", details=_ms(known, loads))
     yield Row(f"{job}, not yet in the catalogue", "the same", loads / new, 2.5, "×", details=_ms(new, loads))

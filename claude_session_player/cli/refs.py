@@ -73,25 +73,15 @@ def _placed(meant: Found | Session) -> Source:
 
 def find_session(store: Store, ref: str) -> Session:
     """The session that is meant, with what the store knows of it; raises where a file holds none."""
-    return session_at(store, ref, find_place(store, ref))
-
-
-def find_place(store: Store, ref: str) -> Found | Session:
-    """The place of the session that is meant; the session itself, where more had to be read to find it."""
-    if ref != STANDARD_INPUT:
-        return store.locate(ref)
-    crumb, _, _ = _standard_input()
-    if crumb is None:
-        raise NoSuchSession(
-            'there is no breadcrumb on standard input: it is one JSON object like {"project": …, "sessionId": …}'
-        )
-    return follow(store, crumb)
-
-
-def session_at(store: Store, ref: str, meant: Found | Session) -> Session:
-    """The session at the place that a reference means; raises where a file holds none."""
-    session = store.of(meant) if isinstance(meant, tuple) else meant
-    if ref != STANDARD_INPUT and _is_path(ref) and not session.facts.is_session:
+    if ref == STANDARD_INPUT:
+        crumb, _, _ = _standard_input()
+        if crumb is None:
+            raise NoSuchSession(
+                'there is no breadcrumb on standard input: it is one JSON object like {"project": …, "sessionId": …}'
+            )
+        return store.of(follow(store, crumb))
+    session = store.resolve(ref)
+    if _is_path(ref) and not session.facts.is_session:
         raise NotASession(f"{ref} holds no Claude Code session: no line is a known record")
     return session
 

@@ -8,7 +8,7 @@ import click
 
 from claude_session_player.cli.output import encode, print_text
 from claude_session_player.cli.pricing import load_prices, prices_option
-from claude_session_player.cli.refs import STANDARD_INPUT, complete_ref, find_place, needs_store, session_at
+from claude_session_player.cli.refs import STANDARD_INPUT, complete_ref, find_session, needs_store
 from claude_session_player.cli.stores import json_option, opened, store_options
 
 if TYPE_CHECKING:
@@ -28,12 +28,10 @@ def command(ref: str, as_json: bool, own: str | None, **where: Any) -> None:
     'get' takes.
     """
     from claude_session_player.export.summary import show_command, summary_markdown
-    from claude_session_player.insight.summary import counting, summarize
+    from claude_session_player.insight.summary import summarize
 
     with opened(**where, required=needs_store(ref)) as store:
-        meant = find_place(store, ref)
-        with counting(meant if isinstance(meant, tuple) else meant.found) as counted:
-            summary = summarize(session_at(store, ref, meant), load_prices(where["no_cache"], own), counted)
+        summary = summarize(find_session(store, ref), load_prices(where["no_cache"], own))
     name = summary.id if needs_store(ref) or ref == STANDARD_INPUT else ref
     if as_json:
         print_text(encode(_record(summary) | {"detail_hint": show_command(name, where["roots"])}))

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from decimal import Decimal
-from functools import partial
+from itertools import islice
 from typing import Final, NamedTuple
 
-from claude_session_player.insight.aside import aside
-from claude_session_player.insight.counts import Counts, counts_of_file, counts_of_lines
+from claude_session_player import collector
+from claude_session_player.insight.durations import span_of
 from claude_session_player.insight.prices import Prices
-from claude_session_player.insight.tally import UNNAMED
+from claude_session_player.insight.tally import CHANGED, READ, UNNAMED, Tally
 from claude_session_player.insight.tokens import TokenCount, session_usage
+from claude_session_player.parser import open_session
 from claude_session_player.store.catalogue import default_folder
-from claude_session_player.store.layout import Found
 from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
 
-_LARGE: Final = 8 << 20
-"""From so many bytes on, it is worth to count the lines of a file aside."""
-
-Counting = Callable[[], Counts]
-"""Gives what was counted in a file, with the lines of sub-agents inside of it."""
+_BATCH: Final = 1 << 18
+_LINES: Final = 1000
 
 
 class SessionSummary(NamedTuple):
@@ -69,19 +65,20 @@ class Expense(NamedTuple):
     unpriced_models: tuple[str, ...]
 
 
-def counting(file: Found) -> AbstractContextManager[Counting]:
-    """Begin to count the lines of a file, aside where it is large: its session may be found meanwhile."""
-    return aside(partial(counts_of_file, file.path), is_long=file.stamp.size >= _LARGE)
-
-
-def summarize(session: Session, prices: Prices | None = None, counted: Counting | None = None) -> SessionSummary:
-    """Read the file of a session once, and tell what it comes to, at these prices or the usual ones.
-
-    Where the lines of the file are being counted already, they are not read again.
-    """
+def summarize(session: Session, prices: Prices | None = None) -> SessionSummary:
+    """Read the file of a session once, and tell what it comes to, at these prices or the usual ones."""
+    tally = Tally(skips_sidechains=bool(session.facts.inline) and not session.is_inline)
+    with collector.paused():
+        if session.is_inline:
+            lines = session.lines()
+            while batch := list(islice(lines, _LINES)):
+                tally.take(batch)
+        else:
+            with open_session(session.path) as file:
+                while batch := file.readlines(_BATCH):
+                    tally.take(batch)
+    span = span_of(tally.times)
     expense = _expense(session, prices or Prices.load(default_folder()))
-    counts = _counts(session, counted)
-    span = counts.span
     return SessionSummary(
         id=shown(session.id),
         path=shown(session.path),
@@ -89,31 +86,22 @@ def summarize(session: Session, prices: Prices | None = None, counted: Counting 
         project=session.project,
         git_branches=session.facts.branches,
         models=tuple(session.speech.models[::-1]),
-        versions=counts.versions,
+        versions=tuple(tally.versions),
         started_at=span.started,
         ended_at=span.ended,
         duration_seconds=span.seconds,
         active_seconds=span.active,
         events=session.speech.events,
-        user_messages=counts.prompts,
-        tool_calls=counts.tools,
+        user_messages=tally.prompts,
+        tool_calls=dict(Counter(tally.tools).most_common()),
         subagents=dict(Counter(_kinds(session)).most_common()),
-        errors=counts.errors,
-        compactions=counts.compactions,
-        forks=counts.forks,
-        files_read=counts.files_read,
-        files_changed=counts.files_changed,
+        errors=tally.errors,
+        compactions=tally.compactions,
+        forks=tally.count_forks(),
+        files_read=tally.count_files(READ),
+        files_changed=tally.count_files(CHANGED),
         **expense._asdict(),
     )
-
-
-def _counts(session: Session, counted: Counting | None) -> Counts:
-    """What is counted in a session. What sub-agents inside of its file did is theirs."""
-    if session.is_inline:
-        return counts_of_lines(session.lines())
-    if session.facts.inline:
-        return counts_of_file(session.path, skips_sidechains=True)
-    return counted() if counted is not None else counts_of_file(session.path)
 
 
 def _expense(session: Session, prices: Prices) -> Expense:

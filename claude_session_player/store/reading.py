@@ -24,7 +24,7 @@ _WORKER: Final = "claude_session_player.store.worker"
 
 def read_all(jobs: Sequence[Job]) -> Iterator[Result]:
     """The results of all jobs, in any order."""
-    workers = min(cores(), len(jobs)) if sum(job.size for job in jobs) >= MUCH and sys.executable else 1
+    workers = min(_cores(), len(jobs)) if sum(job.size for job in jobs) >= MUCH and sys.executable else 1
     return _elsewhere(jobs, workers) if workers > 1 else _here(jobs)
 
 
@@ -123,8 +123,7 @@ def _taken(portions: list[list[Job]]) -> list[Job] | None:
         return None
 
 
-def cores() -> int:
-    """How many processes can run at once."""
+def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
