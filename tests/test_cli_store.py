@@ -148,13 +148,21 @@ def test_get_for_people_shows_facts_tree_and_events(builder: StoreBuilder) -> No
 
 def test_a_table_fits_the_terminal_and_keeps_what_matters(builder: StoreBuilder) -> None:
     builder.session("bbbb0000-1111", "A very long title that goes on and on " * 5)
-    for width in (20, 40, 60, 80, 120, 200):
+    for width in (5, 20, 40, 60, 80, 120, 200):
         shown = on_terminal("list", "--root", builder.root, COLUMNS=str(width), NO_COLOR="1")
         lines = shown.splitlines()
         assert max(map(cell_len, lines)) <= width
         assert "ID" in lines[0]
         assert "TITLE" in lines[0] or width < 60
     assert "Boil the water" in shown
+
+
+def test_a_table_has_colours_where_the_terminal_has(builder: StoreBuilder) -> None:
+    shown = on_terminal("list", "--root", builder.root, TERM="xterm-256color")
+    assert shown.startswith("\x1b[1mID\x1b[0m")
+    assert "\x1b[36m" in shown
+    for plain in ({"TERM": "dumb"}, {"TERM": "xterm-256color", "NO_COLOR": "1"}):
+        assert "\x1b" not in on_terminal("list", "--root", builder.root, **plain)
 
 
 def test_filters_of_the_command_line(builder: StoreBuilder) -> None:

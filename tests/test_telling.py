@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from claude_session_player import Conversation
 from claude_session_player.account import Fate
+from claude_session_player.conversation import telling
 from claude_session_player.conversation.entries import Call, Kind
 from claude_session_player.conversation.walk import Told
 from claude_session_player.export.conversation import Style
@@ -74,15 +76,31 @@ def test_a_second_result_of_a_call_names_the_line_of_the_call() -> None:
     assert "**Result: DelegateToAgent** (2026-01-17 20:32:01) of line 1\n\n```\nAll done\n```" in markdown(session)
 
 
-def test_a_call_waits_for_its_result_only_so_long() -> None:
-    session = SessionBuilder().response(call("Bash", "a", command="sleep"))
-    for number in range(500):
-        session.response(text(f"Still waiting {number}"))
-    session.result("a", "late")
+@pytest.mark.parametrize("before", [0, 1, 150, 199, 200, 399])
+@pytest.mark.parametrize(("between", "together"), [(0, True), (199, True), (200, False), (500, False)])
+def test_a_call_waits_for_its_result_only_so_long(before: int, between: int, together: bool) -> None:
+    session = waiting(SessionBuilder(), before).response(call("Bash", "a", command="sleep"))
+    waiting(session, between).result("a", "late")
     found = calls(walk(session)[1])
-    assert [entry.kind for entry in found] == [Kind.CALL, Kind.RESULT]
-    assert found[0].result is None
-    assert found[1].body == 1
+    assert [entry.kind for entry in found] == ([Kind.CALL] if together else [Kind.CALL, Kind.RESULT])
+    assert (found[0].result is not None) == together
+    assert together or found[1].body == before + 1
+
+
+@pytest.mark.parametrize("before", [0, 1, 170, 199, 200, 399])
+@pytest.mark.parametrize(("between", "together"), [(0, True), (29, True), (30, False), (250, False)])
+def test_a_result_waits_for_its_call_only_so_long(before: int, between: int, together: bool) -> None:
+    session = waiting(SessionBuilder(), before).result("a", "early")
+    waiting(session, between).response(call("Bash", "a", command="sleep"))
+    found = calls(walk(session)[1])
+    assert [entry.kind for entry in found] == ([Kind.CALL] if together else [Kind.RESULT, Kind.CALL])
+    assert (found[-1].result is not None) == together
+
+
+def waiting(session: SessionBuilder, entries: int) -> SessionBuilder:
+    for number in range(entries):
+        session.response(text(f"Still waiting {number}"))
+    return session
 
 
 def test_an_unanswered_call_is_told() -> None:
@@ -109,6 +127,13 @@ def test_other_words_under_the_same_uuid_are_told_and_their_copy_is_not() -> Non
     session = SessionBuilder().prompt("First", uuid="u").prompt("Second", uuid="u")
     session.raw(session.lines[1])
     assert (markdown(session).count("First"), markdown(session).count("Second")) == (1, 1)
+
+
+def test_remarks_under_one_uuid_that_differ_are_all_told() -> None:
+    session = SessionBuilder().prompt("Go", uuid="u")
+    for words in ("first", "second", "second"):
+        session.line({"type": "system", "subtype": "api_error", "content": words, "uuid": "u"})
+    assert [markdown(session).count(word) for word in ("first", "second")] == [1, 1]
 
 
 def test_the_same_words_without_a_time_are_copies_only_under_the_same_uuid() -> None:
@@ -282,6 +307,18 @@ def test_each_prompt_of_a_person_is_told_exactly_once(steps: list[tuple[str, int
     assert Counter(Conversation.from_events(read_events(session.lines)).prompts) == Counter(wanted)
     assert all(document.count(prompt.split()[0].lstrip("/")) == 1 for prompt in wanted)
     assert document.count("**User**") == len(wanted)
+
+
+@given(steps, st.lists(records, max_size=12), st.integers(1, 9))
+def test_how_many_lines_are_told_at_a_time_changes_nothing(
+    steps: list[tuple[str, int]], lines: list[Any], many: int
+) -> None:
+    session = lived(steps)
+    for line in lines:
+        session.raw(json.dumps(line).encode() + b"\n")
+    at_once = markdown(session, style=Style.full())
+    with patch.object(telling, "_AT_ONCE", many):
+        assert markdown(session, style=Style.full()) == at_once
 
 
 @given(steps, st.integers(0, 25))

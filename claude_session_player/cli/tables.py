@@ -62,7 +62,7 @@ def print_table(columns: Iterable[Column]) -> None:
     width = _table_width()
     kept = _fitting(list(columns), width)
     paint = _painted if _has_colours() else _plain
-    drawn = [_drawn(column, width, paint) for column, width in zip(kept, _widths(kept, width), strict=True)]
+    drawn = [_drawn(column, size, paint) for column, size in zip(kept, _widths(kept, width), strict=True)]
     gap = " " * _GAP
     stdout().writelines(f"{gap.join(row).rstrip()}\n" for row in zip(*drawn, strict=True))
 
@@ -107,8 +107,11 @@ def _fitting(columns: list[Column], width: int) -> list[Column]:
 
 
 def _widths(columns: Sequence[Column], width: int) -> list[int]:
-    """Each column has what it needs; what is left goes to those that want more, the most modest first."""
-    widths = {column.name: column.needs for column in columns}
+    """Each column has what it needs; what is left goes to those that want more, the most modest first.
+
+    The one that is left in a very narrow terminal has all of it.
+    """
+    widths = {column.name: min(column.needs, width) for column in columns}
     left = width - sum(widths.values()) - _GAP * (len(columns) - 1)
     for column in sorted(columns, key=lambda column: column.width - column.needs):
         more = max(min(column.width - column.needs, left), 0)
@@ -122,8 +125,8 @@ def _table_width() -> int:
 
 
 def _has_colours() -> bool:
-    """True for a terminal that understands colours, unless none are wanted."""
-    is_able = sys.platform != "win32" and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+    """True for a terminal that understands colours, unless none are wanted. That of Windows has to be told first."""
+    is_able = sys.platform != "win32" and os.environ.get("TERM") not in ("dumb", "unknown")
     return stdout().isatty() and is_able and not os.environ.get("NO_COLOR")
 
 

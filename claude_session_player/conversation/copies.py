@@ -32,7 +32,7 @@ class Copies:
     def __init__(self, known: Set[str | None] = frozenset()) -> None:
         self._known = known
         self._seen: set[int] = set()
-        """What was said when, block by block; where there is no time, or nothing was said: in which event."""
+        """What was said when, block by block; where there is no time: in which event. Nothing is said once by each."""
 
     def has(self, uuid: str | None, time: str | None, said: Content) -> bool:
         """True where a line was seen before, by its uuid, its time and what it says; if not, it is from now on.
@@ -48,6 +48,16 @@ class Copies:
         (block,) = said  # almost always
         mark = hash((time or uuid, _MARKS[type(block)](block)))
         if mark in self._seen:
+            return True
+        self._seen.add(mark)
+        return False
+
+    def has_remark(self, uuid: str | None, *said: Hashable) -> bool:
+        """The same of a line that is no message: it is known by its uuid and what it says, whenever that was."""
+        if uuid is None:
+            return False
+        mark = hash((uuid, *said))
+        if mark in self._seen or uuid in self._known:
             return True
         self._seen.add(mark)
         return False

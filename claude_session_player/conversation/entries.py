@@ -92,6 +92,8 @@ class Call(Entry):
     actors: tuple[Actor, ...] = ()
     subject: str | None = None
     """Of a task that is named only by its number: what it is."""
+    place: int = 0
+    """Its number among the entries."""
 
     @property
     def is_agent(self) -> bool:

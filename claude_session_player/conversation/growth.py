@@ -43,7 +43,7 @@ class Growth:
         self.add(event, REPEATED | self._side)
 
     def plain(self, event: Event, role: int = PLAIN) -> None:
-        """A line without weight."""
+        """A line without weight: what `add` does for it, in one step, because most lines are such."""
         uuid = event.uuid
         if uuid:
             parent = event.parent_uuid

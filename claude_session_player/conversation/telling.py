@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
@@ -82,24 +82,30 @@ class Telling:
 
     def entries(self, events: Iterable[Event]) -> Iterator[Entry]:
         """Every entry, in the order of the file."""
-        waiting, takers = iter(events), _TAKERS
-        while some := list(islice(waiting, _AT_ONCE)):  # step by step for many, which is faster than all for each
-            overheard = not self._is_agent and [event for event in some if event.is_sidechain or event.agent_call]
-            if overheard:
-                outcomes = [self._own_or_overheard(event) for event in some]
-            else:
-                outcomes = [takers[type(event)](self, event) for event in some]
-            self.account.add_all([event.line for event in some], outcomes)
-            yield from self._window.ready()
-        yield from self._window.rest()
+        coming, window = iter(events), self._window
+        while some := list(islice(coming, _AT_ONCE)):
+            if self.cast.is_alone and (self._is_agent or not _sides(some)):
+                self._take(some)
+                yield from window.ready()
+                continue
+            for event in some:  # a call shall find the sub-agents that are known when its result comes, and no others
+                self._take((event,))
+                yield from window.ready()
+        yield from window.rest()
 
-    def _own_or_overheard(self, event: Event) -> Outcome:
-        if (event.is_sidechain or event.agent_call) and type(event) in CONVERSATION:
-            return self._overheard(event)
-        return _TAKERS[type(event)](self, event)
+    def _take(self, events: Sequence[Event]) -> None:
+        """Step by step for many, which is faster than all steps for each."""
+        takers = _TAKERS
+        if self._is_agent or not _sides(events):
+            outcomes = [takers[type(event)](self, event) for event in events]
+        else:
+            outcomes = [self._overheard(event) for event in events]
+        self.account.add_all([event.line for event in events], outcomes)
 
     def _overheard(self, event: Event) -> Outcome:
         """A line of a sub-agent inside of the file, which is told where it was called."""
+        if type(event) not in CONVERSATION:
+            return _TAKERS[type(event)](self, event)
         self.growth.remark(event)
         if self._copies.has(event.uuid, event.timestamp, event.said if isinstance(event, Turn) else None):
             return COPY
@@ -254,7 +260,7 @@ class Telling:
     def system(self, event: System) -> Outcome:
         """Compactions, errors, recaps; what else the harness remarks is told only in full."""
         self.growth.remark(event)
-        if self._copies.has(event.uuid, event.timestamp, None):
+        if self._copies.has_remark(event.uuid, event.subtype, bytes(event.content), bytes(event.error)):
             return COPY
         match event.subtype:
             case "compact_boundary":
@@ -264,8 +270,8 @@ class Telling:
                 return self._add(event, Kind.NOTE, f"turn took {int(event.duration_ms or 0) / 1000:.0f} s", aside=True)
             case "api_error" | "error":
                 return self._add(event, Kind.ERROR, _reason(event))
-        said = classify(text_of(event.content))
-        text = trim_breaks("\n".join(said.outputs) or said.prompt or "")
+        found = classify(text_of(event.content))
+        text = trim_breaks("\n".join(found.outputs) or found.prompt or "")
         if not text.strip():
             return hidden(f"system {event.subtype}" if event.subtype else "system")
         if event.subtype == "away_summary":
@@ -304,6 +310,11 @@ class Telling:
     def blank(self, event: Blank) -> Outcome:
         """A line with nothing on it."""
         return BLANK
+
+
+def _sides(events: Sequence[Event]) -> list[Event]:
+    """The lines of sub-agents."""
+    return [event for event in events if event.is_sidechain or event.agent_call]
 
 
 @lru_cache(1000)

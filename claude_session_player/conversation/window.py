@@ -1,13 +1,14 @@
 """The window of a conversation: entries are held back until the first of them has its result.
 
 So the beginning of a long session is told without reading the rest. A result that comes too late is an entry of its
-own.
+own. What belongs together is decided by the entries between, never by who has left the window already.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from msgspec import Raw
@@ -21,9 +22,9 @@ from claude_session_player.results import decode_task_made
 from claude_session_player.text import clean
 
 _WINDOW: Final = 200
-"""So many entries are held back while a call waits for its result."""
+"""So many entries later, counted from the call itself, a result still goes to its call."""
 _PATIENCE: Final = 30
-"""So many, while a result waits for its call."""
+"""So many, where the result comes first."""
 _CALL: Final = Kind.CALL  # a member of an Enum is slow to be had, and here it is for each of many calls
 _RESULT: Final = Kind.RESULT
 _TASK_LISTS: Final = frozenset(("TaskCreate", "TaskUpdate"))
@@ -40,6 +41,8 @@ class Window:
         """Of the calls that have left, their lines and names."""
         self._early: dict[str, Call] = {}
         self._tasks: dict[str, str] = {}
+        self._left = 0
+        """How many entries have left."""
 
     def ready(self) -> list[Entry]:
         """The entries at the front that need not wait any longer; they leave the window."""
@@ -51,6 +54,7 @@ class Window:
                     break
                 self._settle(entry)
             ready.append(waiting.popleft())
+        self._left += len(ready)
         return ready
 
     def rest(self) -> Iterator[Entry]:
@@ -64,33 +68,35 @@ class Window:
     def _is_ready(self, call: Call) -> bool:
         """True for a call or a result that needs not wait for the other."""
         if call.kind is _RESULT:
-            return call.id not in self._early or len(self.waiting) > _PATIENCE
+            return self._early.get(call.id or "") is not call or len(self.waiting) > _PATIENCE
         return call.result is not None or len(self.waiting) > _WINDOW
 
     def _settle(self, call: Call) -> None:
         """A call or a result leaves the window."""
-        id = call.id
+        id = call.id or ""
         if call.kind is _RESULT:
-            self._early.pop(id or "", None)
+            if self._early.get(id) is call:
+                del self._early[id]
             return
         if not self._cast.is_alone:
             call.actors = self._cast.called_by(call)
-        if id and self._calls.get(id) is call:  # what it holds is not needed any more
+        if self._calls.get(id) is call:  # what it holds is not needed any more
             del self._calls[id]
             self._told[id] = call.line, call.name
 
     def result(self, event: User, block: ToolResult, structured: Raw) -> Outcome:
         """A result goes to its call, or waits for it, or is told by itself."""
         result = Result(block, structured, event.line, event.timestamp, event.uuid)
-        id = block.tool_use_id
+        id, place = block.tool_use_id, self._left + len(self.waiting)
         call = self._calls.get(id) if id else self._unnamed(event, block)
-        if call is not None and call.result is None:
+        if call is not None and call.result is None and place - call.place <= _WINDOW:
             call.result = result
             if call.name in _TASK_LISTS:
                 self._remember(call)
             return MERGED
         line, name = (call.line, call.name) if call else self._told.get(id or "", (None, block.name or ""))
         late = Call(_RESULT, event.line, event.timestamp, event.uuid, body=line, name=name, id=id, result=result)
+        late.place = place
         if line is None and id:
             self._early[id] = late
         self.waiting.append(late)
@@ -98,16 +104,11 @@ class Window:
 
     def _unnamed(self, event: User, block: ToolResult) -> Call | None:
         """The call that a result without a call id answers: the first open one of its name, or that of its source."""
-        open_calls = [
-            entry for entry in self.waiting if isinstance(entry, Call) and not entry.id and entry.result is None
-        ]
-        for call in open_calls:
-            if block.name in (None, call.name):
-                return call
-        return next(
-            (e for e in self.waiting if isinstance(e, Call) and event.source_uuid and e.uuid == event.source_uuid),
-            None,
-        )
+        first = self._left + len(self.waiting) - _WINDOW
+        open_calls = [e for e in self.waiting if type(e) is Call and e.result is None and e.place >= first]
+        nameless = (call for call in open_calls if not call.id and block.name in (None, call.name))
+        sources = (call for call in open_calls if event.source_uuid and call.uuid == event.source_uuid)
+        return next(chain(nameless, sources), None)
 
     def _remember(self, call: Call) -> None:
         """Of a task list, only the first call says what a task is; later ones have its number."""
@@ -126,11 +127,13 @@ class Window:
         name = clean(block.name or "")
         id = block.id or None
         call = Call(_CALL, event.line, event.timestamp, event.uuid, name=name, id=id, input=block.input)
+        call.place = self._left + len(self.waiting)
         if name in _TASK_LISTS and isinstance(block.input, dict):
             call.subject = self._tasks.get(str(block.input.get("taskId")))
         if id:
             self._calls[id] = call
-            if self._early and (early := self._early.pop(id, None)) is not None:
+            early = self._early.pop(id, None) if self._early else None
+            if early is not None and call.place - early.place <= _PATIENCE:
                 call.result = early.result
                 self.waiting.remove(early)
         self.waiting.append(call)

@@ -93,7 +93,7 @@ def blocks(told: Iterable[Told], style: Style) -> Iterator[tuple[int, str]]:
     waiting, writers, is_full = iter(told), _WRITERS, style.is_full
     while some := list(islice(waiting, _AT_ONCE)):  # to tell and to write by turns takes longer
         texts = [(one.depth, writers[one.entry.kind](one, style)) for one in some if is_full or not one.entry.aside]
-        yield from [told for told in texts if told[1]]
+        yield from [block for block in texts if block[1]]
 
 
 def document(blocks: Iterable[tuple[int, str]]) -> Iterator[str]:
