@@ -59,7 +59,7 @@ class ModelUsage(NamedTuple):
 def session_usage(session: Session, prices: Prices | None = None) -> list[ModelUsage]:
     """The tokens of a session and its sub-agents by model, each response counted once; the most first."""
     by_model: dict[str | None, ModelUsage] = {}
-    for share in count_tokens([session], prices):
+    for share in count_tokens([session], prices, by_day=False):
         before = by_model.get(share.model) or ModelUsage(share.model, 0, TokenCount(), Decimal())
         cost = None if share.cost is None or before.cost is None else before.cost + share.cost
         tokens = before.tokens.add(share.tokens)
@@ -67,8 +67,8 @@ def session_usage(session: Session, prices: Prices | None = None) -> list[ModelU
     return sorted(by_model.values(), key=lambda usage: -usage.tokens.total)
 
 
-def count_tokens(sessions: Iterable[Session], prices: Prices | None = None) -> list[Share]:
-    """The responses of sessions and their sub-agents.
+def count_tokens(sessions: Iterable[Session], prices: Prices | None = None, *, by_day: bool = True) -> list[Share]:
+    """The responses of sessions and their sub-agents, those of each day by themselves, unless nobody asks for days.
 
     A response that stands in several of their files, as copies do, counts once: with the largest numbers of all, and as
     that of the file which is the original.
@@ -77,7 +77,7 @@ def count_tokens(sessions: Iterable[Session], prices: Prices | None = None) -> l
     files = [(part, part.responses) for part in parts]
     models = dict.fromkeys(model for _, responses in files for model in responses.models)
     tariffs = prices.tariffs(model for model in models if model is not None) if prices else {}
-    counter = _Counter(tariffs, _shared(files))
+    counter = _Counter(tariffs, _shared(files), _Days() if by_day else _NoDays())
     return [share for part, responses in files for share in counter.shares(part, responses)]
 
 
@@ -136,11 +136,13 @@ def _columns(responses: Responses) -> tuple[Sequence[int], ...]:
 class _Counter:
     """Adds up the responses of files, one file after the other."""
 
-    def __init__(self, tariffs: Mapping[str, Tariff | None], shared: dict[str, _Numbers]) -> None:
+    def __init__(
+        self, tariffs: Mapping[str, Tariff | None], shared: dict[str, _Numbers], days: Mapping[str, str | None]
+    ) -> None:
         self._tariffs = tariffs
         self._shared = shared
         self._counted: set[str] = set()
-        self._days = _Days()
+        self._days = days
         self._choices: dict[str | None, _Choice | None] = {}
         self._projects: dict[str, str | None] = {}
 
@@ -229,6 +231,13 @@ def _agent(part: Session, inline: str | None) -> str:
     if inline is not None:
         return part.inline_types.get(inline) or OTHER
     return part.agent or OTHER if part.is_subagent else MAIN
+
+
+class _NoDays(dict[str, str | None]):
+    """No day for any time."""
+
+    def __missing__(self, minute: str) -> None:
+        return None
 
 
 class _Days(dict[str, str | None]):
