@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
+
+from msgspec import Struct, field
 
 
 class Fate(IntEnum):
@@ -18,8 +19,7 @@ class Fate(IntEnum):
     MALFORMED = 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class Outcome(Struct, frozen=True, eq=False):
     """A fate and the rule behind it. Compared by identity, because one is counted for every line."""
 
     fate: Fate
@@ -49,8 +49,7 @@ def unknown(kind: str) -> Outcome:
     return _unknown.get(kind) or _unknown.setdefault(kind, Outcome(Fate.UNKNOWN, kind))
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
+class Issue(Struct, frozen=True):
     """A place that could not be read: its line, the byte offset in the file, and why."""
 
     line: int
@@ -58,8 +57,7 @@ class Issue:
     reason: str
 
 
-@dataclass(slots=True)
-class Account:
+class Account(Struct):
     """What became of each line. The totals add up to `lines`, always.
 
     >>> account = Account()
@@ -69,13 +67,13 @@ class Account:
     (2, 1, {'isMeta': 1})
     """
 
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[Outcome] = []
     """The outcome of each line, in the order of the file."""
-    issues: list[Issue] = field(default_factory=list)
+    issues: list[Issue] = []
     """Every place that could not be read."""
     unknown_events: Counter[str] = field(default_factory=Counter)
     """How many records of each unknown type there were, those on glued lines included."""
-    first_seen: dict[str, int] = field(default_factory=dict)
+    first_seen: dict[str, int] = {}
     """The first line of each unknown type."""
     last_line: int = 0
 

@@ -6,9 +6,10 @@ A new tool is one entry here. A tool without an entry is shown by its name, and 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
+
+from msgspec import Struct
 
 from claude_session_player import rawjson
 from claude_session_player.parts import Sketch
@@ -25,8 +26,7 @@ class Touch(Enum):
     EDIT = "edited"
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """How a tool is shown, and what it does with files.
 
     The label is the first of `fields` that the input has, made shorter by `shape`. The answer of a sub-agent
