@@ -13,7 +13,7 @@ from claude_session_player.store.layout import Found, Trouble, Walk
 from claude_session_player.store.member import Member
 from claude_session_player.store.reading import read_all
 
-_KEEP_SECONDS: Final = 1.0
+_KEEP_SECONDS: Final = 0.2
 
 Progress = Callable[[int, int], None]
 """Is told how many bytes of session files are read, and how many there are to read."""
