@@ -125,7 +125,7 @@ def finding(folder: Path) -> Iterator[Row]:
         shutil.rmtree(folder / "cache", ignore_errors=True)
         process(list_first)()
 
-    cold, kept, loads = best_times(5, process(list_cold), first_time, lambda: _each(lines, json.loads))
+    cold, kept, loads = best_times(ROUNDS, process(list_cold), first_time, lambda: _each(lines, json.loads))
     size = sum(path.stat().st_size for path in files) / MEGABYTE
     job = f"list --json of {size:.0f} MB in {len(files)} files"
     yield Row(f"{job}, --no-cache", "json.loads, one core", loads / cold, 3, "×", details=_ms(cold, loads))
@@ -151,7 +151,7 @@ def stats(folder: Path) -> Iterator[Row]:
         process([PROGRAM, "stats", *where])()
 
     cold, kept, loads = best_times(
-        5, process([PROGRAM, "stats", "--no-cache", *where]), first_time, lambda: _each(lines, json.loads)
+        ROUNDS, process([PROGRAM, "stats", "--no-cache", *where]), first_time, lambda: _each(lines, json.loads)
     )
     size = sum(path.stat().st_size for path in files) / MEGABYTE
     job = f"stats of {size:.0f} MB in {len(files)} files"
