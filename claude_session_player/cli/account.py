@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any, Final
 
 import click
+from msgspec.structs import asdict
 
 from claude_session_player import rawjson
 from claude_session_player.account import Account, Fate
