@@ -101,12 +101,18 @@ def summary(folder: Path) -> Iterator[Row]:
         return Store.open(folder, cache=None, required=False).at(path)
 
     session = found()
-    known, new, loads = best_times(
-        ROUNDS, lambda: summarize(session), lambda: summarize(found()), lambda: _each(lines, json.loads)
+    known, new, loads, file_loads = best_times(
+        ROUNDS,
+        lambda: summarize(session),
+        lambda: summarize(found()),
+        lambda: _each(lines, json.loads),
+        lambda: _each_line(path, json.loads),
     )
     job = "summary of 50 MB"
     yield Row(job, "json.loads, lines in memory", loads / known, 2.5, "×", details=_ms(known, loads))
-    yield Row(f"{job}, not yet in the catalogue", "the same", loads / new, 2.5, "×", details=_ms(new, loads))
+    yield Row(job, "json.loads, lines read", file_loads / known, 2.5, "×", details=_ms(known, file_loads))
+    new_job = f"{job}, not yet in the catalogue"
+    yield Row(new_job, "json.loads, lines read", file_loads / new, 2.5, "×", details=_ms(new, file_loads))
 
 
 def startup(folder: Path) -> Iterator[Row]:
