@@ -1,6 +1,6 @@
 """The event model: what a line of a session can be.
 
-This module, and `results` for what stays raw in an event, are the only ones that know the keys of the files. The
+This module, `glances` for less than an event, and `results` for what stays raw in one, know the keys of the files. The
 decoder reads a line straight into these structs and skips every key that no struct names. Parts that are large and
 seldom needed (tool output, thoughts) stay raw JSON until somebody asks for them.
 
@@ -441,127 +441,6 @@ AnyEvent: Final[Any] = Union[RECORDS + (Unknown,)]  # noqa: UP007
 
 decode: Final = msgspec.json.Decoder(AnyEvent).decode
 """One line of bytes to its event; raises on anything that does not fit exactly."""
-
-
-# --- a look that is enough for the catalogue ------------------------------------------------------
-
-
-class GlancedBlock(Struct, gc=False):
-    """That there is a block; `name` is that of a tool."""
-
-    type: str | None = None
-    name: str | None = None
-    tool_use_id: str | None = None
-
-
-class GlancedMessage(Struct, gc=False):
-    """A message without what is said in it."""
-
-    id: str | None = None
-    content: Union[str, list[GlancedBlock], None] = None  # noqa: UP007
-    model: str | None = None
-    usage: Usage | None = None
-
-
-class GlancedAttachment(Struct, gc=False):
-    """That something was attached."""
-
-    type: str | None = None
-
-
-class Glance(Envelope):
-    """A record of any type without its texts, tool inputs and outputs: most lines are not worth more."""
-
-    type: str | None = None
-    request_id: str | None = None
-    message: GlancedMessage | None = None
-    attachment: GlancedAttachment | None = None
-    model: str | None = None
-    parent_call: str | None = field(default=None, name="parentToolUseID")
-
-    @property
-    def kind(self) -> str:
-        """The record's type, as the file names it."""
-        return self.type or "?"
-
-
-glance: Final = msgspec.json.Decoder(Glance).decode
-"""One line of bytes to a glance at it; raises on anything that does not fit exactly."""
-
-
-# --- a look that is enough for a summary ----------------------------------------------------------
-
-
-class SkimmedInput(Struct, gc=False):
-    """The file that a tool is asked for."""
-
-    file_path: str | None = None
-    notebook_path: str | None = None
-
-
-class SkimmedBlock(Struct, gc=False):
-    """That there is a block: a call of a tool and the file that it asks for, or whether a result is an error."""
-
-    type: str | None = None
-    id: str | None = None
-    name: str | None = None
-    input: SkimmedInput | None = None
-    tool_use_id: str | None = None
-    is_error: bool | None = None
-
-
-class SkimmedMessage(Struct, gc=False):
-    """A message without what is said in it."""
-
-    id: str | None = None
-    content: Union[str, list[SkimmedBlock], None] = None  # noqa: UP007
-
-
-class Skim(Struct, gc=False, rename="camel"):
-    """A record of any type without its texts and outputs: who came after whom, and which tools were called."""
-
-    type: str | None = None
-    uuid: str | None = None
-    parent_uuid: str | None = field(default=None, name="parentUuid")
-    timestamp: str | None = None
-    is_sidechain: bool | None = field(default=None, name="isSidechain")
-    agent_call: str | None = field(default=None, name="parent_tool_use_id")
-    version: str | None = None
-    request_id: str | None = None
-    message: SkimmedMessage | None = None
-    attachment: GlancedAttachment | None = None
-    is_api_error: bool | None = field(default=None, name="isApiErrorMessage")
-    subtype: str | None = None
-
-
-skim: Final = msgspec.json.Decoder(Skim).decode
-"""One line of bytes to what a summary needs of it; raises on anything that does not fit exactly."""
-
-
-# --- a look that is enough to find relatives of a file ----------------------------------------------
-
-
-class ForkedFrom(Struct, gc=False, rename="camel"):
-    """The event of another session from which this one was forked."""
-
-    session_id: str | None = None
-    message_uuid: str | None = None
-
-
-class Identity(Struct, gc=False, rename="camel"):
-    """Which event a record is, and which it comes behind."""
-
-    type: str | None = None
-    uuid: str | None = None
-    parent_uuid: str | None = None
-    logical_parent_uuid: str | None = None
-    timestamp: str | None = None
-    is_meta: bool | None = None
-    forked_from: ForkedFrom | None = None
-
-
-identify: Final = msgspec.json.Decoder(Identity).decode
-"""One line of bytes to the event that it is; raises on anything that does not fit exactly."""
 
 
 def text_of(raw: Raw) -> str:

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 
 _is_usual = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z").fullmatch
-"""How almost all times are written."""
+"""True for a time that is written as almost all are."""
 
 
 def parse_time(text: str) -> datetime:

@@ -13,7 +13,8 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from claude_session_player.errors import CannotRead
-from claude_session_player.events import REFUSALS, Assistant, Identity, User, identify, tag_of
+from claude_session_player.events import REFUSALS, Assistant, User, tag_of
+from claude_session_player.glances import Identity, identify
 from claude_session_player.parser import open_session
 from claude_session_player.store.layout import HISTORY, SESSION, Found, Walk
 from claude_session_player.store.session import Session

@@ -32,7 +32,7 @@ class Copies:
     def __init__(self, known: Set[str | None] = frozenset()) -> None:
         self._known = known
         self._seen: set[int] = set()
-        """What was said when, block by block; where there is no time: in which event. Nothing is said once by each."""
+        """What was said when, block by block. A line without time, or without a word, is known by its uuid instead."""
 
     def has(self, uuid: str | None, time: str | None, said: Content) -> bool:
         """True where a line was seen before, by its uuid, its time and what it says; if not, it is from now on.

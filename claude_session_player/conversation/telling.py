@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
@@ -47,6 +47,7 @@ from claude_session_player.events import (
     User,
     text_of,
 )
+from claude_session_player.glances import places_of_subagents
 from claude_session_player.normalized import is_injected, is_peer
 from claude_session_player.parts import Picture
 from claude_session_player.prompts import CONTINUATION, classify
@@ -56,6 +57,7 @@ COPY: Final = hidden("copy of an earlier line")
 SIDECHAIN: Final = hidden("sub-agent that is told elsewhere")
 
 _AT_ONCE: Final = 200
+"""So many lines are told step by step, each step for all of them, which is faster than all steps for each."""
 _NO_ANSWER: Final = hidden("answer without text")
 _NO_THOUGHT: Final = hidden("thought without text")
 _NO_CONTENT: Final = "(No content)"
@@ -82,30 +84,24 @@ class Telling:
 
     def entries(self, events: Iterable[Event]) -> Iterator[Entry]:
         """Every entry, in the order of the file."""
-        coming, window = iter(events), self._window
+        coming, window, takers = iter(events), self._window, _TAKERS
         while some := list(islice(coming, _AT_ONCE)):
-            if self.cast.is_alone and (self._is_agent or not _sides(some)):
-                self._take(some)
+            if self.cast.is_alone and (self._is_agent or not places_of_subagents(some)):
+                outcomes = [takers[type(event)](self, event) for event in some]
+                self.account.add_all([event.line for event in some], outcomes)
                 yield from window.ready()
                 continue
             for event in some:  # a call shall find the sub-agents that are known when its result comes, and no others
-                self._take((event,))
+                self.account.add(event.line, self._own_or_overheard(event))
                 yield from window.ready()
         yield from window.rest()
 
-    def _take(self, events: Sequence[Event]) -> None:
-        """Step by step for many, which is faster than all steps for each."""
-        takers = _TAKERS
-        if self._is_agent or not _sides(events):
-            outcomes = [takers[type(event)](self, event) for event in events]
-        else:
-            outcomes = [self._overheard(event) for event in events]
-        self.account.add_all([event.line for event in events], outcomes)
+    def _own_or_overheard(self, event: Event) -> Outcome:
+        is_side = not self._is_agent and (event.is_sidechain or event.agent_call) and type(event) in CONVERSATION
+        return self._overheard(event) if is_side else _TAKERS[type(event)](self, event)
 
     def _overheard(self, event: Event) -> Outcome:
         """A line of a sub-agent inside of the file, which is told where it was called."""
-        if type(event) not in CONVERSATION:
-            return _TAKERS[type(event)](self, event)
         self.growth.remark(event)
         if self._copies.has(event.uuid, event.timestamp, event.said if isinstance(event, Turn) else None):
             return COPY
@@ -310,11 +306,6 @@ class Telling:
     def blank(self, event: Blank) -> Outcome:
         """A line with nothing on it."""
         return BLANK
-
-
-def _sides(events: Sequence[Event]) -> list[Event]:
-    """The lines of sub-agents."""
-    return [event for event in events if event.is_sidechain or event.agent_call]
 
 
 @lru_cache(1000)

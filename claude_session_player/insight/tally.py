@@ -24,16 +24,14 @@ from claude_session_player.events import (
     LegacyMessage,
     ResultLine,
     ServerToolUse,
-    Skim,
-    SkimmedBlock,
     System,
     ToolResult,
     ToolUse,
     Turn,
     User,
-    skim,
     tag_of,
 )
+from claude_session_player.glances import Skim, SkimmedBlock, places_of_subagents, skim
 from claude_session_player.normalized import human_prompt
 from claude_session_player.parser import decode_lines
 from claude_session_player.tools import TOOLS, Touch, touched_file
@@ -55,8 +53,6 @@ _PARENT: Final = attrgetter("parent_uuid")
 _TIME: Final = attrgetter("timestamp")
 _VERSION: Final = attrgetter("version")
 _TYPE: Final = attrgetter("type")
-_SIDE: Final = attrgetter("is_sidechain")
-_CALLER: Final = attrgetter("agent_call")
 _PARENTS: Final = 1
 """The column of the parents."""
 _CLOSER: Final = -2
@@ -123,7 +119,7 @@ class Tally:
         self._note(skims)
         before = self._line
         uuids, parents, roles = list(map(_UUID, skims)), list(map(_PARENT, skims)), [PLAIN] * len(skims)
-        sides, absent = _sides(skims), self._copies(uuids)
+        sides, absent = places_of_subagents(skims), self._copies(uuids)
         if sides and self._skips_sidechains:
             absent = {*absent, *sides}
         for number, look in enumerate(map(_LOOKS.get, map(_TYPE, skims))):
@@ -195,13 +191,6 @@ class Tally:
             self._failed.add(call)
         self.errors += 1
         self._files.pop(call or "", None)
-
-
-def _sides(skims: Sequence[Skim]) -> Collection[int]:
-    """The positions of lines of sub-agents: mostly none."""
-    if not (any(map(_SIDE, skims)) or any(map(_CALLER, skims))):
-        return ()
-    return [number for number, seen in enumerate(skims) if seen.is_sidechain or seen.agent_call]
 
 
 def _said(event: Event) -> Content:

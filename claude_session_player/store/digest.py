@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import zlib
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, BinaryIO, Final
 
@@ -29,7 +29,6 @@ from claude_session_player.events import (
     CallLine,
     Envelope,
     Event,
-    Glance,
     LegacyMessage,
     Malformed,
     Metadata,
@@ -40,9 +39,9 @@ from claude_session_player.events import (
     ToolUse,
     UsageLine,
     User,
-    glance,
     tag_of,
 )
+from claude_session_player.glances import Glance, glance, places_of_subagents
 from claude_session_player.normalized import count
 from claude_session_player.parser import decode_lines
 from claude_session_player.store.catalogue import Row
@@ -69,8 +68,6 @@ _CWD: Final = attrgetter("cwd")
 _BRANCH: Final = attrgetter("git_branch")
 _VERSION: Final = attrgetter("version")
 _TIME: Final = attrgetter("timestamp")
-_SIDE: Final = attrgetter("is_sidechain")
-_CALLER: Final = attrgetter("agent_call")
 _HEAD: Final = 20
 """Among so many lines the id of the session is found, if anywhere."""
 
@@ -146,19 +143,13 @@ class Digest(Struct):
         self._take_envelopes(glances)
         if self.session_id is None and before < _HEAD:
             self._find_session(lines[: _HEAD - before])
-        inline = self._inline_among(glances)
+        inline = set() if self.is_agent else set(places_of_subagents(glances))
         heard: list[User | Attachment] = []
         for number, look in enumerate(map(_LOOKS.get, map(_TYPE, glances))):
             if (look is not None and look(self, glances[number])) or number in inline:
                 for event in decode_lines((lines[number],), before + number, 0):
                     self._take_event(event, heard)
         self.main.hear(heard)
-
-    def _inline_among(self, glances: Sequence[Glance]) -> Container[int]:
-        """The positions of lines that belong to sub-agents inside of the file: mostly none."""
-        if self.is_agent or not (any(map(_SIDE, glances)) or any(map(_CALLER, glances))):
-            return ()
-        return {number for number, seen in enumerate(glances) if not self.owns(seen)}
 
     def _take_event(self, event: Event, heard: list[User | Attachment]) -> None:
         """Take in an event. What a person may have said in the file's own conversation is added to `heard`."""

@@ -12,7 +12,8 @@ from typing import Final
 from msgspec import Struct
 
 from claude_session_player.content import joined
-from claude_session_player.events import Attachment, Content, GlancedMessage, Message, Usage, User
+from claude_session_player.events import Attachment, Content, Message, Usage, User
+from claude_session_player.glances import GlancedMessage
 from claude_session_player.normalized import human_prompt
 from claude_session_player.store.facts import Counted, Response, Speech, Tokens
 from claude_session_player.text import as_title, cut
@@ -101,8 +102,7 @@ class Voice(Struct):
         """A line of a response: the most that any of its lines has is what counts. Nonsense counts as nothing."""
         before = self.responses.get(key)
         if before is None:
-            a, b, c, d, e = tokens
-            is_sound = 0 <= a | b | c | d | e < _MOST_TOKENS  # none is below zero or very large
+            is_sound = max(tokens) <= _MOST_TOKENS and min(tokens) >= 0
             self.responses[key] = (tokens if is_sound else _most(_NONE, tokens), model, time)
         elif before[0] != tokens:
             self.responses[key] = (_most(before[0], tokens), before[1] or model, before[2] or time)
