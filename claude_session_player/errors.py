@@ -67,6 +67,18 @@ class Ambiguous(SessionError):
     exit_code = 8
 
 
+class SessionInUse(SessionError):
+    """Somebody works with the session right now, so that nothing is done to it; the message says how it is known."""
+
+    exit_code = 9
+
+
+class BadArchive(SessionError):
+    """An archive of a session is damaged, or holds what none should: nothing of it is used."""
+
+    exit_code = 10
+
+
 class NoSuchFile(SessionError):
     """No file that the session touched is meant by these words."""
 

@@ -81,7 +81,7 @@ def app(ctx: click.Context) -> None:
     \b
     Exit codes:
       0    done
-      1    something is wrong, and --strict was given; files could not rebuild all of a file
+      1    something is wrong: verify found it, --strict was given, or not all could be done
       2    a wrong option or argument
       3    the file cannot be read
       4    the file holds no session
@@ -89,6 +89,8 @@ def app(ctx: click.Context) -> None:
       6    there is no Claude store
       7    there is no such session, or no such file in it
       8    several sessions, or files, could be meant
+      9    the session is in use
+      10   an archive is damaged
       130  interrupted with Ctrl-C
     """
     if ctx.invoked_subcommand is None:
