@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, BinaryIO, Final, TypeAlias
+from typing import Any, BinaryIO, Final, NamedTuple, TypeAlias
 
 from claude_session_player import rawjson
 from claude_session_player.dialects import DIALECTS, translate
@@ -22,6 +22,17 @@ _BUFFER: Final = 1 << 18
 _BATCH: Final = 1 << 18
 _TRIES: Final = 8
 """How many places, from either end, are tried for a record behind a broken one."""
+
+
+class Piece(NamedTuple):
+    """A stretch of a line that the strict decoder refused, between two of its bytes."""
+
+    start: int
+    end: int
+    value: Any
+    """The JSON value that it is, or `Damage`."""
+    event: Event
+    """The record that it is, or `Malformed`."""
 
 
 def read_events(source: Source) -> Iterator[Event]:
@@ -136,36 +147,47 @@ def _decode_each(lines: Sequence[bytes], number: int, offset: int) -> list[Event
 
 
 def _salvage(line: bytes, number: int, offset: int) -> Iterator[Event]:
-    """What can be had of a line that the strict decoder refused."""
-    text = rawjson.decode_text(line)
-    counted, event = 0, None
-    for position, value in rawjson.values(text):
-        offset += rawjson.encoded_length(text[counted:position])
-        counted = position
-        if isinstance(value, rawjson.Damage):
-            yield Malformed(line=number, offset=offset, reason=value.reason)
-            event = _record_behind(text, position)
-            if event is None:
-                return
-        else:
-            event = parse_object(value)
+    """The events of a line that the strict decoder refused."""
+    event = None
+    for piece in salvage(line):
+        event = piece.event
         event.line = number
         if isinstance(event, Malformed):
-            event.offset = offset
+            event.offset = offset + piece.start
         yield event
-    if event is None and "\0" in text:
-        yield Malformed(line=number, offset=offset, reason=f"nothing but {text.count(chr(0))} NUL bytes")
-    elif event is None:
-        yield Blank(line=number)
+    if event is None:
+        nuls = line.count(b"\0")
+        reason = f"nothing but {nuls} NUL bytes"
+        yield Malformed(line=number, offset=offset, reason=reason) if nuls else Blank(line=number)
 
 
-def _record_behind(text: str, at: int) -> Event | None:
-    """The whole record at the end of a line on which a crash cut off the one before it."""
+def salvage(line: bytes) -> Iterator[Piece]:
+    """What can be had of a line that the strict decoder refused, piece by piece; a blank line has none.
+
+    >>> [(piece.start, piece.end, piece.event.kind) for piece in salvage(b'{"type":"user"}{"type":"us')]
+    [(0, 15, 'user'), (15, 26, '(malformed)')]
+    """
+    text = rawjson.decode_text(line)
+    counted = start = 0
+    for position, after, value in rawjson.values(text):
+        start += rawjson.encoded_length(text[counted:position])
+        is_damaged = isinstance(value, rawjson.Damage)
+        behind = _record_behind(text, position) if is_damaged else None
+        end = start + rawjson.encoded_length(text[position : behind[0] if behind else after])
+        event = Malformed(reason=value.reason) if isinstance(value, rawjson.Damage) else parse_object(value)
+        yield Piece(start, end, value, event)
+        if behind is not None:
+            yield Piece(end, len(line.rstrip(b"\0\r\n\t ")), behind[1], parse_object(behind[1]))
+        counted = position
+
+
+def _record_behind(text: str, at: int) -> tuple[int, dict[str, Any]] | None:
+    """The whole record at the end of a line on which a crash cut off the one before it, and where it begins."""
     starts = [match.start() for match in RECORD_START.finditer(text, at + 1)]
     for start in starts[:_TRIES] + starts[_TRIES:][-_TRIES:]:
         value, after = rawjson.value_at(text, start)
         if isinstance(value, dict) and rawjson.is_end(text, after):
             event = parse_object(value)
             if event.uuid and not isinstance(event, Unknown):
-                return event
+                return start, value
     return None

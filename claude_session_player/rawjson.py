@@ -48,18 +48,18 @@ def encoded_length(text: str) -> int:
     return len(text.encode("utf-8", "surrogateescape"))
 
 
-def values(text: str) -> Iterator[tuple[int, Any]]:
-    """Each JSON value of a line with its position; the first stretch that is no JSON comes as `Damage`, and ends it.
+def values(text: str) -> Iterator[tuple[int, int, Any]]:
+    """Each JSON value of a line, where it begins and ends; the first stretch that is none, as `Damage`, is the last.
 
-    >>> [value for _, value in values('{"a":1}{"b":2}')]
-    [{'a': 1}, {'b': 2}]
+    >>> list(values('{"a":1}{"b":2}'))
+    [(0, 7, {'a': 1}), (7, 14, {'b': 2})]
     >>> list(values('{"a":1} oops'))[1]
-    (8, Damage(reason='no JSON value here'))
+    (8, 12, Damage(reason='no JSON value here'))
     """
     at = 0
     while (at := _skip(text, at)) < len(text):
         value, after = value_at(text, at)
-        yield at, value
+        yield at, after, value
         if isinstance(value, Damage):
             return
         at = after
@@ -105,7 +105,7 @@ def load(raw: msgspec.Raw | bytes) -> Any:
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        value = next(iter(values(decode_text(data))), (0, None))[1]
+        value = next(iter(values(decode_text(data))), (0, 0, None))[2]
         return None if isinstance(value, Damage) else msgspec.json.decode(dump(value))
 
 

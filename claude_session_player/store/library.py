@@ -11,8 +11,9 @@ from claude_session_player.store.catalogue import Catalogue, Kept, Row
 from claude_session_player.store.jobs import Job, Result
 from claude_session_player.store.layout import Found, Trouble, Walk
 from claude_session_player.store.member import Member
-from claude_session_player.store.reading import read_all
+from claude_session_player.store.reading import Purpose, read_all
 
+_DIGEST: Final[Purpose[Job, Result]] = Purpose("claude_session_player.store.digest", "digest")
 _KEEP_SECONDS: Final = 0.2
 
 Progress = Callable[[int, int], None]
@@ -44,12 +45,16 @@ class Library:
         self._catalogue.forget(path for path in gone if not f"{path}{os.sep}".startswith(hidden))
         return members
 
+    def members(self, found: Sequence[Found]) -> dict[str, Member]:
+        """These files, as far as they can be read, by path."""
+        return self._members(found, self._catalogue.of([file.path for file in found]))
+
     def relatives(self, file: Found, *, with_main: bool = True) -> dict[str, Member]:
         """A session file and those that may belong to the same session, by path; or only the sub-agents among them."""
         walk = Walk()
         found = [one for one in walk.relatives(file) if with_main or one.is_agent]
         self.note(walk.troubles)
-        return self._members(found, self._catalogue.of([file.path for file in found]))
+        return self.members(found)
 
     def recall(self, members: Sequence[Member]) -> dict[str, bytes]:
         """The responses of some files, by path: from the catalogue where it has them, else from the files."""
@@ -85,7 +90,7 @@ class Library:
         results: dict[str, Result] = {}
         new: list[Kept] = []
         kept = time.monotonic()
-        for result in read_all(jobs):
+        for result in read_all(jobs, _DIGEST):
             results[result.path] = result._replace(state=b"")
             self.note(result.troubles)
             if result.row is not None and not result.troubles:  # what could not be read is tried, and named, again

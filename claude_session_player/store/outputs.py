@@ -29,8 +29,22 @@ def resolved(text: str, folders: Sequence[str]) -> str:
     return _PERSISTED.sub(lambda match: _whole(match, folders), text)
 
 
+def persisted_name(text: str) -> str | None:
+    """The name of the file with the whole output, where a result is nothing but a reference to it.
+
+    >>> persisted_name("<persisted-output>\\nFull output saved to: /home/ada/tool-results/b1.txt\\n\\nPreview:")
+    'b1.txt'
+    """
+    match = _PERSISTED.match(text)
+    return _name(match) if match else None
+
+
+def _name(match: re.Match[str]) -> str:
+    return match[1].replace("\\", "/").rpartition("/")[2]
+
+
 def _whole(match: re.Match[str], folders: Sequence[str]) -> str:
-    name = match[1].replace("\\", "/").rpartition("/")[2]
+    name = _name(match)
     reason = ""
     for folder in folders:
         path = os.path.join(folder, name)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
+_LONGEST: Final = 200
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9]")
 
 
@@ -50,12 +51,23 @@ def real_path(directory: str, cwds: tuple[str, ...]) -> str | None:
     >>> real_path("-somewhere-else", ("/home/ada",))
     '/home/ada'
     """
-    wanted = directory.casefold()
+    return spelled_like(directory, cwds) or (cwds[0] if cwds else None)
+
+
+def spelled_like(directory: str, cwds: Iterable[str]) -> str | None:
+    """The first of some working directories, or the parent of one, that is spelled like a project directory.
+
+    Only the beginning of a long name counts: Claude Code cuts it there, and adds a checksum.
+
+    >>> spelled_like("-home-ada", ["/tmp", "/home/ada/engine"]), spelled_like("-home-ada", ["/home/bob"])
+    ('/home/ada', None)
+    """
+    wanted = directory.casefold()[:_LONGEST]
     for cwd in cwds:
         for path in _upwards(cwd):
-            if wanted in {spelling.casefold() for spelling in spellings(path)}:
+            if wanted in {spelling.casefold()[:_LONGEST] for spelling in spellings(path)}:
                 return path
-    return cwds[0] if cwds else None
+    return None
 
 
 def _upwards(path: str) -> Iterator[str]:

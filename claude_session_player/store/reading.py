@@ -1,14 +1,13 @@
-"""Digests the session files that the catalogue does not know yet: here, or in other processes where it is much."""
+"""Reads many session files for some purpose: here, or in other processes where it is much."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from claude_session_player import collector
-from claude_session_player.store.jobs import Job, Result
 
 if TYPE_CHECKING:
     from queue import SimpleQueue
@@ -22,23 +21,50 @@ _KEEP_MEMORY: Final = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_MMAP_THRE
 _WORKER: Final = "claude_session_player.store.worker"
 
 
-def read_all(jobs: Sequence[Job]) -> Iterator[Result]:
+class Job(Protocol):
+    """A file to read, and how many bytes that is, as far as one can tell."""
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        ...
+
+
+_J = TypeVar("_J", bound=Job)
+_R = TypeVar("_R")
+
+
+class Purpose(NamedTuple, Generic[_J, _R]):
+    """What is done with each file: a function of a module, by name, so that other processes find it, too."""
+
+    module: str
+    function: str
+
+    @property
+    def work(self) -> Callable[[_J], _R]:
+        """The function itself; its module is loaded when it is first needed."""
+        from importlib import import_module
+
+        work: Callable[[_J], _R] = getattr(import_module(self.module), self.function)
+        return work
+
+
+def read_all(jobs: Sequence[_J], purpose: Purpose[_J, _R]) -> Iterator[_R]:
     """The results of all jobs, in any order."""
     workers = min(_cores(), len(jobs)) if sum(job.size for job in jobs) >= MUCH and sys.executable else 1
-    return _elsewhere(jobs, workers) if workers > 1 else _here(jobs)
+    return _elsewhere(jobs, purpose, workers) if workers > 1 else _here(jobs, purpose)
 
 
-def _here(jobs: Sequence[Job]) -> Iterator[Result]:
-    from claude_session_player.store.digest import digest
-
+def _here(jobs: Sequence[_J], purpose: Purpose[_J, _R]) -> Iterator[_R]:
+    work = purpose.work
     for job in jobs:
         with collector.paused():
-            result = digest(job)
+            result = work(job)
         yield result
 
 
-def _elsewhere(jobs: Sequence[Job], workers: int) -> Iterator[Result]:
-    """Child processes digest portions of the files; what they leave behind, because they cannot run, is done here.
+def _elsewhere(jobs: Sequence[_J], purpose: Purpose[_J, _R], workers: int) -> Iterator[_R]:
+    """Child processes read portions of the files; what they leave behind, because they cannot run, is done here.
 
     They are no forks of this process: that would be unsafe beside threads, and not every system can do it.
     """
@@ -46,9 +72,9 @@ def _elsewhere(jobs: Sequence[Job], workers: int) -> Iterator[Result]:
     from queue import SimpleQueue
 
     portions = _portions(jobs)
-    done: SimpleQueue[list[Result] | None] = SimpleQueue()
+    done: SimpleQueue[list[_R] | None] = SimpleQueue()
     for _ in range(workers):
-        threading.Thread(target=_employ, args=(portions, done), daemon=True).start()
+        threading.Thread(target=_employ, args=(portions, purpose, done), daemon=True).start()
     try:
         while workers:
             results = done.get()
@@ -57,14 +83,14 @@ def _elsewhere(jobs: Sequence[Job], workers: int) -> Iterator[Result]:
             else:
                 yield from results
         for portion in portions:
-            yield from _here(portion)
+            yield from _here(portion, purpose)
     finally:
         portions.clear()
 
 
-def _portions(jobs: Sequence[Job]) -> list[list[Job]]:
+def _portions(jobs: Sequence[_J]) -> list[list[_J]]:
     """The jobs in portions of similar size; the last, which is taken first, has the largest file."""
-    portions: list[list[Job]] = []
+    portions: list[list[_J]] = []
     room = 0
     for job in sorted(jobs, key=lambda job: job.size):
         if room <= 0:
@@ -75,13 +101,13 @@ def _portions(jobs: Sequence[Job]) -> list[list[Job]]:
     return portions
 
 
-def _employ(portions: list[list[Job]], done: SimpleQueue[list[Result] | None]) -> None:
+def _employ(portions: list[list[_J]], purpose: Purpose[_J, _R], done: SimpleQueue[list[_R] | None]) -> None:
     """One worker from its start to its end: it gets a portion whenever it is done with the last."""
     import pickle
 
     worker = None
     try:
-        worker = _started()
+        worker = _started(purpose)
         assert worker.stdin is not None
         assert worker.stdout is not None
         while (portion := _taken(portions)) is not None:
@@ -100,7 +126,7 @@ def _employ(portions: list[list[Job]], done: SimpleQueue[list[Result] | None]) -
             worker.communicate()
 
 
-def _started() -> Popen[bytes]:
+def _started(purpose: Purpose[Any, Any]) -> Popen[bytes]:
     """A worker that finds the same code as this process does, and loads nothing but what it needs.
 
     Without `typing_extensions`, where it is installed, the decoder takes what it needs from `typing`, which is faster.
@@ -109,7 +135,7 @@ def _started() -> Popen[bytes]:
 
     code = (
         f"import sys; sys.path[:] = {sys.path!r}; sys.modules['typing_extensions'] = None; "
-        f"from {_WORKER} import main; main()"
+        f"from {_WORKER} import main; main({purpose.module!r}, {purpose.function!r})"
     )
     command = [sys.executable, "-S", "-c", code]
     return subprocess.Popen(
@@ -122,7 +148,7 @@ def _started() -> Popen[bytes]:
     )
 
 
-def _taken(portions: list[list[Job]]) -> list[Job] | None:
+def _taken(portions: list[list[_J]]) -> list[_J] | None:
     try:
         return portions.pop()
     except IndexError:

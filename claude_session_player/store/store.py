@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from claude_session_player.errors import CannotRead, NoStore
@@ -114,6 +114,12 @@ class Store:
         agents = [member for member in members.values() if member.session_id == file.id]
         by_path, in_use = families({agent.found.path: agent for agent in agents}), InUse()
         return [Session(agent, by_path[agent.found.path], in_use) for agent in agents]
+
+    def sessions_in(self, files: Sequence[Found]) -> list[Session]:
+        """The sessions and sub-agents in these files; no others are looked at, also not to find relatives."""
+        members = self._library.members(files)
+        by_path, in_use = families(members), InUse()
+        return [Session(member, by_path[path], in_use) for path, member in members.items()]
 
     def locate(self, ref: str) -> Found | Session:
         """The same as `resolve`, but where its file is enough to know which one is meant, nothing is read."""

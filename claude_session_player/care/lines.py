@@ -1,0 +1,181 @@
+"""The lines of a session file as integrity sees them: whole records at full speed, and what is wrong with the others."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple, Union
+
+import msgspec
+from msgspec import Struct
+
+from claude_session_player.care import findings as kinds
+from claude_session_player.care.findings import Kind
+from claude_session_player.events import REFUSALS
+from claude_session_player.parser import Piece, salvage
+from claude_session_player.rawjson import Damage
+from claude_session_player.times import parse_time
+
+_BOM: Final = b"\xef\xbb\xbf"
+_NULS: Final = re.compile(rb"\0+")
+
+
+class CheckedBlock(Struct, gc=False):
+    """A block of a message: a call by its `id`, a result by its `tool_use_id`."""
+
+    type: str | None = None
+    id: str | None = None
+    tool_use_id: str | None = None
+
+
+class CheckedMessage(Struct, gc=False):
+    """A message without what is said in it."""
+
+    content: Union[str, list[CheckedBlock], None] = None  # noqa: UP007
+
+
+class Checked(Struct, gc=False, rename="camel"):
+    """A record of any type: what other records, and the place of the file, have to fit to."""
+
+    type: str | None = None
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    timestamp: datetime | None = None
+    session_id: str | None = None
+    cwd: str | None = None
+    message: CheckedMessage | None = None
+
+
+class Flaw(NamedTuple):
+    """What is wrong with a line, and at which of its bytes."""
+
+    kind: Kind
+    at: int
+    detail: str = ""
+
+
+class Line(NamedTuple):
+    """A line that is not simply one whole record."""
+
+    records: list[Checked]
+    flaws: list[Flaw]
+
+
+_look: Final = msgspec.json.Decoder(Checked).decode
+
+
+def look_at_all(lines: Sequence[bytes]) -> list[Checked] | None:
+    """The record of each line, where every line is exactly one; else `None`."""
+    try:
+        records = list(map(_look, lines))
+        for line in lines:
+            if not line.isascii():
+                line.decode()
+    except REFUSALS:
+        return None
+    return records
+
+
+def look_closely(line: bytes) -> Line:
+    """What is on a line, be it one record, several or none."""
+    if (records := look_at_all((line,))) is not None:
+        return Line(records, [])
+    pieces = list(salvage(line))
+    flaws = [*_flaws_of_bytes(line), *_flaws_of_pieces(line, pieces)]
+    objects = [piece for piece in pieces if isinstance(piece.value, dict)]
+    flaws += [Flaw(kinds.NO_TIME, piece.start, _told(piece.value)) for piece in objects if not _has_time(piece.value)]
+    return Line([_bent(piece.value) for piece in objects], flaws)
+
+
+def _flaws_of_bytes(line: bytes) -> Iterator[Flaw]:
+    if line.startswith(_BOM):
+        yield Flaw(kinds.BOM, 0)
+    for run in _NULS.finditer(line):
+        yield Flaw(kinds.NULS, run.start(), f"{len(run[0])} of them" if len(run[0]) > 1 else "")
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        yield Flaw(kinds.ENCODING, error.start, f"0x{line[error.start]:02X} is the first of them")
+
+
+def _flaws_of_pieces(line: bytes, pieces: Sequence[Piece]) -> Iterator[Flaw]:
+    for piece in pieces:
+        flaw = _flaw(line[piece.start : piece.end], piece)
+        if flaw is not None:
+            yield flaw
+    readable = [piece for piece in pieces if not isinstance(piece.value, Damage)]
+    if len(readable) > 1:
+        yield Flaw(kinds.GLUED, readable[1].start, f"{len(readable)} of them")
+
+
+def _flaw(data: bytes, piece: Piece) -> Flaw | None:
+    """What is wrong with a piece; what its bytes explain already is not said twice."""
+    if isinstance(piece.value, Damage):
+        if b"\0" in data or not is_utf8(data):
+            return None
+        is_cut = piece.value.reason.startswith("cut short")
+        return Flaw(kinds.CUT if is_cut else kinds.MALFORMED, piece.start, piece.value.reason)
+    if not isinstance(piece.value, dict):
+        return Flaw(kinds.NO_OBJECT, piece.start, f"but {_NAMES.get(type(piece.value), 'a number')}")
+    if b"\0" not in data and is_utf8(data) and not is_strict(data):
+        return Flaw(kinds.MALFORMED, piece.start, "only a lenient reader understands it: a control character, or NaN")
+    return None
+
+
+_NAMES: Final = {str: "a text", list: "a list", bool: "true or false", type(None): "null"}
+
+
+def is_utf8(data: bytes) -> bool:
+    """True where bytes are a text in UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def is_strict(data: bytes) -> bool:
+    """True for JSON that every reader understands, however deep."""
+    try:
+        _strict.decode(data.decode())
+    except RecursionError:
+        return True
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+_strict: Final = json.JSONDecoder(parse_constant=_refuse)
+
+
+def _has_time(value: dict[str, Any]) -> bool:
+    time = value.get("timestamp")
+    try:
+        return time is None or bool(parse_time(time))
+    except (ValueError, TypeError, AttributeError, OverflowError):
+        return False
+
+
+def _told(value: dict[str, Any]) -> str:
+    return repr(value["timestamp"])[:60]
+
+
+def _bent(value: dict[str, Any]) -> Checked:
+    """A record of an object that may hold anything anywhere."""
+    message = value.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    names = ("type", "uuid", "parentUuid", "sessionId", "cwd")
+    type, uuid, parent, session, cwd = (_text(value.get(name)) for name in names)
+    checked = [CheckedBlock(*(_text(block.get(name)) for name in ("type", "id", "tool_use_id"))) for block in blocks]
+    return Checked(type, uuid, parent, None, session, cwd, CheckedMessage(checked))
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
