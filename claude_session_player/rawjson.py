@@ -20,9 +20,16 @@ MAX_DEPTH: Final = 100
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 _PADDING = re.compile(r"[\s\ufeff\0]*")
+_WORDS: Final = ("true", "false", "null", "-1", ".1", "e+1", "e-1", "E+1", "E-1")
+_BEGINNINGS: Final = frozenset(word[:end] for word in _WORDS for end in range(len(word)))
+"""What is left of a word, or of the end of a number, that was cut."""
+_ESCAPE: Final = re.compile(r'"?\\?u?[0-9a-fA-F]{0,3}')
 _STEPS: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
 _MAX_DIGITS: Final = 300
 _MAX_BITS: Final = 1000
+
+
+CUT_SHORT: Final = "cut short: the JSON ends in the middle"
 
 
 class Damage(msgspec.Struct, frozen=True):
@@ -70,14 +77,14 @@ def value_at(text: str, at: int) -> tuple[Any, int]:
     try:
         return _lenient.raw_decode(text, at)
     except json.JSONDecodeError as error:
-        return Damage(_reason(error, len(text))), len(text)
+        return Damage(_reason(error)), len(text)
     except RecursionError:
         end = _extent(text, at)
         pruned = prune(text[at:end])
         try:
             return _lenient.raw_decode(pruned)[0], end
         except json.JSONDecodeError as error:
-            return Damage(_reason(error, len(pruned))), len(text)
+            return Damage(_reason(error)), len(text)
 
 
 def is_end(text: str, at: int) -> bool:
@@ -175,9 +182,11 @@ def _skip(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _reason(error: json.JSONDecodeError, end: int) -> str:
-    if error.msg.startswith("Unterminated string") or error.pos >= end:
-        return "cut short: the JSON ends in the middle"
+def _reason(error: json.JSONDecodeError) -> str:
+    rest = error.doc[error.pos :].rstrip()
+    is_escape = error.msg.startswith("Invalid \\") and _ESCAPE.fullmatch(rest)
+    if error.msg.startswith("Unterminated string") or is_escape or rest in _BEGINNINGS:
+        return CUT_SHORT
     if error.msg == "Expecting value":
         return "no JSON value here"
     return f"not JSON: {error.msg[0].lower()}{error.msg[1:]} at character {error.pos + 1}"

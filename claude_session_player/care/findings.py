@@ -50,11 +50,11 @@ ELSEWHERE: Final = "Wrong project"
 _A, _W, _E = Severity
 
 UNREADABLE: Final = Kind("unreadable", _E, "cannot be read", "see to it that the file is there and may be read")
-MALFORMED: Final = Kind("malformed-line", _E, "no JSON", "{repair} moves it aside", CORRUPTED)
+MALFORMED: Final = Kind("malformed-line", _E, "a line that is no JSON", "{repair} moves it aside", CORRUPTED)
 CUT: Final = Kind("cut-line", _E, "a record that is cut short", "{repair} moves it aside", CORRUPTED)
 GLUED: Final = Kind("glued-records", _E, "several records on one line", "{repair} splits them", CORRUPTED)
 NULS: Final = Kind("nul-bytes", _E, "NUL bytes, as a crash leaves them", "{repair} drops them", CORRUPTED)
-ENCODING: Final = Kind("invalid-utf-8", _E, "bytes that are no UTF-8", "{repair} replaces them by �", CORRUPTED)
+ENCODING: Final = Kind("invalid-utf-8", _E, "bytes that are no UTF-8", "{repair} escapes them", CORRUPTED)
 NO_OBJECT: Final = Kind("not-an-object", _E, "a record that is no object", "{repair} moves it aside", CORRUPTED)
 BOM: Final = Kind("byte-order-mark", _W, "a byte order mark", "{repair} drops it", CORRUPTED)
 NO_UUID: Final = Kind(

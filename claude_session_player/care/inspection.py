@@ -126,10 +126,8 @@ class _Inspector:
 
 def _persisted(line: bytes) -> list[str]:
     """The names of the outputs that the results on a line refer to."""
-    names = []
-    for event in decode_lines((line,), 0, 0):
-        content = event.message.content if isinstance(event, User) and event.message is not None else None
-        for block in content if isinstance(content, list) else ():
-            if isinstance(block, ToolResult) and (name := persisted_name(result_text(block, None)[0])) is not None:
-                names.append(name)
-    return names
+    events = (event for event in decode_lines((line,), 0, 0) if isinstance(event, User))
+    contents = (event.message.content for event in events if event.message is not None)
+    blocks = (block for content in contents if isinstance(content, list) for block in content)
+    results = (result_text(block, None)[0] for block in blocks if isinstance(block, ToolResult))
+    return [name for text in results if (name := persisted_name(text)) is not None]

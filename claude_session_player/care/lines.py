@@ -1,4 +1,4 @@
-"""The lines of a session file as integrity sees them: whole records at full speed, and what is wrong with the others."""
+"""The lines of a session file, looked at for their integrity: whole records in one step, the others closely."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from claude_session_player.care import findings as kinds
 from claude_session_player.care.findings import Kind
 from claude_session_player.events import REFUSALS
 from claude_session_player.parser import Piece, salvage
-from claude_session_player.rawjson import Damage
+from claude_session_player.rawjson import CUT_SHORT, Damage
 from claude_session_player.times import parse_time
 
 _BOM: Final = b"\xef\xbb\xbf"
 _NULS: Final = re.compile(rb"\0+")
+_TORN: Final = re.compile(rb"[\x80-\xbf]{1,3}")
+"""The end of a character."""
 
 
 class CheckedBlock(Struct, gc=False):
@@ -94,37 +96,51 @@ def _flaws_of_bytes(line: bytes) -> Iterator[Flaw]:
         yield Flaw(kinds.BOM, 0)
     for run in _NULS.finditer(line):
         yield Flaw(kinds.NULS, run.start(), f"{len(run[0])} of them" if len(run[0]) > 1 else "")
-    try:
-        line.decode()
-    except UnicodeDecodeError as error:
-        yield Flaw(kinds.ENCODING, error.start, f"0x{line[error.start]:02X} is the first of them")
 
 
 def _flaws_of_pieces(line: bytes, pieces: Sequence[Piece]) -> Iterator[Flaw]:
+    """What is wrong with the pieces of a line; what its bytes explain already is not said twice."""
+    objects = [piece for piece in pieces if isinstance(piece.value, dict)]
+    damages = [piece for piece in pieces if isinstance(piece.value, Damage)]
     for piece in pieces:
-        flaw = _flaw(line[piece.start : piece.end], piece)
-        if flaw is not None:
-            yield flaw
-    readable = [piece for piece in pieces if not isinstance(piece.value, Damage)]
-    if len(readable) > 1:
-        yield Flaw(kinds.GLUED, readable[1].start, f"{len(readable)} of them")
-
-
-def _flaw(data: bytes, piece: Piece) -> Flaw | None:
-    """What is wrong with a piece; what its bytes explain already is not said twice."""
-    if isinstance(piece.value, Damage):
-        if b"\0" in data or not is_utf8(data):
-            return None
-        is_cut = piece.value.reason.startswith("cut short")
-        return Flaw(kinds.CUT if is_cut else kinds.MALFORMED, piece.start, piece.value.reason)
-    if not isinstance(piece.value, dict):
-        return Flaw(kinds.NO_OBJECT, piece.start, f"but {_NAMES.get(type(piece.value), 'a number')}")
-    if b"\0" not in data and is_utf8(data) and not is_strict(data):
-        return Flaw(kinds.MALFORMED, piece.start, "only a lenient reader understands it: a control character, or NaN")
-    return None
+        data, nul, _ = line[piece.start : piece.end].partition(b"\0")
+        if (wrong := _first_wrong(data, isinstance(piece.value, Damage))) is not None:
+            yield Flaw(kinds.ENCODING, piece.start + wrong, f"0x{data[wrong]:02X} is the first of them")
+        elif piece in damages and not nul:
+            yield _damage(data, piece, is_last=piece is pieces[-1])
+    for piece in pieces if not damages else ():  # else they are a part of the damage
+        if not isinstance(piece.value, dict):
+            yield Flaw(kinds.NO_OBJECT, piece.start, f"but {_NAMES.get(type(piece.value), 'a number')}")
+    for piece in objects:
+        data = line[piece.start : piece.end]
+        if b"\0" not in data and is_utf8(data) and not is_strict(data):
+            yield Flaw(kinds.MALFORMED, piece.start, "only some readers understand it: a control character, or NaN")
+    if len(objects) > 1:
+        yield Flaw(kinds.GLUED, objects[1].start, f"{len(objects)} of them")
 
 
 _NAMES: Final = {str: "a text", list: "a list", bool: "true or false", type(None): "null"}
+
+
+def _damage(data: bytes, piece: Piece, is_last: bool) -> Flaw:
+    """A stretch that is no JSON; where a whole record follows on the line, it was cut by that."""
+    if not is_last:
+        return Flaw(kinds.CUT, piece.start, "another record begins in the middle of it")
+    is_cut = data.startswith(b"{") and piece.value.reason == CUT_SHORT
+    return Flaw(kinds.CUT if is_cut else kinds.MALFORMED, piece.start, piece.value.reason)
+
+
+def _first_wrong(data: bytes, may_be_cut: bool) -> int | None:
+    """Where the first byte is that is no UTF-8; of what was cut, the first and the last character may be in parts."""
+    torn = _TORN.match(data) if may_be_cut else None
+    start = torn.end() if torn else 0
+    data = data[start:].rstrip(b"\r\n")
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        is_cut = may_be_cut and error.end == len(data) and error.reason == "unexpected end of data"
+        return None if is_cut else start + error.start
+    return None
 
 
 def is_utf8(data: bytes) -> bool:

@@ -32,7 +32,7 @@ def look_around(found: Found, inspection: Inspection, now: float) -> Iterator[Fi
             yield Finding(kinds.TOO_LARGE, path, detail=f"{found.stamp.size:,} bytes")
         age = now - found.stamp.mtime_ns / _BILLION
         if age > OLD_SECONDS:
-            yield Finding(kinds.OLD, path, detail=f"{int(age // OLD_SECONDS)} days ago")
+            yield Finding(kinds.OLD, path, detail=_ago(age))
     if found.stamp.size == 0:
         yield Finding(kinds.EMPTY, path)
     folder = os.path.join(found.home, found.parent or _session(found, inspection), TOOL_RESULTS)
@@ -50,6 +50,11 @@ def _place(found: Found, inspection: Inspection) -> Iterator[Finding]:
     cwds = inspection.cwds
     if cwds and spelled_like(found.project or "", (cwd.name for cwd in cwds)) is None:
         yield Finding(kinds.WRONG_PROJECT, found.path, *cwds[0].place, f"it worked in {cwds[0].name}")
+
+
+def _ago(age: float) -> str:
+    days = int(age // OLD_SECONDS)
+    return f"{days} day{'' if days == 1 else 's'} ago"
 
 
 def _session(found: Found, inspection: Inspection) -> str:

@@ -19,6 +19,8 @@ COMMANDS: Final = (
     "summary",
     "tree",
     "files",
+    "verify",
+    "repair",
     "projects",
     "stats",
     "todos",

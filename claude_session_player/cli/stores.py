@@ -52,7 +52,7 @@ def opened(roots: tuple[str, ...], no_cache: bool, required: bool = True) -> Ite
     """The stores that are meant, with a progress bar where it takes long; in the end it is said what is unreadable."""
     from claude_session_player.store.store import DEFAULT_CACHE, Store
 
-    with _progress_bar() as progress:
+    with progress_bar("reading sessions") as progress:
         store = Store.open(*roots, cache=None if no_cache else DEFAULT_CACHE, progress=progress, required=required)
         yield store
     warn(store.troubles)
@@ -74,7 +74,7 @@ def warn(troubles: list[Trouble]) -> None:
 
 
 @contextmanager
-def _progress_bar() -> Iterator[Progress | None]:
+def progress_bar(what: str) -> Iterator[Progress | None]:
     """A bar on stderr, which appears only where there is much to read, and only on a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
@@ -87,7 +87,7 @@ def _progress_bar() -> Iterator[Progress | None]:
         if not bar:
             from claude_session_player.cli.progress import started
 
-            bar.append(started("reading sessions", total))
+            bar.append(started(what, total))
         bar[0].update(bar[0].task_ids[0], completed=done)
 
     try:

@@ -1,0 +1,127 @@
+"""A repaired copy of a session file: the same records, each on a line of its own, and nothing else.
+
+What is no record goes to a second file, with the number of its line and its place. The original is only read.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Final
+
+from claude_session_player import rawjson
+from claude_session_player.care.findings import DAMAGE
+from claude_session_player.care.lines import is_strict, is_utf8, look_at_all, look_closely
+from claude_session_player.errors import CannotWrite
+from claude_session_player.parser import Piece, open_session, salvage
+
+REJECTED: Final = ".rejected"
+_PARTIAL: Final = ".partial"
+_BATCH: Final = 1 << 18
+
+_encode: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
+
+@dataclass
+class Repaired:
+    """What was done with the lines of a file."""
+
+    lines: int = 0
+    records: int = 0
+    """Those of damaged lines that are in the copy."""
+    damaged: int = 0
+    """Lines that are not in the copy as they were."""
+    split: int = 0
+    """Lines that held several records."""
+    rejected: int = 0
+    """Pieces of lines that are no records."""
+    nuls: int = 0
+    """NUL bytes that are gone."""
+
+
+def repair(source: str, target: str) -> Repaired:
+    """Write a repaired copy of a file, and beside it what was rejected, if anything was.
+
+    Both files appear when they are complete. Raises `CannotRead`, and `CannotWrite` where one of them is there already.
+    """
+    for path in (target, target + REJECTED):
+        if os.path.lexists(path):
+            raise CannotWrite(f"{path} is there already, and nothing is overwritten: name another file")
+    repair = _Repair()
+    partials = [target + _PARTIAL, target + REJECTED + _PARTIAL]
+    try:
+        with open_session(source) as original, open(partials[0], "wb") as copy, open(partials[1], "wb") as rejected:
+            repair.run(original, copy, rejected)
+            times = os.fstat(original.fileno())
+        os.utime(partials[0], ns=(times.st_atime_ns, times.st_mtime_ns))  # it is as old as what is in it
+        if repair.done.rejected:
+            os.replace(partials[1], target + REJECTED)
+        os.replace(partials[0], target)
+    except OSError as error:
+        raise CannotWrite(f"{error.filename or target}: {error.strerror or error}") from error
+    finally:
+        for path in partials:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+    return repair.done
+
+
+class _Repair:
+    def __init__(self) -> None:
+        self.done = Repaired()
+        self._offset = 0
+
+    def run(self, original: BinaryIO, copy: BinaryIO, rejected: BinaryIO) -> None:
+        while lines := original.readlines(_BATCH):
+            if look_at_all(lines) is not None:
+                copy.writelines(lines)
+                self.done.lines += len(lines)
+                self._offset += sum(map(len, lines))
+                continue
+            for line in lines:
+                self.done.lines += 1
+                if DAMAGE.isdisjoint(flaw.kind for flaw in look_closely(line).flaws):
+                    copy.write(line)
+                else:
+                    self._mend(line, copy, rejected)
+                self._offset += len(line)
+
+    def _mend(self, line: bytes, copy: BinaryIO, rejected: BinaryIO) -> None:
+        records = 0
+        for piece in salvage(line):
+            if isinstance(piece.value, dict):
+                copy.write(_mended(line[piece.start : piece.end], piece.value) + b"\n")
+                records += 1
+            else:
+                rejected.write(self._told(line, piece))
+                self.done.rejected += 1
+        self.done.damaged += 1
+        self.done.records += records
+        self.done.split += records > 1
+        self.done.nuls += line.count(b"\0")
+
+    def _told(self, line: bytes, piece: Piece) -> bytes:
+        """A piece that is no record, as a line of JSON."""
+        data = line[piece.start : piece.end].rstrip(b"\r\n")
+        is_damaged = isinstance(piece.value, rawjson.Damage)
+        content = {"text": data.decode()} if is_utf8(data) else {"base64": base64.b64encode(data).decode()}
+        told = {
+            "line": self.done.lines,
+            "offset": self._offset + piece.start,
+            "reason": piece.value.reason if is_damaged else "a record that is no object",
+            **content,
+        }
+        return rawjson.dump(told) + b"\n"
+
+
+def _mended(data: bytes, value: dict[str, Any]) -> bytes:
+    """A record as it was written, where every reader understands that; else its value, written anew."""
+    if is_utf8(data) and is_strict(data):
+        return data
+    try:
+        return _encode(value).encode()
+    except (ValueError, RecursionError):
+        return rawjson.dump(value)

@@ -1,0 +1,58 @@
+"""`repair`: a repaired copy of a session file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from claude_session_player.cli import wording
+from claude_session_player.cli.output import encode, print_text
+from claude_session_player.cli.refs import STANDARD_INPUT, complete_ref, find_source
+from claude_session_player.cli.stores import json_option, store_options
+
+if TYPE_CHECKING:
+    from claude_session_player.care.repair import Repaired
+
+
+@click.command()
+@click.argument("ref", shell_complete=complete_ref)
+@click.option("-o", "--output", "target", required=True, metavar="NEW.jsonl", help="The copy; it may not exist yet.")
+@json_option
+@store_options
+def command(ref: str, target: str, as_json: bool, **where: Any) -> None:
+    """Write a repaired copy of a session file; the file itself stays as it is.
+
+    Records that are glued together get lines of their own, NUL bytes and byte order marks are dropped, bytes that are
+    no UTF-8 are escaped. What is no record goes to NEW.jsonl.rejected: a JSON object for each piece, with the number of
+    its line, its place in the file, the reason, and its text. Everything else is copied as it is, so that the copy
+    replays like the original. REF is a session file, or names one of the store.
+    """
+    from claude_session_player.care.repair import REJECTED, repair
+
+    source = find_source(ref, **where)
+    if source.path is None:
+        raise click.UsageError(f"repair needs a file: {STANDARD_INPUT} is none")
+    done = repair(source.path, target)
+    rejected = target + REJECTED if done.rejected else None
+    if as_json:
+        print_text(encode({"source": source.path, "copy": target, "rejected_file": rejected, **asdict(done)}))
+    else:
+        print_text("\n".join(_told(done, target, rejected)))
+
+
+def _told(done: Repaired, target: str, rejected: str | None) -> list[str]:
+    if not done.damaged:
+        return [f"{target}: {wording.many(done.lines, 'line')} unchanged: nothing was damaged"]
+    lines = [
+        f"{target}: {wording.many(done.lines - done.damaged, 'line')} unchanged, "
+        f"{wording.many(done.records, 'record')} out of {wording.many(done.damaged, 'damaged line')}"
+    ]
+    if done.split:
+        lines.append(f"  {wording.many(done.split, 'line')} with several records split")
+    if done.nuls:
+        lines.append(f"  {wording.many(done.nuls, 'NUL byte')} dropped")
+    if rejected:
+        lines.append(f"  {wording.many(done.rejected, 'piece')} that no record can be made of: {rejected}")
+    return lines

@@ -1,0 +1,412 @@
+"""Integrity: every kind of finding, by a session that has it and nothing else."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import random
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_session_player.care import findings as kinds
+from claude_session_player.care.findings import DAMAGE, KINDS, Finding, Kind
+from claude_session_player.care.inspection import Inspection, Job, inspect
+from claude_session_player.care.verify import Report, verify
+from claude_session_player.store import reading
+from tests import corpus
+from tests.builder import SessionBuilder, call, text
+from tests.damage import damage
+from tests.program import csp, on_terminal
+from tests.stores import AGENT, ENGINE, ONE, TWO, StoreBuilder
+
+HOUR = 60 * 60
+_MADE = DAMAGE | {kinds.SAME_UUID}
+
+
+def checked(builder: StoreBuilder) -> Report:
+    store = builder.open()
+    return verify(store, store.files())
+
+
+def of_kinds(report: Report) -> Counter[str]:
+    return Counter(finding.kind.name for finding in report.findings)
+
+
+def rest(path: Path, hours: float = 1) -> Path:
+    """Let a file be written to some time ago, so that nobody uses it."""
+    moment = time.time() - hours * HOUR
+    os.utime(path, (moment, moment))
+    return path
+
+
+def looked_at(path: Path, data: bytes) -> Inspection:
+    path.write_bytes(data)
+    return inspect(Job(str(path), len(data)))
+
+
+def all_of(inspection: Inspection) -> list[Finding]:
+    return [*inspection.findings, *([inspection.tail] if inspection.tail else [])]
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("scratch") / "a.jsonl"
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> StoreBuilder:
+    return StoreBuilder(tmp_path / "claude")
+
+
+def talk() -> SessionBuilder:
+    session = SessionBuilder(session_id=ONE, cwd=ENGINE).prompt("Start the engine")
+    return session.response(call("Bash", "toolu_1", command="make")).result("toolu_1").response(text("It runs."))
+
+
+def put(builder: StoreBuilder, session: SessionBuilder, id: str = ONE) -> Path:
+    return rest(session.write(builder.home() / f"{id}.jsonl"))
+
+
+def test_nothing_is_wrong_with_a_whole_session(builder: StoreBuilder) -> None:
+    path = put(builder, talk())
+    assert checked(builder) == Report(1, path.stat().st_size, ())
+
+
+LINE = b'{"type":"mode","mode":"plan"}'
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "line", "offset"),
+    [
+        (LINE + b"\noops\n", kinds.MALFORMED, 2, 30),
+        (LINE + b"\n" + LINE[:-5] + b"\n" + LINE, kinds.CUT, 2, 30),
+        (LINE + LINE + b"\n", kinds.GLUED, 1, 29),
+        (LINE + b"\n\0\0\0" + LINE + b"\n", kinds.NULS, 2, 30),
+        (LINE + b"\n\0\0\0", kinds.NULS, 2, 30),
+        (LINE.replace(b"plan", b"pl\xe4n"), kinds.ENCODING, 1, 25),
+        (b"[1]\n" + LINE, kinds.NO_OBJECT, 1, 0),
+        (b"\xef\xbb\xbf" + LINE, kinds.BOM, 1, 0),
+        (LINE.replace(b"plan", b"pl\tan"), kinds.MALFORMED, 1, 0),
+        (LINE.replace(b'"plan"', b"NaN"), kinds.MALFORMED, 1, 0),
+        (b'{"type":"user","timestamp":"soon"}', kinds.NO_TIME, 1, 0),
+        (b'{"type":"user","timestamp":1768682000}', kinds.NO_TIME, 1, 0),
+    ],
+)
+def test_damage_is_found_with_its_line_and_its_byte(
+    tmp_path: Path, data: bytes, kind: Kind, line: int, offset: int
+) -> None:
+    (finding,) = all_of(looked_at(tmp_path / "a.jsonl", data))
+    assert (finding.kind, finding.line, finding.offset) == (kind, line, offset)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\n  \r\n",
+        LINE,
+        LINE + b"\r\n",
+        LINE.replace(b"plan", rb"\ud83d"),
+        LINE.replace(b'"plan"', b"[" * 3000 + b"]" * 3000),
+        b'{"type":7,"uuid":[],"message":{"content":{}},"cwd":1}',
+        b'{"type":"user","timestamp":"2026-01-17 20:31:59"}',
+        b'{"type":"message","role":"user","content":"Hello","timestamp":"2025-01-23T10:30:01Z"}',
+    ],
+)
+def test_what_every_reader_understands_is_no_damage(tmp_path: Path, data: bytes) -> None:
+    assert not all_of(looked_at(tmp_path / "a.jsonl", data))
+
+
+def test_a_record_without_a_uuid_is_found_only_where_records_have_one(tmp_path: Path) -> None:
+    with_envelope = SessionBuilder().prompt("Hi", uuid="").line({"type": "mode", "sessionId": "1"})
+    plain = SessionBuilder().line({"type": "user", "message": {"role": "user", "content": "Hi"}})
+    found = all_of(looked_at(tmp_path / "a.jsonl", with_envelope.data()))
+    assert [(finding.kind, finding.line) for finding in found] == [(kinds.NO_UUID, 1)]
+    assert not all_of(looked_at(tmp_path / "b.jsonl", plain.data()))
+
+
+def test_every_further_record_with_a_uuid_is_found(tmp_path: Path) -> None:
+    session = talk()
+    session.lines += [session.lines[0], session.lines[0]]
+    found = all_of(looked_at(tmp_path / "a.jsonl", session.data()))
+    assert [(finding.kind, finding.line) for finding in found] == [(kinds.SAME_UUID, 5), (kinds.SAME_UUID, 6)]
+
+
+def test_every_record_whose_parent_is_missing_is_found_and_a_later_parent_is_not_missing(tmp_path: Path) -> None:
+    session = talk()
+    assert not all_of(looked_at(tmp_path / "a.jsonl", b"".join(reversed(session.lines))))
+    del session.lines[0]
+    (finding,) = all_of(looked_at(tmp_path / "a.jsonl", session.data()))
+    assert (finding.kind, finding.line) == (kinds.NO_PARENT, 1)
+
+
+def test_calls_and_results_without_each_other_are_found(tmp_path: Path) -> None:
+    session = SessionBuilder().prompt("Go").response(call("Bash", "toolu_1"), call("Read", "toolu_2"))
+    session.result("toolu_2").result("toolu_2").result("toolu_3")
+    found = all_of(looked_at(tmp_path / "a.jsonl", session.data()))
+    assert [(finding.kind, finding.line, finding.detail) for finding in found] == [
+        (kinds.NO_RESULT, 2, "toolu_1"),
+        (kinds.NO_CALL, 6, "toolu_3"),
+    ]
+
+
+def test_a_sub_agent_that_no_call_leads_to_is_found(builder: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE).prompt("Look")
+    session.response(call("Task", "toolu_1", prompt="Look around")).result("toolu_1", "Nothing.")
+    put(builder, session)
+    rest(builder.agent())
+    rest(builder.agent("b1b1b1b1", place="subagents", task="Nobody asked for this"))
+    rest(builder.agent("c1c1c1c1", session=TWO))
+    rest(builder.agent("acompact-1", place="subagents", task="Helpers come by themselves"))
+    rest(builder.agent("d1d1d1d1", place="subagents/workflows/wf_1", task="Workflows call in their own way"))
+    found = {Path(finding.path).stem: finding for finding in checked(builder).findings}
+    assert found.keys() == {"agent-b1b1b1b1", "agent-c1c1c1c1"}
+    assert {finding.kind for finding in found.values()} == {kinds.UNLINKED}
+
+
+def test_a_tools_output_that_is_gone_is_found(builder: StoreBuilder) -> None:
+    folder = builder.home() / ONE / "tool-results"
+    folder.mkdir(parents=True)
+    (folder / "b1.txt").write_text("all of it")
+    session = SessionBuilder(session_id=ONE).prompt("Go").response(call("Bash", "toolu_1"), call("Bash", "toolu_2"))
+    for number, id in enumerate(("toolu_1", "toolu_2"), 1):
+        words = f"Output too large (9KB). Full output saved to: /elsewhere/tool-results/b{number}.txt"
+        session.result(id, f"<persisted-output>\n{words}\n\nPreview:\n</persisted-output>")
+    session.prompt("What does <persisted-output>\nsaved to: b3.txt\n mean?")
+    put(builder, session)
+    (finding,) = checked(builder).findings
+    assert (finding.kind, finding.line, finding.detail) == (kinds.NO_OUTPUT, 5, os.path.join("tool-results", "b2.txt"))
+
+
+@pytest.mark.parametrize(
+    ("home", "cwd", "is_wrong"),
+    [
+        ("-home-ada-engine", "/home/ada/engine", False),
+        ("home-ada-engine", "/home/ada/engine", False),
+        ("-home-ada-engine", "/home/ada/engine/src", False),
+        ("c--Users-ada-engine", r"C:\Users\ada\engine", False),
+        ("-home-ada-engine", "/home/ada", True),
+        ("-home-ada-engine", "/tmp", True),
+    ],
+)
+def test_a_project_directory_that_no_working_directory_is_spelled_like_is_wrong(
+    builder: StoreBuilder, home: str, cwd: str, is_wrong: bool
+) -> None:
+    rest(builder.session(cwd=cwd, home=home))
+    assert of_kinds(checked(builder)) == Counter(["wrong-project"] if is_wrong else [])
+
+
+@pytest.mark.parametrize(
+    ("id", "is_wrong"),
+    [(ONE, False), ("abcdef1234567890ABCDEF1234", False), ("notes", True), ("abcdef", True), (f"{ONE} copy", True)],
+)
+def test_a_file_name_that_is_no_session_id_is_found(builder: StoreBuilder, id: str, is_wrong: bool) -> None:
+    rest(builder.session(id))
+    assert of_kinds(checked(builder)) == Counter(["bad-id"] if is_wrong else [])
+
+
+def test_outside_of_a_store_names_say_nothing(tmp_path: Path, builder: StoreBuilder) -> None:
+    store = builder.open()
+    path = rest(talk().write(tmp_path / "notes.jsonl"))
+    assert verify(store, [store.place(path)]).findings == ()
+
+
+def test_large_old_and_empty_sessions_are_found(builder: StoreBuilder) -> None:
+    put(builder, talk().line({"type": "mode", "mode": "x" * (10 << 20)}), ONE)
+    rest(builder.session(TWO), hours=25)
+    empty = rest(builder.session("abcdef1234567890ABCDEF1234"))
+    empty.write_bytes(b"")
+    rest(empty)
+    assert of_kinds(checked(builder)) == {"too-large": 1, "old": 1, "empty": 1}
+
+
+def test_a_session_in_use_is_found_and_what_may_still_come_is_not_missed(builder: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE).prompt("Go").response(call("Bash", "toolu_1")).raw(b'{"type":"us')
+    path = session.write(builder.home() / f"{ONE}.jsonl")
+    assert of_kinds(checked(builder)) == {"in-use": 1}
+    rest(path)
+    assert of_kinds(checked(builder)) == {"call-without-result": 1, "cut-line": 1}
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert of_kinds(checked(builder)) == {"in-use": 1}
+
+
+def test_a_file_that_cannot_be_read_costs_nothing_else(builder: StoreBuilder) -> None:
+    put(builder, talk())
+    gone = rest(builder.session(TWO))
+    store = builder.open()
+    files = store.files()
+    gone.unlink()
+    report = verify(store, files)
+    assert of_kinds(report) == {"unreadable": 1}
+    assert report.files == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "problem"),
+    [
+        (kinds.BAD_ID, "Session not found"),
+        (kinds.CUT, "Session corrupted"),
+        (kinds.IN_USE, "Session locked"),
+        (kinds.TOO_LARGE, "Session too large"),
+        (kinds.WRONG_PROJECT, "Wrong project"),
+    ],
+)
+def test_the_common_problems_have_the_names_that_people_know(kind: Kind, problem: str) -> None:
+    assert kind.problem == problem
+
+
+def test_every_kind_says_what_to_do() -> None:
+    assert all(kind.what and kind.advice for kind in KINDS)
+    assert len({kind.name for kind in KINDS}) == len(KINDS)
+
+
+def long_session(turns: int) -> SessionBuilder:
+    session = SessionBuilder(session_id=ONE)
+    for turn in range(turns):
+        session.prompt(f"Grüße, Nummer {turn} 😀").response(call("Bash", f"toolu_{turn}", command="ls\n", n=-1.5e-7))
+        session.result(f"toolu_{turn}", "ein Haufen\tDateien").response(text("Fertig → ✓"))
+    return session
+
+
+@given(seed=st.integers(0, 1 << 32), count=st.integers(0, 20))
+def test_the_kinds_and_counts_of_damage_that_are_found_are_those_that_were_made(
+    scratch: Path, seed: int, count: int
+) -> None:
+    lines, made = damage(long_session(12).lines, count, random.Random(seed))
+    found = Counter(finding.kind for finding in all_of(looked_at(scratch, b"".join(lines))))
+    assert {kind: n for kind, n in found.items() if kind in _MADE} == made
+
+
+@pytest.mark.skipif(not corpus.session_files(), reason="there are no real sessions")
+def test_damage_made_to_real_sessions_is_found(scratch: Path) -> None:
+    chance = random.Random(1)
+    tried = 0
+    for source in corpus.session_files():
+        lines = [line for line in source.read_bytes().splitlines(keepends=True) if b'"uuid"' in line]
+        lines = [line if line.endswith(b"\n") else line + b"\n" for line in lines]
+        if not lines or {finding.kind for finding in all_of(looked_at(scratch, b"".join(lines)))} & _MADE:
+            continue
+        damaged, made = damage(lines, 10, chance)
+        found = Counter(finding.kind for finding in all_of(looked_at(scratch, b"".join(damaged))))
+        assert {kind: n for kind, n in found.items() if kind in _MADE} == made, source
+        tried += 1
+    assert tried > 50
+
+
+@given(st.lists(st.binary(max_size=40) | st.sampled_from([*talk().lines, b"\n", b"\0", b"{", LINE + b"\n"])))
+def test_any_bytes_can_be_inspected(scratch: Path, pieces: list[bytes]) -> None:
+    data = b"".join(pieces)
+    inspection = looked_at(scratch, data)
+    assert inspection.bytes_read == len(data)
+    assert all(0 <= (finding.offset or 0) < len(data) for finding in all_of(inspection))
+
+
+def test_several_processes_find_what_one_does(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(6):
+        session = talk().raw(b"oops\n") if number % 2 else talk()
+        put(builder, session, f"1f2e3d4c-0000-4000-8000-00000000000{number}")
+    alone = checked(builder)
+    monkeypatch.setattr(reading, "MUCH", 0)
+    monkeypatch.setattr(reading, "_PORTION", 1)
+    monkeypatch.setattr(reading, "_cores", lambda: 3)
+    assert checked(builder) == alone
+    assert of_kinds(alone) == {"malformed-line": 3}
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def test_the_exit_code_tells_clean_from_found_from_unreadable(builder: StoreBuilder) -> None:
+    whole, broken = put(builder, talk()), put(builder, talk().raw(b"oops\n"), TWO)
+    where = ("--root", builder.root)
+    assert csp("verify", ONE, *where).returncode == 0
+    assert csp("verify", TWO, *where).returncode == 1
+    assert csp("verify", "--all", *where).returncode == 1
+    assert csp("verify", "--all", "--project", "nowhere", *where).returncode == 0
+    missing = csp("verify", "nosuchsession", *where)
+    assert missing.returncode == 2
+    assert missing.stderr.startswith(b"claude-session-player: Session not found: ")
+    assert csp("verify", builder.root / "gone.jsonl", *where).returncode == 2
+    assert csp("verify", *where).returncode == 2
+    assert csp("verify", whole, broken).returncode == 1
+
+
+def test_findings_are_told_with_line_byte_and_what_to_do(builder: StoreBuilder) -> None:
+    path = put(builder, talk().raw(b"oops\n"))
+    offset = path.stat().st_size - 5
+    told = csp("verify", "--all", "--root", builder.root).stdout.decode()
+    assert told == (
+        f"{path}\n"
+        "  error: Session corrupted: a line that is no JSON\n"
+        f"    line 5, byte {offset}: no JSON value here\n"
+        f"    → claude-session-player repair {path} -o NEW.jsonl moves it aside\n"
+        "\n"
+        f"1 file, {path.stat().st_size / 1000:.1f} KB: 1 error\n"
+    )
+    coloured = on_terminal("verify", "--all", "--root", builder.root)
+    assert "\x1b[31merror\x1b[0m: Session corrupted" in coloured
+
+
+def findings_of(*arguments: str | Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(csp("verify", "--json", *arguments).stdout)
+    return found
+
+
+def test_the_severity_decides_what_is_told(builder: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE).prompt("Go").response(call("Bash", "toolu_1")).raw(b"oops\n")
+    rest(put(builder, session), hours=48)
+    where = ("--root", builder.root, ONE)
+    counted = {
+        level: [finding["kind"] for finding in findings_of(*where, "--severity", level)]
+        for level in ("advice", "warning", "error")
+    }
+    assert counted == {
+        "advice": ["call-without-result", "malformed-line", "old"],
+        "warning": ["call-without-result", "malformed-line"],
+        "error": ["malformed-line"],
+    }
+    assert b"(1 piece of advice left out: see --severity)" in csp("verify", *where).stdout
+
+
+def test_json_tells_all_of_a_finding(builder: StoreBuilder) -> None:
+    path = put(builder, talk().raw(b"oops\n"))
+    assert findings_of("--root", builder.root, ONE) == [
+        {
+            "path": str(path),
+            "kind": "malformed-line",
+            "severity": "error",
+            "problem": "Session corrupted",
+            "line": 5,
+            "offset": path.stat().st_size - 5,
+            "what": "a line that is no JSON",
+            "detail": "no JSON value here",
+            "advice": f"claude-session-player repair {path} -o NEW.jsonl moves it aside",
+        }
+    ]
+
+
+def test_a_session_is_checked_with_its_sub_agents(builder: StoreBuilder) -> None:
+    put(builder, talk())
+    agent = rest(builder.agent(place="subagents"))
+    assert [finding["kind"] for finding in findings_of("--root", builder.root, ONE)] == ["unlinked-subagent"]
+    assert b"2 files" in csp("verify", "--root", builder.root, ONE).stdout
+    agent.write_bytes(b"oops\n")
+    rest(agent)
+    assert "malformed-line" in {finding["kind"] for finding in findings_of("--root", builder.root, AGENT)}
+
+
+def test_a_real_store_is_checked_without_a_mistake() -> None:
+    home = corpus.ROOT / "claude-home"
+    if not home.exists():
+        pytest.skip("there is no real store")
+    done = csp("verify", "--all", "--root", home, "--no-cache", "--severity", "advice")
+    assert done.returncode == 1
+    assert done.stderr == b""
