@@ -33,7 +33,19 @@ _T = TypeVar("_T")
 def main() -> None:
     """Measure everything and print a row for each promise."""
     with tempfile.TemporaryDirectory() as folder:
-        jobs = (replay_speed, corpus_speed, show, summary, startup, finding, stats, redrawing, memory, long_line)
+        jobs = (
+            replay_speed,
+            corpus_speed,
+            show,
+            summary,
+            startup,
+            finding,
+            stats,
+            checking,
+            redrawing,
+            memory,
+            long_line,
+        )
         chosen = [job for job in jobs if job.__name__ in sys.argv[1:]] or jobs
         for job in chosen:
             for row in job(Path(folder)):
@@ -172,6 +184,20 @@ def stats(folder: Path) -> Iterator[Row]:
     )
     yield Row("stats, warm", "python -c pass", table / python, 20, "×", False, _ms(table, python))
     yield Row("stats --json, warm", "python -c pass", record / python, 20, "×", False, _ms(record, python))
+
+
+def checking(folder: Path) -> Iterator[Row]:
+    """Integrity of a store of 500 MB, as a whole process, and its memory beside that for 50 MB."""
+    root, files, lines = _large_store(folder)
+    small = write_store(folder / "small", 50, 90)
+    check = [PROGRAM, "verify", "--all", "--severity", "error", "--no-cache", "--root"]
+    ours, loads = best_times(ROUNDS, process([*check, str(root)]), lambda: _each(lines, json.loads))
+    size = sum(path.stat().st_size for path in files) / MEGABYTE
+    job = f"verify --all of {size:.0f} MB in {len(files)} files"
+    yield Row(job, "json.loads, one core", loads / ours, 1.5, "×", details=_ms(ours, loads))
+    low, high = (peak_memory(*check, str(place)) for place in (small, root))
+    details = f"{high / MEGABYTE:.0f} MB, {low / MEGABYTE:.0f} MB"
+    yield Row(f"{job}: memory above", "that for 50 MB", (high - low) / MEGABYTE, 20, "MB", False, details)
 
 
 def redrawing(folder: Path) -> Iterator[Row]:
