@@ -51,7 +51,7 @@ def test_examples_of_the_readme_print_what_they_show() -> None:
     """Each `$ claude-session-player …` of the README is run, and its output compared to the letter."""
     examples = re.findall(r"```console\n\$ claude-session-player (.*?)\n(.*?)```", README, re.DOTALL)
     assert examples
-    for path in (ROOT / "tests" / "fixtures" / "store").rglob("*"):
+    for path in (ROOT / "tests" / "fixtures").rglob("*"):
         os.utime(path, (0, 0))  # a fresh clone looks as if its sessions were in use
     for arguments, expected in examples:
         words = shlex.split(arguments)
