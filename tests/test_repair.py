@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +23,8 @@ from tests import corpus
 from tests.builder import SessionBuilder, call, text
 from tests.damage import damage
 from tests.program import csp
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schema.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +143,7 @@ def test_the_command_tells_scripts_what_was_done(tmp_path: Path) -> None:
     source, target = tmp_path / "a.jsonl", tmp_path / "new.jsonl"
     source.write_bytes(A + b"\n")
     told = json.loads(csp("repair", "--json", source, "-o", target).stdout)
+    jsonschema.validate(told, {**SCHEMA, "$ref": "#/$defs/repaired"})
     assert told == {"source": str(source), "copy": str(target), "rejected_file": None, **vars(Repaired(lines=1))}
     assert csp("repair", source, "-o", f"{target}2").stdout.endswith(b"1 line unchanged: nothing was damaged\n")
 

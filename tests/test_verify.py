@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +28,7 @@ from tests.program import csp, on_terminal
 from tests.stores import AGENT, ENGINE, ONE, TWO, StoreBuilder
 
 HOUR = 60 * 60
+SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schema.json").read_text(encoding="utf-8"))
 _MADE = DAMAGE | {kinds.SAME_UUID}
 
 
@@ -391,6 +393,16 @@ def test_json_tells_all_of_a_finding(builder: StoreBuilder) -> None:
             "advice": f"claude-session-player repair {path} -o NEW.jsonl moves it aside",
         }
     ]
+
+
+def test_findings_keep_the_contract(builder: StoreBuilder) -> None:
+    contract = jsonschema.Draft202012Validator({**SCHEMA, "$ref": "#/$defs/finding"})
+    put(builder, talk().raw(b"oops\n"))
+    builder.session(TWO, home="somewhere-else")
+    found = findings_of("--root", builder.root, "--all", "--severity", "advice")
+    assert {finding["problem"] for finding in found} == {"Session corrupted", "Wrong project", "Session locked"}
+    for finding in found:
+        contract.validate(finding)
 
 
 def test_a_session_is_checked_with_its_sub_agents(builder: StoreBuilder) -> None:
