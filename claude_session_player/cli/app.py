@@ -19,6 +19,7 @@ COMMANDS: Final = (
     "summary",
     "tree",
     "files",
+    "locks",
     "projects",
     "stats",
     "todos",

@@ -103,8 +103,13 @@ def said_title(speech: Speech) -> str | None:
 
 def mtime(found: Found) -> str:
     """When a file was last written to."""
+    return time_of(found.stamp.mtime_ns)
+
+
+def time_of(mtime_ns: int) -> str:
+    """A time of the file system as session files write it; one beyond reason is the earliest there is."""
     try:
-        return format_time(datetime.fromtimestamp(found.stamp.mtime_ns / 1e9, UTC))
+        return format_time(datetime.fromtimestamp(mtime_ns / 1e9, UTC))
     except (ValueError, OverflowError, OSError):
         return format_time(datetime.fromtimestamp(0, UTC))
 
