@@ -22,7 +22,7 @@ TOOL_RESULTS: Final = "tool-results"
 FILE_HISTORY: Final = "file-history"
 _WORKFLOW: Final = "wf_"
 _NO_NAMES: Final = frozenset(("", ".", ".."))
-_META: Final = ".meta.json"
+META: Final = ".meta.json"
 
 
 class Stamp(NamedTuple):
@@ -243,8 +243,8 @@ class Walk:
         """The description beside each sub-agent, by the sub-agent's file name."""
         metas = {}
         for entry in entries:
-            if entry.name.endswith(_META) and (status := self._status(entry)) is not None:
-                metas[entry.name.removesuffix(_META)] = SideFile(entry.path, _stamp(status))
+            if entry.name.endswith(META) and (status := self._status(entry)) is not None:
+                metas[entry.name.removesuffix(META)] = SideFile(entry.path, _stamp(status))
         return metas
 
 

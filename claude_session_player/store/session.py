@@ -194,6 +194,12 @@ class Session:
         return [self, *(Session(member, self._family, self._in_use) for member in self._family.all_below(self._caller))]
 
     @property
+    def files(self) -> list[Found]:
+        """The file of the session that this one belongs to, where there is one, and those of all its sub-agents."""
+        members = [self._family.main, *self._family.agents]
+        return [member.found for member in members if member is not None]
+
+    @property
     def responses(self) -> "Responses":
         """The responses in the session's file; those of sub-agents inside of it are told apart there."""
         return self._member.responses
