@@ -44,5 +44,5 @@ def seen(folder: Path) -> Seen:
 
 def litter(folder: Path) -> list[str]:
     """What a command should not leave behind in an archive or a store."""
-    marks = (".partial", ".restoring-", ".removing-")
+    marks = (".partial", ".restoring-", ".removing-", ".removed-")
     return [str(path) for path in folder.rglob("*") if any(mark in path.name for mark in marks)]
