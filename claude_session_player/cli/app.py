@@ -20,6 +20,7 @@ COMMANDS: Final = (
     "tree",
     "files",
     "locks",
+    "clean",
     "projects",
     "stats",
     "todos",
