@@ -19,6 +19,8 @@ COMMANDS: Final = (
     "summary",
     "tree",
     "files",
+    "archive",
+    "restore",
     "projects",
     "stats",
     "todos",
