@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 import os
 import stat
+import tarfile
 from pathlib import Path
+from typing import Any
+
+import zstandard
 
 from claude_session_player import Filter
 from claude_session_player.care.archive import Outcome, apply, plan
@@ -46,3 +53,26 @@ def litter(folder: Path) -> list[str]:
     """What a command should not leave behind in an archive or a store."""
     marks = (".partial", ".restoring-", ".removing-", ".removed-")
     return [str(path) for path in folder.rglob("*") if any(mark in path.name for mark in marks)]
+
+
+def described(path: str, content: bytes = b"", **other: Any) -> dict[str, Any]:
+    """An entry of a manifest, sound unless something else is said."""
+    sound = {"path": path, "kind": "file", "size": len(content), "mtime_ns": 10**18, "mode": 0o600}
+    return sound | {"sha256": hashlib.sha256(content).hexdigest()} | other
+
+
+def forged(path: Path, entries: list[dict[str, Any]], members: list[tuple[str, bytes]], **other: Any) -> Path:
+    """An archive with any manifest and any files."""
+    size = sum(entry["size"] for entry in entries if entry["kind"] == "file")
+    told = {"format": 1, "program": "x", "id": "1f2e", "kind": "session", "main": "projects/-p/1f2e.jsonl", "root": "/"}
+    told |= dict.fromkeys(("title", "project", "created_at", "updated_at"))
+    manifest = told | {"archived_at": "2026-01-17T20:00:00.000Z", "size": size, "entries": entries} | other
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for name, content in [("manifest.json", json.dumps(manifest).encode()), *members]:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(zstandard.ZstdCompressor(write_checksum=True).compress(data.getvalue()))
+    return path

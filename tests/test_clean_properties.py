@@ -54,30 +54,30 @@ MADE = st.builds(
     nested=st.booleans(),
     results=st.integers(0, 2),
 )
-STORES = st.lists(MADE, max_size=6, unique_by=lambda made: (made.id, made.cwd))
-DAYS = st.integers(0, 9).map(lambda days: START + timedelta(days=days))
-RULES = st.builds(
-    Rules,
-    filter=st.builds(
-        Filter,
-        project=st.none() | st.sampled_from(["kettle", "ada", "nowhere"]),
-        cwd=st.none(),
-        model=st.none(),
-        branch=st.none(),
-        title=st.none() | st.sampled_from(["st", "stop"]),
-        since=st.none() | DAYS,
-        before=st.none() | DAYS,
-        sort=st.sampled_from(sorted(SORTS)),
-        reverse=st.booleans(),
-        limit=st.none() | st.integers(0, 3),
-        offset=st.integers(0, 1),
-        include_subagents=st.booleans(),
-        include_orphans=st.booleans(),
-    ),
-    older_than=st.none() | DAYS,
-    larger_than=st.none() | st.sampled_from([0, 500, 1500]),
-    empty=st.booleans(),
-).filter(lambda rules: bool(rules.reasons))
+STORES = st.lists(MADE, min_size=2, max_size=6, unique_by=lambda made: (made.id, made.cwd))
+DAYS = st.integers(3, 12).map(lambda days: START + timedelta(days=days))
+FILTERS = st.fixed_dictionaries(
+    {
+        "sort": st.sampled_from(sorted(SORTS)),
+        "reverse": st.booleans(),
+        "include_subagents": st.booleans(),
+        "include_orphans": st.booleans(),
+    },
+    optional={
+        "project": st.sampled_from(["kettle", "ada"]),
+        "title": st.sampled_from(["st", "stop"]),
+        "since": DAYS,
+        "before": DAYS,
+        "limit": st.integers(0, 3),
+        "offset": st.integers(0, 1),
+    },
+)
+ASKED = st.fixed_dictionaries(
+    {}, optional={"older_than": DAYS, "larger_than": st.sampled_from([0, 500, 1500]), "empty": st.just(True)}
+)
+RULES = st.builds(lambda chosen, asked: Rules(Filter(**chosen), **asked), st.just({}) | FILTERS, ASKED).filter(
+    lambda rules: bool(rules.reasons)
+)
 
 
 def build(builder: StoreBuilder, sessions: list[Made], strange: set[str]) -> None:

@@ -20,6 +20,8 @@ COMMANDS: Final = (
     "tree",
     "files",
     "locks",
+    "archive",
+    "restore",
     "clean",
     "projects",
     "stats",
