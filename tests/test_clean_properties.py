@@ -68,7 +68,7 @@ FILTERS = st.fixed_dictionaries(
         "title": st.sampled_from(["st", "stop"]),
         "since": DAYS,
         "before": DAYS,
-        "limit": st.integers(0, 3),
+        "limit": st.integers(1, 3),
         "offset": st.integers(0, 1),
     },
 )

@@ -10,13 +10,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, Final, NamedTuple
 
 from claude_session_player.care.bundles import Bundle, Refused, change_of
-from claude_session_player.care.durable import sync_folder
+from claude_session_player.care.durable import place, remove_tree, sync_folder
 from claude_session_player.store.inuse import HAS_LOCKS
 from claude_session_player.store.record import shown
 
@@ -88,9 +87,7 @@ def put_back(bin: str, note: Note) -> None:
 
 def empty(bin: str, note: Note, log: Log) -> None:
     """Delete a session that is gone from the store. Links are deleted, and never followed."""
-    content = os.path.join(bin, _CONTENT)
-    if os.path.lexists(content):
-        shutil.rmtree(content)
+    remove_tree(os.path.join(bin, _CONTENT))
     log(note)
     discard(bin)
 
@@ -156,25 +153,19 @@ def _inside(bin: str, note: Note) -> str:
 
 
 def _put(source: str, target: str) -> None:
-    """Move without overwriting anything. Raises `FileExistsError`."""
-    if os.path.isfile(source) and not os.path.islink(source) and _linked(source, target):
-        os.remove(source)
+    """Move without replacing anything. Raises `FileExistsError`."""
+    if os.path.islink(source) or not os.path.isfile(source):
+        if os.path.lexists(target):
+            raise FileExistsError(target)
+        os.rename(source, target)
         return
-    if os.path.lexists(target):
-        raise FileExistsError(target)
-    os.rename(source, target)
-
-
-def _linked(source: str, target: str) -> bool:
-    """Let a file have a second name; False where the file system has no such thing. Raises `FileExistsError`."""
     try:
-        os.link(source, target)
+        place(source, target)
     except FileExistsError:
         if not os.path.samefile(source, target):  # a run that was killed may have come so far
             raise
-    except OSError:
-        return False
-    return True
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(source)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from claude_session_player.cli import cleaning
 from claude_session_player.cli.care import NOT_ALL, progress_bar, to_option
 from claude_session_player.cli.filters import care_options
 from claude_session_player.cli.showing import say
-from claude_session_player.cli.stores import json_option, opened, store_options
+from claude_session_player.cli.stores import json_option, opened, store_options, warn
 from claude_session_player.cli.wording import many, size
 from claude_session_player.errors import BadFilter, SessionError
 
@@ -111,7 +111,7 @@ def command(
 
 
 def _apply(made: Plan, vault: Vault, delete: bool, shown: cleaning.Shown) -> list[Outcome]:
-    """What became of each session; also where not all could be done, it is told what was."""
+    """What became of each session; it is told, too."""
     from claude_session_player.care.archive import PASSES
     from claude_session_player.care.clean import apply
 
@@ -119,7 +119,8 @@ def _apply(made: Plan, vault: Vault, delete: bool, shown: cleaning.Shown) -> lis
     try:
         with progress_bar("archiving", 0 if delete else made.size * PASSES) as progress:
             outcomes.extend(apply(made, vault, delete=delete, progress=progress))
-    finally:
+    finally:  # what was done before the disk was full is told, too
+        warn(vault.troubles)
         shown.print_outcomes(outcomes, delete)
     return outcomes
 
