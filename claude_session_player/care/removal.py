@@ -78,10 +78,10 @@ def put_back(bin: str, note: Note) -> None:
             new = shown(os.path.join(home, name))
             raise Refused(f"{new} is there again: what was there before is in {shown(inside)}") from error
     sync_folder(home)
-    with contextlib.suppress(FileNotFoundError):
-        while inside != bin:
+    while inside != bin:
+        with contextlib.suppress(FileNotFoundError):  # a run that was killed may not have come so far
             os.rmdir(inside)
-            inside = os.path.dirname(inside)
+        inside = os.path.dirname(inside)
     discard(bin)
 
 

@@ -130,7 +130,7 @@ def _confirm(made: Plan) -> None:
     phrase = f"delete {many(len(made.bundles), 'session')}"
     say(f"This deletes {size(made.size)} for good: there will be no archive. To go on, type '{phrase}':")
     if sys.stdin.readline().strip() != phrase:
-        raise SessionError("that was not typed: nothing is deleted")
+        raise SessionError("that is something else: nothing is deleted")
 
 
 def _has_terminal() -> bool:
