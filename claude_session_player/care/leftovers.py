@@ -19,9 +19,9 @@ from claude_session_player.care.removal import (
     empty,
     put_back,
     read_note,
+    reason_of,
 )
 from claude_session_player.store.locate import HISTORIES, PROJECTS, TRANSCRIPTS
-from claude_session_player.store.record import shown
 
 
 class Finished(NamedTuple):
@@ -56,7 +56,7 @@ def _finished(bin: str, note: Note, log: Log) -> Finished:
         except Refused as error:
             return Finished(note, is_gone, str(error))
         except OSError as error:
-            return Finished(note, is_gone, f"{shown(error.filename or bin)}: {error.strerror or error}")
+            return Finished(note, is_gone, reason_of(error, bin))
     return Finished(note, is_gone)
 
 

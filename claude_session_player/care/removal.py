@@ -12,7 +12,9 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from claude_session_player.care.bundles import Bundle, Refused, change_of
 from claude_session_player.care.durable import place, remove_tree, sync_folder
@@ -28,7 +30,7 @@ Check = Callable[[Bundle], str | None]
 """Says why a session, as it lies in its bin, must not be removed; `None` where it may be."""
 
 
-class Note(NamedTuple):
+class Note(msgspec.Struct, frozen=True):
     """What a bin says about the session in it."""
 
     id: str
@@ -56,15 +58,14 @@ def remove(bundle: Bundle, archive: str | None, check: Check, log: Log) -> None:
     bin = os.path.join(os.path.dirname(note.path), MOVING + bundle.id)
     try:
         os.mkdir(bin, 0o700)
-        with _claimed(bin, "xb") as file:
-            _write(file, note)
-            sync_folder(bin)
+        _write(bin, note)
+        with claimed(bin):
             gone = _moved(bundle, bin, note, check)
-            empty(gone, note, log)
+            _delete(gone, note, log)
     except BlockingIOError as error:
         raise Refused("somebody else removes it right now") from error
     except OSError as error:
-        raise Refused(f"{shown(error.filename or bin)}: {error.strerror or error}") from error
+        raise Refused(reason_of(error, bin)) from error
 
 
 def put_back(bin: str, note: Note) -> None:
@@ -103,18 +104,29 @@ def read_note(bin: str) -> Note | None:
     """What a bin says about the session in it; `None` where it says nothing that can be meant."""
     try:
         with open(os.path.join(bin, NOTE), "rb") as file:
-            note = Note(**json.load(file))
-        home = os.path.join("", *note.main.split("/")[:-1])
-    except (OSError, ValueError, TypeError, AttributeError):
+            note = msgspec.convert(json.load(file), Note)
+    except (OSError, ValueError, RecursionError, msgspec.ValidationError):
         return None
+    home = os.path.join("", *note.main.split("/")[:-1])
     return note if os.path.dirname(bin).endswith(os.sep + home) else None
 
 
 @contextmanager
 def claimed(bin: str) -> Iterator[None]:
-    """Let nobody else work on a bin. Raises `BlockingIOError` where somebody does."""
-    with _claimed(bin, "rb"):
+    """Let nobody else work on a bin, where the system has locks. Raises `BlockingIOError` where somebody does."""
+    if not HAS_LOCKS:
         yield
+        return
+    import fcntl
+
+    with open(os.path.join(bin, NOTE), "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
+def reason_of(error: OSError, place: str) -> str:
+    """What went wrong, and where."""
+    return f"{shown(error.filename or place)}: {error.strerror or error}"
 
 
 def _moved(bundle: Bundle, bin: str, note: Note, check: Check) -> str:
@@ -168,21 +180,24 @@ def _put(source: str, target: str) -> None:
         os.remove(source)
 
 
-@contextmanager
-def _claimed(bin: str, mode: str) -> Iterator[BinaryIO]:
-    """The note of a bin, which is locked where the system has locks, so that it is known who works on the bin."""
-    with open(os.path.join(bin, NOTE), mode) as file:
-        if HAS_LOCKS:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield file  # type: ignore[misc]
+def _delete(gone: str, note: Note, log: Log) -> None:
+    try:
+        empty(gone, note, log)
+    except OSError as error:
+        raise Refused(f"it is removed, but not all of it could be deleted: {reason_of(error, gone)}") from error
 
 
-def _write(file: BinaryIO, note: Note) -> None:
-    file.write(json.dumps(note._asdict()).encode())
-    file.flush()
-    os.fsync(file.fileno())
+def _write(bin: str, note: Note) -> None:
+    """Say durably what a bin is for, before anything is moved into it."""
+    try:
+        with open(os.path.join(bin, NOTE), "xb") as file:
+            file.write(json.dumps(msgspec.structs.asdict(note)).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        sync_folder(bin)
+    except OSError:
+        discard(bin)
+        raise
 
 
 def _names(folder: str) -> list[str]:

@@ -30,9 +30,10 @@ def command(ref: str | None, as_json: bool, **where: Any) -> int:
 
     A session is in use when somebody holds an exclusive lock on its file or on one of its sub-agents, has one of them
     open, or wrote to one in the last minute. Locks are probed without waiting and without a change to the file; who
-    has a file open is known where the system has a /proc. What cannot be known here is said. With REF the exit code
-    is 9 where the session is in use. REF is a path, an id or at least 4 characters of its beginning, latest, a title
-    in quotes, or a breadcrumb.
+    has a file open is known where the system has a /proc. What cannot be known here is said; a session that is open in
+    Claude Code, but idle, leaves no sign. With REF the exit code is 9 where the session is in use.
+
+    REF is a path, an id or at least 4 characters of its beginning, latest, a title in quotes, or a breadcrumb.
     """
     from claude_session_player.care.locks import look_at
 
