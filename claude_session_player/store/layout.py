@@ -63,6 +63,18 @@ class Found(NamedTuple):
     """The sub-agent whose directory holds this one."""
     workflow: str | None = None
     meta: SideFile | None = None
+    label: str = ""
+    """How the file is called where its path says nothing to people: an archived one is unpacked to be read."""
+
+    @property
+    def name(self) -> str:
+        """How the file is called: for people, and in the catalogue. That is its path, as a rule."""
+        return self.label or self.path
+
+    def called(self, path: str) -> str:
+        """How a file below the home is called, if the session file is called by its name."""
+        above = len(self.path) - len(self.home)
+        return self.name[: len(self.name) - above] + path.removeprefix(self.home)
 
     @property
     def version(self) -> str:
@@ -260,6 +272,40 @@ def found_at(path: str) -> Found:
     kind = SUBAGENT if is_agent else _kind_below(home)
     id = stem.removeprefix(AGENT) if is_agent else stem
     return Found(path, id, kind, _stamp(status), status.st_dev, home, session)
+
+
+def found_below(root: str, stamps: Mapping[str, Stamp]) -> Iterator[Found]:
+    """The session files among some files, by their paths below a store, with "/": the same as a walk would find."""
+    for path, stamp in stamps.items():
+        *folders, name = path.split("/")
+        if not _is_session_name(name) or any(part.startswith(".") for part in (*folders, name)):
+            continue
+        if (placed := _placed(root, folders, name)) is None:
+            continue
+        kind, place = placed
+        stem = name.removesuffix(SUFFIX)
+        about = path.removesuffix(SUFFIX) + META
+        is_described = about in stamps and kind in (SESSION, SUBAGENT)
+        meta = SideFile(os.path.join(root, *about.split("/")), stamps[about]) if is_described else None
+        id = stem.removeprefix(AGENT) if kind == SUBAGENT else stem
+        yield Found(os.path.join(root, *folders, name), id, kind, stamp, 0, *place, meta)
+
+
+def _placed(root: str, folders: list[str], name: str) -> tuple[str, _Place] | None:
+    """What a session file is by the directories above it; none where no session lies."""
+    if len(folders) == 1 and folders[0] in _KINDS:
+        return _KINDS[folders[0]], _Place(os.path.join(root, *folders))
+    if len(folders) < 2 or folders[0] != PROJECTS:
+        return None
+    place = _Place(os.path.join(root, *folders[:2]))
+    if len(folders) == 2:
+        return SUBAGENT if name.startswith(AGENT) else SESSION, place
+    if len(folders) == 3 or folders[3] != SUBAGENTS:
+        return None
+    place = place._replace(parent=folders[2])
+    for folder in folders[4:]:
+        place = place.within(folder)
+    return SUBAGENT, place
 
 
 def home_of(path: str) -> tuple[str, str | None]:
