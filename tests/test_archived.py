@@ -14,7 +14,8 @@ from claude_session_player import Filter
 from claude_session_player.care import archived as module
 from claude_session_player.care.archived import ArchivedStore
 from claude_session_player.care.vault import Vault
-from claude_session_player.store.layout import Stamp, Walk, found_below
+from claude_session_player.store.layout import Stamp, Walk
+from claude_session_player.store.placed import found_below
 from tests.archives import archived
 from tests.program import csp
 from tests.stores import AGENT, ONE, TWO, StoreBuilder

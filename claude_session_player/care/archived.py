@@ -22,9 +22,10 @@ from claude_session_player.names import PROGRAM
 from claude_session_player.store.catalogue import Catalogue, default_folder
 from claude_session_player.store.inuse import InUse
 from claude_session_player.store.jobs import Job, Result
-from claude_session_player.store.layout import META, SUFFIX, Found, Stamp, Trouble, found_below
+from claude_session_player.store.layout import META, SUFFIX, Found, Stamp, Trouble
 from claude_session_player.store.library import Library, Progress
 from claude_session_player.store.member import Member
+from claude_session_player.store.placed import found_below
 from claude_session_player.store.reading import read_all
 from claude_session_player.store.record import shown
 from claude_session_player.store.refs import locate
