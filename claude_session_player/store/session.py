@@ -238,7 +238,8 @@ class Session:
         record = file_record(self.found, self.facts) | self._relations
         if self._inline:
             record |= speech_record(self.speech) | {"id": self.id, "kind": SUBAGENT, "size": 0, "malformed": 0}
-            record |= {"title": self.title, "detail_hint": hint(self.id)}
+            told = hint(self.id, is_archived=bool(self.found.label))
+            record |= {"title": self.title, "detail_hint": told}
         return record
 
     @property
@@ -305,12 +306,16 @@ class Session:
         """The workflow runs of the session: the id, the path, what the file says, or why it cannot be read."""
         paths = [] if self.is_subagent else Walk().workflows(self.found.belongings)
         names = [os.path.basename(path).removesuffix(".json") for path in paths]
-        return [{"id": shown(name), "path": shown(path), **_run(path)} for name, path in zip(names, paths, strict=True)]
+        return [
+            {"id": shown(name), "path": shown(self.found.called(path)), **_run(path)}
+            for name, path in zip(names, paths, strict=True)
+        ]
 
     @cached_property
     def tool_results(self) -> list[str]:
         """The paths of the tool outputs that were too large for the session file."""
-        return [] if self.is_subagent else [shown(path) for path in Walk().tool_results(self.found.belongings)]
+        paths = [] if self.is_subagent else Walk().tool_results(self.found.belongings)
+        return [shown(self.found.called(path)) for path in paths]
 
     @property
     def _description(self) -> str | None:
