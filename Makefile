@@ -16,7 +16,7 @@ test: check  ## everything that CI runs
 	$(BIN)/python -m pytest
 
 test-faults: .venv/.installed-dev  ## the same kills as in the tests, but hundreds of them
-	KILLS=60 $(BIN)/python -m pytest tests/test_faults.py
+	KILLS=60 $(BIN)/python -m pytest tests/test_faults.py tests/test_clean_faults.py
 
 check: .venv/.installed-dev  ## lint, types, layers
 	$(BIN)/ruff check .

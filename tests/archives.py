@@ -16,6 +16,7 @@ import zstandard
 from claude_session_player import Filter
 from claude_session_player.care.archive import Outcome, apply, plan
 from claude_session_player.care.bundles import Bundle, bundles_of
+from claude_session_player.care.packing import unpacking
 from claude_session_player.care.vault import Vault
 from tests.stores import StoreBuilder
 
@@ -47,6 +48,12 @@ def seen(folder: Path) -> Seen:
         elif stat.S_ISREG(status.st_mode):
             everything[name] = ("file", path.read_bytes(), status.st_mtime_ns)
     return everything
+
+
+def contents(archive: str) -> dict[str, bytes]:
+    """The files of an archive, by their paths below the store."""
+    with unpacking(archive) as opened:
+        return {entry.path: b"".join(pieces) for entry, pieces in opened.contents() if entry.kind == "file"}
 
 
 def litter(folder: Path) -> list[str]:

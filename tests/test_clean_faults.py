@@ -1,143 +1,169 @@
-"""Killed at any moment, on a full disk, or without the right to write: nothing is lost, and the next run finishes."""
+"""`clean` loses nothing: killed at any moment, on a full disk, without the right to write."""
 
 from __future__ import annotations
 
-import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from claude_session_player.care.bundles import Bundle
+from claude_session_player.care.removal import MOVING
 from claude_session_player.care.vault import Vault
-from tests.archives import Seen, bundles, litter, seen
-from tests.bins import bundle
+from tests.archives import Seen, bundles, contents, litter, seen
+from tests.bins import interrupted
 from tests.disks import disk, read_only
-from tests.kills import killed, operations
+from tests.faults import Scenario, survives
 from tests.program import csp
-from tests.stores import ONE, StoreBuilder, settle
-from tests.test_clean_properties import contents
+from tests.stores import ONE, TWO, Opened, StoreBuilder, settle
 
-KILLS = int(os.environ.get("KILLS", "4"))
-DELETE = ("--delete", "--yes")
+STORE, ARCHIVE = "store", "archive"
+STAYS = "5d1f0c3a-0001"
+
+Command = Callable[[Path], list[str | Path]]
 
 
-def build(place: Path) -> StoreBuilder:
-    """A store with a session that has everything, two that have only a file, and one that stays."""
-    builder = StoreBuilder(place / "store")
+def build(world: Path) -> StoreBuilder:
+    """A store with a session that has everything, three that have only a file, and one that is too young."""
+    builder = StoreBuilder(world / STORE)
     builder.every_layout()
-    builder.session("5d1f0c3a-0001", "Stay here", days=400)
+    builder.session(STAYS, "Stay here", days=400)
     settle(builder.root)
     return builder
 
 
-def clean(place: Path, *more: str) -> tuple[str | Path, ...]:
-    store, archive = place / "store", place / "archive"
-    return ("clean", "--before", "2026-06-01", "--apply", "--no-cache", "--root", store, "--to", archive, *more)
+def whole(world: Path) -> None:
+    build(world)
 
 
-def moments(place: Path, *more: str) -> Iterator[int]:
-    """Some of the moments at which a run can be killed, and the last."""
-    build(place)
-    count = operations(place, *clean(place, *more))
-    assert count > 50
-    chosen = range(1, count + 1)
-    yield from chosen if count <= KILLS else sorted(random.Random(count).sample(chosen, KILLS))
+def begun(world: Path) -> None:
+    """A store from which two sessions were being removed: one was decided on, one was not."""
+    builder = build(world)
+    csp(*clean(world), "--title", "no such title")
+    interrupted(builder, TWO, is_gone=False)
+    interrupted(builder, ONE, is_gone=True)
 
 
-def part(before: Seen, one: Bundle) -> Seen:
-    """What a store has of a session."""
-    return {item.path: before[item.path] for item in one.items if item.path in before}
+def clean(world: Path) -> list[str | Path]:
+    options = ["--before", "2026-06-01", "--apply", "--no-cache"]
+    return ["clean", *options, "--root", world / STORE, "--to", world / ARCHIVE]
 
 
-def archived(place: Path, one: Bundle) -> dict[str, bytes]:
-    newest = Vault(place / "archive").newest(one.main)
-    return contents(newest.path) if newest else {}
+def delete(world: Path) -> list[str | Path]:
+    return [*clean(world), "--delete", "--yes"]
 
 
-def check_whole(place: Path, before: Seen, all_bundles: list[Bundle]) -> None:
-    """Each session is in the store as it was, or all of it is in the archive."""
-    now = seen(place / "store")
-    for one in all_bundles:
-        files = {path: what[1] for path, what in part(before, one).items() if what[0] == "file"}
-        assert part(now, one) == part(before, one) or archived(place, one) == files, (place.name, one.id)
+def origin(before: Path) -> tuple[Seen, list[Bundle]]:
+    """The store as it was before anything was done to it, and the sessions in it."""
+    place = before.parent / "origin"
+    if not place.exists():
+        build(place)
+    return seen(place / STORE), bundles(Opened(place / STORE))
 
 
-def check_next_run(place: Path, before: Seen, all_bundles: list[Bundle], *more: str) -> None:
-    """The same command again does what was left, and touches nothing else."""
-    done = csp(*clean(place, *more))
-    assert done.returncode == 0, done.stderr.decode()
-    named = {item.path for one in all_bundles if one.title != "Stay here" for item in one.items}
-    assert seen(place / "store") == {path: what for path, what in before.items() if path not in named}
-    assert litter(place) == []
+def part(store: Seen, one: Bundle) -> Seen:
+    """What a store shows of a session."""
+    return {item.path: store[item.path] for item in one.items if item.path in store}
 
 
-def killed_twice(place: Path, at: int, *more: str) -> None:
-    """Kill a run, and the one that should finish its work, too."""
-    assert killed(place, at, *clean(place, *more))
-    killed(place, random.Random(at).randint(1, 40), *clean(place, *more))
+def undecided(store: Seen, one: Bundle) -> Seen:
+    """What will be put back of a session."""
+    content = f"{one.main.rpartition('/')[0]}/{MOVING}{one.id}/content/"
+    return part({path.removeprefix(content): what for path, what in store.items() if path.startswith(content)}, one)
 
 
-def test_killed_at_any_moment_each_session_is_whole_in_the_store_or_in_the_archive(tmp_path: Path) -> None:
-    for at in moments(tmp_path / "count"):
-        place = tmp_path / str(at)
-        builder = build(place)
-        before, all_bundles = seen(builder.root), bundles(builder)
-        killed_twice(place, at)
-        check_whole(place, before, all_bundles)
-        check_next_run(place, before, all_bundles)
+def is_archived(world: Path, one: Bundle, before: Seen) -> bool:
+    """True where every byte of a session is in the archive."""
+    newest = Vault(world / ARCHIVE).newest(one.main)
+    files = {path: what[1] for path, what in part(before, one).items() if what[0] == "file"}
+    return newest is not None and contents(newest.path) == files
 
 
-def test_a_killed_deletion_is_finished_or_taken_back(tmp_path: Path) -> None:
-    for at in moments(tmp_path / "count", *DELETE):
-        place = tmp_path / str(at)
-        builder = build(place)
-        before, all_bundles = seen(builder.root), bundles(builder)
-        killed_twice(place, at, *DELETE)
-        assert csp("clean", "--title", "none", "--apply", "--root", builder.root, "--to", place / "a").returncode == 0
-        now = seen(builder.root)
-        for one in all_bundles:
-            assert part(now, one) in ({}, part(before, one)), (at, one.id)
-        assert litter(place) == []
-        check_next_run(place, before, all_bundles, *DELETE)
+def check_kept(world: Path, before: Path) -> None:
+    """Each session is whole in the store, or whole in the archive."""
+    was, sessions = origin(before)
+    now = seen(world / STORE)
+    for one in sessions:
+        assert part(now, one) == part(was, one) or is_archived(world, one, was), one.id
 
 
-def check_nothing_happened(place: Path, before: Seen, code: int, *more: str) -> str:
-    """A run that can do nothing says why in one line a session, and leaves everything as it is; gives what it says."""
-    done = csp(*clean(place, *more))
-    assert done.returncode == code
-    assert seen(place / "store") == before
-    assert litter(place) == []
-    assert b"Traceback" not in done.stderr
-    return done.stderr.decode()
+def check_all_or_nothing(world: Path, before: Path) -> None:
+    """Each session is whole in the store, is about to be put back, or is gone from it."""
+    was, sessions = origin(before)
+    now = seen(world / STORE)
+    for one in sessions:
+        left = part(now, one)
+        assert left in ({}, part(was, one)) or left | undecided(now, one) == part(was, one), one.id
+        assert left or one.id != STAYS
+
+
+def check_gone(world: Path, before: Path) -> None:
+    """What was asked for is removed, and nothing else."""
+    was, sessions = origin(before)
+    named = {item.path for one in sessions if one.id != STAYS for item in one.items}
+    assert seen(world / STORE) == {path: what for path, what in was.items() if path not in named}
+    assert litter(world) == []
+
+
+def check_all_archived(world: Path, before: Path) -> None:
+    check_gone(world, before)
+    check_kept(world, before)
+
+
+def check_finished(world: Path, before: Path) -> None:
+    """What was put back is archived before it is removed."""
+    check_gone(world, before)
+    was, sessions = origin(before)
+    assert all(is_archived(world, one, was) for one in sessions if one.id == TWO)
+
+
+SCENARIOS = {
+    "clean a store": Scenario(whole, clean, check_kept, check_all_archived),
+    "delete sessions": Scenario(whole, delete, check_all_or_nothing, check_gone),
+    "finish what was begun": Scenario(begun, clean, check_all_or_nothing, check_finished),
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_killed_at_any_moment_nothing_is_lost_and_the_same_command_finishes(name: str, tmp_path: Path) -> None:
+    survives(SCENARIOS[name], tmp_path)
+
+
+# --- disks ----------------------------------------------------------------------------------------
 
 
 def test_on_a_full_disk_what_cannot_be_archived_stays(tmp_path: Path) -> None:
     builder = build(tmp_path)
     (builder.home() / ONE / "tool-results" / "noise").write_bytes(random.Random(1).randbytes(200_000))
     settle(builder.root)
-    before, all_bundles = seen(builder.root), bundles(builder)
-    with disk(tmp_path / "archive", "64k"):
+    before, sessions = seen(builder.root), bundles(builder)
+    with disk(tmp_path / ARCHIVE, "64k"):
         done = csp(*clean(tmp_path))
         assert (done.returncode, done.stderr.decode().count("\n")) == (5, 1)
         assert b"No space left on device" in done.stderr
-        check_whole(tmp_path, before, all_bundles)
-        assert part(seen(builder.root), bundle(builder, ONE)) == part(before, bundle(builder, ONE))
+        now = seen(builder.root)
+        assert all(part(now, one) == part(before, one) or is_archived(tmp_path, one, before) for one in sessions)
+        assert f"{builder.home().relative_to(builder.root)}/{ONE}.jsonl" in now
         assert litter(tmp_path) == []
 
 
-def test_where_the_archive_is_read_only_everything_stays(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [clean, delete])
+def test_where_the_archive_is_read_only_everything_stays(tmp_path: Path, command: Command) -> None:
     before = seen(build(tmp_path).root)
-    with disk(tmp_path / "archive"), read_only(tmp_path / "archive"):
-        for more in ((), DELETE):
-            told = check_nothing_happened(tmp_path, before, 5, *more)
-            assert told.count("\n") == 1
-            assert "Read-only file system" in told
+    with disk(tmp_path / ARCHIVE), read_only(tmp_path / ARCHIVE):
+        done = csp(*command(tmp_path))
+    assert (done.returncode, done.stderr.decode().count("\n")) == (5, 1)
+    assert b"Read-only file system" in done.stderr
+    assert seen(tmp_path / STORE) == before
 
 
 def test_where_the_store_is_read_only_every_session_is_skipped_and_named(tmp_path: Path) -> None:
-    with disk(tmp_path / "store"):
+    with disk(tmp_path / STORE):
         before = seen(build(tmp_path).root)
-        with read_only(tmp_path / "store"):
-            told = check_nothing_happened(tmp_path, before, 1)
-    assert told.count("\n") == told.count("skipped ") == 4
-    assert "Read-only file system" in told
+        with read_only(tmp_path / STORE):
+            done = csp(*clean(tmp_path))
+        assert seen(tmp_path / STORE) == before
+    told = done.stderr.decode()
+    assert (done.returncode, told.count("\n"), told.count("skipped ")) == (1, 4, 4)
+    assert told.count("Read-only file system") == 4

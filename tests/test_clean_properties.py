@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from claude_session_player import Filter
 from claude_session_player.care.clean import Rules, apply, plan
-from claude_session_player.care.packing import unpacking
 from claude_session_player.care.vault import Vault
 from claude_session_player.store.filters import SORTS
-from tests.archives import Seen, litter, seen
+from tests.archives import Seen, contents, litter, seen
 from tests.builder import START, SessionBuilder
 from tests.stores import StoreBuilder, settle
 
@@ -102,12 +101,6 @@ def build(builder: StoreBuilder, sessions: list[Made], strange: set[str]) -> Non
         for name in strange:
             (builder.home(cwd) / name).write_text('{"mine": true}\n')
     settle(builder.root)
-
-
-def contents(archive: str) -> dict[str, bytes]:
-    """The files of an archive, by their paths below the store."""
-    with unpacking(archive) as opened:
-        return {entry.path: b"".join(pieces) for entry, pieces in opened.contents() if entry.kind == "file"}
 
 
 @settings(max_examples=60)

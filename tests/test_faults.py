@@ -17,17 +17,10 @@ from claude_session_player.care.vault import Vault
 from tests.archives import Seen, archived, bundles, litter, seen
 from tests.faults import Scenario, survives
 from tests.program import PROGRAM, csp
-from tests.stores import ONE, THREE, TWO, StoreBuilder
+from tests.stores import ONE, THREE, TWO, Opened, StoreBuilder
 
 STORE, ARCHIVE, TARGET = "store", "archive", "target"
 LARGE = 1 << 20
-
-
-class Opened(StoreBuilder):
-    """A store that is there already."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
 
 
 def build(world: Path) -> StoreBuilder:
