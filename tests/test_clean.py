@@ -6,6 +6,7 @@ import json
 import os
 from datetime import timedelta
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -54,10 +55,16 @@ def cleaned(builder: StoreBuilder, vault: Vault, rules: Rules = ALL, *, delete: 
 
 
 def test_without_a_filter_there_is_no_plan(builder: StoreBuilder) -> None:
-    with pytest.raises(BadFilter, match="Without a filter"):
+    with pytest.raises(BadFilter, match="Give a filter"):
         planned(builder, Rules())
-    with pytest.raises(BadFilter, match="Without a filter"):
+    with pytest.raises(BadFilter, match="Give a filter"):
         planned(builder, Rules(Filter(sort="size", limit=3, offset=1, reverse=True)))
+
+
+@pytest.mark.parametrize("word", ["", "  "])
+def test_an_empty_word_is_no_filter(builder: StoreBuilder, word: str) -> None:
+    with pytest.raises(BadFilter, match="which project"):
+        planned(builder, Rules(Filter(project=word), older_than=LATER))
 
 
 def test_a_session_is_as_old_as_its_last_event(builder: StoreBuilder) -> None:
@@ -186,6 +193,20 @@ def test_subagents_are_never_removed_without_their_session(builder: StoreBuilder
     assert (
         ids(planned(builder, Rules(Filter(title="Look around", include_subagents=True, include_orphans=True)))) == set()
     )
+
+
+def test_a_session_that_changes_while_the_plan_is_made_is_skipped(builder: StoreBuilder) -> None:
+    store = builder.open()
+    sessions = store.sessions()
+    with (builder.home() / f"{ONE}.jsonl").open("a") as file:
+        file.write("\n")
+    settle(builder.root)  # so that its time does not tell
+    with patch.object(store, "sessions", lambda _: sessions):
+        made = plan(store, ALL)
+    assert ids(made) == {TWO, THREE}
+    assert [one.reason for one in made.skipped] == [
+        f"projects/-home-ada-engine/{ONE}.jsonl has changed while the plan was made"
+    ]
 
 
 # --- its application ------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -40,11 +41,19 @@ def names(builder: StoreBuilder) -> set[str]:
     return {path.stem for path in builder.root.rglob("*.jsonl")}
 
 
-@pytest.mark.parametrize("arguments", [[], ["--apply"], ["--sort", "size", "--limit", "1", "--apply"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--apply"],
+        ["--project", "", "--older-than", "1d", "--apply"],
+        ["--sort", "size", "--limit", "1", "--apply"],
+    ],
+)
 def test_it_needs_a_filter(builder: StoreBuilder, archive: Path, arguments: list[str]) -> None:
     done = clean(builder, archive, *arguments)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"which sessions? Give a filter" in done.stderr
+    assert re.match(rb"claude-session-player: which (sessions|project)\?", done.stderr)
     assert names(builder) == {ONE, TWO, THREE}
 
 

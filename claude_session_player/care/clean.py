@@ -5,7 +5,7 @@ What the plan does not name is not touched. A session that is in use, or not any
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -19,6 +19,8 @@ from claude_session_player.care.removal import remove
 from claude_session_player.care.vault import Vault
 from claude_session_player.errors import BadFilter
 from claude_session_player.store.filters import Filter
+from claude_session_player.store.layout import Stamp
+from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
 from claude_session_player.store.store import Store
 from claude_session_player.times import format_time
@@ -54,6 +56,14 @@ class Rules(NamedTuple):
         asked = [(word, getattr(self.filter, word)) for word in _WORDS]
         values = [(word, format_time(value) if isinstance(value, datetime) else value) for word, value in asked]
         return (*reasons, *(Reason(word, value) for word, value in values if value is not None))
+
+    def check(self) -> None:
+        """Raises `BadFilter` where nothing is asked for, or a word is empty: both are true of all sessions."""
+        if not self.reasons:
+            raise BadFilter("which sessions? Give a filter: an age, a size, emptiness, a project, a title, …")
+        words = [reason for reason in self.reasons if isinstance(reason.value, str)]
+        if blank := [reason.rule for reason in words if not str(reason.value).strip()]:
+            raise BadFilter(f"which {blank[0]}? An empty word would be true of all sessions")
 
 
 class Skipped(NamedTuple):
@@ -95,9 +105,8 @@ class Outcome(NamedTuple):
 
 
 def plan(store: Store, rules: Rules) -> Plan:
-    """The sessions that are to be removed. Raises `BadFilter` where the rules ask for nothing: then it would be all."""
-    if not rules.reasons:
-        raise BadFilter("which sessions are meant? Without a filter it would be all of them")
+    """The sessions that are to be removed. Raises `BadFilter` where the rules ask for nothing."""
+    rules.check()
     wanted = rules.filter._replace(include_subagents=False, include_orphans=False, limit=None, offset=0)
     sessions = [session for session in store.sessions(wanted) if _fulfils(session, rules)]
     gathered = bundles_of(sessions, store.roots)
@@ -105,12 +114,13 @@ def plan(store: Store, rules: Rules) -> Plan:
     end = None if rules.filter.limit is None else rules.filter.offset + rules.filter.limit
     bundles = bundles[rules.filter.offset : end]
     look = Look(path for bundle in bundles for path in _paths(bundle))
-    used = {bundle: why for bundle in bundles if (why := _use(look, bundle))}
+    read = {file.path: file.stamp for session in sessions for file in session.files}
+    spared = {bundle: why for bundle in bundles if (why := _use(look, bundle) or _news(bundle, read))}
     refused = [Skipped(one.id, one.title, one.path, str(why)) for one, why in gathered.refused]
     return Plan(
-        tuple(bundle for bundle in bundles if bundle not in used),
+        tuple(bundle for bundle in bundles if bundle not in spared),
         rules.reasons,
-        (*(skipped(bundle, why) for bundle, why in used.items()), *refused),
+        (*(skipped(bundle, why) for bundle, why in spared.items()), *refused),
     )
 
 
@@ -183,6 +193,15 @@ def _use(look: Look, bundle: Bundle) -> str | None:
 
 def _use_now(bundle: Bundle) -> str | None:
     return _use(Look(_paths(bundle)), bundle)
+
+
+def _news(bundle: Bundle, read: Mapping[str, Stamp]) -> str | None:
+    """Which file is another one than that which was found to fulfil the rules."""
+    for item in bundle.files:
+        stamp = read.get(bundle.place(item))
+        if stamp is not None and stamp != (item.size, item.mtime_ns, item.inode):
+            return f"{shown(item.path)} has changed while the plan was made"
+    return None
 
 
 def _paths(bundle: Bundle) -> list[str]:

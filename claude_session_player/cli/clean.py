@@ -17,7 +17,7 @@ from claude_session_player.cli.wording import many, size
 from claude_session_player.errors import BadFilter, SessionError
 
 if TYPE_CHECKING:
-    from claude_session_player.care.clean import Outcome, Plan
+    from claude_session_player.care.clean import Outcome, Plan, Rules
     from claude_session_player.care.vault import Vault
     from claude_session_player.store.filters import Filter
 
@@ -88,8 +88,7 @@ def command(
     from claude_session_player.care.vault import Vault
 
     rules = Rules(wanted, older_than, larger_than, empty)
-    if not rules.reasons:
-        raise click.UsageError("which sessions? Give a filter, like --older-than 30d, --empty or --project TEXT")
+    _check(rules)
     if is_applied and delete and not yes and not _has_terminal():
         raise click.UsageError("--delete asks for a confirmation, and there is no terminal to ask on: add --yes")
     vault = Vault(to)
@@ -108,6 +107,13 @@ def command(
     outcomes = _apply(made, vault, delete, shown)
     reasons = [one.reason for one in outcomes] + [one.reason for one in finished]
     return NOT_ALL if made.skipped or any(reasons) else 0
+
+
+def _check(rules: Rules) -> None:
+    try:
+        rules.check()
+    except BadFilter as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _apply(made: Plan, vault: Vault, delete: bool, shown: cleaning.Shown) -> list[Outcome]:
