@@ -15,7 +15,7 @@ from claude_session_player.cli.output import print_records, print_text
 from claude_session_player.cli.refs import complete_ref, find_session
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.stores import json_options, opened, store_options, warn
-from claude_session_player.errors import BadArchive
+from claude_session_player.errors import BadArchive, SessionError
 from claude_session_player.store.filters import Filter
 from claude_session_player.store.record import shown
 
@@ -83,9 +83,12 @@ def add(
     outcomes: list[Outcome] = []
     try:
         _archive(vault, gathered, outcomes)
-    finally:  # what was done before the disk was full is told, too
-        warn(vault.troubles)
-        _tell(gathered, outcomes, form)
+    except SessionError:
+        if outcomes:  # what was done before the disk was full
+            _tell(gathered, outcomes, form)
+        raise
+    warn(vault.troubles)
+    _tell(gathered, outcomes, form)
     return NOT_ALL if gathered.refused or any(outcome.reason for outcome in outcomes) else 0
 
 

@@ -13,6 +13,7 @@ from claude_session_player.cli.care import ARCHIVE_HELP, NOT_ALL, name_skipped, 
 from claude_session_player.cli.output import print_records, print_text
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.stores import json_options, warn
+from claude_session_player.errors import SessionError
 from claude_session_player.store.record import shown
 
 if TYPE_CHECKING:
@@ -46,9 +47,12 @@ def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str |
     outcomes: list[Outcome] = []
     try:
         _restore(restore.plan(archives, root), outcomes)
-    finally:  # what was done before the disk was full is told, too
-        warn(vault.troubles if is_all else [])
-        _tell(outcomes, form)
+    except SessionError:
+        if outcomes:  # what was done before the disk was full
+            _tell(outcomes, form)
+        raise
+    warn(vault.troubles if is_all else [])
+    _tell(outcomes, form)
     if len(refs) == 1 and outcomes[0].error is not None:
         return outcomes[0].error.exit_code
     return NOT_ALL if (is_all and vault.troubles) or any(outcome.error for outcome in outcomes) else 0
