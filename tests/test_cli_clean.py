@@ -7,13 +7,17 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 
 from tests.archives import litter, seen
 from tests.bins import interrupted
 from tests.program import csp, told_on_terminal
 from tests.stores import ONE, THREE, TWO, StoreBuilder, settle
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schema.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -34,6 +38,13 @@ def archive(tmp_path: Path) -> Path:
 
 def clean(builder: StoreBuilder, archive: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     return csp("clean", *arguments, "--root", builder.root, "--to", archive, "--no-cache")
+
+
+def told_as_json(builder: StoreBuilder, archive: Path, *arguments: str) -> dict[str, Any]:
+    """What the command prints as JSON, as the schema says."""
+    told: dict[str, Any] = json.loads(clean(builder, archive, *arguments, "--json").stdout)
+    jsonschema.validate(told, {**SCHEMA, "$ref": "#/$defs/cleaning"})
+    return told
 
 
 def names(builder: StoreBuilder) -> set[str]:
@@ -81,15 +92,15 @@ def test_it_archives_and_removes(builder: StoreBuilder, archive: Path) -> None:
 
 
 def test_json_tells_the_plan_and_what_became_of_it(builder: StoreBuilder, archive: Path) -> None:
-    arguments = ("--title", "stop", "--larger-than", "10", "--json")
-    told = json.loads(clean(builder, archive, *arguments).stdout)
+    arguments = ("--title", "stop", "--larger-than", "10")
+    told = told_as_json(builder, archive, *arguments)
     size = (builder.home() / f"{TWO}.jsonl").stat().st_size
     assert (told["applied"], told["skipped"]) == (False, [])
-    assert told["totals"] == {"sessions": 1, "files": 1, "bytes": size}
+    assert told["totals"] == {"sessions": 1, "files": 1, "size": size}
     (session,) = told["sessions"]
-    assert (session["id"], session["bytes"], session["path"]) == (TWO, size, str(builder.home() / f"{TWO}.jsonl"))
+    assert (session["id"], session["size"], session["path"]) == (TWO, size, str(builder.home() / f"{TWO}.jsonl"))
     assert session["reasons"] == [{"rule": "larger_than", "value": 10}, {"rule": "title", "value": "stop"}]
-    told = json.loads(clean(builder, archive, *arguments, "--apply").stdout)
+    told = told_as_json(builder, archive, *arguments, "--apply")
     assert (told["applied"], told["finished"]) == (True, [])
     assert Path(told["sessions"][0]["archive"]).is_file()
     assert names(builder) == {ONE, THREE}
@@ -103,7 +114,7 @@ def test_a_session_in_use_is_named_and_the_exit_code_says_so(builder: StoreBuild
     assert done.returncode == 1
     for stderr in (shown.stderr, done.stderr):
         assert f"skipped {TWO} (Stop it): in use: written in the last minute" in stderr.decode()
-    told = json.loads(clean(builder, archive, "--older-than", "2027", "--apply", "--json").stdout)
+    told = told_as_json(builder, archive, "--older-than", "2027", "--apply")
     assert [(one["id"], one["reason"]) for one in told["skipped"]] == [(TWO, "in use: written in the last minute")]
     assert names(builder) == {TWO}
 
@@ -167,8 +178,15 @@ def test_a_store_without_sessions_has_nothing_to_clean_up(tmp_path: Path, archiv
 def test_an_interrupted_removal_is_finished_whatever_is_asked_for(builder: StoreBuilder, archive: Path) -> None:
     interrupted(builder, ONE, is_gone=True)
     interrupted(builder, THREE, is_gone=False)
+    assert told_as_json(builder, archive, "--title", "no such title")["finished"] == []
     done = clean(builder, archive, "--title", "no such title", "--apply")
     told = done.stderr.decode()
     assert f"finished the removal of {ONE} (Start the engine): a run was interrupted\n" in told
     assert f"put back {THREE} (Boil water): a run was interrupted\n" in told
     assert (done.returncode, names(builder), litter(builder.root)) == (0, {TWO, THREE}, [])
+
+
+def test_json_tells_what_was_finished(builder: StoreBuilder, archive: Path) -> None:
+    interrupted(builder, ONE, is_gone=True)
+    told = told_as_json(builder, archive, "--title", "no such title", "--apply")
+    assert [(one["id"], one["is_gone"], one["reason"]) for one in told["finished"]] == [(ONE, True, None)]

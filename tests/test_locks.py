@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from claude_session_player import SessionInUse, require_unused
@@ -19,6 +20,7 @@ from claude_session_player.care.processes import Process, lock_holders, open_han
 from tests.program import csp
 from tests.stores import ONE, TWO, StoreBuilder
 
+SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schema.json").read_text(encoding="utf-8"))
 HAS_PROC = os.path.isdir("/proc/self/fd")
 needs_proc = pytest.mark.skipif(not HAS_PROC, reason="this system does not tell who has a file open")
 
@@ -182,6 +184,7 @@ def test_a_script_is_told_by_the_exit_code_whether_a_session_is_in_use(builder: 
 def test_json_says_how_it_is_known_and_which_ways_there_were(builder: StoreBuilder) -> None:
     os.utime(builder.home() / ONE / "subagents" / "agent-a5b6c7d8.jsonl")
     told = json.loads(csp("locks", "--json", "--root", builder.root).stdout)
+    jsonschema.validate(told, {**SCHEMA, "$ref": "#/$defs/locks"})
     assert told["ways"] == {"lock": True, "lock_holder": HAS_PROC, "open": HAS_PROC, "written": True}
     (session,) = told["sessions"]
     assert (session["id"], session["in_use"]) == (ONE, True)

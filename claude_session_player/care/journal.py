@@ -44,6 +44,6 @@ def _record(note: Note) -> dict[str, object]:
         "id": shown(note.id),
         "title": note.title,
         "path": shown(note.path),
-        "bytes": note.size,
+        "size": note.size,
         "archive": None if note.archive is None else shown(note.archive),
     }

@@ -55,7 +55,7 @@ class Shown:
     def print_plan(self, folder: str, delete: bool) -> None:
         """The plan, and what would be done with it."""
         if self._as_json:
-            self._print_json([_record(bundle, self._plan) for bundle in self._plan.bundles], [], applied=False)
+            self._print_json([_record(bundle, None, self._plan) for bundle in self._plan.bundles], [], applied=False)
             return
         self.print_table()
         self._name_skipped([])
@@ -79,7 +79,7 @@ class Shown:
         done = [one for one in outcomes if one.reason is None]
         stayed = [skipped(one.bundle, one.reason) for one in outcomes if one.reason is not None]
         if self._as_json:
-            records = [_record(one.bundle, self._plan) | {"archive": _shown(one.archive)} for one in done]
+            records = [_record(one.bundle, one.archive, self._plan) for one in done]
             self._print_json(records, stayed, applied=True)
         elif done:
             self._print_table([one.bundle for one in done], "deleted " if delete else "archived and removed ")
@@ -116,15 +116,14 @@ class Shown:
         print_text(f"{done}{wording.many(len(bundles), 'session')}, {files}, {size}")
 
     def _print_json(self, sessions: list[dict[str, Any]], more: Sequence[Skipped], *, applied: bool) -> None:
-        totals = {name: sum(session[name] for session in sessions) for name in ("files", "bytes")}
+        totals = {name: sum(session[name] for session in sessions) for name in ("files", "size")}
         record = {
             "applied": applied,
             "sessions": sessions,
             "skipped": [_skipped_record(one) for one in (*self._plan.skipped, *more)],
+            "finished": [_finished_record(one) for one in self._finished],
             "totals": {"sessions": len(sessions), **totals},
         }
-        if applied:
-            record["finished"] = [_finished_record(one) for one in self._finished]
         print_text(encode(record))
 
 
@@ -133,7 +132,7 @@ def _words(reason: Reason) -> str:
     return tell(reason.value) if tell else f"{reason.rule} has {reason.value!r}"
 
 
-def _record(bundle: Bundle, plan: Plan) -> dict[str, Any]:
+def _record(bundle: Bundle, archive: str | None, plan: Plan) -> dict[str, Any]:
     return {
         "id": shown(bundle.id),
         "title": bundle.title,
@@ -141,8 +140,9 @@ def _record(bundle: Bundle, plan: Plan) -> dict[str, Any]:
         "project": bundle.project,
         "updated_at": bundle.updated_at,
         "files": len(bundle.files),
-        "bytes": bundle.size,
+        "size": bundle.size,
         "reasons": [reason._asdict() for reason in plan.reasons],
+        "archive": _shown(archive),
     }
 
 
