@@ -15,6 +15,7 @@ from claude_session_player.care.packing import check, read_manifest
 from claude_session_player.care.restore import put_back
 from claude_session_player.care.vault import Vault
 from tests.archives import Seen, archived, bundles, litter, seen
+from tests.disks import disk, read_only
 from tests.faults import Scenario, survives
 from tests.program import PROGRAM, csp
 from tests.stores import ONE, THREE, TWO, Opened, StoreBuilder
@@ -146,17 +147,8 @@ def test_killed_at_any_moment_nothing_is_lost_and_the_same_command_finishes(name
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk that is full soon."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if (
-        shutil.which("mount") is None
-        or subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", disk], capture_output=True, check=False
-        ).returncode
-    ):
-        pytest.skip("nothing can be mounted here")
-    yield disk
-    subprocess.run(["umount", disk], check=True)
+    with disk(tmp_path / "disk", "400k") as place:
+        yield place
 
 
 def is_one_line(stderr: bytes) -> bool:
@@ -215,12 +207,11 @@ def test_an_archive_that_cannot_be_written_to_is_said_in_one_line(tmp_path: Path
 def test_a_read_only_disk_is_said_in_one_line(tmp_path: Path, small_disk: Path) -> None:
     build(tmp_path)
     archived(Opened(tmp_path / STORE), Vault(tmp_path / ARCHIVE))
-    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
     commands: list[list[str | Path]] = [
         ["archive", "--all", "--root", tmp_path / STORE, "--to", small_disk / ARCHIVE],
         ["restore", "--all", "--from", tmp_path / ARCHIVE, "--root", small_disk / TARGET],
     ]
-    for arguments in commands:
-        done = csp(*arguments)
-        assert done.returncode == 5
-        assert is_one_line(done.stderr)
+    with read_only(small_disk):
+        runs = [csp(*arguments) for arguments in commands]
+    assert [done.returncode for done in runs] == [5, 5]
+    assert all(is_one_line(done.stderr) for done in runs)

@@ -11,7 +11,7 @@ import click
 
 from claude_session_player.cli.showing import say
 from claude_session_player.store.record import shown
-from claude_session_player.text import printable
+from claude_session_player.text import cut, printable
 
 if TYPE_CHECKING:
     from claude_session_player.care.bundles import Progress
@@ -20,6 +20,7 @@ NOT_ALL: Final = 1
 """The exit code where something had to be left out."""
 ARCHIVE_HELP: Final = "The directory of the archive. Default: in the platform's data directory."
 _LONG_WORK: Final = 32 << 20
+_TITLE: Final = 60
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -43,4 +44,4 @@ def progress_bar(what: str, total: int) -> Iterator[Progress | None]:
 
 def name_skipped(id: str, title: str | None, reason: str | None) -> None:
     """Say on stderr why something was not done with a session."""
-    say(printable(f"skipped {shown(id)} ({title or 'no title'}): {reason}"))
+    say(printable(f"skipped {shown(id)} ({cut(title or 'no title', _TITLE)}): {reason}"))
