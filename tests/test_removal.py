@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+from claude_session_player.care import removal
 from claude_session_player.care.bundles import Bundle, Refused
 from claude_session_player.care.leftovers import Finished, finish
 from claude_session_player.care.removal import Note, claimed, remove
@@ -139,4 +141,37 @@ def test_a_session_that_cannot_be_moved_stays(builder: StoreBuilder) -> None:
     before = seen(builder.root)
     with pytest.raises(Refused, match="File exists"):
         remove(bundle(builder, ONE), None, fine, lambda _: None)
+    assert seen(builder.root) == before
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_names_that_are_no_text_survive(builder: StoreBuilder, is_gone: bool) -> None:
+    id = os.fsdecode(b"s\xff \n\xe2")
+    builder.session("x").rename(builder.home() / f"{id}.jsonl")
+    (builder.home() / id).mkdir()
+    (builder.home() / id / os.fsdecode(b"\xfe")).write_text("strange")
+    settle(builder.root)
+    before = seen(builder.root)
+    named = {os.fsencode(item.path).decode("utf-8", "backslashreplace") for item in bundle(builder, id).items}
+    interrupted(builder, id, is_gone=is_gone)
+    assert [(one.note.id, one.reason) for one in finished(builder)] == [(id, None)]
+    assert seen(builder.root) == {path: what for path, what in before.items() if not is_gone or path not in named}
+
+
+def test_a_session_that_is_gone_but_cannot_be_deleted_is_told_so(builder: StoreBuilder) -> None:
+    def fail(_: str) -> None:
+        raise PermissionError(13, "Permission denied", "/somewhere")
+
+    with patch.object(removal, "remove_tree", fail), pytest.raises(Refused, match="it is removed, but not all"):
+        remove(bundle(builder, TWO), None, fine, lambda _: None)
+    assert not (builder.home() / f"{TWO}.jsonl").exists()
+    assert [(one.note.id, one.is_gone, one.reason) for one in finished(builder)] == [(TWO, True, None)]
+    assert litter(builder.root) == []
+
+
+def test_a_bin_that_cannot_be_described_is_not_left_behind(builder: StoreBuilder) -> None:
+    before = seen(builder.root)
+    found, full = bundle(builder, TWO), OSError(28, "No space left on device")
+    with patch.object(os, "fsync", side_effect=full), pytest.raises(Refused, match="No space left"):
+        remove(found, None, fine, lambda _: None)
     assert seen(builder.root) == before
