@@ -186,6 +186,13 @@ def test_an_interrupted_removal_is_finished_whatever_is_asked_for(builder: Store
     assert (done.returncode, names(builder), litter(builder.root)) == (0, {TWO, THREE}, [])
 
 
+def test_the_plan_says_that_a_removal_was_interrupted(builder: StoreBuilder, archive: Path) -> None:
+    interrupted(builder, ONE, is_gone=False)
+    done = clean(builder, archive, "--title", "stop")
+    assert f"the removal of {ONE} (Start the engine) was interrupted: --apply finishes it" in done.stderr.decode()
+    assert names(builder) == {ONE, TWO, THREE}
+
+
 def test_json_tells_what_was_finished(builder: StoreBuilder, archive: Path) -> None:
     interrupted(builder, ONE, is_gone=True)
     told = told_as_json(builder, archive, "--title", "no such title", "--apply")

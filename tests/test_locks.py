@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 import jsonschema
 import pytest
@@ -153,6 +154,22 @@ def test_what_proc_says_is_understood(tmp_path: Path) -> None:
     handles = open_handles([str(opened)], str(tmp_path / "proc"))
     assert handles == ({key: [(Process(71, "claude"), False)]}, 0)
     assert lock_holders(str(tmp_path / "proc")) == {key: Process(71, "claude")}
+
+
+@needs_proc
+def test_processes_that_may_not_be_looked_into_are_counted(tmp_path: Path) -> None:
+    for name in ("self", "71", "72"):
+        (tmp_path / name / "fd").mkdir(parents=True)
+    list_really = os.listdir
+
+    def refuse(path: str) -> list[str]:
+        if path.endswith("72/fd"):
+            raise PermissionError(path)
+        return list_really(path)
+
+    with patch.object(os, "listdir", refuse):
+        look = Look([], proc=str(tmp_path))
+    assert look.ways == (True, False, True, 1)
 
 
 # --- the command ----------------------------------------------------------------------------------

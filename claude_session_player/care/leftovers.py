@@ -45,6 +45,12 @@ def finish(roots: Sequence[str], log: Log) -> Iterator[Finished]:
                     _discard_unused(bin)
 
 
+def pending(roots: Sequence[str]) -> list[Note]:
+    """The sessions of these stores whose removal was begun and not finished."""
+    notes = [read_note(bin) for root in roots for bin in _bins(root)]
+    return [note for note in notes if note is not None]
+
+
 def _finished(bin: str, note: Note, log: Log) -> Finished:
     is_gone = os.path.basename(bin).startswith(GONE)
     with claimed(bin):

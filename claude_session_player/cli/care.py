@@ -44,4 +44,9 @@ def progress_bar(what: str, total: int) -> Iterator[Progress | None]:
 
 def name_skipped(id: str, title: str | None, reason: str | None) -> None:
     """Say on stderr why something was not done with a session."""
-    say(printable(f"skipped {shown(id)} ({cut(title or 'no title', _TITLE)}): {reason}"))
+    say(printable(f"skipped {named(id, title)}: {reason}"))
+
+
+def named(id: str, title: str | None) -> str:
+    """A session in a sentence."""
+    return f"{shown(id)} ({cut(title or 'no title', _TITLE)})"

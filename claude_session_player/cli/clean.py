@@ -97,10 +97,11 @@ def command(
         finished = finish_leftovers(store, vault) if is_applied else []
         made = plan(store, rules)
         shown = cleaning.Shown(made, [file.id for file in store.files()], as_json)
-    shown.name_finished(finished)
     if not is_applied:
+        cleaning.name_pending(store.roots)
         shown.print_plan(vault.folder, delete)
         return 0
+    shown.name_finished(finished)
     if delete and not yes and made.bundles:
         shown.print_table()
         _confirm(made)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player.care.clean import Outcome, Plan, Reason, Skipped, main_path, skipped
+from claude_session_player.care.leftovers import Finished, pending
 from claude_session_player.cli import wording
-from claude_session_player.cli.care import name_skipped
+from claude_session_player.cli.care import name_skipped, named
 from claude_session_player.cli.output import encode, print_text
 from claude_session_player.cli.showing import say
 from claude_session_player.store.record import shown
@@ -16,7 +17,6 @@ from claude_session_player.times import local_now
 
 if TYPE_CHECKING:
     from claude_session_player.care.bundles import Bundle
-    from claude_session_player.care.leftovers import Finished
 
 
 def _date(value: Any) -> str:
@@ -50,7 +50,7 @@ class Shown:
                 name_skipped(one.note.id, one.note.title, one.reason)
             else:
                 done = "finished the removal of" if one.is_gone else "put back"
-                say(printable(f"{done} {shown(one.note.id)} ({one.note.title or 'no title'}): a run was interrupted"))
+                say(printable(f"{done} {named(one.note.id, one.note.title)}: a run was interrupted"))
 
     def print_plan(self, folder: str, delete: bool) -> None:
         """The plan, and what would be done with it."""
@@ -125,6 +125,12 @@ class Shown:
             "totals": {"sessions": len(sessions), **totals},
         }
         print_text(encode(record))
+
+
+def name_pending(roots: Sequence[str]) -> None:
+    """Say which sessions a run that was killed had begun to remove: they are not in the plan."""
+    for note in pending(roots):
+        say(printable(f"the removal of {named(note.id, note.title)} was interrupted: --apply finishes it"))
 
 
 def _words(reason: Reason) -> str:
