@@ -12,7 +12,7 @@ import pytest
 
 from claude_session_player.care import archive, packing
 from claude_session_player.care.archive import CHANGED, GROWN, NEW, SKIPPED, UNCHANGED
-from claude_session_player.care.packing import check, read_manifest
+from claude_session_player.care.unpacking import check, read_manifest
 from claude_session_player.care.vault import Vault
 from claude_session_player.errors import BadArchive, CannotWrite
 from tests.archives import archived, bundles, litter, seen

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.care.packing import check, read_manifest
 from claude_session_player.care.restore import put_back
+from claude_session_player.care.unpacking import check, read_manifest
 from claude_session_player.care.vault import Vault
 from tests.archives import Seen, archived, bundles, litter, seen
 from tests.disks import disk, read_only

@@ -15,7 +15,7 @@ from typing import Final
 from claude_session_player.care.bundles import FILE, FOLDER
 from claude_session_player.care.lookup import at, newest
 from claude_session_player.care.manifest import ARCHIVE, Entry, Manifest
-from claude_session_player.care.packing import unpacking
+from claude_session_player.care.unpacking import unpacking
 from claude_session_player.care.vault import Archived, Vault
 from claude_session_player.errors import BadArchive, CannotRead, NoSuchSession
 from claude_session_player.names import PROGRAM

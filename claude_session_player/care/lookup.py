@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from claude_session_player.care.manifest import ARCHIVE
-from claude_session_player.care.packing import read_manifest
-from claude_session_player.care.vault import Archived, Vault
+from claude_session_player.care.vault import Archived, Vault, read
 from claude_session_player.errors import Ambiguous, BadArchive, CannotRead, NoSuchSession
 from claude_session_player.names import PROGRAM
 from claude_session_player.store.record import shown
@@ -47,8 +46,7 @@ def find(vault: Vault, ref: str) -> Archived:
 def at(path: str) -> Archived:
     """The archive in a file. Raises `CannotRead` or `BadArchive`."""
     try:
-        full = os.path.abspath(path)
-        return Archived(full, os.stat(full).st_size, 1, read_manifest(full))
+        return read(os.path.abspath(path))
     except OSError as error:
         raise CannotRead(f"{shown(path)}: {error.strerror or error}") from error
 

@@ -173,6 +173,17 @@ def folder_name(main: str) -> str:
     return main.split("/")[-2]
 
 
+def version_of(name: str, main: str) -> int | None:
+    """Which version of a session an archive of this name is; `None` where it is called like that of another.
+
+    >>> version_of("1f2e.2.tar.zst", "projects/-p/1f2e.jsonl"), version_of("1f2e.tar.zst", "projects/-p/1f2e.2.jsonl")
+    (2, None)
+    """
+    stem = main.rpartition("/")[2].removesuffix(SUFFIX)
+    match = re.fullmatch(rf"{re.escape(stem)}(?:\.(\d+))?{re.escape(ARCHIVE)}", name, re.DOTALL)
+    return int(match[1] or 1) if match else None
+
+
 def file_name(main: str, version: int = 1) -> str:
     """The name of an archive, by the path of the session's file.
 

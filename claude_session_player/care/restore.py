@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 from claude_session_player.care.bundles import FILE, FOLDER, LINK, Progress, Refused
 from claude_session_player.care.durable import make_folders, place, remove_tree, sync_folder, write_new
 from claude_session_player.care.manifest import Entry, Manifest
-from claude_session_player.care.packing import Unpacker, unpacking
+from claude_session_player.care.unpacking import Unpacker, unpacking
 from claude_session_player.care.vault import Archived
-from claude_session_player.errors import CannotWrite, NoStore, SessionError
+from claude_session_player.errors import CannotRead, CannotWrite, NoStore, SessionError
 from claude_session_player.store.documents import document
 from claude_session_player.store.layout import Trouble
 from claude_session_player.store.locate import VARIABLE, usual_places
@@ -73,7 +73,7 @@ def apply(steps: Iterable[Step], progress: Progress | None = None) -> Iterator[O
 def put_back(path: str, root: str, progress: Progress | None = None) -> Manifest | None:
     """Put an archived session into a store; `None` where all of it is there already.
 
-    Raises `BadArchive`, `Refused` where something else is in its place, or `CannotWrite`.
+    Raises `BadArchive`, `CannotRead`, `Refused` where something else is in its place, or `CannotWrite`.
     """
     try:
         with unpacking(path) as archive:
@@ -93,7 +93,8 @@ def put_back(path: str, root: str, progress: Progress | None = None) -> Manifest
             sync_folder(home)
             return archive.manifest
     except OSError as error:
-        raise CannotWrite(f"{shown(error.filename or root)}: {error.strerror or error}") from error
+        kind = CannotRead if error.filename == path else CannotWrite
+        raise kind(f"{shown(error.filename or root)}: {error.strerror or error}") from error
 
 
 def period_of(root: str) -> int:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Final, NamedTuple
 
 from claude_session_player.care.durable import make_folders, sync_folder
-from claude_session_player.care.manifest import ARCHIVE, Manifest, file_name, folder_name
-from claude_session_player.care.packing import read_manifest
+from claude_session_player.care.manifest import ARCHIVE, Manifest, file_name, folder_name, version_of
+from claude_session_player.care.unpacking import read_manifest
 from claude_session_player.errors import BadArchive, CannotWrite, SessionError
 from claude_session_player.names import PROGRAM
-from claude_session_player.store.layout import SUFFIX, Trouble
+from claude_session_player.store.layout import Trouble
 from claude_session_player.store.record import shown
 
 PARTIAL: Final = ".partial"
@@ -47,7 +46,7 @@ class Vault:
 
     def versions(self, main: str) -> list[Archived]:
         """The archives of a session that can be read, the oldest first."""
-        found = self._read(sorted(self._named(main)))
+        found = self._read(path for _, path in self._named(main))
         return [archived for archived in found if archived.manifest.main == main]
 
     def newest(self, main: str) -> Archived | None:
@@ -61,7 +60,7 @@ class Vault:
 
     def everything(self) -> list[Archived]:
         """Every archive that can be read; of each session the newest comes last."""
-        return self._read(sorted((_version(path), path) for path in self.files()))
+        return self._read(self.files())
 
     def files(self) -> Iterator[str]:
         """The paths of all archives; none is opened."""
@@ -94,23 +93,21 @@ class Vault:
 
     def _named(self, main: str) -> Iterator[tuple[int, str]]:
         """The archives that are called like those of a session, with their versions."""
-        stem = main.rpartition("/")[2].removesuffix(SUFFIX)
-        pattern = re.compile(rf"{re.escape(stem)}(?:\.(\d+))?{re.escape(ARCHIVE)}", re.DOTALL)
         folder = os.path.join(self.folder, folder_name(main))
         for name in _names(folder):
-            if match := pattern.fullmatch(name):
-                yield int(match[1] or 1), os.path.join(folder, name)
+            if (version := version_of(name, main)) is not None:
+                yield version, os.path.join(folder, name)
 
-    def _read(self, found: Sequence[tuple[int, str]]) -> list[Archived]:
+    def _read(self, paths: Iterable[str]) -> list[Archived]:
         archives = []
-        for version, path in found:
+        for path in paths:
             try:
-                archives.append(Archived(path, os.stat(path).st_size, version, read_manifest(path)))
+                archives.append(read(path))
             except BadArchive as error:
                 self._note(path, str(error).removeprefix(f"{shown(path)}: "))
             except OSError as error:
                 self._note(path, error.strerror or str(error))
-        return archives
+        return sorted(archives, key=lambda archived: (archived.version, archived.path))
 
     def _note(self, path: str, reason: str) -> None:
         trouble = Trouble(path, reason)
@@ -124,6 +121,13 @@ class Vault:
                 if name.endswith(ARCHIVE + PARTIAL):
                     os.remove(os.path.join(inside, name))
                     sync_folder(inside)
+
+
+def read(path: str) -> Archived:
+    """The archive in a file, wherever it is. Raises `BadArchive` or `OSError`."""
+    manifest = read_manifest(path)
+    version = version_of(os.path.basename(path), manifest.main) or 1  # it may have been renamed
+    return Archived(path, os.stat(path).st_size, version, manifest)
 
 
 def default_folder() -> str:
@@ -142,11 +146,6 @@ def _names(folder: str) -> list[str]:
         return sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
         return []
-
-
-def _version(path: str) -> int:
-    match = re.search(rf"\.(\d+){re.escape(ARCHIVE)}$", path)
-    return int(match[1]) if match else 1
 
 
 @contextmanager

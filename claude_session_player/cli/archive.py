@@ -18,6 +18,7 @@ from claude_session_player.cli.stores import json_options, opened, store_options
 from claude_session_player.errors import BadArchive, SessionError
 from claude_session_player.store.filters import Filter
 from claude_session_player.store.record import shown
+from claude_session_player.text import printable
 
 if TYPE_CHECKING:
     from claude_session_player.care.archive import Outcome
@@ -195,7 +196,7 @@ def verify(refs: tuple[str, ...], to: str | None, form: str | None) -> int:
     records = _checked(paths)
     damaged = [record for record in records if not record["sound"]]
     for record in damaged:
-        say(f"damaged: {record['reason']}")
+        say(printable(f"damaged: {record['reason']}"))
     if form:
         print_records(records, form)
     else:
@@ -206,7 +207,7 @@ def verify(refs: tuple[str, ...], to: str | None, form: str | None) -> int:
 def _checked(paths: Sequence[str]) -> list[dict[str, Any]]:
     import os
 
-    from claude_session_player.care.packing import check
+    from claude_session_player.care.unpacking import check
 
     records = []
     with progress_bar("checking", sum(map(os.path.getsize, paths))) as progress:
