@@ -16,7 +16,7 @@ import zstandard
 from claude_session_player import Filter
 from claude_session_player.care.archive import Outcome, apply, plan
 from claude_session_player.care.bundles import Bundle, bundles_of
-from claude_session_player.care.packing import unpacking
+from claude_session_player.care.unpacking import unpacking
 from claude_session_player.care.vault import Vault
 from tests.stores import StoreBuilder
 
