@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SESSION ?=
 
-.PHONY: play test check bench docs clean
+.PHONY: play test test-faults check bench docs clean
 
 play: .venv/.installed  ## replay the demo, or SESSION=reference
 ifeq ($(SESSION),)
@@ -14,6 +14,9 @@ endif
 
 test: check  ## everything that CI runs
 	$(BIN)/python -m pytest
+
+test-faults: .venv/.installed-dev  ## the same kills as in the tests, but hundreds of them
+	KILLS=60 $(BIN)/python -m pytest tests/test_faults.py tests/test_clean_faults.py
 
 check: .venv/.installed-dev  ## lint, types, layers
 	$(BIN)/ruff check .

@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from claude_session_player.care.locks import require_unused
     from claude_session_player.conversation.conversation import Conversation
-    from claude_session_player.errors import SessionError
+    from claude_session_player.errors import SessionError, SessionInUse
     from claude_session_player.insight.summary import summarize
     from claude_session_player.models import ScreenState
     from claude_session_player.parser import read_events
@@ -33,6 +34,7 @@ __all__ = [
     "ScreenState",
     "Session",
     "SessionError",
+    "SessionInUse",
     "Store",
     "View",
     "__version__",
@@ -40,6 +42,7 @@ __all__ = [
     "read_events",
     "render",
     "replay",
+    "require_unused",
     "summarize",
     "validate_event",
 ]
@@ -51,11 +54,13 @@ _HOMES = {
     "Store": "store.store",
     "ScreenState": "models",
     "SessionError": "errors",
+    "SessionInUse": "errors",
     "View": "view",
     "normalize_project_path": "store.paths",
     "read_events": "parser",
     "render": "renderer",
     "replay": "playback",
+    "require_unused": "care.locks",
     "summarize": "insight.summary",
     "validate_event": "validation",
 }

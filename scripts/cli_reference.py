@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -25,9 +26,16 @@ def reference() -> str:
         for name in COMMANDS:
             command = app.get_command(context, name)
             assert command is not None
-            with click.Context(command, info_name=name, parent=context) as inner:
-                sections.append(_section(f"{PROGRAM} {name}", command.get_help(inner)))
+            sections += _sections(command, name, context)
     return _INTRO + "".join(sections)
+
+
+def _sections(command: click.Command, name: str, above: click.Context) -> Iterator[str]:
+    """A command, and those below it."""
+    with click.Context(command, info_name=name, parent=above) as context:
+        yield _section(context.command_path, command.get_help(context))
+        for inner, subcommand in getattr(command, "commands", {}).items():
+            yield from _sections(subcommand, inner, context)
 
 
 def _section(title: str, help: str) -> str:

@@ -1,4 +1,4 @@
-"""Tests use neither the stores nor the cache of whoever runs them."""
+"""Tests use neither the stores, the archive nor the cache of whoever runs them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ def _own_places(tmp_path_factory: pytest.TempPathFactory) -> None:
     patch = pytest.MonkeyPatch()
     patch.setenv("HOME", str(home))
     patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    patch.setenv("XDG_DATA_HOME", str(home / "data"))
     patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     patch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     assert Path.home() == home

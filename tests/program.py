@@ -26,19 +26,28 @@ def csp(
     )
 
 
-def on_terminal(*arguments: str | Path, **environment: str) -> str:
-    """What the program prints on a terminal."""
+def on_terminal(*arguments: str | Path, typed: str | None = None, **environment: str) -> str:
+    """What the program prints on a terminal; where something is typed, that is its standard input, too."""
+    return told_on_terminal(*arguments, typed=typed, **environment)[0]
+
+
+def told_on_terminal(*arguments: str | Path, typed: str | None = None, **environment: str) -> tuple[str, int]:
+    """The same, and the exit code."""
     master, slave = pty.openpty()
     settings = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24", **environment}
     settings.pop("NO_COLOR", None) if "NO_COLOR" not in environment else None
-    with subprocess.Popen([*PROGRAM, *map(str, arguments)], stdout=slave, stderr=slave, env=settings) as process:
+    source = None if typed is None else slave
+    command = [*PROGRAM, *map(str, arguments)]
+    with subprocess.Popen(command, stdin=source, stdout=slave, stderr=slave, env=settings) as process:
         os.close(slave)
+        if typed is not None:
+            os.write(master, typed.encode())
         output = b""
         try:
             while data := os.read(master, 65536):
                 output += data
         except OSError:  # the terminal is gone with its last user
             pass
-        process.wait(30)
+        code = process.wait(30)
     os.close(master)
-    return output.decode().replace("\r\n", "\n")
+    return output.decode().replace("\r\n", "\n"), code

@@ -29,8 +29,9 @@ def test_the_cli_reference_is_what_help_says() -> None:
 def test_every_command_is_documented(name: str) -> None:
     command = app.get_command(click.Context(app), name)
     assert command is not None
-    assert command.help
-    assert all(param.help for param in command.params if isinstance(param, click.Option))
+    for one in (command, *getattr(command, "commands", {}).values()):
+        assert one.help
+        assert all(param.help for param in one.params if isinstance(param, click.Option))
     assert f"## claude-session-player {name}" in cli_reference.PATH.read_text(encoding="utf-8")
     assert re.search(rf"claude-session-player {name}\b", README)
 

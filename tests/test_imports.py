@@ -8,7 +8,19 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = {"rich", "textual", "tantivy", "starlette", "uvicorn", "jinja2", "pygments", "sqlite3", "asyncio"}
+HEAVY = {
+    "rich",
+    "textual",
+    "tantivy",
+    "starlette",
+    "uvicorn",
+    "jinja2",
+    "pygments",
+    "sqlite3",
+    "asyncio",
+    "zstandard",
+    "tarfile",
+}
 DEMO = Path(__file__).parents[1] / "claude_session_player" / "data" / "demo.jsonl"
 
 

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 from claude_session_player.care import findings as kinds
 from claude_session_player.care.findings import Finding
 from claude_session_player.care.inspection import Inspection, Job
+from claude_session_player.care.locks import Evidence, Look
 from claude_session_player.care.surroundings import look_around
-from claude_session_player.store.inuse import InUse
 from claude_session_player.store.layout import Found
 from claude_session_player.store.library import Progress
 from claude_session_player.store.reading import Purpose, read_all
@@ -36,26 +36,28 @@ def verify(store: Store, files: Sequence[Found], progress: Progress | None = Non
         done += inspection.bytes_read
         if progress is not None:
             progress(done, total)
-    in_use, now = InUse(), time.time()
-    findings = [finding for found in files for finding in _of_file(found, inspections[found.path], in_use, now)]
+    look, now = Look(found.path for found in files), time.time()
+    findings = [
+        finding for found in files for finding in _of_file(found, inspections[found.path], look.at([found.path]), now)
+    ]
     findings += _unlinked(store, files, inspections)
     order = {found.path: number for number, found in enumerate(files)}
     findings.sort(key=lambda finding: order[finding.path])
     return Report(len(files), done, tuple(findings))
 
 
-def _of_file(found: Found, inspection: Inspection, in_use: InUse, now: float) -> Iterator[Finding]:
+def _of_file(found: Found, inspection: Inspection, signs: Sequence[Evidence], now: float) -> Iterator[Finding]:
+    """What is wrong with a file; the signs tell that it is in use."""
     if inspection.trouble is not None:
         yield Finding(kinds.UNREADABLE, found.path, detail=inspection.trouble)
-    is_used = in_use(found)
     for finding in inspection.findings:
-        if not (is_used and finding.kind is kinds.NO_RESULT):  # it may still come
+        if not (signs and finding.kind is kinds.NO_RESULT):  # it may still come
             yield finding
-    if inspection.tail is not None and not is_used:  # the rest of the line may still be written
+    if inspection.tail is not None and not signs:  # the rest of the line may still be written
         yield inspection.tail
     yield from look_around(found, inspection, now)
-    if is_used:
-        yield Finding(kinds.IN_USE, found.path)
+    if signs:
+        yield Finding(kinds.IN_USE, found.path, detail=", ".join(dict.fromkeys(sign.words for sign in signs)))
 
 
 def _unlinked(store: Store, files: Sequence[Found], inspections: dict[str, Inspection]) -> Iterator[Finding]:

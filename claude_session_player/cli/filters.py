@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -14,6 +14,7 @@ from claude_session_player.store.dates import parse_span
 from claude_session_player.store.filters import SORTS, Filter
 
 _R = TypeVar("_R")
+Option = Callable[[Any], Any]
 
 
 def _start(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
@@ -31,37 +32,53 @@ def _span(value: str) -> tuple[datetime, datetime]:
         raise click.BadParameter(str(error)) from error
 
 
-_OPTIONS = (
-    click.option("--project", metavar="TEXT", help="Sessions whose project's path has this in it."),
-    click.option("--cwd", metavar="TEXT", help="Sessions that worked in a directory with this in its path."),
-    click.option(
-        "--from",
+def _options(since: str, before: str) -> Iterator[Option]:
+    """All that narrows down which sessions are wanted; the options for times are called as is said."""
+    yield click.option("--project", metavar="TEXT", help="Sessions whose project's path has this in it.")
+    yield click.option("--cwd", metavar="TEXT", help="Sessions that worked in a directory with this in its path.")
+    yield click.option(
+        since,
         "since",
         callback=_start,
         metavar="WHEN",
         help="Active then or later: 2026-01-17, 2026-01, 2026, today, yesterday, 7d, 12h, 2w, or an ISO time.",
-    ),
-    click.option("--to", "before", callback=_end, metavar="WHEN", help="Active then or earlier, that day included."),
-    click.option("--model", metavar="TEXT", help="Sessions that used a model with this in its name."),
-    click.option("--branch", metavar="TEXT", help="Sessions on a git branch with this in its name."),
-    click.option("--title", metavar="TEXT", help="Sessions whose title has this in it."),
-    click.option("--include-subagents", is_flag=True, help="Sub-agents that have files of their own, too."),
+    )
+    yield click.option(
+        before, "before", callback=_end, metavar="WHEN", help="Active then or earlier, that day included."
+    )
+    yield click.option("--model", metavar="TEXT", help="Sessions that used a model with this in its name.")
+    yield click.option("--branch", metavar="TEXT", help="Sessions on a git branch with this in its name.")
+    yield click.option("--title", metavar="TEXT", help="Sessions whose title has this in it.")
+
+
+_SUBAGENTS: Final = click.option(
+    "--include-subagents", is_flag=True, help="Sub-agents that have files of their own, too."
+)
+_ORDER: Final = (
     click.option("--sort", type=click.Choice(list(SORTS)), default="updated", show_default=True, help="The order."),
     click.option("--reverse", is_flag=True, help="The other way round."),
     click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N sessions."),
     click.option("--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Leave out the first N."),
 )
-_NAMES = frozenset(Filter._fields)
+_NAMES: Final = frozenset(Filter._fields)
 
 
 def filter_options(function: Callable[..., _R]) -> Callable[..., _R]:
     """The options as one parameter: `wanted`, a `Filter`."""
+    return _with(function, (*_options("--from", "--to"), _SUBAGENTS, *_ORDER))
 
+
+def care_options(function: Callable[..., _R]) -> Callable[..., _R]:
+    """The same for commands that take care of whole sessions; `--to` is free for where they are to be put."""
+    return _with(function, (*_options("--since", "--before"), *_ORDER))
+
+
+def _with(function: Callable[..., _R], options: Sequence[Option]) -> Callable[..., _R]:
     @wraps(function)
     def with_filter(**given: Any) -> _R:
         chosen = {name: given.pop(name) for name in _NAMES & given.keys()}
         return function(wanted=Filter(**chosen), **given)
 
-    for option in reversed(_OPTIONS):
+    for option in reversed(options):
         with_filter = option(with_filter)
     return with_filter

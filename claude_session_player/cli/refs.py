@@ -42,8 +42,13 @@ class Source:
     """The beginning of the lines."""
 
 
-def find_source(ref: str, roots: tuple[str, ...] = (), no_cache: bool = False) -> Source:
-    """What is meant by a reference. A path needs no store; a breadcrumb, an id or a title does."""
+def find_source(
+    ref: str, roots: tuple[str, ...] = (), no_cache: bool = False, archived: bool = False, archive: str | None = None
+) -> Source:
+    """What is meant by a reference. A path needs no store; a breadcrumb, an id, a title or the archive does."""
+    if archived or archive is not None:
+        with opened(roots, no_cache, archived=archived, archive=archive) as store:
+            return source_in(store, ref)
     crumb = None
     if ref == STANDARD_INPUT:
         crumb, head, lines = _standard_input()
@@ -68,7 +73,7 @@ def source_in(store: Store, ref: str) -> Source:
 def _placed(meant: Found | Session) -> Source:
     found = meant if isinstance(meant, tuple) else meant.found
     inline = meant if not isinstance(meant, tuple) and meant.is_inline else None
-    return Source(found.path, found.path, found, inline)
+    return Source(found.name, found.path, found, inline)
 
 
 def find_session(store: Store, ref: str) -> Session:

@@ -11,7 +11,7 @@ from claude_session_player.cli.options import chosen_view, print_screen, screen_
 from claude_session_player.cli.refs import complete_ref, find_source
 from claude_session_player.cli.report import note_empty, warn
 from claude_session_player.cli.source import load
-from claude_session_player.cli.stores import store_options
+from claude_session_player.cli.stores import archive_options
 from claude_session_player.times import parse_time
 
 FOUND_TROUBLE = 1
@@ -35,7 +35,7 @@ def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> da
     help="Stop at a moment, like 2026-01-17T20:31:59Z (UTC where no zone is given).",
 )
 @screen_options("markdown")
-@store_options
+@archive_options
 @click.option("--strict", is_flag=True, help="Exit with 1 where any line is unknown or malformed.")
 def command(
     ref: str,

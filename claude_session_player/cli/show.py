@@ -16,7 +16,7 @@ from claude_session_player.cli.refs import STANDARD_INPUT, Source, complete_ref,
 from claude_session_player.cli.report import name_problems, warn
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.source import require_session
-from claude_session_player.cli.stores import opened, store_options
+from claude_session_player.cli.stores import archive_options, opened
 from claude_session_player.cli.tellers import AT_ONCE, cast_of, chain_sources, events_of, on_branch, teller
 from claude_session_player.conversation.choice import Choice
 from claude_session_player.conversation.entries import Entry, Kind
@@ -59,8 +59,17 @@ _PAGE_SIZE: Final = 50
     help="markdown; json: an array of entries with all their facts; jsonl: one entry a line.",
 )
 @click.option("--strict", is_flag=True, help="Name everything that is wrong with the files, and exit with 1.")
-@store_options
-def command(ref: str, choice: Choice, strict: bool, roots: tuple[str, ...], no_cache: bool, **how: Any) -> int:
+@archive_options
+def command(
+    ref: str,
+    choice: Choice,
+    strict: bool,
+    roots: tuple[str, ...],
+    no_cache: bool,
+    archived: bool,
+    archive: str | None,
+    **how: Any,
+) -> int:
     """Tell the conversation of a session as markdown.
 
     Who said what and when, thoughts, calls of tools with their results, and each sub-agent where it was called, one
@@ -68,7 +77,8 @@ def command(ref: str, choice: Choice, strict: bool, roots: tuple[str, ...], no_c
     at least 4 characters of its beginning, a sub-agent's id, latest, latest:2, a title in quotes, a breadcrumb file.
     Times are in UTC, as the files have them. Long outputs are cut, unless with --full.
     """
-    with opened(roots, no_cache, required=ref != STANDARD_INPUT and needs_store(ref)) as store:
+    required = ref != STANDARD_INPUT and needs_store(ref)
+    with opened(roots, no_cache, required, archived, archive) as store:
         show = _Show(store, source_in(store, ref), choice, no_cache=no_cache, **how)
         show.print()
     return show.verdict(strict)

@@ -41,7 +41,7 @@ def load(
             return _load_stream(source, view, until, at)
         if source.inline is not None:
             return replay(source.inline.lines(), (view or View()).of_subagent(), until=until, at=at)
-        return _load_file(source.path, view, until, at)
+        return _load_file(source.path, source.name, view, until, at)
     except OSError as error:
         raise CannotRead(f"{source.name}: {error.strerror or error}") from error
 
@@ -54,10 +54,10 @@ def _load_stream(source: Source, view: View | None, until: int | None, at: datet
     return state
 
 
-def _load_file(session: str, view: View | None, until: int | None, at: datetime | None) -> ScreenState:
+def _load_file(session: str, name: str, view: View | None, until: int | None, at: datetime | None) -> ScreenState:
     _refuse_directory(session)
     with open_session(session) as file:
-        check_head(file.peek(_SNIFFED), session)  # type: ignore[attr-defined]
+        check_head(file.peek(_SNIFFED), name)  # type: ignore[attr-defined]
         status = os.fstat(file.fileno())
         is_file = stat.S_ISREG(status.st_mode)  # a pipe can be read only once
         source: str | Iterable[bytes] = session if is_file else file
@@ -67,17 +67,17 @@ def _load_file(session: str, view: View | None, until: int | None, at: datetime 
             view = (view or View()).of_subagent()
         state = replay(source, view, until=until, at=at)
     if until is None and at is None:
-        require_session(state.account, session)
+        require_session(state.account, name)
     elif is_file and not state.account.is_session:  # what was read says nothing: look at the rest
-        require_session(replay(session).account, session)
+        require_session(replay(session).account, name)
     return state
 
 
-def check_file(path: str) -> None:
+def check_file(path: str, name: str) -> None:
     """Refuse a file that cannot be read, or whose beginning shows that it is no session."""
     _refuse_directory(path)
     with open_session(path) as file:
-        check_head(file.peek(_SNIFFED), path)  # type: ignore[attr-defined]
+        check_head(file.peek(_SNIFFED), name)  # type: ignore[attr-defined]
 
 
 def _refuse_directory(path: str) -> None:

@@ -35,6 +35,15 @@ def store_options(function: _F) -> _F:
     return root(cache(function))
 
 
+def archive_options(function: _F) -> _F:
+    """`--archived` and `--archive`, besides `store_options`."""
+    archived = click.option("--archived", is_flag=True, help="Look into the archive instead of the store.")
+    archive = click.option(
+        "--archive", metavar="DIR", help="The same, with another archive than the one in the platform's data directory."
+    )
+    return archived(archive(store_options(function)))
+
+
 def json_options(function: _F) -> _F:
     """`--json` and `--jsonl`, as the parameter `form`."""
     array = click.option("--json", "form", flag_value=ARRAY, help="Print JSON.")
@@ -48,14 +57,32 @@ def json_option(function: _F) -> _F:
 
 
 @contextmanager
-def opened(roots: tuple[str, ...], no_cache: bool, required: bool = True) -> Iterator[Store]:
+def opened(
+    roots: tuple[str, ...], no_cache: bool, required: bool = True, archived: bool = False, archive: str | None = None
+) -> Iterator[Store]:
     """The stores that are meant, with a progress bar where it takes long; in the end it is said what is unreadable."""
     from claude_session_player.store.store import DEFAULT_CACHE, Store
 
-    with progress_bar("reading sessions") as progress:
-        store = Store.open(*roots, cache=None if no_cache else DEFAULT_CACHE, progress=progress, required=required)
+    cache = None if no_cache else DEFAULT_CACHE
+    with reading_bar("reading sessions") as progress:
+        if archived or archive is not None:
+            store: Store = _archived_store(roots, cache, archive, progress)
+        else:
+            store = Store.open(*roots, cache=cache, progress=progress, required=required)
         yield store
     warn(store.troubles)
+
+
+def _archived_store(roots: tuple[str, ...], cache: str | None, archive: str | None, progress: Progress | None) -> Store:
+    """The archive as a store; what it unpacks is removed when the command is over."""
+    from claude_session_player.care.archived import ArchivedStore
+    from claude_session_player.care.vault import Vault
+
+    if roots:
+        raise click.UsageError("--archived looks into the archive, and --root names a store: one of them is too much")
+    store = ArchivedStore.at_vault(Vault(archive), cache, progress)
+    click.get_current_context().call_on_close(store.close)
+    return store
 
 
 def warn(troubles: list[Trouble]) -> None:
@@ -74,7 +101,7 @@ def warn(troubles: list[Trouble]) -> None:
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Progress | None]:
+def reading_bar(what: str) -> Iterator[Progress | None]:
     """A bar on stderr, which appears only where there is much to read, and only on a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None

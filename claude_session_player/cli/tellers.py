@@ -51,7 +51,7 @@ def events_of(source: Source) -> Iterator[Event]:
     if source.path is None:
         check_head(source.head, source.name)
         return read_events(source.lines)
-    check_file(source.path)
+    check_file(source.path, source.name)
     return read_events(source.path)
 
 
@@ -75,7 +75,7 @@ def chain_sources(store: Store, source: Source) -> list[Source]:
     from claude_session_player.conversation.chains import chain_of
 
     earlier = [session.found for session in chain_of(store.of(source.found), store)]
-    return [Source(found.path, found.path, found) for found in earlier]
+    return [Source(found.name, found.path, found) for found in earlier]
 
 
 def _is_agent(source: Source) -> bool:

@@ -11,7 +11,7 @@ import click
 from claude_session_player.cli.filters import filter_options
 from claude_session_player.cli.output import print_records, print_text
 from claude_session_player.cli.refs import complete_ref, needs_store
-from claude_session_player.cli.stores import json_options, opened, progress_bar, store_options
+from claude_session_player.cli.stores import json_options, opened, reading_bar, store_options
 from claude_session_player.errors import CannotRead, NoSuchSession, SessionError
 from claude_session_player.store.filters import Filter
 
@@ -64,7 +64,7 @@ def command(refs: tuple[str, ...], is_all: bool, severity: str, wanted: Filter, 
         raise click.UsageError("name a session, or choose some with --all or a filter like --project")
     with opened(**where, required=not refs or any(map(needs_store, refs))) as store:
         files = _named(store, refs) if refs else _chosen(store, wanted)
-        with progress_bar("checking sessions") as progress:
+        with reading_bar("checking sessions") as progress:
             report = verify(store, files, progress)
     least = Severity[severity.upper()]
     listed = findings.at_least(report.findings, least)

@@ -55,7 +55,7 @@ def actor_of(session: Session, *, is_linked: bool = True) -> Actor:
         lambda: read_events(session.path),
         session.agent,
         session.title,
-        session.path,
+        session.found.name,
         call or _text(meta.get("toolUseId")),
         caller or session.found.parent_agent or _text(meta.get("parentAgentId")),
         session.found.workflow,

@@ -81,7 +81,7 @@ def summarize(session: Session, prices: Prices | None = None) -> SessionSummary:
     expense = _expense(session, prices or Prices.load(default_folder()))
     return SessionSummary(
         id=shown(session.id),
-        path=shown(session.path),
+        path=shown(session.found.name),
         title=session.title,
         project=session.project,
         git_branches=session.facts.branches,

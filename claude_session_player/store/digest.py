@@ -260,13 +260,13 @@ def digest(job: Job) -> Result:
         if rest:
             digest = msgspec.msgpack.decode(state, type=Digest)
             digest.take([rest])
-        responses = digest.responses(found.path)
+        responses = digest.responses(found.name)
         row = _row(found, digest.facts(meta))
     except Exception as error:  # whatever is wrong with one file, the others are listed
         reason = error.strerror if isinstance(error, OSError) else None
-        trouble = Trouble(found.path, reason or f"{type(error).__name__}: {error}")
-        return Result(found.path, None, b"", b"", (*troubles, trouble))
-    return Result(found.path, row, state, responses, tuple(troubles))
+        trouble = Trouble(found.name, reason or f"{type(error).__name__}: {error}")
+        return Result(found.name, None, b"", b"", (*troubles, trouble))
+    return Result(found.name, row, state, responses, tuple(troubles))
 
 
 def _row(found: Found, facts: Facts) -> Row:

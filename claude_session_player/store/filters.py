@@ -44,6 +44,12 @@ class Filter(NamedTuple):
     include_orphans: bool = False
     """Sub-agents whose session has no file."""
 
+    @property
+    def is_narrow(self) -> bool:
+        """True where anything is asked of a session itself; the order and the number of sessions do not count."""
+        asked = (self.project, self.cwd, self.since, self.before, self.model, self.branch, self.title)
+        return any(one is not None for one in asked)
+
     def apply(self, sessions: Iterable[Session]) -> list[Session]:
         """The wanted sessions in the wanted order. Raises `BadFilter`."""
         if self.sort not in SORTS:

@@ -34,9 +34,14 @@ class InUse:
 
 
 def is_locked(path: str) -> bool:
-    """True where somebody else holds an exclusive lock on a file."""
+    """True where somebody else is known to hold an exclusive lock on a file."""
+    return lock_state(path) is True
+
+
+def lock_state(path: str) -> bool | None:
+    """Whether somebody else holds an exclusive lock on a regular file; `None` where the system does not tell."""
     if not HAS_LOCKS:
-        return False
+        return None
     import fcntl
 
     try:
@@ -45,5 +50,5 @@ def is_locked(path: str) -> bool:
     except BlockingIOError:
         return True
     except OSError:
-        return False
+        return None
     return False

@@ -1,9 +1,10 @@
 """What is asked of a digest, and what it answers: small enough to go from process to process."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from claude_session_player.store.catalogue import Row
 from claude_session_player.store.layout import Found, Trouble
+from claude_session_player.store.reading import Purpose
 
 
 class Job(NamedTuple):
@@ -28,3 +29,6 @@ class Result(NamedTuple):
     """See `responses`."""
     troubles: tuple[Trouble, ...]
     """What could not be read, and why."""
+
+
+DIGEST: Final[Purpose[Job, Result]] = Purpose("claude_session_player.store.digest", "digest")

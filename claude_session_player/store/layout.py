@@ -22,7 +22,7 @@ TOOL_RESULTS: Final = "tool-results"
 FILE_HISTORY: Final = "file-history"
 _WORKFLOW: Final = "wf_"
 _NO_NAMES: Final = frozenset(("", ".", ".."))
-_META: Final = ".meta.json"
+META: Final = ".meta.json"
 
 
 class Stamp(NamedTuple):
@@ -63,6 +63,18 @@ class Found(NamedTuple):
     """The sub-agent whose directory holds this one."""
     workflow: str | None = None
     meta: SideFile | None = None
+    label: str = ""
+    """How the file is called where its path says nothing to people: an archived one is unpacked to be read."""
+
+    @property
+    def name(self) -> str:
+        """How the file is called: for people, and in the catalogue. That is its path, as a rule."""
+        return self.label or self.path
+
+    def called(self, path: str) -> str:
+        """How a file below the home is called, if the session file is called by its name."""
+        above = len(self.path) - len(self.home)
+        return self.name[: len(self.name) - above] + path.removeprefix(self.home)
 
     @property
     def version(self) -> str:
@@ -95,7 +107,7 @@ class Found(NamedTuple):
         return os.path.join(root, FILE_HISTORY, session, name)
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """What the directories above a session file say about it; see `Found`."""
 
     home: str
@@ -103,7 +115,7 @@ class _Place(NamedTuple):
     parent_agent: str | None = None
     workflow: str | None = None
 
-    def within(self, directory: str) -> "_Place":
+    def within(self, directory: str) -> "Place":
         """The place one directory deeper."""
         if directory.startswith(AGENT):
             return self._replace(parent_agent=directory.removeprefix(AGENT))
@@ -111,7 +123,7 @@ class _Place(NamedTuple):
 
 
 _NO_METAS: Final[Mapping[str, SideFile]] = {}
-_KINDS: Final = {TRANSCRIPTS: TRANSCRIPT, HISTORIES: HISTORY}
+KINDS: Final = {TRANSCRIPTS: TRANSCRIPT, HISTORIES: HISTORY}
 
 
 class Walk:
@@ -126,9 +138,9 @@ class Walk:
         for entry in self._entries(os.path.join(root, PROJECTS), missing_is_fine=True):
             if self._is_dir(entry):
                 yield from self.project(entry.path)
-        for name, kind in _KINDS.items():
+        for name, kind in KINDS.items():
             for entry in self._entries(os.path.join(root, name), missing_is_fine=True):
-                yield from self._file(entry, kind, _Place(os.path.join(root, name)))
+                yield from self._file(entry, kind, Place(os.path.join(root, name)))
 
     def project(self, folder: str) -> Iterator[Found]:
         """Every session file of a project directory."""
@@ -137,10 +149,10 @@ class Walk:
         for entry in entries:
             if entry.name.endswith(SUFFIX):
                 kind = SUBAGENT if entry.name.startswith(AGENT) else SESSION
-                yield from self._file(entry, kind, _Place(folder), metas)
+                yield from self._file(entry, kind, Place(folder), metas)
             elif self._is_dir(entry):
                 agents = os.path.join(entry.path, SUBAGENTS)
-                yield from self._below(agents, _Place(folder, entry.name), missing_is_fine=True)
+                yield from self._below(agents, Place(folder, entry.name), missing_is_fine=True)
 
     def relatives(self, found: Found) -> Iterator[Found]:
         """A session file, and the files that may belong to the same session."""
@@ -157,12 +169,12 @@ class Walk:
         metas = self._metas([entry for entry in entries if entry.name.startswith(AGENT)])
         for entry in entries:
             if entry.name.startswith(AGENT) and found.kind in (SESSION, SUBAGENT):
-                yield from self._file(entry, SUBAGENT, _Place(home), metas)
+                yield from self._file(entry, SUBAGENT, Place(home), metas)
             elif session is not None and entry.name == session + SUFFIX:
-                yield from self._file(entry, SESSION if found.is_agent else found.kind, _Place(home))
+                yield from self._file(entry, SESSION if found.is_agent else found.kind, Place(home))
         if session is not None:
             agents = os.path.join(home, session, SUBAGENTS)
-            yield from self._below(agents, _Place(home, session), missing_is_fine=True)
+            yield from self._below(agents, Place(home, session), missing_is_fine=True)
 
     def workflows(self, belongings: str) -> list[str]:
         """The paths of the workflow runs of a session."""
@@ -174,7 +186,7 @@ class Walk:
         """The paths of the tool outputs that were too large for the session file."""
         return [e.path for e in self._entries(os.path.join(belongings, TOOL_RESULTS), missing_is_fine=True)]
 
-    def _below(self, folder: str, place: _Place, missing_is_fine: bool = False) -> Iterator[Found]:
+    def _below(self, folder: str, place: Place, missing_is_fine: bool = False) -> Iterator[Found]:
         """The sub-agents of a session, however deep."""
         entries = list(self._entries(folder, missing_is_fine))
         metas = self._metas(entries)
@@ -218,9 +230,9 @@ class Walk:
         return True
 
     def _file(
-        self, entry: os.DirEntry[str], kind: str, place: _Place, metas: Mapping[str, SideFile] = _NO_METAS
+        self, entry: os.DirEntry[str], kind: str, place: Place, metas: Mapping[str, SideFile] = _NO_METAS
     ) -> Iterator[Found]:
-        if not _is_session_name(entry.name) or (status := self._status(entry)) is None:
+        if not is_session_name(entry.name) or (status := self._status(entry)) is None:
             return
         name = entry.name.removesuffix(SUFFIX)
         id = name.removeprefix(AGENT) if kind == SUBAGENT else name
@@ -243,8 +255,8 @@ class Walk:
         """The description beside each sub-agent, by the sub-agent's file name."""
         metas = {}
         for entry in entries:
-            if entry.name.endswith(_META) and (status := self._status(entry)) is not None:
-                metas[entry.name.removesuffix(_META)] = SideFile(entry.path, _stamp(status))
+            if entry.name.endswith(META) and (status := self._status(entry)) is not None:
+                metas[entry.name.removesuffix(META)] = SideFile(entry.path, _stamp(status))
         return metas
 
 
@@ -284,7 +296,7 @@ def home_of(path: str) -> tuple[str, str | None]:
 def _kind_below(folder: str) -> str:
     """What a session is that lies in a directory."""
     above, name = os.path.split(folder)
-    return SESSION if os.path.basename(above) == PROJECTS else _KINDS.get(name, SESSION)
+    return SESSION if os.path.basename(above) == PROJECTS else KINDS.get(name, SESSION)
 
 
 def _reason(entry: os.DirEntry[str], error: OSError) -> str:
@@ -293,7 +305,8 @@ def _reason(entry: os.DirEntry[str], error: OSError) -> str:
     return error.strerror or str(error)
 
 
-def _is_session_name(name: str) -> bool:
+def is_session_name(name: str) -> bool:
+    """True for a file name of a session or a sub-agent."""
     return name.endswith(SUFFIX) and name not in NOT_SESSIONS
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from claude_session_player.store.catalogue import Catalogue, Kept, Row
-from claude_session_player.store.jobs import Job, Result
+from claude_session_player.store.jobs import DIGEST, Job, Result
 from claude_session_player.store.layout import Found, Trouble, Walk
 from claude_session_player.store.member import Member
-from claude_session_player.store.reading import Purpose, read_all
+from claude_session_player.store.reading import read_all
 
-_DIGEST: Final[Purpose[Job, Result]] = Purpose("claude_session_player.store.digest", "digest")
 _KEEP_SECONDS: Final = 0.2
 
 Progress = Callable[[int, int], None]
@@ -40,14 +39,14 @@ class Library:
         found = self.files(roots)
         known = {path: row for root in roots for path, row in self._catalogue.below(root).items()}
         members = self._members(found, known)
-        gone = known.keys() - {file.path for file in found}
+        gone = known.keys() - {file.name for file in found}
         hidden = tuple(os.path.join(trouble.path, "") for trouble in self.troubles)  # it may be there, out of sight
         self._catalogue.forget(path for path in gone if not f"{path}{os.sep}".startswith(hidden))
         return members
 
     def members(self, found: Sequence[Found]) -> dict[str, Member]:
         """These files, as far as they can be read, by path."""
-        return self._members(found, self._catalogue.of([file.path for file in found]))
+        return self._members(found, self._catalogue.of([file.name for file in found]))
 
     def relatives(self, file: Found, *, with_main: bool = True) -> dict[str, Member]:
         """A session file and those that may belong to the same session, by path; or only the sub-agents among them."""
@@ -58,8 +57,8 @@ class Library:
 
     def recall(self, members: Sequence[Member]) -> dict[str, bytes]:
         """The responses of some files, by path: from the catalogue where it has them, else from the files."""
-        known = self._catalogue.responses({member.found.path: member.row.stamp for member in members})
-        if lost := [member.found for member in members if member.found.path not in known]:
+        known = self._catalogue.responses({member.found.name: member.row.stamp for member in members})
+        if lost := [member.found for member in members if member.found.name not in known]:
             known |= {result.path: result.responses for result in self._read(lost, {}).values()}
         return known
 
@@ -67,30 +66,30 @@ class Library:
         members: dict[str, Member] = {}
         stale: list[Found] = []
         for file in found:
-            row = known.get(file.path)
+            row = known.get(file.name)
             if row is not None and row.stamp == file.version:
-                members[file.path] = Member(file, row, self.recall)
+                members[file.name] = Member(file, row, self.recall)
             else:
                 stale.append(file)
         if stale:
             results = self._read(stale, known)
             for file in stale:
-                if (result := results.get(file.path)) is not None and result.row is not None:
-                    members[file.path] = Member(file, result.row, self.recall, result.responses)
+                if (result := results.get(file.name)) is not None and result.row is not None:
+                    members[file.name] = Member(file, result.row, self.recall, result.responses)
         return members
 
     def _read(self, files: Sequence[Found], known: Mapping[str, Row]) -> dict[str, Result]:
         """Digest files, and remember what they hold; gives the result of each, by path."""
-        grown = [file.path for file in files if file.path in known and _has_grown(file, known[file.path])]
+        grown = [file.name for file in files if file.name in known and _has_grown(file, known[file.name])]
         states = self._catalogue.states(grown)
         is_kept = self._catalogue.is_kept
-        jobs = [_job(file, known.get(file.path), states.get(file.path), is_kept) for file in files]
-        sizes = {job.found.path: job.size for job in jobs}
+        jobs = [_job(file, known.get(file.name), states.get(file.name), is_kept) for file in files]
+        sizes = {job.found.name: job.size for job in jobs}
         done, total = 0, sum(sizes.values())
         results: dict[str, Result] = {}
         new: list[Kept] = []
         kept = time.monotonic()
-        for result in read_all(jobs, _DIGEST):
+        for result in self._results(jobs):
             results[result.path] = result._replace(state=b"")
             self.note(result.troubles)
             if result.row is not None and not result.troubles:  # what could not be read is tried, and named, again
@@ -103,6 +102,10 @@ class Library:
                 self._progress(done, total)
         self._catalogue.keep(new)
         return results
+
+    def _results(self, jobs: Sequence[Job]) -> Iterator[Result]:
+        """The results of all jobs, in any order."""
+        return read_all(jobs, DIGEST)
 
     def note(self, troubles: Sequence[Trouble]) -> None:
         """Remember what could not be read, each once."""

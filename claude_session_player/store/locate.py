@@ -35,9 +35,8 @@ def locate(given: Sequence[str] = (), environment: Mapping[str, str] | None = No
         for path in given:
             _require(path)
         return Places(_distinct(given))
-    places = [place.strip() for place in environment.get(VARIABLE, "").split(",") if place.strip()]
-    source = f"${VARIABLE}" if places else "the default place"
-    places = [os.path.expanduser(place) for place in places or [DEFAULT]]
+    source = f"${VARIABLE}" if environment.get(VARIABLE, "").strip(" ,") else "the default place"
+    places = usual_places(environment)
     stores = [place for place in places if os.path.isdir(place)]
     if not stores:
         raise NoStore(
@@ -45,6 +44,13 @@ def locate(given: Sequence[str] = (), environment: Mapping[str, str] | None = No
             f"name one with --root DIR, or set {VARIABLE} to its path"
         )
     return Places(_distinct(stores), tuple(place for place in places if place not in stores))
+
+
+def usual_places(environment: Mapping[str, str] | None = None) -> list[str]:
+    """Where stores are unless others are named: there may be none yet."""
+    environment = os.environ if environment is None else environment
+    named = [place.strip() for place in environment.get(VARIABLE, "").split(",") if place.strip()]
+    return [os.path.expanduser(place) for place in named or [DEFAULT]]
 
 
 def _require(path: str) -> None:

@@ -57,4 +57,4 @@ def recall(members: Sequence[Member]) -> None:
     for fetch, some in unknown.items():
         known = fetch(some)
         for member in some:
-            member._responses = known.get(member.found.path, b"")
+            member._responses = known.get(member.found.name, b"")

@@ -15,18 +15,17 @@ _PERSISTED: Final = re.compile(r"<persisted-output>.*?saved to: ([^\n]+?)\s*\n.*
 
 def resolver(files: Sequence[Found]) -> Callable[[str], str]:
     """Gives texts of sessions with all outputs in full that they refer to."""
-    folders = [os.path.join(found.home, found.parent or found.id, TOOL_RESULTS) for found in files]
-    return lambda text: resolved(text, folders)
+    return lambda text: resolved(text, files)
 
 
-def resolved(text: str, folders: Sequence[str]) -> str:
+def resolved(text: str, files: Sequence[Found]) -> str:
     """A result with the whole output that it refers to; as it is, with a remark, where that is gone.
 
-    Only the name counts: the store may have moved, and nothing outside of the folders is read.
+    Only the name counts: the store may have moved, and nothing outside of the sessions' directories is read.
     """
     if "<persisted-output>" not in text:
         return text
-    return _PERSISTED.sub(lambda match: _whole(match, folders), text)
+    return _PERSISTED.sub(lambda match: _whole(match, files), text)
 
 
 def persisted_name(text: str) -> str | None:
@@ -43,10 +42,11 @@ def _name(match: re.Match[str]) -> str:
     return match[1].replace("\\", "/").rpartition("/")[2]
 
 
-def _whole(match: re.Match[str], folders: Sequence[str]) -> str:
+def _whole(match: re.Match[str], files: Sequence[Found]) -> str:
     name = _name(match)
     reason = ""
-    for folder in folders:
+    for found in files:
+        folder = os.path.join(found.home, found.parent or found.id, TOOL_RESULTS)
         path = os.path.join(folder, name)
         try:
             if os.path.realpath(path) != os.path.join(os.path.realpath(os.path.dirname(folder)), TOOL_RESULTS, name):
@@ -54,5 +54,5 @@ def _whole(match: re.Match[str], folders: Sequence[str]) -> str:
             with open(path, encoding="utf-8", errors="replace") as file:
                 return file.read().rstrip()
         except (OSError, ValueError) as error:
-            reason = f"{shown(path)}: {getattr(error, 'strerror', None) or error}"
+            reason = f"{shown(found.called(path))}: {getattr(error, 'strerror', None) or error}"
     return f"{match[0]}\n(the whole output is not there: {reason})"

@@ -60,7 +60,7 @@ def file_record(found: Found, facts: Facts) -> dict[str, Any]:
         "platform": PLATFORM,
         "id": shown(found.id),
         "kind": found.kind,
-        "path": shown(found.path),
+        "path": shown(found.name),
         "project": real_path(found.project or "", facts.cwds),
         "cwd": facts.cwds[0] if facts.cwds else None,
         "version": facts.version,
@@ -69,7 +69,7 @@ def file_record(found: Found, facts: Facts) -> dict[str, Any]:
         "size": found.stamp.size,
         "malformed": facts.malformed,
         **speech_record(facts.speech),
-        "detail_hint": hint(found.id),
+        "detail_hint": hint(found.id, is_archived=bool(found.label)),
     }
     if not found.is_agent:
         record["title"] = given_title(facts) or said_title(facts.speech)
@@ -103,8 +103,13 @@ def said_title(speech: Speech) -> str | None:
 
 def mtime(found: Found) -> str:
     """When a file was last written to."""
+    return time_of(found.stamp.mtime_ns)
+
+
+def time_of(mtime_ns: int) -> str:
+    """A time of the file system as session files write it; one beyond reason is the earliest there is."""
     try:
-        return format_time(datetime.fromtimestamp(found.stamp.mtime_ns / 1e9, UTC))
+        return format_time(datetime.fromtimestamp(mtime_ns / 1e9, UTC))
     except (ValueError, OverflowError, OSError):
         return format_time(datetime.fromtimestamp(0, UTC))
 
@@ -114,10 +119,12 @@ def shown(path: str) -> str:
     return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def hint(id: str) -> str:
+def hint(id: str, *, is_archived: bool = False) -> str:
     """The command that shows more of a session."""
     word = shown(id)
-    return f"{PROGRAM} get {word if _PLAIN.fullmatch(word) else shlex.quote(word)}"
+    return (
+        f"{PROGRAM} get {'--archived ' if is_archived else ''}{word if _PLAIN.fullmatch(word) else shlex.quote(word)}"
+    )
 
 
 def seconds(started: str | None, ended: str | None) -> float:

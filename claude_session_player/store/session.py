@@ -194,6 +194,12 @@ class Session:
         return [self, *(Session(member, self._family, self._in_use) for member in self._family.all_below(self._caller))]
 
     @property
+    def files(self) -> list[Found]:
+        """The file of the session that this one belongs to, where there is one, and those of all its sub-agents."""
+        members = [self._family.main, *self._family.agents]
+        return [member.found for member in members if member is not None]
+
+    @property
     def responses(self) -> "Responses":
         """The responses in the session's file; those of sub-agents inside of it are told apart there."""
         return self._member.responses
@@ -232,7 +238,8 @@ class Session:
         record = file_record(self.found, self.facts) | self._relations
         if self._inline:
             record |= speech_record(self.speech) | {"id": self.id, "kind": SUBAGENT, "size": 0, "malformed": 0}
-            record |= {"title": self.title, "detail_hint": hint(self.id)}
+            told = hint(self.id, is_archived=bool(self.found.label))
+            record |= {"title": self.title, "detail_hint": told}
         return record
 
     @property
@@ -299,12 +306,16 @@ class Session:
         """The workflow runs of the session: the id, the path, what the file says, or why it cannot be read."""
         paths = [] if self.is_subagent else Walk().workflows(self.found.belongings)
         names = [os.path.basename(path).removesuffix(".json") for path in paths]
-        return [{"id": shown(name), "path": shown(path), **_run(path)} for name, path in zip(names, paths, strict=True)]
+        return [
+            {"id": shown(name), "path": shown(self.found.called(path)), **_run(path)}
+            for name, path in zip(names, paths, strict=True)
+        ]
 
     @cached_property
     def tool_results(self) -> list[str]:
         """The paths of the tool outputs that were too large for the session file."""
-        return [] if self.is_subagent else [shown(path) for path in Walk().tool_results(self.found.belongings)]
+        paths = [] if self.is_subagent else Walk().tool_results(self.found.belongings)
+        return [shown(self.found.called(path)) for path in paths]
 
     @property
     def _description(self) -> str | None:

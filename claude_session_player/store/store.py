@@ -97,14 +97,14 @@ class Store:
     def of(self, file: Found) -> Session:
         """The session in a file of which the place is known; raises `CannotRead`."""
         members = self._library.relatives(file)
-        if file.path not in members:
-            reason = next((t.reason for t in self.troubles if t.path == file.path), "there is no such file")
-            raise CannotRead(f"{shown(file.path)}: {reason}")
-        member = members[file.path]
+        if file.name not in members:
+            reason = next((t.reason for t in self.troubles if t.path == file.name), "there is no such file")
+            raise CannotRead(f"{shown(file.name)}: {reason}")
+        member = members[file.name]
         session = member.session_id
         if file.is_agent and file.parent is None and session is not None:  # only its lines tell whose it is
-            members = self._library.relatives(file._replace(parent=session)) | {file.path: member}
-        return Session(member, families(members)[file.path], InUse())
+            members = self._library.relatives(file._replace(parent=session)) | {file.name: member}
+        return Session(member, families(members)[file.name], self._in_use())
 
     def agents_of(self, file: Found) -> list[Session]:
         """The sub-agents that belong to a session, all depths alike; the session's own file is not read."""
@@ -112,8 +112,8 @@ class Store:
             return self.of(file).parts[1:]
         members = self._library.relatives(file, with_main=False)
         agents = [member for member in members.values() if member.session_id == file.id]
-        by_path, in_use = families({agent.found.path: agent for agent in agents}), InUse()
-        return [Session(agent, by_path[agent.found.path], in_use) for agent in agents]
+        by_path, in_use = families({agent.found.name: agent for agent in agents}), self._in_use()
+        return [Session(agent, by_path[agent.found.name], in_use) for agent in agents]
 
     def sessions_in(self, files: Sequence[Found]) -> list[Session]:
         """The sessions and sub-agents in these files; no others are looked at, also not to find relatives."""
@@ -156,6 +156,10 @@ class Store:
 
         return self._noting(lambda troubles: settings_of(self.roots, troubles))
 
+    def _in_use(self) -> InUse:
+        """Tells which sessions are in use at this moment."""
+        return InUse()
+
     def _noting(self, read: Callable[[list[Trouble]], list[_T]]) -> list[_T]:
         troubles: list[Trouble] = []
         found = read(troubles)
@@ -165,5 +169,5 @@ class Store:
     def _everything(self) -> list[Session]:
         members = self._library.everything(self.roots)
         by_path = families(members)
-        in_use = InUse()
+        in_use = self._in_use()
         return [Session(member, by_path[path], in_use) for path, member in members.items()]

@@ -1,0 +1,218 @@
+"""The archive looked at as a store: its sessions are found, listed and read where they are.
+
+What is known of them is kept in the catalogue, so that a second look unpacks nothing. What has to be read is unpacked
+into a temporary directory, which is removed in the end.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from claude_session_player.care.bundles import FILE, FOLDER
+from claude_session_player.care.lookup import at, newest
+from claude_session_player.care.manifest import ARCHIVE, Entry, Manifest
+from claude_session_player.care.unpacking import unpacking
+from claude_session_player.care.vault import Archived, Vault
+from claude_session_player.errors import BadArchive, CannotRead, NoSuchSession
+from claude_session_player.names import PROGRAM
+from claude_session_player.store.catalogue import Catalogue, default_folder
+from claude_session_player.store.inuse import InUse
+from claude_session_player.store.jobs import DIGEST, Job, Result
+from claude_session_player.store.layout import META, SUFFIX, Found, Stamp, Trouble
+from claude_session_player.store.library import Library, Progress
+from claude_session_player.store.member import Member
+from claude_session_player.store.placed import found_below
+from claude_session_player.store.reading import read_all
+from claude_session_player.store.record import shown
+from claude_session_player.store.refs import locate
+from claude_session_player.store.session import Session
+from claude_session_player.store.store import DEFAULT_CACHE, Store
+
+_PORTION: Final = 128 << 20
+"""So many bytes are unpacked at once, to be read by several processes."""
+
+
+class ArchivedStore(Store):
+    """The sessions of an archive; of several versions the newest. To be closed in the end.
+
+    A session is called by the path of its archive, and its own path in there.
+    """
+
+    def __init__(self, vault: Vault, library: ArchivedLibrary) -> None:
+        super().__init__((vault.folder,), library)
+        self._archives = library
+
+    @classmethod
+    def at_vault(
+        cls, vault: Vault, cache: str | None = DEFAULT_CACHE, progress: Progress | None = None
+    ) -> ArchivedStore:
+        """The sessions of a vault; for `cache` and `progress` see `Store.open`."""
+        catalogue = Catalogue(default_folder() if cache == DEFAULT_CACHE else cache)
+        return cls(vault, ArchivedLibrary(vault, catalogue, progress))
+
+    def close(self) -> None:
+        """Remove what was unpacked."""
+        self._archives.close()
+
+    def place(self, path: str | os.PathLike[str]) -> Found:
+        """The session in an archive, or a file of one as it is called here; raises `CannotRead` or `BadArchive`."""
+        name = os.path.abspath(path)
+        for file in self._archives.add(name) if name.endswith(ARCHIVE) else self.files():
+            if file.name == name or (name.endswith(ARCHIVE) and not file.is_agent):
+                return file
+        raise CannotRead(f"{shown(name)} is no session of the archive {shown(self.roots[0])}")
+
+    def of(self, file: Found) -> Session:
+        """The session in a file, unpacked; raises `CannotRead` or `BadArchive`."""
+        return super().of(self._archives.unpacked(file))
+
+    def locate(self, ref: str) -> Found | Session:
+        """The file that is meant, unpacked; see `Store.locate`."""
+        meant = locate(self, ref)
+        if isinstance(meant, Found):
+            return self._archives.unpacked(meant)
+        return self._inline(meant) if meant.is_inline else self._archives.unpacked(meant.found)
+
+    def resolve(self, ref: str) -> Session:
+        """The one session that is meant, unpacked; see `Store.resolve`."""
+        meant = self.locate(ref)
+        return self.of(meant) if isinstance(meant, Found) else meant
+
+    def _inline(self, meant: Session) -> Session:
+        for child in self.of(meant.found).subagents:
+            if child.id == meant.id:
+                return child
+        raise NoSuchSession(f"there is no session {shown(meant.id)!r} in the archive")
+
+    def _in_use(self) -> InUse:
+        return _NotInUse()
+
+
+class _NotInUse(InUse):
+    """Nobody works with what is archived."""
+
+    def __call__(self, found: Found) -> bool:
+        return False
+
+
+class ArchivedLibrary(Library):
+    """The session files of archives; see `Library`. Nothing is unpacked before it has to be read."""
+
+    def __init__(self, vault: Vault, catalogue: Catalogue, progress: Progress | None = None) -> None:
+        super().__init__(catalogue, progress)
+        self._vault = vault
+        self._by_path: dict[str, Archived] | None = None
+        self._folders: dict[str, str] = {}
+        """Where archives are unpacked, by their paths."""
+
+    def files(self, roots: Sequence[str]) -> list[Found]:
+        """Every session file of the archive; no more than the manifests is read, and that once."""
+        return [file for archived in self._archives().values() for file in _files_of(archived)]
+
+    def add(self, path: str) -> list[Found]:
+        """The session files of one archive, wherever it is. Raises `CannotRead` or `BadArchive`."""
+        archives = self._archives()
+        if path not in archives:
+            archives[path] = at(path)
+        return _files_of(archives[path])
+
+    def relatives(self, file: Found, *, with_main: bool = True) -> dict[str, Member]:
+        """A session file and those of the same archive, unpacked, by name; or only the sub-agents among them."""
+        archived = self._archive_of(file)
+        folder = self._unpack(archived)
+        found = [one for one in _files_of(archived, folder) if with_main or one.is_agent]
+        return self._members(found, self._catalogue.of([one.name for one in found]))
+
+    def unpacked(self, file: Found) -> Found:
+        """A session file in a place where it can be read."""
+        archived = self._archive_of(file)
+        folder = self._unpack(archived)
+        return next(one for one in _files_of(archived, folder) if one.name == file.name)
+
+    def close(self) -> None:
+        """Remove what was unpacked."""
+        for folder in self._folders.values():
+            shutil.rmtree(folder, ignore_errors=True)
+        self._folders.clear()
+
+    def _results(self, jobs: Sequence[Job]) -> Iterator[Result]:
+        """Unpack as many archives at once as fit, read them, and remove them again."""
+        waiting: dict[str, list[Job]] = {}
+        for job in jobs:
+            waiting.setdefault(self._archive_of(job.found).path, []).append(job)
+        while waiting:
+            with tempfile.TemporaryDirectory(prefix=f"{PROGRAM}-") as folder:
+                ready: list[Job] = []
+                while waiting and sum(job.found.stamp.size for job in ready) < _PORTION:
+                    path, some = waiting.popitem()
+                    ready += self._ready(self._archives()[path], some, os.path.join(folder, str(len(waiting))))
+                yield from read_all(ready, DIGEST)
+
+    def _ready(self, archived: Archived, jobs: Sequence[Job], folder: str) -> list[Job]:
+        """The jobs with files that can be read; an archive that is damaged costs only itself."""
+        folder = self._folders.get(archived.path, folder)
+        wanted = {job.found.name for job in jobs}
+        try:
+            if archived.path not in self._folders:
+                _unpack_to(archived.path, folder, sessions_only=True)
+        except (BadArchive, OSError) as error:
+            self.note([Trouble(archived.path, str(error).removeprefix(f"{shown(archived.path)}: "))])
+            return []
+        files = {file.name: file for file in _files_of(archived, folder) if file.name in wanted}
+        return [job._replace(found=files[job.found.name]) for job in jobs]
+
+    def _unpack(self, archived: Archived) -> str:
+        if archived.path not in self._folders:
+            folder = tempfile.mkdtemp(prefix=f"{PROGRAM}-")
+            self._folders[archived.path] = folder
+            try:
+                _unpack_to(archived.path, folder)
+            except OSError as error:
+                raise CannotRead(f"{shown(archived.path)}: {error.strerror or error}") from error
+        return self._folders[archived.path]
+
+    def _archives(self) -> dict[str, Archived]:
+        if self._by_path is None:
+            self._by_path = {archived.path: archived for archived in newest(self._vault.everything())}
+            self.note(self._vault.troubles)
+        return self._by_path
+
+    def _archive_of(self, file: Found) -> Archived:
+        """By the name of a file: that of its archive, and its path in there."""
+        archives, path = self._archives(), file.name
+        while path not in archives and path != os.path.dirname(path):
+            path = os.path.dirname(path)
+        return archives[path]
+
+
+def _files_of(archived: Archived, folder: str | None = None) -> list[Found]:
+    """The session files of an archive, and where they are once it is unpacked into a directory."""
+    stamps = {entry.path: Stamp(entry.size, entry.mtime_ns, 0) for entry in archived.manifest.files}
+    root = folder or archived.path
+    found = found_below(root, stamps)
+    return [file._replace(label=archived.path + file.path.removeprefix(root)) for file in found]
+
+
+def _unpack_to(path: str, folder: str, *, sessions_only: bool = False) -> None:
+    """Unpack an archive as a store; or only what the catalogue is made of. Raises `BadArchive` or `OSError`."""
+    with unpacking(path) as archive:
+        for one in _parents(archive.manifest):
+            os.makedirs(os.path.join(folder, *one.split("/")), exist_ok=True)
+        for entry, pieces in archive.contents():
+            if entry.kind == FILE and (not sessions_only or entry.path.endswith((SUFFIX, META))):
+                _write(os.path.join(folder, *entry.path.split("/")), entry, pieces)
+
+
+def _parents(manifest: Manifest) -> Iterator[str]:
+    yield manifest.main.rpartition("/")[0]
+    yield from (entry.path for entry in manifest.entries if entry.kind == FOLDER)
+
+
+def _write(path: str, entry: Entry, pieces: Iterable[bytes]) -> None:
+    with open(path, "xb") as file:
+        file.writelines(pieces)
+    os.utime(path, ns=(entry.mtime_ns, entry.mtime_ns))

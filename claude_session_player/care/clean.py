@@ -1,0 +1,208 @@
+"""Cleaning up: first a plan of which sessions are to be removed and why, then its application.
+
+What the plan does not name is not touched. A session that is in use, or not any more as it was planned, stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from claude_session_player.care.archive import keep
+from claude_session_player.care.bundles import Bundle, Progress, Refused, bundles_of, change_of
+from claude_session_player.care.journal import journal
+from claude_session_player.care.leftovers import Finished, finish
+from claude_session_player.care.locks import Look
+from claude_session_player.care.packing import Changed
+from claude_session_player.care.removal import remove
+from claude_session_player.care.vault import Vault
+from claude_session_player.errors import BadFilter
+from claude_session_player.store.filters import Filter
+from claude_session_player.store.layout import Stamp
+from claude_session_player.store.record import shown
+from claude_session_player.store.session import Session
+from claude_session_player.store.store import Store
+from claude_session_player.times import format_time
+
+_WORDS: Final = ("project", "cwd", "since", "before", "model", "branch", "title")
+"""What a filter can ask for; its order and its limits ask for nothing."""
+
+
+class Reason(NamedTuple):
+    """Why a session is in the plan: the rule that it fulfils, and what the rule asks for."""
+
+    rule: str
+    value: str | int | None = None
+
+
+class Rules(NamedTuple):
+    """Which sessions are to be removed: those of which all of this is true."""
+
+    filter: Filter = Filter()
+    older_than: datetime | None = None
+    """Its last event is from before then."""
+    larger_than: int | None = None
+    """It has more bytes, with everything that belongs to it."""
+    empty: bool = False
+    """Nobody said anything."""
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """What is asked for."""
+        reasons = [Reason("older_than", format_time(self.older_than))] if self.older_than is not None else []
+        reasons += [Reason("larger_than", self.larger_than)] if self.larger_than is not None else []
+        reasons += [Reason("empty")] if self.empty else []
+        asked = [(word, getattr(self.filter, word)) for word in _WORDS]
+        values = [(word, format_time(value) if isinstance(value, datetime) else value) for word, value in asked]
+        return (*reasons, *(Reason(word, value) for word, value in values if value is not None))
+
+    def check(self) -> None:
+        """Raises `BadFilter` where nothing is asked for, or a word is empty: both are true of all sessions."""
+        if not self.reasons:
+            raise BadFilter("which sessions? Give a filter: an age, a size, emptiness, a project, a title, …")
+        words = [reason for reason in self.reasons if isinstance(reason.value, str)]
+        if blank := [reason.rule for reason in words if not str(reason.value).strip()]:
+            raise BadFilter(f"which {blank[0]}? An empty word would be true of all sessions")
+
+
+class Skipped(NamedTuple):
+    """A session that stays although it fulfils the rules."""
+
+    id: str
+    title: str | None
+    path: str
+    reason: str
+
+
+class Plan(NamedTuple):
+    """What would be removed. Each bundle says what its session consists of, as it was when the plan was made."""
+
+    bundles: tuple[Bundle, ...]
+    reasons: tuple[Reason, ...]
+    """They are true of every session."""
+    skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files."""
+        return sum(bundle.size for bundle in self.bundles)
+
+    @property
+    def files(self) -> int:
+        """The number of files."""
+        return sum(len(bundle.files) for bundle in self.bundles)
+
+
+class Outcome(NamedTuple):
+    """What became of a session of the plan."""
+
+    bundle: Bundle
+    archive: str | None = None
+    """The archive that has it, where it was removed and not deleted."""
+    reason: str | None = None
+    """Why it stays."""
+
+
+def plan(store: Store, rules: Rules) -> Plan:
+    """The sessions that are to be removed. Raises `BadFilter` where the rules ask for nothing."""
+    rules.check()
+    wanted = rules.filter._replace(include_subagents=False, include_orphans=False, limit=None, offset=0)
+    sessions = [session for session in store.sessions(wanted) if _fulfils(session, rules)]
+    gathered = bundles_of(sessions, store.roots)
+    bundles = [bundle for bundle in gathered.bundles if rules.larger_than is None or bundle.size > rules.larger_than]
+    end = None if rules.filter.limit is None else rules.filter.offset + rules.filter.limit
+    bundles = bundles[rules.filter.offset : end]
+    look = Look(path for bundle in bundles for path in _paths(bundle))
+    read = {file.path: file.stamp for session in sessions for file in session.files}
+    spared = {bundle: why for bundle in bundles if (why := _use(look, bundle) or _news(bundle, read))}
+    refused = [Skipped(one.id, one.title, one.path, str(why)) for one, why in gathered.refused]
+    return Plan(
+        tuple(bundle for bundle in bundles if bundle not in spared),
+        rules.reasons,
+        (*(skipped(bundle, why) for bundle, why in spared.items()), *refused),
+    )
+
+
+def finish_leftovers(store: Store, vault: Vault) -> list[Finished]:
+    """Finish what a run that was killed left behind. Do so before the plan is made. Raises `CannotWrite`."""
+    with vault.locked(), journal(vault.folder) as log:
+        return list(finish(store.roots, log))
+
+
+def apply(plan: Plan, vault: Vault, *, delete: bool = False, progress: Progress | None = None) -> Iterator[Outcome]:
+    """Remove the sessions of a plan, one after the other; each is in the archive first, unless it is to be deleted.
+
+    A session that cannot be removed stays, and the outcome says why. Raises `CannotWrite` where the archive, or the log
+    beside it, cannot be written to; the sessions that were not told of by then stay.
+    """
+    with vault.locked(), journal(vault.folder) as log:
+        for bundle in plan.bundles:
+            try:
+                _require_unchanged(bundle)
+                archive = None if delete else keep(vault, bundle, progress).path
+                _require_unchanged(bundle)
+                remove(bundle, archive, _use_now, log)
+            except (Refused, Changed) as error:
+                yield Outcome(bundle, reason=str(error))
+            else:
+                yield Outcome(bundle, archive)
+
+
+def skipped(bundle: Bundle, reason: str) -> Skipped:
+    """A session that stays, and why."""
+    return Skipped(bundle.id, bundle.title, main_path(bundle), reason)
+
+
+def main_path(bundle: Bundle) -> str:
+    """Where a session's own file is."""
+    return bundle.place(bundle.items[0])
+
+
+def _fulfils(session: Session, rules: Rules) -> bool:
+    """True where a session is one, and fulfils the rules that can be told without a look at all of its files."""
+    if rules.older_than is not None and session.updated_at >= format_time(rules.older_than):
+        return False
+    if not session.facts.is_session and (session.speech.events or session.facts.malformed):
+        return False
+    return not rules.empty or is_empty(session)
+
+
+def is_empty(session: Session) -> bool:
+    """True where nobody said anything: there is no prompt and no answer, and nothing that could be one."""
+    from claude_session_player.events import Assistant, Attachment, Malformed, Unknown, User
+    from claude_session_player.normalized import human_prompt
+
+    if session.speech.first_prompt is not None or session.speech.models or session.subagent_count:
+        return False
+    said = (User, Assistant, Malformed, Unknown)
+    events = session.events()
+    return not any(isinstance(e, said) or (isinstance(e, Attachment) and human_prompt(e)) for e in events)
+
+
+def _require_unchanged(bundle: Bundle) -> None:
+    if (change := change_of(bundle)) is not None:
+        raise Changed(f"{change} since the plan was made")
+
+
+def _use(look: Look, bundle: Bundle) -> str | None:
+    """How it is known that a session is in use; `None` where it is not."""
+    signs = dict.fromkeys(sign.words for sign in look.at(_paths(bundle)))
+    return f"in use: {', '.join(signs)}" if signs else None
+
+
+def _use_now(bundle: Bundle) -> str | None:
+    return _use(Look(_paths(bundle)), bundle)
+
+
+def _news(bundle: Bundle, read: Mapping[str, Stamp]) -> str | None:
+    """Which file is another one than that which was found to fulfil the rules."""
+    for item in bundle.files:
+        stamp = read.get(bundle.place(item))
+        if stamp is not None and stamp != (item.size, item.mtime_ns, item.inode):
+            return f"{shown(item.path)} has changed while the plan was made"
+    return None
+
+
+def _paths(bundle: Bundle) -> list[str]:
+    return [bundle.place(item) for item in bundle.files]

@@ -1,0 +1,67 @@
+"""Files and directories that outlast a power cut, and things that come to their place without replacing others."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+from collections.abc import Iterable
+from typing import Final
+
+_NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES)
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+
+def sync_folder(path: str) -> None:
+    """Let what was made, renamed or removed in a directory be on disk, where the system can be asked for it."""
+    if os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError:  # some network file systems do not sync directories
+        pass
+    finally:
+        os.close(handle)
+
+
+def make_folders(path: str) -> None:
+    """Make a directory and those above it, as far as they are missing; what people typed is nobody else's business."""
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(path)
+    make_folders(above)
+    os.mkdir(path, 0o700)
+    sync_folder(above)
+
+
+def write_new(path: str, pieces: Iterable[bytes], mtime_ns: int, mode: int) -> None:
+    """Write a file that is not there yet, with its time of change and its permissions."""
+    with open(os.open(path, _NEW, 0o600), "wb") as file:
+        for piece in pieces:
+            file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    os.chmod(path, mode)
+    os.utime(path, ns=(mtime_ns, mtime_ns))
+
+
+def place(source: str, target: str) -> None:
+    """Let a file be at another place in the same file system, too. Raises `FileExistsError`: nothing is replaced."""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if os.path.lexists(target):  # a file system without links has no better way
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from error
+        os.rename(source, target)
+
+
+def remove_tree(path: str) -> None:
+    """Remove a directory with all that is in it, if it is there; a link is none."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+        with contextlib.suppress(OSError):
+            sync_folder(os.path.dirname(path))

@@ -1,0 +1,208 @@
+"""Restoring: archived sessions are put back into a store, byte for byte, and nothing there is ever overwritten."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from claude_session_player.care.bundles import FILE, FOLDER, LINK, Progress, Refused
+from claude_session_player.care.durable import make_folders, place, remove_tree, sync_folder, write_new
+from claude_session_player.care.manifest import Entry, Manifest
+from claude_session_player.care.unpacking import Unpacker, unpacking
+from claude_session_player.care.vault import Archived
+from claude_session_player.errors import CannotRead, CannotWrite, NoStore, SessionError
+from claude_session_player.store.documents import document
+from claude_session_player.store.layout import Trouble
+from claude_session_player.store.locate import VARIABLE, usual_places
+from claude_session_player.store.record import shown
+
+RESTORED: Final = "restored"
+PRESENT: Final = "present"
+"""All of it is in the store already."""
+SKIPPED: Final = "skipped"
+STAGING: Final = ".restoring-"
+_CHUNK: Final = 1 << 18
+
+
+_PERIOD: Final = "cleanupPeriodDays"
+_USUAL_PERIOD: Final = 30
+_DAY: Final = 24 * 60 * 60
+
+
+class Step(NamedTuple):
+    """An archived session, and the store into which it is to be put."""
+
+    archived: Archived
+    root: str
+
+
+class Outcome(NamedTuple):
+    """What became of an archived session."""
+
+    archived: Archived
+    status: str
+    root: str
+    error: SessionError | None = None
+    """Why it was skipped."""
+
+
+def plan(archives: Iterable[Archived], root: str | None = None) -> list[Step]:
+    """Where each session is to be put: into the named store, else into the usual one. Raises `NoStore`."""
+    return [Step(archived, _root_for(archived.manifest, root)) for archived in archives]
+
+
+def apply(steps: Iterable[Step], progress: Progress | None = None) -> Iterator[Outcome]:
+    """Do it, one session after the other; one that cannot be put back is skipped, and nothing of it is written.
+
+    Raises `CannotWrite` where the store cannot be written to.
+    """
+    for archived, root in steps:
+        try:
+            status = PRESENT if put_back(archived.path, root, progress) is None else RESTORED
+            yield Outcome(archived, status, root)
+        except CannotWrite:
+            raise
+        except SessionError as error:
+            yield Outcome(archived, SKIPPED, root, error)
+
+
+def put_back(path: str, root: str, progress: Progress | None = None) -> Manifest | None:
+    """Put an archived session into a store; `None` where all of it is there already.
+
+    Raises `BadArchive`, `CannotRead`, `Refused` where something else is in its place, or `CannotWrite`.
+    """
+    try:
+        with unpacking(path) as archive:
+            home = _place(root, archive.manifest.main.rpartition("/")[0])
+            staging = os.path.join(home, STAGING + archive.manifest.id)
+            _refuse_ways_out(home, root)
+            remove_tree(staging)  # a killed run left it behind
+            missing = [entry for entry in archive.manifest.entries if _is_missing(entry, _place(root, entry.path))]
+            if not missing:
+                return None
+            make_folders(home)
+            try:
+                os.mkdir(staging, 0o700)
+                _put(archive, missing, root, staging, progress)
+            finally:
+                remove_tree(staging)
+            sync_folder(home)
+            return archive.manifest
+    except OSError as error:
+        kind = CannotRead if error.filename == path else CannotWrite
+        raise kind(f"{shown(error.filename or root)}: {error.strerror or error}") from error
+
+
+def period_of(root: str) -> int:
+    """After how many days without use Claude Code deletes the sessions of a store."""
+    troubles: list[Trouble] = []
+    path = os.path.join(root, "settings.json")
+    settings = document(path, troubles) if os.path.exists(path) else None
+    days = settings.get(_PERIOD) if isinstance(settings, dict) else None
+    return days if type(days) is int else _USUAL_PERIOD
+
+
+def is_due(manifest: Manifest, root: str) -> bool:
+    """True for a session that Claude Code would delete from a store when it is started the next time."""
+    last = max((entry.mtime_ns for entry in manifest.files), default=0) / 1e9
+    return time.time() - last > period_of(root) * _DAY
+
+
+def _put(archive: Unpacker, missing: Sequence[Entry], root: str, staging: str, progress: Progress | None) -> None:
+    """Unpack and check everything beside its place, then put it there: the session's own file last."""
+    wanted = {entry.path: str(number) for number, entry in enumerate(missing)}
+    for entry, pieces in archive.contents():
+        if entry.kind == FILE and entry.path in wanted:
+            target = os.path.join(staging, wanted[entry.path])
+            write_new(target, _told(pieces, progress), entry.mtime_ns, entry.mode)
+    main = archive.manifest.main
+    for entry in missing:
+        if entry.path != main:
+            _put_one(entry, root, os.path.join(staging, wanted[entry.path]))
+    for entry in reversed(archive.manifest.entries):  # what is put into a directory changes its time
+        if entry.kind == FOLDER:
+            _finish(entry, _place(root, entry.path))
+    if main in wanted:
+        last = next(entry for entry in missing if entry.path == main)
+        _put_one(last, root, os.path.join(staging, wanted[main]))
+
+
+def _put_one(entry: Entry, root: str, staged: str) -> None:
+    target = _place(root, entry.path)
+    try:
+        if entry.kind == FOLDER:
+            os.mkdir(target, 0o700)
+        elif entry.kind == LINK:
+            os.symlink(entry.target, target)
+        else:
+            place(staged, target)
+    except FileExistsError as error:
+        raise Refused(f"{shown(target)} appeared meanwhile: nothing is overwritten") from error
+
+
+def _finish(entry: Entry, target: str) -> None:
+    os.chmod(target, entry.mode | stat.S_IRWXU)
+    os.utime(target, ns=(entry.mtime_ns, entry.mtime_ns))
+    sync_folder(target)
+
+
+def _is_missing(entry: Entry, target: str) -> bool:
+    """True where nothing is in the place of an entry; raises `Refused` where something else is."""
+    try:
+        status = os.lstat(target)
+    except FileNotFoundError:
+        return True
+    except NotADirectoryError as error:
+        raise Refused(f"{shown(target)}: a file is in its way") from error
+    if not _SAME[entry.kind](entry, target, status):
+        raise Refused(f"{shown(target)} is there already, and it is not the same: nothing is overwritten")
+    return False
+
+
+def _is_same_file(entry: Entry, target: str, status: os.stat_result) -> bool:
+    if not stat.S_ISREG(status.st_mode) or status.st_size != entry.size:
+        return False
+    sum = hashlib.sha256()
+    with open(target, "rb", buffering=0) as file:
+        while data := file.read(_CHUNK):
+            sum.update(data)
+    return sum.hexdigest() == entry.sha256
+
+
+_SAME: Final[dict[str, Callable[[Entry, str, os.stat_result], bool]]] = {
+    FILE: _is_same_file,
+    FOLDER: lambda entry, target, status: stat.S_ISDIR(status.st_mode),
+    LINK: lambda entry, target, status: stat.S_ISLNK(status.st_mode) and os.readlink(target) == entry.target,
+}
+
+
+def _refuse_ways_out(home: str, root: str) -> None:
+    """Symbolic links are not followed out of the store."""
+    if not os.path.realpath(home).startswith(os.path.join(os.path.realpath(root), "")):
+        raise Refused(f"{shown(home)} leads out of the store through a symbolic link")
+
+
+def _told(pieces: Iterator[bytes], progress: Progress | None) -> Iterator[bytes]:
+    for piece in pieces:
+        yield piece
+        if progress is not None:
+            progress(len(piece))
+
+
+def _root_for(manifest: Manifest, root: str | None) -> str:
+    if root is not None:
+        return os.path.abspath(root)
+    places = [os.path.abspath(place) for place in usual_places()]
+    if len(places) == 1:
+        return places[0]
+    if manifest.root in places:
+        return manifest.root
+    raise NoStore(f"${VARIABLE} names several stores, none of which {shown(manifest.id)} comes from: say --root DIR")
+
+
+def _place(root: str, path: str) -> str:
+    return os.path.join(root, *path.split("/"))

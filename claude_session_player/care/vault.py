@@ -1,0 +1,161 @@
+"""A directory of archives: where each session is kept in it, and who may write to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Final, NamedTuple
+
+from claude_session_player.care.durable import make_folders, sync_folder
+from claude_session_player.care.manifest import ARCHIVE, Manifest, file_name, folder_name, version_of
+from claude_session_player.care.unpacking import read_manifest
+from claude_session_player.errors import BadArchive, CannotWrite, SessionError
+from claude_session_player.names import PROGRAM
+from claude_session_player.store.layout import Trouble
+from claude_session_player.store.record import shown
+
+PARTIAL: Final = ".partial"
+_LOCK: Final = ".lock"
+
+
+class Archived(NamedTuple):
+    """A session in an archive."""
+
+    path: str
+    size: int
+    """The bytes of the archive itself."""
+    version: int
+    """Counts from 1: a session that lost something since it was archived is kept in several versions."""
+    manifest: Manifest
+
+
+class Vault:
+    """A directory of archives. It need not be there before something is written to it.
+
+    Archives that cannot be read are in `troubles` afterwards; the others are not affected.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
+        self.folder = os.path.abspath(os.fspath(folder) if folder is not None else default_folder())
+        self.troubles: list[Trouble] = []
+
+    def place(self, main: str, version: int = 1) -> str:
+        """The path of the archive of a session, by the path of its file below the store."""
+        return os.path.join(self.folder, folder_name(main), file_name(main, version))
+
+    def versions(self, main: str) -> list[Archived]:
+        """The archives of a session that can be read, the oldest first."""
+        found = self._read(path for _, path in self._named(main))
+        return [archived for archived in found if archived.manifest.main == main]
+
+    def newest(self, main: str) -> Archived | None:
+        """The last archive of a session."""
+        return next(reversed(self.versions(main)), None)
+
+    def free(self, main: str) -> str:
+        """Where another version of a session can be kept."""
+        taken = [version for version, _ in self._named(main)]
+        return self.place(main, max(taken, default=0) + 1)
+
+    def everything(self) -> list[Archived]:
+        """Every archive that can be read; of each session the newest comes last."""
+        return self._read(self.files())
+
+    def files(self) -> Iterator[str]:
+        """The paths of all archives; none is opened."""
+        for folder in _names(self.folder):
+            for name in _names(os.path.join(self.folder, folder)):
+                if name.endswith(ARCHIVE) and not name.startswith("."):
+                    yield os.path.join(self.folder, folder, name)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Let nobody else write to the directory, and take away what a killed run left behind. Raises `CannotWrite`."""
+        with ExitStack() as held:
+            try:
+                make_folders(self.folder)
+                held.enter_context(_exclusive(os.path.join(self.folder, _LOCK)))
+                self._tidy()
+            except BlockingIOError as error:
+                busy = f"another {PROGRAM} writes to this archive; try again when it is done"
+                raise CannotWrite(f"{shown(self.folder)}: {busy}") from error
+            except OSError as error:
+                raise CannotWrite(f"{shown(error.filename or self.folder)}: {error.strerror or error}") from error
+            yield
+
+    def refuse_inside(self, roots: Sequence[str]) -> None:
+        """Raises `CannotWrite` where the archive would be a part of a store."""
+        folder = os.path.join(os.path.realpath(self.folder), "")
+        for root in roots:
+            if folder.startswith(os.path.join(os.path.realpath(root), "")):
+                raise CannotWrite(f"{shown(self.folder)} is inside of the store {shown(root)}: keep archives elsewhere")
+
+    def _named(self, main: str) -> Iterator[tuple[int, str]]:
+        """The archives that are called like those of a session, with their versions."""
+        folder = os.path.join(self.folder, folder_name(main))
+        for name in _names(folder):
+            if (version := version_of(name, main)) is not None:
+                yield version, os.path.join(folder, name)
+
+    def _read(self, paths: Iterable[str]) -> list[Archived]:
+        archives = []
+        for path in paths:
+            try:
+                archives.append(read(path))
+            except BadArchive as error:
+                self._note(path, str(error).removeprefix(f"{shown(path)}: "))
+            except OSError as error:
+                self._note(path, error.strerror or str(error))
+        return sorted(archives, key=lambda archived: (archived.version, archived.path))
+
+    def _note(self, path: str, reason: str) -> None:
+        trouble = Trouble(path, reason)
+        if trouble not in self.troubles:
+            self.troubles.append(trouble)
+
+    def _tidy(self) -> None:
+        for folder in _names(self.folder):
+            inside = os.path.join(self.folder, folder)
+            for name in _names(inside):
+                if name.endswith(ARCHIVE + PARTIAL):
+                    os.remove(os.path.join(inside, name))
+                    sync_folder(inside)
+
+
+def read(path: str) -> Archived:
+    """The archive in a file, wherever it is. Raises `BadArchive` or `OSError`."""
+    manifest = read_manifest(path)
+    version = version_of(os.path.basename(path), manifest.main) or 1  # it may have been renamed
+    return Archived(path, os.stat(path).st_size, version, manifest)
+
+
+def default_folder() -> str:
+    """The directory in which archives are kept, unless another is named."""
+    import platformdirs
+
+    try:
+        return os.path.join(platformdirs.user_data_dir(PROGRAM, appauthor=False), "archive")
+    except (OSError, RuntimeError, KeyError) as error:
+        raise SessionError("there is no directory for archives on this system: name one") from error
+
+
+def _names(folder: str) -> list[str]:
+    """What is in a directory, in order; nothing where there is no such directory."""
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+@contextmanager
+def _exclusive(path: str) -> Iterator[None]:
+    """Hold an exclusive lock, where the system has them. Raises `BlockingIOError` where somebody else does."""
+    with open(path, "ab") as file:
+        try:
+            import fcntl
+        except ImportError:
+            yield
+            return
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield

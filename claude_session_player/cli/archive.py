@@ -1,0 +1,225 @@
+"""`archive`: sessions into an archive, what is in it, and whether it is sound."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from claude_session_player.cli import wording
+from claude_session_player.cli.care import NOT_ALL, name_skipped, progress_bar, to_option
+from claude_session_player.cli.filters import care_options
+from claude_session_player.cli.output import print_records, print_text
+from claude_session_player.cli.refs import complete_ref, find_session
+from claude_session_player.cli.showing import say
+from claude_session_player.cli.stores import json_options, opened, store_options, warn
+from claude_session_player.errors import BadArchive, SessionError
+from claude_session_player.store.filters import Filter
+from claude_session_player.store.record import shown
+from claude_session_player.text import printable
+
+if TYPE_CHECKING:
+    from claude_session_player.care.archive import Outcome
+    from claude_session_player.care.bundles import Gathered
+    from claude_session_player.care.vault import Archived, Vault
+    from claude_session_player.store.session import Session
+    from claude_session_player.store.store import Store
+
+_DEFAULT: Final = "add"
+_HELP: Final = ("--help", "-h")
+
+
+class _Commands(click.Group):
+    """A first word that is no command is a session to be archived."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order in which people meet them."""
+        return list(self.commands)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put `add` before arguments that name no command."""
+        if not args or args[0] not in (*self.commands, *_HELP):
+            args = [_DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Commands, epilog="'archive REF' and 'archive --all' are short for 'archive add …'.")
+def command() -> None:
+    """Keep sessions in an archive, outside of the store.
+
+    Claude Code deletes sessions that were not used for 30 days, unless its settings say something else. What is in the
+    archive stays until you delete it; 'restore' puts it back, and 'list', 'get', 'show' and 'replay' look at it with
+    --archived. Each session is one file, a tar compressed with zstandard, with a manifest of paths, sizes, times and
+    checksums.
+    """
+
+
+@command.command("add")
+@click.argument("refs", nargs=-1, metavar="[REF]...", shell_complete=complete_ref)
+@click.option("--all", "is_all", is_flag=True, help="Every session, and sub-agents whose session is gone.")
+@care_options
+@to_option
+@json_options
+@store_options
+def add(
+    refs: tuple[str, ...], is_all: bool, wanted: Filter, to: str | None, form: str | None, roots: Any, no_cache: bool
+) -> int:
+    """Put sessions into the archive, with their sub-agents and everything in their directories.
+
+    Each archive is read back before it counts. What is in the archive already is not read again; a session that grew
+    replaces its archive; where something of it is gone, both versions are kept. A session that changes meanwhile is
+    skipped, and the exit code is 1: run the same command again later. It may be run as often as you like, also by cron.
+    """
+    from claude_session_player.care.bundles import bundles_of
+    from claude_session_player.care.vault import Vault
+
+    if not (refs or is_all or wanted.is_narrow):
+        raise click.UsageError("which sessions? Name some, or give --all or a filter like --project")
+    vault = Vault(to)
+    with opened(roots, no_cache) as store:
+        vault.refuse_inside(store.roots)
+        gathered = bundles_of(_sessions(store, refs, is_all, wanted), store.roots)
+    outcomes: list[Outcome] = []
+    try:
+        _archive(vault, gathered, outcomes)
+    except SessionError:
+        if outcomes:  # what was done before the disk was full
+            _tell(gathered, outcomes, form)
+        raise
+    warn(vault.troubles)
+    _tell(gathered, outcomes, form)
+    return NOT_ALL if gathered.refused or any(outcome.reason for outcome in outcomes) else 0
+
+
+def _sessions(store: Store, refs: Sequence[str], is_all: bool, wanted: Filter) -> list[Session]:
+    named = [find_session(store, ref) for ref in refs]
+    return named + store.sessions(wanted._replace(include_orphans=is_all)) if is_all or wanted.is_narrow else named
+
+
+def _archive(vault: Vault, gathered: Gathered, outcomes: list[Outcome]) -> None:
+    from claude_session_player.care import archive
+
+    with vault.locked():
+        steps = archive.plan(vault, gathered.bundles)
+        total = archive.PASSES * sum(step.bundle.size for step in steps if step.is_needed)
+        with progress_bar("archiving", total) as progress:
+            outcomes.extend(archive.apply(vault, steps, progress))
+
+
+def _tell(gathered: Gathered, outcomes: Sequence[Outcome], form: str | None) -> None:
+    refused = [(session.id, session.title, str(refusal)) for session, refusal in gathered.refused]
+    skipped = [(o.bundle.id, o.bundle.title, o.reason) for o in outcomes if o.reason]
+    for one in (*refused, *skipped):
+        name_skipped(*one)
+    if form:
+        print_records([*map(_outcome, outcomes), *(_refusal(*one) for one in refused)], form)
+        return
+    if done := [outcome for outcome in outcomes if outcome.path and outcome.status != "unchanged"]:
+        from claude_session_player.cli.archive_tables import print_outcomes
+
+        print_outcomes(done)
+    counts = Counter(outcome.status for outcome in outcomes) + Counter({"skipped": len(refused)})
+    told = ", ".join(f"{count} {status}" for status, count in counts.items()) or "nothing to do"
+    before = wording.size(sum(outcome.bundle.size for outcome in outcomes if outcome.path))
+    after = wording.size(sum(outcome.size for outcome in outcomes))
+    print_text(f"{wording.many(sum(counts.values()), 'session')}: {told}; {before} → {after}")
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    bundle = outcome.bundle
+    return {
+        "id": shown(bundle.id),
+        "kind": bundle.kind,
+        "title": bundle.title,
+        "project": bundle.project,
+        "status": outcome.status,
+        "files": len(bundle.files),
+        "size": bundle.size,
+        "archive": shown(outcome.path) if outcome.path else None,
+        "archive_size": outcome.size,
+        "reason": outcome.reason,
+    }
+
+
+def _refusal(id: str, title: str | None, reason: str) -> dict[str, Any]:
+    known = {"id": shown(id), "title": title, "status": "skipped", "reason": reason}
+    unknown = dict.fromkeys(("kind", "project", "files", "size", "archive"))
+    return known | unknown | {"archive_size": 0}
+
+
+@command.command("list")
+@to_option
+@json_options
+def list_(to: str | None, form: str | None) -> None:
+    """List what is in the archive, the last archived first."""
+    from claude_session_player.care.vault import Vault
+
+    vault = Vault(to)
+    archives = sorted(vault.everything(), key=lambda archived: archived.manifest.archived_at, reverse=True)
+    if form:
+        print_records(map(archived_record, archives), form)
+    elif archives:
+        from claude_session_player.cli.archive_tables import print_archives
+
+        print_archives(archives)
+    else:
+        say(f"there is no session in the archive {shown(vault.folder)}")
+    warn(vault.troubles)
+
+
+def archived_record(archived: Archived) -> dict[str, Any]:
+    """An archived session, as JSON."""
+    manifest = archived.manifest
+    names = ("kind", "title", "project", "created_at", "updated_at", "archived_at", "size")
+    told = {name: getattr(manifest, name) for name in names}
+    own = {"files": len(manifest.files), "version": archived.version, "archive": shown(archived.path)}
+    return {"id": shown(manifest.id)} | told | own | {"archive_size": archived.size}
+
+
+@command.command("verify")
+@click.argument("refs", nargs=-1, metavar="[REF]...")
+@to_option
+@json_options
+def verify(refs: tuple[str, ...], to: str | None, form: str | None) -> int:
+    """Read every byte of the archive, or of some sessions in it, and compare it with its checksum.
+
+    REF is an id or at least 4 characters of its beginning, a title in quotes, or the path of an archive. Exits with 1
+    where anything is damaged, and with 10 where that is what REF names.
+    """
+    from claude_session_player.care.lookup import find
+    from claude_session_player.care.vault import Vault
+
+    vault = Vault(to)
+    paths = [find(vault, ref).path for ref in refs] if refs else list(vault.files())
+    records = _checked(paths)
+    damaged = [record for record in records if not record["sound"]]
+    for record in damaged:
+        say(printable(f"damaged: {record['reason']}"))
+    if form:
+        print_records(records, form)
+    else:
+        print_text(f"{wording.many(len(records), 'archive')}: {len(damaged) or 'none'} damaged")
+    return (BadArchive.exit_code if refs else NOT_ALL) if damaged else 0
+
+
+def _checked(paths: Sequence[str]) -> list[dict[str, Any]]:
+    import os
+
+    from claude_session_player.care.unpacking import check
+
+    records = []
+    with progress_bar("checking", sum(map(os.path.getsize, paths))) as progress:
+        for path in paths:
+            reason = None
+            try:
+                check(path)
+            except BadArchive as error:
+                reason = str(error)
+            except OSError as error:
+                reason = f"{shown(path)}: {error.strerror or error}"
+            records.append({"archive": shown(path), "sound": reason is None, "reason": reason})
+            if progress is not None:
+                progress(os.path.getsize(path))
+    return records

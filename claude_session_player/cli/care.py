@@ -1,0 +1,52 @@
+"""What the commands that take care of sessions share: where the archive is, progress, and which sessions are meant."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from claude_session_player.cli.showing import say
+from claude_session_player.store.record import shown
+from claude_session_player.text import cut, printable
+
+if TYPE_CHECKING:
+    from claude_session_player.care.bundles import Progress
+
+NOT_ALL: Final = 1
+"""The exit code where something had to be left out."""
+ARCHIVE_HELP: Final = "The directory of the archive. Default: in the platform's data directory."
+_LONG_WORK: Final = 32 << 20
+_TITLE: Final = 60
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def to_option(function: _F) -> _F:
+    """`--to`, as the parameter `to`."""
+    return click.option("--to", metavar="DIR", help=ARCHIVE_HELP)(function)
+
+
+@contextmanager
+def progress_bar(what: str, total: int) -> Iterator[Progress | None]:
+    """A bar on stderr, where there is much to do, and only on a terminal."""
+    if sys.stderr is None or not sys.stderr.isatty() or total < _LONG_WORK:
+        yield None
+        return
+    from claude_session_player.cli.progress import started
+
+    with started(what, total) as bar:
+        yield lambda count: bar.advance(bar.task_ids[0], count)
+
+
+def name_skipped(id: str, title: str | None, reason: str | None) -> None:
+    """Say on stderr why something was not done with a session."""
+    say(printable(f"skipped {named(id, title)}: {reason}"))
+
+
+def named(id: str, title: str | None) -> str:
+    """A session in a sentence."""
+    return f"{shown(id)} ({cut(title or 'no title', _TITLE)})"

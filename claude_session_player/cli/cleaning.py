@@ -1,0 +1,171 @@
+"""What `clean` says: the plan and what became of it, as a table or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from claude_session_player.care.clean import Outcome, Plan, Reason, Skipped, main_path, skipped
+from claude_session_player.care.leftovers import Finished, pending
+from claude_session_player.cli import wording
+from claude_session_player.cli.care import name_skipped, named
+from claude_session_player.cli.output import encode, print_text
+from claude_session_player.cli.showing import say
+from claude_session_player.store.record import shown
+from claude_session_player.text import file_name, printable
+from claude_session_player.times import local_now
+
+if TYPE_CHECKING:
+    from claude_session_player.care.bundles import Bundle
+
+
+def _date(value: Any) -> str:
+    return wording.local(str(value), local_now())[:16]
+
+
+_WHY: Final[dict[str, Callable[[Any], str]]] = {
+    "older_than": lambda value: f"older than {_date(value)}",
+    "larger_than": lambda value: f"larger than {wording.size(value)}",
+    "empty": lambda _: "nobody said anything",
+    "since": lambda value: f"active since {_date(value)}",
+    "before": lambda value: f"active before {_date(value)}",
+}
+"""How each rule is told; all others are words that were looked for."""
+
+
+class Shown:
+    """A plan as it is shown, and then what became of it."""
+
+    def __init__(self, plan: Plan, known: Iterable[str], as_json: bool) -> None:
+        self._plan = plan
+        self._known = list(known)
+        self._as_json = as_json
+        self._finished: list[Finished] = []
+
+    def name_finished(self, finished: Sequence[Finished]) -> None:
+        """Say what was left to do after a run that was killed."""
+        self._finished = list(finished)
+        for one in finished:
+            if one.reason is not None:
+                name_skipped(one.note.id, one.note.title, one.reason)
+            else:
+                done = "finished the removal of" if one.is_gone else "put back"
+                say(printable(f"{done} {named(one.note.id, one.note.title)}: a run was interrupted"))
+
+    def print_plan(self, folder: str, delete: bool) -> None:
+        """The plan, and what would be done with it."""
+        if self._as_json:
+            self._print_json([_record(bundle, None, self._plan) for bundle in self._plan.bundles], [], applied=False)
+            return
+        self.print_table()
+        self._name_skipped([])
+        if self._plan.bundles:
+            do = (
+                "--apply --delete deletes them"
+                if delete
+                else f"--apply removes them, and keeps them in {shown(folder)}"
+            )
+            say(printable(f"nothing was done: {do}"))
+
+    def print_table(self) -> None:
+        """A line for each session, and what it comes to; nothing where JSON is wanted."""
+        if not self._as_json and self._plan.bundles:
+            self._print_table(self._plan.bundles, "")
+        elif not self._as_json:
+            self._say_nothing()
+
+    def print_outcomes(self, outcomes: Sequence[Outcome], delete: bool) -> None:
+        """What was done, and what was not."""
+        done = [one for one in outcomes if one.reason is None]
+        stayed = [skipped(one.bundle, one.reason) for one in outcomes if one.reason is not None]
+        if self._as_json:
+            records = [_record(one.bundle, one.archive, self._plan) for one in done]
+            self._print_json(records, stayed, applied=True)
+        elif done:
+            self._print_table([one.bundle for one in done], "deleted " if delete else "archived and removed ")
+        elif not outcomes:
+            self._say_nothing()
+        self._name_skipped(stayed)
+
+    def _say_nothing(self) -> None:
+        others = "other " if self._plan.skipped else ""
+        say(f"there is nothing to clean up: no {others}session is like this")
+
+    def _name_skipped(self, more: Sequence[Skipped]) -> None:
+        for one in (*self._plan.skipped, *more):
+            name_skipped(one.id, one.title, one.reason)
+
+    def _print_table(self, bundles: Sequence[Bundle], done: str) -> None:
+        from claude_session_player.cli.tables import Column, print_table, short_ids
+
+        now = local_now()
+        why = ", ".join(map(_words, self._plan.reasons))
+        print_table(
+            (
+                Column("ID", short_ids([bundle.id for bundle in bundles], self._known), 10, style="cyan"),
+                Column("LAST ACTIVE", [wording.ago(bundle.updated_at or "", now) for bundle in bundles], 8),
+                Column("TITLE", [bundle.title or "(no title)" for bundle in bundles], 9, 20),
+                Column("PROJECT", [file_name(bundle.project or "") for bundle in bundles], 4, 12, style="green"),
+                Column("FILES", [str(len(bundle.files)) for bundle in bundles], 3, right=True),
+                Column("SIZE", [wording.size(bundle.size) for bundle in bundles], 7, right=True),
+                Column("WHY", [why] * len(bundles), 5, 12),
+            )
+        )
+        files = wording.many(sum(len(bundle.files) for bundle in bundles), "file")
+        size = wording.size(sum(bundle.size for bundle in bundles))
+        print_text(f"{done}{wording.many(len(bundles), 'session')}, {files}, {size}")
+
+    def _print_json(self, sessions: list[dict[str, Any]], more: Sequence[Skipped], *, applied: bool) -> None:
+        totals = {name: sum(session[name] for session in sessions) for name in ("files", "size")}
+        record = {
+            "applied": applied,
+            "sessions": sessions,
+            "skipped": [_skipped_record(one) for one in (*self._plan.skipped, *more)],
+            "finished": [_finished_record(one) for one in self._finished],
+            "totals": {"sessions": len(sessions), **totals},
+        }
+        print_text(encode(record))
+
+
+def name_pending(roots: Sequence[str]) -> None:
+    """Say which sessions a run that was killed had begun to remove: they are not in the plan."""
+    for note in pending(roots):
+        say(printable(f"the removal of {named(note.id, note.title)} was interrupted: --apply finishes it"))
+
+
+def _words(reason: Reason) -> str:
+    tell = _WHY.get(reason.rule)
+    return tell(reason.value) if tell else f"{reason.rule} has {reason.value!r}"
+
+
+def _record(bundle: Bundle, archive: str | None, plan: Plan) -> dict[str, Any]:
+    return {
+        "id": shown(bundle.id),
+        "title": bundle.title,
+        "path": shown(main_path(bundle)),
+        "project": bundle.project,
+        "updated_at": bundle.updated_at,
+        "files": len(bundle.files),
+        "size": bundle.size,
+        "reasons": [reason._asdict() for reason in plan.reasons],
+        "archive": _shown(archive),
+    }
+
+
+def _skipped_record(one: Skipped) -> dict[str, Any]:
+    return {"id": shown(one.id), "title": one.title, "path": shown(one.path), "reason": one.reason}
+
+
+def _finished_record(one: Finished) -> dict[str, Any]:
+    return {
+        "id": shown(one.note.id),
+        "title": one.note.title,
+        "path": shown(one.note.path),
+        "is_gone": one.is_gone,
+        "archive": _shown(one.note.archive),
+        "reason": one.reason,
+    }
+
+
+def _shown(path: str | None) -> str | None:
+    return None if path is None else shown(path)

@@ -1,0 +1,121 @@
+"""`locks`: which sessions are in use, and how that is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from claude_session_player.cli.output import encode, print_text
+from claude_session_player.cli.refs import complete_ref, find_session, needs_store
+from claude_session_player.cli.showing import say
+from claude_session_player.cli.stores import json_option, opened, store_options
+from claude_session_player.cli.wording import ago
+from claude_session_player.errors import SessionInUse
+from claude_session_player.store.record import shown
+
+if TYPE_CHECKING:
+    from claude_session_player.care.locks import Evidence, Ways
+    from claude_session_player.store.session import Session
+
+    Signs = list[tuple[Session, list[Evidence]]]
+
+
+@click.command()
+@click.argument("ref", required=False, shell_complete=complete_ref)
+@json_option
+@store_options
+def command(ref: str | None, as_json: bool, **where: Any) -> int:
+    """Tell which sessions are in use, and how that is known; with REF, whether this one is.
+
+    A session is in use when somebody holds an exclusive lock on its file or on one of its sub-agents, has one of them
+    open, or wrote to one in the last minute. Locks are probed without waiting and without a change to the file; who
+    has a file open is known where the system has a /proc. What cannot be known here is said; a session that is open in
+    Claude Code, but idle, leaves no sign. With REF the exit code is 9 where the session is in use.
+
+    REF is a path, an id or at least 4 characters of its beginning, latest, a title in quotes, or a breadcrumb.
+    """
+    from claude_session_player.care.locks import look_at
+
+    with opened(**where, required=ref is None or needs_store(ref)) as store:
+        sessions = store.sessions() if ref is None else [find_session(store, ref)]
+        look = look_at(sessions)
+        known = [file.id for file in store.files()]
+    signs = [(session, look.of(session)) for session in sessions]
+    used = [(session, found) for session, found in signs if found]
+    if as_json:
+        print_text(encode(_record(signs if ref else used, look.ways)))
+        return _exit_code(ref, used)
+    if used:
+        _print_table(used, known)
+    else:
+        say("no session is in use" if ref is None else f"session {shown(sessions[0].id)} is not in use")
+    for note in _unknown(look.ways):
+        say(f"note: {note}")
+    return _exit_code(ref, used)
+
+
+def _exit_code(ref: str | None, used: Signs) -> int:
+    """A script that asks for one session is told by the exit code; a list is only a list."""
+    return SessionInUse.exit_code if ref and used else 0
+
+
+def _print_table(used: Signs, known: list[str]) -> None:
+    """A line for each session."""
+    from claude_session_player.cli.tables import Column, print_table, short_ids
+    from claude_session_player.times import local_now
+
+    now = local_now()
+    print_table(
+        (
+            Column("ID", short_ids([session.id for session, _ in used], known), 9, style="cyan"),
+            Column("TITLE", [session.title or "(no title)" for session, _ in used], 7, 20),
+            Column("HOW", [_how(session, signs) for session, signs in used], 8, 20, style="yellow"),
+            Column("WRITTEN", [ago(max(sign.written_at for sign in signs), now) for _, signs in used], 6),
+        )
+    )
+
+
+def _how(session: Session, signs: list[Evidence]) -> str:
+    """Every sign once, and which of them are of sub-agents alone."""
+    own = dict.fromkeys(sign.words for sign in signs if sign.path == session.path)
+    others = dict.fromkeys(sign.words for sign in signs if sign.words not in own)
+    return ", ".join([*own, *(f"a sub-agent {words}" for words in others)])
+
+
+def _unknown(ways: Ways) -> list[str]:
+    """What cannot be known on this system."""
+    notes = (
+        (not ways.locks, "this system has no locks that could be probed: a lock is not noticed"),
+        (ways.locks and not ways.holders, "this system does not tell who holds a lock"),
+        (not ways.handles, "this system does not tell who has a file open: such sessions are not noticed"),
+        (ways.hidden > 0, f"processes of others that could not be looked into: {ways.hidden}"),
+    )
+    return [note for holds, note in notes if holds]
+
+
+def _record(signs: Signs, ways: Ways) -> dict[str, Any]:
+    return {
+        "ways": {"lock": ways.locks, "lock_holder": ways.holders, "open": ways.handles, "written": True},
+        "hidden_processes": ways.hidden,
+        "sessions": [
+            {
+                "id": shown(session.id),
+                "title": session.title,
+                "path": shown(session.path),
+                "in_use": bool(found),
+                "evidence": [_evidence(sign) for sign in found],
+            }
+            for session, found in signs
+        ],
+    }
+
+
+def _evidence(sign: Evidence) -> dict[str, Any]:
+    return {
+        "how": sign.how,
+        "path": shown(sign.path),
+        "pid": sign.process.pid if sign.process else None,
+        "process": sign.process.name if sign.process else None,
+        "written_at": sign.written_at,
+    }

@@ -1,0 +1,112 @@
+"""`restore`: archived sessions back into the store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from claude_session_player.cli import wording
+from claude_session_player.cli.care import ARCHIVE_HELP, NOT_ALL, name_skipped, progress_bar
+from claude_session_player.cli.output import print_records, print_text
+from claude_session_player.cli.showing import say
+from claude_session_player.cli.stores import json_options, warn
+from claude_session_player.errors import SessionError
+from claude_session_player.store.record import shown
+
+if TYPE_CHECKING:
+    from claude_session_player.care.restore import Outcome, Step
+
+
+@click.command()
+@click.argument("refs", nargs=-1, metavar="[REF]...")
+@click.option("--all", "is_all", is_flag=True, help="Every session of the archive.")
+@click.option("--from", "source", metavar="DIR", help=ARCHIVE_HELP)
+@click.option(
+    "--root", metavar="DIR", help="The store, made where there is none. Default: $CLAUDE_CONFIG_DIR, else ~/.claude."
+)
+@json_options
+def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str | None, form: str | None) -> int:
+    """Put archived sessions back into the store, byte for byte, with their times.
+
+    REF is an id or at least 4 characters of its beginning, a title in quotes, or the path of an archive. Nothing is
+    ever overwritten: where a file of a session is there already, and is not the same, nothing of the session is
+    written, it is named, and the exit code is 1. The archive stays as it is.
+    """
+    from claude_session_player.care import lookup, restore
+    from claude_session_player.care.vault import Vault
+
+    if bool(refs) == is_all:
+        raise click.UsageError(
+            "which sessions? Name some, or give --all" if not refs else "name sessions, or give --all"
+        )
+    vault = Vault(source)
+    archives = lookup.newest(vault.everything()) if is_all else [lookup.find(vault, ref) for ref in refs]
+    outcomes: list[Outcome] = []
+    try:
+        _restore(restore.plan(archives, root), outcomes)
+    except SessionError:
+        if outcomes:  # what was done before the disk was full
+            _tell(outcomes, form)
+        raise
+    warn(vault.troubles if is_all else [])
+    _tell(outcomes, form)
+    if len(refs) == 1 and outcomes[0].error is not None:
+        return outcomes[0].error.exit_code
+    return NOT_ALL if (is_all and vault.troubles) or any(outcome.error for outcome in outcomes) else 0
+
+
+def _restore(steps: Sequence[Step], outcomes: list[Outcome]) -> None:
+    from claude_session_player.care import restore
+
+    with progress_bar("restoring", sum(step.archived.manifest.size for step in steps)) as progress:
+        outcomes.extend(restore.apply(steps, progress))
+
+
+def _tell(outcomes: Sequence[Outcome], form: str | None) -> None:
+    for outcome in outcomes:
+        if outcome.error:
+            name_skipped(outcome.archived.manifest.id, outcome.archived.manifest.title, str(outcome.error))
+    _warn_of_cleanup(outcomes)
+    if form:
+        print_records(map(_record, outcomes), form)
+        return
+    if done := [outcome for outcome in outcomes if not outcome.error]:
+        from claude_session_player.cli.archive_tables import print_restored
+
+        print_restored(done)
+    counts = Counter(outcome.status for outcome in outcomes)
+    told = ", ".join(f"{count} {status}" for status, count in counts.items()) or "nothing to do"
+    print_text(f"{wording.many(len(outcomes), 'session')}: {told}")
+
+
+def _record(outcome: Outcome) -> dict[str, Any]:
+    manifest = outcome.archived.manifest
+    return {
+        "id": shown(manifest.id),
+        "kind": manifest.kind,
+        "title": manifest.title,
+        "project": manifest.project,
+        "status": outcome.status,
+        "files": len(manifest.files),
+        "size": manifest.size,
+        "archive": shown(outcome.archived.path),
+        "root": shown(outcome.root),
+        "path": shown(manifest.main),
+        "reason": str(outcome.error) if outcome.error else None,
+    }
+
+
+def _warn_of_cleanup(outcomes: Sequence[Outcome]) -> None:
+    from claude_session_player.care.restore import is_due, period_of
+
+    due = [outcome for outcome in outcomes if not outcome.error and is_due(outcome.archived.manifest, outcome.root)]
+    if due:
+        days = period_of(due[0].root)
+        many = "1 of them was" if len(due) == 1 else f"{len(due)} of them were"
+        say(
+            f"note: {many} not used for {wording.many(days, 'day')}: Claude Code deletes such sessions when it starts, "
+            f"unless you raise cleanupPeriodDays in {shown(due[0].root)}/settings.json"
+        )

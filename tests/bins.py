@@ -1,0 +1,42 @@
+"""Removals that were killed, for tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from claude_session_player import Filter
+from claude_session_player.care import removal
+from claude_session_player.care.bundles import Bundle, bundles_of
+from tests.stores import StoreBuilder
+
+
+class Killed(BaseException):
+    """Ends a removal where nothing can be done about it any more, as a kill does."""
+
+
+def bundle(store: StoreBuilder, id: str) -> Bundle:
+    """All that belongs to a session."""
+    opened = store.open()
+    sessions = [session for session in opened.sessions(Filter()) if session.id == id]
+    (found,) = bundles_of(sessions, opened.roots).bundles
+    return found
+
+
+def interrupted(store: StoreBuilder, id: str, *, is_gone: bool) -> Path:
+    """The bin of a session whose removal was killed after everything was moved into it, or when it was decided."""
+
+    def kill(*_: object) -> None:
+        raise Killed
+
+    found = bundle(store, id)
+    steps: dict[str, Any] = {"empty": kill} if is_gone else {"change_of": kill, "put_back": kill}
+    try:
+        with patch.multiple(removal, **steps):
+            removal.remove(found, None, lambda _: None, lambda _: None)
+    except Killed:
+        pass
+    mark = removal.GONE if is_gone else removal.MOVING
+    (bin,) = store.root.rglob(f"{mark}{id}")
+    return bin

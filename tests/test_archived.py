@@ -1,0 +1,155 @@
+"""Archived sessions are looked at where they are: `list`, `get`, `show` and `replay` with `--archived`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_session_player import Filter
+from claude_session_player.care import archived as module
+from claude_session_player.care.archived import ArchivedStore
+from claude_session_player.care.vault import Vault
+from claude_session_player.store.layout import Stamp, Walk
+from claude_session_player.store.placed import found_below
+from tests.archives import archived
+from tests.program import csp
+from tests.stores import AGENT, ONE, TWO, StoreBuilder
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> StoreBuilder:
+    store = StoreBuilder(tmp_path / "store")
+    store.every_layout()
+    for path in store.root.rglob("*"):
+        os.utime(path, (10**9, 10**9))  # nothing is in use
+    return store
+
+
+@pytest.fixture
+def vault(tmp_path: Path, store: StoreBuilder) -> Vault:
+    vault = Vault(tmp_path / "archive")
+    archived(store, vault)
+    return vault
+
+
+def told(text: bytes, store: StoreBuilder, vault: Vault) -> str:
+    """An output in which neither the paths of the store nor those of the archive tell what was looked at."""
+    words = text.decode().replace("get --archived ", "get ")
+    for path in vault.files():
+        words = words.replace(path, "PLACE")
+    return words.replace(str(store.root), "PLACE")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["list"],
+        ["list", "--json", "--include-subagents"],
+        ["list", "--jsonl", "--title", "engine", "--sort", "size"],
+        ["get", ONE, "--json"],
+        ["get", ONE],
+        ["get", "nest0001", "--jsonl"],
+        ["get", "latest", "--no-events"],
+        ["get", "ses_0001", "--json"],
+        ["show", ONE, "--full"],
+        ["show", TWO[:13], "--format", "json"],
+        ["show", "Ask somebody"],
+        ["replay", ONE, "--full"],
+        ["replay", "flat0001"],
+        ["replay", "latest:2"],
+        ["replay", "no such session"],
+        ["get", "1f2e"],
+    ],
+    ids=" ".join,
+)
+def test_what_is_archived_is_told_as_if_it_were_in_the_store(
+    store: StoreBuilder, vault: Vault, tmp_path: Path, arguments: list[str]
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    expected = csp(*arguments, "--root", store.root)
+    shutil.rmtree(store.root)
+    for _ in range(2):
+        done = csp(*arguments, "--archive", vault.folder, TMPDIR=str(temporary))
+        assert told(done.stdout, store, vault) == told(expected.stdout, store, vault)
+        assert told(done.stderr, store, vault) == told(expected.stderr, store, vault)
+        assert done.returncode == expected.returncode
+    assert not list(temporary.iterdir())
+
+
+def test_a_second_look_unpacks_nothing(
+    store: StoreBuilder, vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def records() -> list[Any]:
+        found = ArchivedStore.at_vault(vault, str(tmp_path / "cache"))
+        return [json.loads(session.json) for session in found.sessions(Filter(include_subagents=True))]
+
+    first = records()
+    monkeypatch.setattr(module, "_unpack_to", None)
+    assert records() == first
+    assert {record["detail_hint"] for record in first} >= {f"claude-session-player get --archived {ONE}"}
+
+
+def test_a_session_in_an_archive_anywhere_is_named_by_its_path(
+    store: StoreBuilder, vault: Vault, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "copy.tar.zst"
+    shutil.copy(vault.place(f"projects/{store.home().name}/{TWO}.jsonl"), elsewhere)
+    done = csp("replay", "--archived", elsewhere)
+    assert done.stdout == csp("replay", store.home() / f"{TWO}.jsonl").stdout
+    assert done.returncode == 0
+
+
+def test_a_damaged_archive_costs_only_itself(store: StoreBuilder, vault: Vault) -> None:
+    damaged = Path(vault.place(f"projects/{store.home().name}/{TWO}.jsonl"))
+    damaged.write_bytes(damaged.read_bytes()[:-9])
+    done = csp("list", "--jsonl", "--archive", vault.folder)
+    assert TWO not in [json.loads(line)["id"] for line in done.stdout.splitlines()]
+    assert len(done.stdout.splitlines()) == 3
+    assert str(damaged) in done.stderr.decode()
+    assert done.returncode == 0
+
+
+def test_nothing_of_what_is_archived_is_in_use(store: StoreBuilder, vault: Vault) -> None:
+    with (store.home() / f"{ONE}.jsonl").open("ab") as file:
+        file.write(b"{}\n")
+    archived(store, vault)
+    assert not any(session.in_use for session in ArchivedStore.at_vault(vault, None).sessions())
+
+
+def test_the_newest_version_is_the_one_that_is_shown(store: StoreBuilder, vault: Vault) -> None:
+    store.session(prompt="Begin anew")
+    archived(store, vault)
+    (session,) = [one for one in ArchivedStore.at_vault(vault, None).sessions() if one.id == ONE]
+    assert session.title == "Begin anew"
+
+
+def test_a_store_and_the_archive_at_once_are_too_much(vault: Vault, store: StoreBuilder) -> None:
+    done = csp("list", "--archived", "--root", store.root)
+    assert done.returncode == 2
+    assert b"--root" in done.stderr
+
+
+def test_an_empty_archive_is_said(tmp_path: Path) -> None:
+    done = csp("list", "--archive", tmp_path / "none")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"there is no session" in done.stderr
+
+
+def test_files_are_known_by_their_paths_as_a_walk_knows_them(store: StoreBuilder) -> None:
+    store.meta(store.home() / f"agent-{AGENT}.jsonl", agentType="Explore")
+    store.agent(AGENT)
+    store.agent("deep0001", place="subagents/agent-nest0001/subagents/.hidden")
+    store.agent("deep0002", place="subagents/agent-nest0001/subagents")
+    (store.home() / ONE / "other.jsonl").write_text("{}\n")
+    walked = {file.path: file._replace(device=0) for file in Walk().store(str(store.root))}
+    stamps = {}
+    for path in store.root.rglob("*"):
+        status = path.stat()
+        stamps[str(path.relative_to(store.root))] = Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
+    assert {file.path: file for file in found_below(str(store.root), stamps)} == walked

@@ -1,0 +1,144 @@
+"""Bundles: what belongs to a session, and what is refused."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from claude_session_player import Filter
+from claude_session_player.care.bundles import Bundle, Gathered, bundles_of, change_of
+from tests.archives import bundles
+from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder, touch
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> StoreBuilder:
+    return StoreBuilder(tmp_path / "store")
+
+
+def only(store: StoreBuilder) -> Bundle:
+    (bundle,) = bundles(store)
+    return bundle
+
+
+def names(bundle: Bundle) -> list[str]:
+    return [item.path.rpartition("/")[2] for item in bundle.items]
+
+
+def gathered(store: StoreBuilder) -> Gathered:
+    found = store.open()
+    return bundles_of(found.sessions(Filter(include_orphans=True)), found.roots)
+
+
+def test_a_bundle_is_everything_of_a_session_and_nothing_else(store: StoreBuilder) -> None:
+    store.every_layout()
+    by_id = {bundle.id: bundle for bundle in bundles(store)}
+    assert set(by_id) == {ONE, TWO, "ses_0001", f"{ONE}-2026-01-17"}
+    home = by_id[ONE].main.rpartition("/")[0]
+    own = sorted(os.path.relpath(path, store.root) for path in (store.home() / ONE).rglob("*"))
+    expected = [f"{home}/{ONE}.jsonl", f"{home}/agent-flat0001.jsonl", f"{home}/{ONE}", *own]
+    assert sorted(item.path for item in by_id[ONE].items) == sorted(expected)
+    assert by_id[ONE].items[0].path == by_id[ONE].main
+    assert by_id["ses_0001"].main == "transcripts/ses_0001.jsonl"
+
+
+def test_hidden_files_empty_directories_and_links_belong_to_it(store: StoreBuilder) -> None:
+    store.session()
+    own = store.home() / ONE
+    (own / "empty").mkdir(parents=True)
+    (own / ".hidden").write_text("x")
+    (own / "link").symlink_to(".hidden")
+    items = {item.path.rpartition("/")[2]: item for item in only(store).items}
+    assert [items[name].kind for name in ("empty", ".hidden", "link")] == ["folder", "file", "link"]
+    assert items["link"].target == ".hidden"
+
+
+def test_a_description_beside_a_flat_sub_agent_belongs_to_it(store: StoreBuilder) -> None:
+    store.session()
+    store.meta(store.agent(), agentType="Explore")
+    assert names(only(store)) == [f"{ONE}.jsonl", f"agent-{AGENT}.jsonl", f"agent-{AGENT}.meta.json"]
+
+
+def test_flat_sub_agents_of_another_session_do_not_belong_to_it(store: StoreBuilder) -> None:
+    store.session()
+    store.session(TWO)
+    store.agent(session=TWO)
+    assert {bundle.id: len(bundle.items) for bundle in bundles(store)} == {ONE: 1, TWO: 2}
+
+
+def test_orphans_of_one_session_are_one_bundle(store: StoreBuilder) -> None:
+    store.agent("flat0001", THREE)
+    store.agent("nest0001", THREE, place="subagents")
+    bundle = only(store)
+    assert (bundle.id, bundle.kind) == (THREE, "subagent")
+    assert bundle.main.endswith(f"/{THREE}.jsonl")
+    assert sorted(names(bundle)) == sorted(["agent-flat0001.jsonl", THREE, "subagents", "agent-nest0001.jsonl"])
+
+
+def test_names_that_are_no_utf8_are_kept(store: StoreBuilder) -> None:
+    store.session()
+    own = os.fsencode(store.home() / ONE)
+    os.mkdir(own)
+    Path(os.fsdecode(own + b"/caf\xe9")).write_text("x")
+    assert os.fsencode(names(only(store))[-1]) == b"caf\xe9"
+
+
+def test_a_project_that_is_a_link_out_of_the_store_is_refused(store: StoreBuilder, tmp_path: Path) -> None:
+    store.session()
+    store.home().rename(tmp_path / "elsewhere")
+    store.home().symlink_to(tmp_path / "elsewhere")
+    found = gathered(store)
+    assert not found.bundles
+    assert "leads out of the store" in str(found.refused[0][1])
+
+
+def test_a_store_that_is_a_link_itself_is_fine(store: StoreBuilder, tmp_path: Path) -> None:
+    store.session()
+    store.root.rename(tmp_path / "elsewhere")
+    store.root.symlink_to(tmp_path / "elsewhere")
+    assert names(only(store)) == [f"{ONE}.jsonl"]
+
+
+@pytest.mark.parametrize("target", ["/etc/passwd", "../../settings.json", "a/../../../x", ".", "a//b"])
+def test_a_link_that_may_lead_out_of_the_session_is_refused(store: StoreBuilder, target: str) -> None:
+    store.session()
+    store.session(TWO)
+    (store.home() / ONE).mkdir()
+    (store.home() / ONE / "link").symlink_to(target)
+    found = gathered(store)
+    assert [bundle.id for bundle in found.bundles] == [TWO]
+    assert "leads out of the session" in str(found.refused[0][1])
+
+
+def test_a_session_file_that_is_a_link_is_refused(store: StoreBuilder, tmp_path: Path) -> None:
+    store.session().rename(tmp_path / "real.jsonl")
+    (store.home() / f"{ONE}.jsonl").symlink_to(tmp_path / "real.jsonl")
+    assert len(gathered(store).refused) == 1
+
+
+def test_a_pipe_inside_of_a_session_is_refused_without_waiting(store: StoreBuilder) -> None:
+    store.session()
+    (store.home() / ONE).mkdir()
+    os.mkfifo(store.home() / ONE / "pipe")
+    assert "cannot be kept" in str(gathered(store).refused[0][1])
+
+
+def test_changes_of_a_bundle_are_told(store: StoreBuilder) -> None:
+    main = store.session()
+    agent = store.agent()
+    (store.home() / ONE).mkdir()
+    bundle = only(store)
+    assert change_of(bundle) is None
+    (store.home() / ONE / "more").write_text("x")
+    assert "more is new" in str(change_of(bundle))
+    (store.home() / ONE / "more").unlink()
+    assert change_of(bundle) is None
+    touch(main)
+    assert f"{ONE}.jsonl has changed" in str(change_of(bundle))
+    touch(main, -1)
+    store.meta(agent, agentType="Explore")
+    assert "meta.json is new" in str(change_of(bundle))
+    agent.unlink()
+    assert change_of(bundle) is not None

@@ -1,0 +1,324 @@
+"""Which sessions are cleaned up, and that nothing else is touched."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import timedelta
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from claude_session_player import Filter
+from claude_session_player.care.clean import Outcome, Plan, Reason, Rules, apply, finish_leftovers, is_empty, plan
+from claude_session_player.care.vault import Vault
+from claude_session_player.errors import BadFilter, CannotWrite
+from claude_session_player.times import format_time
+from tests.archives import litter, seen
+from tests.builder import START, SessionBuilder
+from tests.stores import ONE, THREE, TWO, StoreBuilder, settle
+
+LATER = START + timedelta(days=5)
+ALL = Rules(older_than=START + timedelta(days=1000))
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> StoreBuilder:
+    """A store with one session of the first day, one of the tenth and one of another project."""
+    builder = StoreBuilder(tmp_path / "store")
+    builder.session(ONE)
+    builder.session(TWO, "Stop it", days=10)
+    builder.session(THREE, "Boil water", days=10, cwd="/home/ada/kettle")
+    settle(builder.root)
+    return builder
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    return Vault(tmp_path / "archive")
+
+
+def planned(builder: StoreBuilder, rules: Rules = ALL) -> Plan:
+    return plan(builder.open(), rules)
+
+
+def ids(made: Plan) -> set[str]:
+    return {bundle.id for bundle in made.bundles}
+
+
+def cleaned(builder: StoreBuilder, vault: Vault, rules: Rules = ALL, *, delete: bool = False) -> list[Outcome]:
+    return list(apply(planned(builder, rules), vault, delete=delete))
+
+
+# --- the plan -------------------------------------------------------------------------------------
+
+
+def test_without_a_filter_there_is_no_plan(builder: StoreBuilder) -> None:
+    with pytest.raises(BadFilter, match="Give a filter"):
+        planned(builder, Rules())
+    with pytest.raises(BadFilter, match="Give a filter"):
+        planned(builder, Rules(Filter(sort="size", limit=3, offset=1, reverse=True)))
+
+
+@pytest.mark.parametrize("word", ["", "  "])
+def test_an_empty_word_is_no_filter(builder: StoreBuilder, word: str) -> None:
+    with pytest.raises(BadFilter, match="which project"):
+        planned(builder, Rules(Filter(project=word), older_than=LATER))
+
+
+def test_a_session_is_as_old_as_its_last_event(builder: StoreBuilder) -> None:
+    assert ids(planned(builder, Rules(older_than=LATER))) == {ONE}
+
+
+def test_what_a_subagent_did_makes_a_session_younger(builder: StoreBuilder) -> None:
+    agent = SessionBuilder(session_id=ONE, sidechain=True, start=START + timedelta(days=9)).prompt("Work")
+    agent.write(builder.home() / ONE / "subagents" / "agent-a1.jsonl")
+    settle(builder.root)
+    assert ids(planned(builder, Rules(older_than=LATER))) == set()
+
+
+def test_a_session_without_times_is_as_old_as_its_file(builder: StoreBuilder) -> None:
+    path = builder.home() / "26charsessionidwithouttime.jsonl"
+    path.write_text('{"type": "summary", "summary": "Old"}\n')
+    os.utime(path, (1e9, 1e9))
+    assert path.stem in ids(planned(builder, Rules(older_than=LATER)))
+    os.utime(path, (1.9e9, 1.9e9))
+    assert path.stem not in ids(planned(builder, Rules(older_than=LATER)))
+
+
+def test_the_size_is_that_of_everything_that_belongs_to_a_session(builder: StoreBuilder) -> None:
+    result = builder.home() / TWO / "tool-results" / "big.txt"
+    result.parent.mkdir(parents=True)
+    result.write_text("x" * 100_000)
+    settle(builder.root)
+    made = planned(builder, Rules(larger_than=100_000))
+    assert ids(made) == {TWO}
+    assert (made.size, made.files) == (100_000 + (builder.home() / f"{TWO}.jsonl").stat().st_size, 2)
+    assert ids(planned(builder, Rules(larger_than=made.size))) == set()
+
+
+def test_all_rules_have_to_be_fulfilled(builder: StoreBuilder) -> None:
+    later = START + timedelta(days=20)
+    assert ids(planned(builder, Rules(Filter(project="kettle"), older_than=later))) == {THREE}
+    assert ids(planned(builder, Rules(Filter(project="kettle"), older_than=LATER))) == set()
+    assert ids(planned(builder, Rules(Filter(title="stop"), larger_than=1))) == {TWO}
+    assert ids(planned(builder, Rules(Filter(title="stop"), empty=True))) == set()
+
+
+def test_the_limit_counts_sessions_that_fulfil_the_rules(builder: StoreBuilder) -> None:
+    assert ids(planned(builder, Rules(Filter(limit=1), older_than=LATER))) == {ONE}
+
+
+def test_the_plan_says_why(builder: StoreBuilder) -> None:
+    rules = Rules(Filter(project="kettle", since=START), larger_than=5, empty=True)
+    told = (Reason("larger_than", 5), Reason("empty"), Reason("project", "kettle"))
+    assert planned(builder, rules).reasons == (*told, Reason("since", format_time(START)))
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([], True),
+        ([b"\n", b"  \n"], True),
+        ([{"type": "summary", "summary": "A title"}], True),
+        ([{"type": "metadata", "cwd": "/home/ada", "timestamp": "2025-01-23T10:30:00Z"}], True),
+        ([{"type": "user", "message": {"content": "Hello"}}], False),
+        ([{"type": "user", "message": {"content": "/exit"}}], False),
+        ([{"type": "message", "role": "assistant", "content": "Hello!"}], False),
+        ([{"type": "assistant", "message": {"content": [{"type": "text", "text": "Hi"}]}}], False),
+        ([{"type": "summary", "summary": "A title"}, b'{"type": "user", "mess'], False),
+        ([{"type": "summary", "summary": "A title"}, {"type": "from-the-future"}], False),
+        ([{"type": "attachment", "attachment": {"type": "queued_command", "prompt": "Do it"}}], False),
+        ([{"type": "attachment", "attachment": {"type": "hook_success"}}], True),
+    ],
+)
+def test_a_session_is_empty_when_nobody_said_anything(tmp_path: Path, lines: list[object], expected: bool) -> None:
+    builder = StoreBuilder(tmp_path / "store")
+    session = SessionBuilder(session_id=ONE)
+    for line in lines:
+        session.raw(line) if isinstance(line, bytes) else session.line(line)
+    session.write(builder.home() / f"{ONE}.jsonl")
+    settle(builder.root)
+    (found,) = builder.open().sessions()
+    assert is_empty(found) is expected
+    assert ids(planned(builder, Rules(empty=True))) == ({ONE} if expected else set())
+
+
+def test_a_session_with_subagents_is_not_empty(tmp_path: Path) -> None:
+    builder = StoreBuilder(tmp_path / "store")
+    builder.agent()
+    (builder.home() / f"{ONE}.jsonl").touch()
+    settle(builder.root)
+    assert ids(planned(builder, Rules(empty=True))) == set()
+
+
+def test_a_file_that_holds_no_session_is_left_alone(builder: StoreBuilder) -> None:
+    for name, text in (("notes.jsonl", '{"mine": 1}\n'), ("broken.jsonl", "no JSON at all\n")):
+        (builder.home() / name).write_text(text)
+    settle(builder.root)
+    assert ids(planned(builder)) == {ONE, TWO, THREE}
+
+
+def test_a_session_in_use_is_skipped_and_named(builder: StoreBuilder) -> None:
+    os.utime(builder.home() / f"{TWO}.jsonl")
+    made = planned(builder)
+    assert ids(made) == {ONE, THREE}
+    assert [(one.id, one.title, one.reason) for one in made.skipped] == [
+        (TWO, "Stop it", "in use: written in the last minute")
+    ]
+
+
+def test_a_session_is_in_use_when_any_of_its_files_is(builder: StoreBuilder) -> None:
+    result = builder.home() / TWO / "tool-results" / "new.txt"
+    result.parent.mkdir(parents=True)
+    result.write_text("just written")
+    assert [one.id for one in planned(builder).skipped] == [TWO]
+
+
+def test_a_session_behind_a_link_out_of_the_store_is_refused(builder: StoreBuilder, tmp_path: Path) -> None:
+    outside = StoreBuilder(tmp_path / "elsewhere")
+    path = outside.session(cwd="/home/ada/far", id="5d1f0c3a-0001")
+    settle(outside.root)
+    (builder.root / "projects" / "-home-ada-far").symlink_to(path.parent)
+    made = planned(builder)
+    assert ids(made) == {ONE, TWO, THREE}
+    assert [one.id for one in made.skipped] == ["5d1f0c3a-0001"]
+    assert "leads out of the store" in made.skipped[0].reason
+
+
+def test_subagents_are_never_removed_without_their_session(builder: StoreBuilder) -> None:
+    builder.agent("a1", session="gone-session")
+    settle(builder.root)
+    assert (
+        ids(planned(builder, Rules(Filter(title="Look around", include_subagents=True, include_orphans=True)))) == set()
+    )
+
+
+def test_a_session_that_changes_while_the_plan_is_made_is_skipped(builder: StoreBuilder) -> None:
+    store = builder.open()
+    sessions = store.sessions()
+    with (builder.home() / f"{ONE}.jsonl").open("a") as file:
+        file.write("\n")
+    settle(builder.root)  # so that its time does not tell
+    with patch.object(store, "sessions", lambda _: sessions):
+        made = plan(store, ALL)
+    assert ids(made) == {TWO, THREE}
+    assert [one.reason for one in made.skipped] == [
+        f"projects/-home-ada-engine/{ONE}.jsonl has changed while the plan was made"
+    ]
+
+
+# --- its application ------------------------------------------------------------------------------
+
+
+def test_a_plan_changes_nothing(builder: StoreBuilder) -> None:
+    before = seen(builder.root)
+    planned(builder)
+    assert seen(builder.root) == before
+
+
+@pytest.mark.parametrize("delete", [False, True])
+def test_everything_of_a_session_is_removed_and_nothing_else(tmp_path: Path, vault: Vault, delete: bool) -> None:
+    builder = StoreBuilder(tmp_path / "store")
+    builder.every_layout()
+    (builder.root / "settings.json").write_text("{}")
+    builder.json(Path("memories/m1.json"), {"id": "m1", "content": "Tea"})
+    builder.json(Path("file-history") / ONE / "backup", {})
+    settle(builder.root)
+    before = seen(builder.root)
+    (outcome,) = cleaned(builder, vault, Rules(Filter(title="Start the engine", limit=1, sort="size")), delete=delete)
+    assert (outcome.bundle.id, outcome.reason) == (ONE, None)
+    assert (outcome.archive is None) == delete
+    project = builder.home().relative_to(builder.root)
+    flat = ("agent-flat0001.jsonl",)
+    gone = {path for path in before if path.startswith((f"{project}/{ONE}", *(f"{project}/{name}" for name in flat)))}
+    assert seen(builder.root) == {path: what for path, what in before.items() if path not in gone}
+    assert len(gone) > 10
+
+
+def test_a_session_is_in_the_archive_before_it_is_removed(builder: StoreBuilder, vault: Vault) -> None:
+    content = (builder.home() / f"{ONE}.jsonl").read_bytes()
+    (outcome,) = cleaned(builder, vault, Rules(older_than=LATER))
+    assert outcome.archive is not None
+    (archived,) = vault.everything()
+    assert (archived.path, archived.manifest.id, archived.manifest.size) == (outcome.archive, ONE, len(content))
+    assert not (builder.home() / f"{ONE}.jsonl").exists()
+
+
+def test_a_file_that_grew_since_the_plan_stays(builder: StoreBuilder, vault: Vault) -> None:
+    made = planned(builder)
+    path = builder.home() / f"{TWO}.jsonl"
+    with path.open("a") as file:
+        file.write("\n")
+    before = path.read_bytes()
+    outcomes = {outcome.bundle.id: outcome for outcome in apply(made, vault)}
+    assert "has changed since the plan was made" in (outcomes[TWO].reason or "")
+    assert path.read_bytes() == before
+    assert [path.name for path in builder.root.rglob("*.jsonl")] == [path.name]
+
+
+def test_a_session_whose_directory_got_a_file_since_the_plan_stays(builder: StoreBuilder, vault: Vault) -> None:
+    (builder.home() / ONE).mkdir()
+    made = planned(builder, Rules(older_than=LATER))
+    (builder.home() / ONE / "new.txt").write_text("new")
+    (outcome,) = apply(made, vault)
+    assert "new.txt is new since the plan was made" in (outcome.reason or "")
+    assert (builder.home() / f"{ONE}.jsonl").exists()
+
+
+def test_a_session_that_is_gone_since_the_plan_is_named(builder: StoreBuilder, vault: Vault) -> None:
+    made = planned(builder, Rules(older_than=LATER))
+    (builder.home() / f"{ONE}.jsonl").unlink()
+    (outcome,) = apply(made, vault)
+    assert outcome.reason is not None
+
+
+def test_links_are_removed_and_not_followed(builder: StoreBuilder, vault: Vault) -> None:
+    folder = builder.home() / ONE
+    (folder / "real").mkdir(parents=True)
+    (folder / "real" / "file").write_text("content")
+    (folder / "link").symlink_to("real")
+    settle(builder.root)
+    (outcome,) = cleaned(builder, vault, Rules(older_than=LATER), delete=True)
+    assert outcome.reason is None
+    assert not folder.exists()
+
+
+def test_a_session_with_a_link_to_elsewhere_stays(builder: StoreBuilder, vault: Vault, tmp_path: Path) -> None:
+    (tmp_path / "dear").mkdir()
+    (tmp_path / "dear" / "file").write_text("content")
+    (builder.home() / ONE).mkdir()
+    (builder.home() / ONE / "link").symlink_to(tmp_path / "dear")
+    before = seen(tmp_path)
+    made = planned(builder, Rules(older_than=LATER))
+    assert [one.id for one in made.skipped] == [ONE]
+    assert list(apply(made, vault, delete=True)) == []
+    assert {path: what for path, what in seen(tmp_path).items() if not path.startswith("archive")} == before
+
+
+def test_what_was_done_is_logged(builder: StoreBuilder, vault: Vault) -> None:
+    (kept,) = cleaned(builder, vault, Rules(older_than=LATER))
+    cleaned(builder, vault, Rules(Filter(title="Boil")), delete=True)
+    lines = [json.loads(line) for line in Path(vault.folder, "log.jsonl").read_text().splitlines()]
+    assert [(line["action"], line["id"], line["title"]) for line in lines] == [
+        ("removed", ONE, "Start the engine"),
+        ("deleted", THREE, "Boil water"),
+    ]
+    assert [line["archive"] for line in lines] == [kept.archive, None]
+    assert lines[0]["path"] == str(builder.home() / f"{ONE}.jsonl")
+
+
+def test_where_the_archive_cannot_be_written_everything_stays(builder: StoreBuilder, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no directory")
+    before = seen(builder.root)
+    for delete in (False, True):
+        with pytest.raises(CannotWrite):
+            cleaned(builder, Vault(tmp_path / "file" / "archive"), delete=delete)
+    assert seen(builder.root) == before
+
+
+def test_there_is_nothing_to_finish_after_a_run(builder: StoreBuilder, vault: Vault) -> None:
+    cleaned(builder, vault)
+    assert finish_leftovers(builder.open(), vault) == []
+    assert litter(builder.root) == []

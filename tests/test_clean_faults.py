@@ -1,0 +1,169 @@
+"""`clean` loses nothing: killed at any moment, on a full disk, without the right to write."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from claude_session_player.care.bundles import Bundle
+from claude_session_player.care.removal import MOVING
+from claude_session_player.care.vault import Vault
+from tests.archives import Seen, bundles, contents, litter, seen
+from tests.bins import interrupted
+from tests.disks import disk, read_only
+from tests.faults import Scenario, survives
+from tests.program import csp
+from tests.stores import ONE, TWO, Opened, StoreBuilder, settle
+
+STORE, ARCHIVE = "store", "archive"
+STAYS = "5d1f0c3a-0001"
+
+Command = Callable[[Path], list[str | Path]]
+
+
+def build(world: Path) -> StoreBuilder:
+    """A store with a session that has everything, three that have only a file, and one that is too young."""
+    builder = StoreBuilder(world / STORE)
+    builder.every_layout()
+    builder.session(STAYS, "Stay here", days=400)
+    settle(builder.root)
+    return builder
+
+
+def whole(world: Path) -> None:
+    build(world)
+
+
+def begun(world: Path) -> None:
+    """A store from which two sessions were being removed: one was decided on, one was not."""
+    builder = build(world)
+    csp(*clean(world), "--title", "no such title")
+    interrupted(builder, TWO, is_gone=False)
+    interrupted(builder, ONE, is_gone=True)
+
+
+def clean(world: Path) -> list[str | Path]:
+    options = ["--before", "2026-06-01", "--apply", "--no-cache"]
+    return ["clean", *options, "--root", world / STORE, "--to", world / ARCHIVE]
+
+
+def delete(world: Path) -> list[str | Path]:
+    return [*clean(world), "--delete", "--yes"]
+
+
+def origin(before: Path) -> tuple[Seen, list[Bundle]]:
+    """The store as it was before anything was done to it, and the sessions in it."""
+    place = before.parent / "origin"
+    if not place.exists():
+        build(place)
+    return seen(place / STORE), bundles(Opened(place / STORE))
+
+
+def part(store: Seen, one: Bundle) -> Seen:
+    """What a store shows of a session."""
+    return {item.path: store[item.path] for item in one.items if item.path in store}
+
+
+def undecided(store: Seen, one: Bundle) -> Seen:
+    """What will be put back of a session."""
+    content = f"{one.main.rpartition('/')[0]}/{MOVING}{one.id}/content/"
+    return part({path.removeprefix(content): what for path, what in store.items() if path.startswith(content)}, one)
+
+
+def is_archived(world: Path, one: Bundle, before: Seen) -> bool:
+    """True where every byte of a session is in the archive."""
+    newest = Vault(world / ARCHIVE).newest(one.main)
+    files = {path: what[1] for path, what in part(before, one).items() if what[0] == "file"}
+    return newest is not None and contents(newest.path) == files
+
+
+def check_kept(world: Path, before: Path) -> None:
+    """Each session is whole in the store, or whole in the archive."""
+    was, sessions = origin(before)
+    now = seen(world / STORE)
+    for one in sessions:
+        assert part(now, one) == part(was, one) or is_archived(world, one, was), one.id
+
+
+def check_all_or_nothing(world: Path, before: Path) -> None:
+    """Each session is whole in the store, is about to be put back, or is gone from it."""
+    was, sessions = origin(before)
+    now = seen(world / STORE)
+    for one in sessions:
+        left = part(now, one)
+        assert left in ({}, part(was, one)) or left | undecided(now, one) == part(was, one), one.id
+        assert left or one.id != STAYS
+
+
+def check_gone(world: Path, before: Path) -> None:
+    """What was asked for is removed, and nothing else."""
+    was, sessions = origin(before)
+    named = {item.path for one in sessions if one.id != STAYS for item in one.items}
+    assert seen(world / STORE) == {path: what for path, what in was.items() if path not in named}
+    assert litter(world) == []
+
+
+def check_all_archived(world: Path, before: Path) -> None:
+    check_gone(world, before)
+    check_kept(world, before)
+
+
+def check_finished(world: Path, before: Path) -> None:
+    """What was put back is archived before it is removed."""
+    check_gone(world, before)
+    was, sessions = origin(before)
+    assert all(is_archived(world, one, was) for one in sessions if one.id == TWO)
+
+
+SCENARIOS = {
+    "clean a store": Scenario(whole, clean, check_kept, check_all_archived),
+    "delete sessions": Scenario(whole, delete, check_all_or_nothing, check_gone),
+    "finish what was begun": Scenario(begun, clean, check_all_or_nothing, check_finished),
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_killed_at_any_moment_nothing_is_lost_and_the_same_command_finishes(name: str, tmp_path: Path) -> None:
+    survives(SCENARIOS[name], tmp_path)
+
+
+# --- disks ----------------------------------------------------------------------------------------
+
+
+def test_on_a_full_disk_what_cannot_be_archived_stays(tmp_path: Path) -> None:
+    builder = build(tmp_path)
+    (builder.home() / ONE / "tool-results" / "noise").write_bytes(random.Random(1).randbytes(200_000))
+    settle(builder.root)
+    before, sessions = seen(builder.root), bundles(builder)
+    with disk(tmp_path / ARCHIVE, "64k"):
+        done = csp(*clean(tmp_path))
+        assert (done.returncode, done.stderr.decode().count("\n")) == (5, 1)
+        assert b"No space left on device" in done.stderr
+        now = seen(builder.root)
+        assert all(part(now, one) == part(before, one) or is_archived(tmp_path, one, before) for one in sessions)
+        assert f"{builder.home().relative_to(builder.root)}/{ONE}.jsonl" in now
+        assert litter(tmp_path) == []
+
+
+@pytest.mark.parametrize("command", [clean, delete])
+def test_where_the_archive_is_read_only_everything_stays(tmp_path: Path, command: Command) -> None:
+    before = seen(build(tmp_path).root)
+    with disk(tmp_path / ARCHIVE), read_only(tmp_path / ARCHIVE):
+        done = csp(*command(tmp_path))
+    assert (done.returncode, done.stderr.decode().count("\n")) == (5, 1)
+    assert b"Read-only file system" in done.stderr
+    assert seen(tmp_path / STORE) == before
+
+
+def test_where_the_store_is_read_only_every_session_is_skipped_and_named(tmp_path: Path) -> None:
+    with disk(tmp_path / STORE):
+        before = seen(build(tmp_path).root)
+        with read_only(tmp_path / STORE):
+            done = csp(*clean(tmp_path))
+        assert seen(tmp_path / STORE) == before
+    told = done.stderr.decode()
+    assert (done.returncode, told.count("\n"), told.count("skipped ")) == (1, 4, 4)
+    assert told.count("Read-only file system") == 4

@@ -1,0 +1,209 @@
+"""`archive` and `restore` on the command line: what people and scripts see."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from claude_session_player.care.vault import Vault
+from tests.archives import described, forged, seen
+from tests.program import PROGRAM, csp, on_terminal
+from tests.stores import ONE, THREE, TWO, StoreBuilder
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schema.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> StoreBuilder:
+    store = StoreBuilder(tmp_path / "store")
+    store.session()
+    store.session(TWO, "Oil it", cwd="/home/ada/kettle")
+    return store
+
+
+@pytest.fixture
+def to(tmp_path: Path) -> Path:
+    return tmp_path / "archive"
+
+
+def archive(store: StoreBuilder, to: Path, *more: str | Path) -> subprocess.CompletedProcess[bytes]:
+    return csp("archive", *more, "--root", store.root, "--to", to)
+
+
+def records(done: subprocess.CompletedProcess[bytes], kind: str) -> list[dict[str, Any]]:
+    """What a command printed as JSON, each as the schema says."""
+    values: list[dict[str, Any]] = json.loads(done.stdout)
+    for value in values:
+        jsonschema.validate(value, {**SCHEMA, "$ref": f"#/$defs/{kind}"})
+        assert set(value) == set(SCHEMA["$defs"][kind]["required"])
+    return values
+
+
+def test_what_was_done_is_told_in_a_line_each_and_a_sum(store: StoreBuilder, to: Path) -> None:
+    lines = archive(store, to, "--all").stdout.decode().splitlines()
+    assert len(lines) == 4
+    assert lines[-1].startswith("2 sessions: 2 new; ")
+    again = archive(store, to, "--all")
+    assert again.stdout.decode().startswith("2 sessions: 2 unchanged; ")
+    assert (again.returncode, again.stderr) == (0, b"")
+
+
+def test_only_sessions_that_fit_are_archived(store: StoreBuilder, to: Path) -> None:
+    assert [r["id"] for r in records(archive(store, to, "--project", "kettle", "--json"), "archiving")] == [TWO]
+    assert [r["id"] for r in records(archive(store, to, ONE[:13], "--json"), "archiving")] == [ONE]
+    assert records(archive(store, to, "--before", "2020", "--json"), "archiving") == []
+
+
+def test_a_sub_agent_is_archived_with_its_session(store: StoreBuilder, to: Path) -> None:
+    store.agent("flat0001")
+    (record,) = records(archive(store, to, "flat0001", ONE, "--json"), "archiving")
+    assert (record["id"], record["files"]) == (ONE, 2)
+
+
+def test_orphans_are_archived_with_everything(store: StoreBuilder, to: Path) -> None:
+    store.agent("flat0001", THREE)
+    done = records(archive(store, to, "--all", "--json"), "archiving")
+    assert {record["id"]: record["kind"] for record in done} == {ONE: "session", TWO: "session", THREE: "subagent"}
+
+
+@pytest.mark.parametrize("more", [[], ["--limit", "1"], ["--sort", "size"]])
+def test_it_has_to_be_said_which_sessions(store: StoreBuilder, to: Path, more: list[str]) -> None:
+    done = archive(store, to, *more)
+    assert done.returncode == 2
+    assert b"--all" in done.stderr
+    assert not to.exists()
+
+
+def test_what_cannot_be_kept_is_named_and_the_rest_is_done(store: StoreBuilder, to: Path) -> None:
+    (store.home() / ONE).mkdir()
+    os.mkfifo(store.home() / ONE / "pipe")
+    done = archive(store, to, "--all", "--json")
+    assert done.returncode == 1
+    assert f"skipped {ONE}" in done.stderr.decode()
+    assert {record["status"] for record in records(done, "archiving")} == {"new", "skipped"}
+
+
+def test_an_archive_inside_of_the_store_is_refused(store: StoreBuilder) -> None:
+    before = seen(store.root)
+    done = archive(store, store.root / "archive", "--all")
+    assert done.returncode == 5
+    assert b"inside of the store" in done.stderr
+    assert seen(store.root) == before
+
+
+def test_a_second_archiver_is_sent_away(store: StoreBuilder, to: Path) -> None:
+    to.mkdir()
+    with (to / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = archive(store, to, "--all")
+    assert done.returncode == 5
+    assert b"try again" in done.stderr
+    assert done.stdout == b""
+
+
+def test_without_a_directory_it_is_the_platforms(store: StoreBuilder, tmp_path: Path) -> None:
+    done = csp("archive", "--all", "--root", store.root, "--json", XDG_DATA_HOME=str(tmp_path / "data"))
+    place = tmp_path / "data" / "claude-session-player" / "archive"
+    assert all(record["archive"].startswith(str(place)) for record in records(done, "archiving"))
+    assert len(records(csp("archive", "list", "--json", XDG_DATA_HOME=str(tmp_path / "data")), "archived")) == 2
+
+
+def test_the_archive_is_listed(store: StoreBuilder, to: Path) -> None:
+    archive(store, to, "--all")
+    listed = records(csp("archive", "list", "--to", to, "--json"), "archived")
+    assert {record["title"] for record in listed} == {"Start the engine", "Oil it"}
+    assert b"Oil it" in csp("archive", "list", "--to", to).stdout
+    nothing = csp("archive", "list", "--to", to / "none")
+    assert (nothing.returncode, nothing.stdout) == (0, b"")
+    assert b"there is no session" in nothing.stderr
+
+
+def test_damage_is_found_and_named(store: StoreBuilder, to: Path) -> None:
+    archive(store, to, "--all")
+    sound = csp("archive", "verify", "--to", to)
+    assert (sound.returncode, sound.stdout) == (0, b"2 archives: none damaged\n")
+    damaged = Path(next(path for path in Vault(to).files() if ONE in path))
+    damaged.write_bytes(damaged.read_bytes()[:-3])
+    done = csp("archive", "verify", "--to", to, "--json")
+    assert done.returncode == 1
+    assert str(damaged) in done.stderr.decode()
+    assert [r["archive"] for r in records(done, "checked_archive") if not r["sound"]] == [str(damaged)]
+    assert csp("archive", "verify", ONE[:13], "--to", to).returncode == 10
+    assert csp("archive", "verify", damaged).returncode == 10
+    assert csp("archive", "verify", TWO, "--to", to).returncode == 0
+    assert csp("archive", "verify", "nowhere", "--to", to).returncode == 7
+
+
+def test_sessions_come_back_by_id_title_path_or_all_at_once(store: StoreBuilder, to: Path, tmp_path: Path) -> None:
+    archive(store, to, "--all")
+    path = next(path for path in Vault(to).files() if ONE in path)
+    for number, refs in enumerate(([ONE], [ONE[:13]], ["start the engine"], [path], [ONE, TWO], ["--all"])):
+        root = tmp_path / f"target{number}"
+        done = csp("restore", *refs, "--from", to, "--root", root, "--json")
+        assert done.returncode == 0, done.stderr
+        assert {record["status"] for record in records(done, "restoring")} == {"restored"}
+        assert (root / "projects" / store.home().name / f"{ONE}.jsonl").exists()
+
+
+def test_a_session_that_is_there_with_other_content_is_named(store: StoreBuilder, to: Path) -> None:
+    archive(store, to, "--all")
+    main = store.session(prompt="Mine")
+    before = main.read_bytes()
+    done = csp("restore", "--all", "--from", to, "--root", store.root, "--json")
+    assert done.returncode == 1
+    assert main.read_bytes() == before
+    assert f"skipped {ONE}" in done.stderr.decode()
+    assert {record["status"] for record in records(done, "restoring")} == {"present", "skipped"}
+
+
+def test_a_forged_archive_is_refused_with_its_own_exit_code(tmp_path: Path) -> None:
+    evil = forged(tmp_path / "evil.tar.zst", [described("../evil", b"x")], [("files/../evil", b"x")])
+    done = csp("restore", evil, "--root", tmp_path / "target")
+    assert done.returncode == 10
+    assert b"outside of the sessions" in done.stderr
+    assert not (tmp_path / "target").exists()
+
+
+@pytest.mark.parametrize("refs", [[], ["x", "--all"]])
+def test_restore_has_to_know_which_sessions(refs: list[str]) -> None:
+    done = csp("restore", *refs)
+    assert done.returncode == 2
+    assert b"--all" in done.stderr
+
+
+def test_a_reference_that_fits_several_lists_them(store: StoreBuilder, to: Path) -> None:
+    archive(store, to, "--all")
+    done = csp("restore", "1f2e", "--from", to)
+    assert done.returncode == 8
+    assert ONE in done.stderr.decode()
+
+
+def test_sessions_that_claude_code_would_delete_again_are_pointed_out(
+    store: StoreBuilder, to: Path, tmp_path: Path
+) -> None:
+    os.utime(store.home() / f"{ONE}.jsonl", (10**9, 10**9))
+    archive(store, to, "--all")
+    done = csp("restore", "--all", "--from", to, "--root", tmp_path / "target")
+    assert b"cleanupPeriodDays" in done.stderr
+    assert done.returncode == 0
+
+
+def test_the_output_ends_where_nobody_reads_it(store: StoreBuilder, to: Path) -> None:
+    command = " ".join([*PROGRAM, "archive", "--all", "--root", str(store.root), "--to", str(to)])
+    done = subprocess.run(["sh", "-c", f"{command} | true"], capture_output=True, check=False)
+    assert done.stderr == b""
+    assert len(list(Vault(to).files())) == 2
+
+
+def test_a_terminal_shows_a_table(store: StoreBuilder, to: Path) -> None:
+    shown = on_terminal("archive", "--all", "--root", store.root, "--to", to)
+    assert "TITLE" in shown
+    assert "2 new" in shown
+    assert all(len(line) <= 200 for line in shown.splitlines())

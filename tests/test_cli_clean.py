@@ -1,0 +1,199 @@
+"""`clean` on the command line: the plan, the confirmation, and what is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.archives import litter, seen
+from tests.bins import interrupted
+from tests.program import csp, told_on_terminal
+from tests.stores import ONE, THREE, TWO, StoreBuilder, settle
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schema.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> StoreBuilder:
+    """A store with three sessions of which two are from the same day."""
+    builder = StoreBuilder(tmp_path / "store")
+    builder.session(ONE)
+    builder.session(TWO, "Stop it", days=10)
+    builder.session(THREE, "Boil water", cwd="/home/ada/kettle")
+    settle(builder.root)
+    return builder
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    return tmp_path / "archive"
+
+
+def clean(builder: StoreBuilder, archive: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return csp("clean", *arguments, "--root", builder.root, "--to", archive, "--no-cache")
+
+
+def told_as_json(builder: StoreBuilder, archive: Path, *arguments: str) -> dict[str, Any]:
+    """What the command prints as JSON, as the schema says."""
+    told: dict[str, Any] = json.loads(clean(builder, archive, *arguments, "--json").stdout)
+    jsonschema.validate(told, {**SCHEMA, "$ref": "#/$defs/cleaning"})
+    return told
+
+
+def names(builder: StoreBuilder) -> set[str]:
+    """The sessions that are there."""
+    return {path.stem for path in builder.root.rglob("*.jsonl")}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--apply"],
+        ["--project", "", "--older-than", "1d", "--apply"],
+        ["--sort", "size", "--limit", "1", "--apply"],
+    ],
+)
+def test_it_needs_a_filter(builder: StoreBuilder, archive: Path, arguments: list[str]) -> None:
+    done = clean(builder, archive, *arguments)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert re.match(rb"claude-session-player: which (sessions|project)\?", done.stderr)
+    assert names(builder) == {ONE, TWO, THREE}
+
+
+def test_it_prints_the_plan_and_does_nothing(builder: StoreBuilder, archive: Path) -> None:
+    before = seen(builder.root)
+    done = clean(builder, archive, "--older-than", "2026-01-20", "--project", "kettle")
+    heading, row, total = done.stdout.decode().splitlines()
+    assert heading.split() == ["ID", "LAST", "ACTIVE", "TITLE", "PROJECT", "FILES", "SIZE", "WHY"]
+    assert "Boil water" in row
+    assert row.endswith("older than 2026-01-20 00:00, project has 'kettle'")
+    assert total.startswith("1 session, 1 file, ")
+    assert done.stderr.decode() == f"nothing was done: --apply removes them, and keeps them in {archive}\n"
+    assert (done.returncode, seen(builder.root), archive.exists()) == (0, before, False)
+
+
+def test_it_archives_and_removes(builder: StoreBuilder, archive: Path) -> None:
+    done = clean(builder, archive, "--older-than", "2026-01-20", "--apply")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode().splitlines()[-1].startswith("archived and removed 2 sessions, 2 files, ")
+    assert names(builder) == {TWO}
+    assert {path.name for path in archive.rglob("*.tar.zst")} == {f"{ONE}.tar.zst", f"{THREE}.tar.zst"}
+    again = clean(builder, archive, "--older-than", "2026-01-20", "--apply")
+    assert (again.returncode, again.stdout) == (0, b"")
+    assert again.stderr == b"there is nothing to clean up: no session is like this\n"
+
+
+def test_json_tells_the_plan_and_what_became_of_it(builder: StoreBuilder, archive: Path) -> None:
+    arguments = ("--title", "stop", "--larger-than", "10")
+    told = told_as_json(builder, archive, *arguments)
+    size = (builder.home() / f"{TWO}.jsonl").stat().st_size
+    assert (told["applied"], told["skipped"]) == (False, [])
+    assert told["totals"] == {"sessions": 1, "files": 1, "size": size}
+    (session,) = told["sessions"]
+    assert (session["id"], session["size"], session["path"]) == (TWO, size, str(builder.home() / f"{TWO}.jsonl"))
+    assert session["reasons"] == [{"rule": "larger_than", "value": 10}, {"rule": "title", "value": "stop"}]
+    told = told_as_json(builder, archive, *arguments, "--apply")
+    assert (told["applied"], told["finished"]) == (True, [])
+    assert Path(told["sessions"][0]["archive"]).is_file()
+    assert names(builder) == {ONE, THREE}
+
+
+def test_a_session_in_use_is_named_and_the_exit_code_says_so(builder: StoreBuilder, archive: Path) -> None:
+    os.utime(builder.home() / f"{TWO}.jsonl")
+    shown = clean(builder, archive, "--older-than", "2027")
+    assert shown.returncode == 0
+    done = clean(builder, archive, "--older-than", "2027", "--apply")
+    assert done.returncode == 1
+    for stderr in (shown.stderr, done.stderr):
+        assert f"skipped {TWO} (Stop it): in use: written in the last minute" in stderr.decode()
+    told = told_as_json(builder, archive, "--older-than", "2027", "--apply")
+    assert [(one["id"], one["reason"]) for one in told["skipped"]] == [(TWO, "in use: written in the last minute")]
+    assert names(builder) == {TWO}
+
+
+def test_delete_is_refused_where_nobody_can_be_asked(builder: StoreBuilder, archive: Path) -> None:
+    done = clean(builder, archive, "--older-than", "2027", "--apply", "--delete")
+    assert done.returncode == 2
+    assert done.stderr.decode().count("\n") == 1
+    assert b"add --yes" in done.stderr
+    assert names(builder) == {ONE, TWO, THREE}
+
+
+def test_delete_without_apply_shows_the_plan(builder: StoreBuilder, archive: Path) -> None:
+    done = clean(builder, archive, "--older-than", "2027", "--delete", "--yes")
+    assert (done.returncode, done.stderr) == (0, b"nothing was done: --apply --delete deletes them\n")
+    assert names(builder) == {ONE, TWO, THREE}
+
+
+def test_delete_with_yes_keeps_no_archive(builder: StoreBuilder, archive: Path) -> None:
+    done = clean(builder, archive, "--older-than", "2027", "--apply", "--delete", "--yes")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode().splitlines()[-1].startswith("deleted 3 sessions, ")
+    assert names(builder) == set()
+    assert [path.name for path in archive.iterdir() if not path.name.startswith(".")] == ["log.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "left"),
+    [("delete 2 sessions\n", 0, {TWO}), ("yes\n", 1, {ONE, TWO, THREE}), ("\x04", 1, {ONE, TWO, THREE})],
+)
+def test_delete_asks_for_what_is_going_to_happen(
+    builder: StoreBuilder, archive: Path, typed: str, code: int, left: set[str]
+) -> None:
+    arguments = ("clean", "--older-than", "2026-01-20", "--root", builder.root, "--to", archive, "--no-cache")
+    told, ended = told_on_terminal(*arguments, "--apply", "--delete", typed=typed)
+    assert "To go on, type 'delete 2 sessions':" in told
+    assert (ended, names(builder)) == (code, left)
+    assert ("nothing is deleted" in told) == (code == 1)
+
+
+def test_an_archive_inside_of_the_store_is_refused(builder: StoreBuilder) -> None:
+    done = clean(builder, builder.root / "archive", "--older-than", "2027", "--apply")
+    assert (done.returncode, done.stdout) == (5, b"")
+    assert b"is inside of the store" in done.stderr
+    assert names(builder) == {ONE, TWO, THREE}
+
+
+def test_an_archive_that_cannot_be_written_is_one_line(builder: StoreBuilder, archive: Path) -> None:
+    archive.write_text("a file")
+    done = clean(builder, archive, "--older-than", "2027", "--apply")
+    assert (done.returncode, done.stdout) == (5, b"")
+    assert done.stderr.decode().count("\n") == 1
+    assert names(builder) == {ONE, TWO, THREE}
+
+
+def test_a_store_without_sessions_has_nothing_to_clean_up(tmp_path: Path, archive: Path) -> None:
+    done = clean(StoreBuilder(tmp_path / "empty"), archive, "--empty", "--apply")
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+def test_an_interrupted_removal_is_finished_whatever_is_asked_for(builder: StoreBuilder, archive: Path) -> None:
+    interrupted(builder, ONE, is_gone=True)
+    interrupted(builder, THREE, is_gone=False)
+    assert told_as_json(builder, archive, "--title", "no such title")["finished"] == []
+    done = clean(builder, archive, "--title", "no such title", "--apply")
+    told = done.stderr.decode()
+    assert f"finished the removal of {ONE} (Start the engine): a run was interrupted\n" in told
+    assert f"put back {THREE} (Boil water): a run was interrupted\n" in told
+    assert (done.returncode, names(builder), litter(builder.root)) == (0, {TWO, THREE}, [])
+
+
+def test_the_plan_says_that_a_removal_was_interrupted(builder: StoreBuilder, archive: Path) -> None:
+    interrupted(builder, ONE, is_gone=False)
+    done = clean(builder, archive, "--title", "stop")
+    assert f"the removal of {ONE} (Start the engine) was interrupted: --apply finishes it" in done.stderr.decode()
+    assert names(builder) == {ONE, TWO, THREE}
+
+
+def test_json_tells_what_was_finished(builder: StoreBuilder, archive: Path) -> None:
+    interrupted(builder, ONE, is_gone=True)
+    told = told_as_json(builder, archive, "--title", "no such title", "--apply")
+    assert [(one["id"], one["is_gone"], one["reason"]) for one in told["finished"]] == [(ONE, True, None)]

@@ -1,0 +1,210 @@
+"""Which sessions are in use, and how that is known."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+import jsonschema
+import pytest
+
+from claude_session_player import SessionInUse, require_unused
+from claude_session_player.care.locks import LOCKED, READING, WRITING, WRITTEN, Evidence, Look, look_at
+from claude_session_player.care.processes import Process, lock_holders, open_handles
+from tests.program import csp
+from tests.stores import ONE, TWO, StoreBuilder
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schema.json").read_text(encoding="utf-8"))
+HAS_PROC = os.path.isdir("/proc/self/fd")
+needs_proc = pytest.mark.skipif(not HAS_PROC, reason="this system does not tell who has a file open")
+
+_HOLDER = """
+import fcntl, sys
+file = open(sys.argv[1], sys.argv[2])
+if "lock" in sys.argv: fcntl.flock(file, fcntl.LOCK_EX)
+if "record" in sys.argv: fcntl.lockf(file, fcntl.LOCK_EX)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def somebody(path: Path, mode: str, *ways: str) -> Iterator[int]:
+    """Another process that has a file open, or holds a lock on it; gives its number."""
+    command = [sys.executable, "-c", _HOLDER, str(path), mode, *ways]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process.pid
+        process.communicate()
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> StoreBuilder:
+    """A store whose two sessions, one with a sub-agent, were written long ago."""
+    builder = StoreBuilder(tmp_path / "store")
+    for path in (builder.session(ONE), builder.session(TWO, "Stop it"), builder.agent(place="subagents")):
+        os.utime(path, (1e9, 1e9))
+    return builder
+
+
+def signs(builder: StoreBuilder) -> dict[str, list[Evidence]]:
+    """What is known of every session that is in use."""
+    sessions = builder.open().sessions()
+    look = look_at(sessions)
+    return {session.id: found for session in sessions if (found := look.of(session))}
+
+
+def test_a_session_that_nobody_touches_is_not_in_use(builder: StoreBuilder) -> None:
+    assert signs(builder) == {}
+    for session in builder.open().sessions():
+        require_unused(session)
+
+
+def test_a_write_in_the_last_minute_is_a_sign(builder: StoreBuilder) -> None:
+    os.utime(builder.home() / f"{TWO}.jsonl")
+    found = signs(builder)
+    assert [sign.how for sign in found.pop(TWO)] == [WRITTEN]
+    assert not found
+
+
+@pytest.mark.parametrize("kind", ["lock", "record"])
+@needs_proc
+def test_a_lock_of_either_kind_is_a_sign_and_its_holder_is_named(builder: StoreBuilder, kind: str) -> None:
+    with somebody(builder.home() / f"{ONE}.jsonl", "r+", kind) as pid:
+        found = signs(builder)[ONE]
+    assert [(sign.how, sign.process and sign.process.pid) for sign in found] == [(LOCKED, pid), (WRITING, pid)]
+    assert f"(pid {pid})" in found[0].words
+    assert signs(builder) == {}
+
+
+@pytest.mark.parametrize(("mode", "how"), [("r", READING), ("r+", WRITING), ("a", WRITING)])
+@needs_proc
+def test_an_open_file_is_a_sign_and_says_whether_it_is_written(builder: StoreBuilder, mode: str, how: str) -> None:
+    with somebody(builder.home() / f"{ONE}.jsonl", mode) as pid:
+        assert [(sign.how, sign.process and sign.process.pid) for sign in signs(builder)[ONE]] == [(how, pid)]
+
+
+@needs_proc
+def test_a_session_is_in_use_when_a_subagent_of_it_is(builder: StoreBuilder) -> None:
+    with somebody(builder.home() / ONE / "subagents" / "agent-a5b6c7d8.jsonl", "a"):
+        assert list(signs(builder)) == [ONE]
+
+
+@needs_proc
+def test_a_file_of_the_same_name_elsewhere_is_none_of_ours(builder: StoreBuilder, tmp_path: Path) -> None:
+    other = tmp_path / f"{ONE}.jsonl"
+    other.write_text("{}")
+    with somebody(other, "a"):
+        assert signs(builder) == {}
+
+
+def test_ones_own_open_files_are_no_sign(builder: StoreBuilder) -> None:
+    with (builder.home() / f"{ONE}.jsonl").open("rb"):
+        assert signs(builder) == {}
+
+
+def test_a_look_changes_nothing_and_does_not_wait(builder: StoreBuilder) -> None:
+    path = builder.home() / f"{ONE}.jsonl"
+    before = path.stat()
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert [sign.how for sign in signs(builder)[ONE]] == [LOCKED]
+    after = path.stat()
+    assert (before.st_mtime_ns, before.st_size, before.st_ino) == (after.st_mtime_ns, after.st_size, after.st_ino)
+
+
+def test_python_is_told_by_an_error_that_says_how_it_is_known(builder: StoreBuilder) -> None:
+    path = builder.home() / f"{ONE}.jsonl"
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(SessionInUse, match=rf"session {ONE} is in use \(locked"):
+            require_unused(builder.open().at(path))
+
+
+def test_a_system_without_proc_says_so(builder: StoreBuilder, tmp_path: Path) -> None:
+    look = Look([str(builder.home() / f"{ONE}.jsonl")], proc=str(tmp_path / "nothing"))
+    assert look.ways == (True, False, False, 0)
+
+
+def test_what_proc_says_is_understood(tmp_path: Path) -> None:
+    opened = tmp_path / "s.jsonl"
+    opened.touch()
+    for folder in ("self/fd", "71/fd", "71/fdinfo", "72/fd", "net"):
+        (tmp_path / "proc" / folder).mkdir(parents=True)
+    (tmp_path / "proc/71/comm").write_text("claude\n")
+    (tmp_path / "proc/71/fd/3").symlink_to(opened)
+    (tmp_path / "proc/71/fd/4").symlink_to("socket:[123]")
+    (tmp_path / "proc/71/fdinfo/3").write_text("pos:\t0\nflags:\t02100000\n")
+    key = (opened.stat().st_dev, opened.stat().st_ino)
+    device = f"{os.major(key[0]):02x}:{os.minor(key[0]):02x}:{key[1]}"
+    lines = (
+        f"1: FLOCK  ADVISORY  WRITE 71 {device} 0 EOF",
+        f"1: -> FLOCK  ADVISORY  WRITE 72 {device} 0 EOF",
+        "2: POSIX  ADVISORY  READ 72 00:01:5 0 EOF",
+    )
+    (tmp_path / "proc/locks").write_text("\n".join(lines))
+    handles = open_handles([str(opened)], str(tmp_path / "proc"))
+    assert handles == ({key: [(Process(71, "claude"), False)]}, 0)
+    assert lock_holders(str(tmp_path / "proc")) == {key: Process(71, "claude")}
+
+
+@needs_proc
+def test_processes_that_may_not_be_looked_into_are_counted(tmp_path: Path) -> None:
+    for name in ("self", "71", "72"):
+        (tmp_path / name / "fd").mkdir(parents=True)
+    list_really = os.listdir
+
+    def refuse(path: str) -> list[str]:
+        if path.endswith("72/fd"):
+            raise PermissionError(path)
+        return list_really(path)
+
+    with patch.object(os, "listdir", refuse):
+        look = Look([], proc=str(tmp_path))
+    assert look.ways == (True, False, True, 1)
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def test_the_command_lists_what_is_in_use(builder: StoreBuilder) -> None:
+    os.utime(builder.home() / f"{TWO}.jsonl")
+    done = csp("locks", "--root", builder.root)
+    assert done.returncode == 0
+    heading, row = done.stdout.decode().splitlines()
+    assert heading.split() == ["ID", "TITLE", "HOW", "WRITTEN"]
+    assert row.split("  ")[1:] == ["Stop it", "written in the last minute", "just now"]
+
+
+def test_the_command_says_that_none_is_in_use(builder: StoreBuilder) -> None:
+    done = csp("locks", "--root", builder.root)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.startswith(b"no session is in use\n")
+
+
+def test_a_script_is_told_by_the_exit_code_whether_a_session_is_in_use(builder: StoreBuilder) -> None:
+    os.utime(builder.home() / f"{TWO}.jsonl")
+    free, used = csp("locks", ONE, "--root", builder.root), csp("locks", TWO, "--root", builder.root)
+    assert (free.returncode, used.returncode) == (0, 9)
+    assert f"session {ONE} is not in use" in free.stderr.decode()
+    assert b"written in the last minute" in used.stdout
+
+
+def test_json_says_how_it_is_known_and_which_ways_there_were(builder: StoreBuilder) -> None:
+    os.utime(builder.home() / ONE / "subagents" / "agent-a5b6c7d8.jsonl")
+    told = json.loads(csp("locks", "--json", "--root", builder.root).stdout)
+    jsonschema.validate(told, {**SCHEMA, "$ref": "#/$defs/locks"})
+    assert told["ways"] == {"lock": True, "lock_holder": HAS_PROC, "open": HAS_PROC, "written": True}
+    (session,) = told["sessions"]
+    assert (session["id"], session["in_use"]) == (ONE, True)
+    assert [sign["how"] for sign in session["evidence"]] == [WRITTEN]
+    told = json.loads(csp("locks", TWO, "--json", "--root", builder.root).stdout)
+    assert [(session["id"], session["in_use"]) for session in told["sessions"]] == [(TWO, False)]

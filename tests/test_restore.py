@@ -1,0 +1,282 @@
+"""Restoring: byte for byte, nothing is overwritten, and no archive can do harm."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude_session_player.care.bundles import Refused
+from claude_session_player.care.restore import PRESENT, RESTORED, SKIPPED, apply, is_due, plan, put_back
+from claude_session_player.care.vault import Vault
+from claude_session_player.errors import BadArchive, CannotWrite, NoStore
+from claude_session_player.store.record import shown
+from tests.archives import archived, bundles, described, forged, litter, seen
+from tests.stores import ONE, THREE, StoreBuilder
+
+MAIN = "projects/-p/1f2e.jsonl"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> StoreBuilder:
+    return StoreBuilder(tmp_path / "store")
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    return Vault(tmp_path / "archive")
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "target"
+
+
+def restored(vault: Vault, target: Path) -> list[str]:
+    return [outcome.status for outcome in apply(plan(vault.everything(), str(target)))]
+
+
+def assert_same(target: Path, store: StoreBuilder) -> None:
+    """In the target is what belongs to sessions of the store, and nothing else but the directories above it."""
+    names = {shown(item.path) for bundle in bundles(store) for item in bundle.items}
+    there = seen(target)
+    assert {name for name, what in there.items() if what != ("folder",)} <= names <= there.keys()
+    before = seen(store.root)
+    assert {name: there[name] for name in names} == {name: before[name] for name in names}
+
+
+def test_everything_comes_back_byte_for_byte_with_its_times(store: StoreBuilder, vault: Vault, target: Path) -> None:
+    store.every_layout()
+    store.agent("orphan01", THREE, place="subagents")
+    own = store.home() / ONE
+    (own / "empty").mkdir()
+    (own / ".hidden").write_bytes(b"\0\xff")
+    (own / "link").symlink_to("tool-results/toolu_9.txt")
+    Path(os.fsdecode(os.fsencode(own) + b"/caf\xe9")).write_text("x")
+    os.utime(own / "empty", ns=(1, 1_234_567_890_123_456_789))
+    os.utime(own, ns=(1, 1_134_567_890_123_456_789))
+    archived(store, vault)
+    assert set(restored(vault, target)) == {RESTORED}
+    assert_same(target, store)
+    for folder in (f"projects/{store.home().name}/{ONE}", f"projects/{store.home().name}/{ONE}/empty"):
+        assert (target / folder).stat().st_mtime_ns == (store.root / folder).stat().st_mtime_ns
+    assert not litter(target)
+
+
+def test_what_is_there_already_is_left_alone(store: StoreBuilder, vault: Vault) -> None:
+    store.every_layout()
+    archived(store, vault)
+    before = seen(store.root)
+    assert set(restored(vault, store.root)) == {PRESENT}
+    assert seen(store.root) == before
+
+
+def test_what_is_missing_of_a_session_comes_back(store: StoreBuilder, vault: Vault) -> None:
+    store.every_layout()
+    archived(store, vault)
+    before = seen(store.root)
+    (store.home() / ONE / "tool-results" / "toolu_9.txt").unlink()
+    (store.home() / "agent-flat0001.jsonl").unlink()
+    assert restored(vault, store.root).count(RESTORED) == 1
+    assert seen(store.root) == before
+
+
+@pytest.mark.parametrize("other", ["content", "folder", "link"])
+def test_nothing_is_overwritten_and_nothing_of_such_a_session_is_written(
+    store: StoreBuilder, vault: Vault, target: Path, other: str
+) -> None:
+    store.session()
+    store.agent()
+    archived(store, vault)
+    in_the_way = target / "projects" / store.home().name / f"agent-{'a5b6c7d8'}.jsonl"
+    in_the_way.parent.mkdir(parents=True)
+    if other == "content":
+        in_the_way.write_text("other")
+    elif other == "folder":
+        in_the_way.mkdir()
+    else:
+        in_the_way.symlink_to(store.home() / in_the_way.name)
+    before = seen(target)
+    (outcome,) = apply(plan(vault.everything(), str(target)))
+    assert outcome.status == SKIPPED
+    assert "nothing is overwritten" in str(outcome.error)
+    assert seen(target) == before
+
+
+def test_a_file_that_appears_meanwhile_is_not_overwritten(
+    store: StoreBuilder, vault: Vault, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.session()
+    archived(store, vault)
+    main = target / "projects" / store.home().name / f"{ONE}.jsonl"
+    real = os.link
+
+    def meanwhile(*arguments: Any, **named: Any) -> None:
+        main.write_text("mine")
+        real(*arguments, **named)
+
+    monkeypatch.setattr(os, "link", meanwhile)
+    assert restored(vault, target) == [SKIPPED]
+    assert main.read_text() == "mine"
+    assert not litter(target)
+
+
+def test_a_file_system_without_links_will_do(
+    store: StoreBuilder, vault: Vault, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_links(*arguments: Any, **named: Any) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    store.session()
+    archived(store, vault)
+    monkeypatch.setattr(os, "link", no_links)
+    assert restored(vault, target) == [RESTORED]
+    assert_same(target, store)
+
+
+def test_a_project_that_leads_out_of_the_store_is_refused(
+    store: StoreBuilder, vault: Vault, target: Path, tmp_path: Path
+) -> None:
+    store.session()
+    archived(store, vault)
+    (tmp_path / "elsewhere").mkdir()
+    (target / "projects").mkdir(parents=True)
+    (target / "projects" / store.home().name).symlink_to(tmp_path / "elsewhere")
+    assert restored(vault, target) == [SKIPPED]
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_of_several_stores_a_session_goes_to_its_own(
+    store: StoreBuilder, vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.session()
+    archived(store, vault)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{tmp_path}/other,{store.root}")
+    assert [step.root for step in plan(vault.everything())] == [str(store.root)]
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{tmp_path}/other,{tmp_path}/another")
+    with pytest.raises(NoStore, match="--root"):
+        plan(vault.everything())
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR")
+    assert [step.root for step in plan(vault.everything())] == [os.path.expanduser("~/.claude")]
+
+
+def test_a_session_that_claude_code_will_delete_again_is_known(store: StoreBuilder, vault: Vault, target: Path) -> None:
+    main = store.session()
+    os.utime(main, (10**9, 10**9))
+    archived(store, vault)
+    manifest = vault.everything()[0].manifest
+    assert is_due(manifest, str(target))
+    target.mkdir()
+    (target / "settings.json").write_text('{"cleanupPeriodDays": 99999}')
+    assert not is_due(manifest, str(target))
+
+
+# --- archives that are not what they should be ----------------------------------------------------
+
+
+def refused(path: Path, target: Path, error: type[Exception] = BadArchive) -> str:
+    with pytest.raises(error) as caught:
+        put_back(str(path), str(target))
+    assert not target.exists() or not [one for one in target.rglob("*") if not one.is_dir()]
+    assert not litter(target)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc/passwd",
+        "../x.jsonl",
+        "projects/../../x",
+        "projects/-p/../../../x",
+        "projects//x.jsonl",
+        "projects/./x/y",
+        "projects/-p/1f2e/..",
+        "projects\\-p\\x",
+        "projects/-p/1f2e/C:x",
+        "projects/-p/1f2e/nul\0",
+        "settings.json",
+        "projects/settings.json",
+        "memories/x.json",
+        "",
+        "projects/-p/other.jsonl",
+        "projects/-p/todo.jsonl",
+        "projects/-q/agent-x.jsonl",
+    ],
+)
+def test_a_path_that_belongs_to_no_session_is_refused(tmp_path: Path, target: Path, path: str) -> None:
+    entries = [described(MAIN, b"{}"), described(path, b"evil")]
+    forgery = forged(tmp_path / "a" / "x.tar.zst", entries, [(f"files/{MAIN}", b"{}"), (f"files/{path}", b"evil")])
+    refused(forgery, target)
+
+
+@pytest.mark.parametrize(
+    "main", ["../1f2e.jsonl", "1f2e.jsonl", "projects/-p/deep/1f2e.jsonl", "projects/-p/9999.jsonl"]
+)
+def test_a_session_where_none_belongs_is_refused(tmp_path: Path, target: Path, main: str) -> None:
+    forgery = forged(tmp_path / "x.tar.zst", [described(main, b"{}")], [(f"files/{main}", b"{}")], main=main)
+    refused(forgery, target)
+
+
+def test_a_member_that_the_manifest_does_not_name_is_refused(tmp_path: Path, target: Path) -> None:
+    members = [(f"files/{MAIN}", b"{}"), ("files/../../evil", b"x")]
+    assert "does not name" in refused(forged(tmp_path / "x.tar.zst", [described(MAIN, b"{}")], members), target)
+
+
+def test_a_path_that_is_named_twice_is_refused(tmp_path: Path, target: Path) -> None:
+    entries = [described(MAIN, b"{}"), described(MAIN, b"{}")]
+    assert "twice" in refused(forged(tmp_path / "x.tar.zst", entries, [(f"files/{MAIN}", b"{}")] * 2), target)
+
+
+def test_other_bytes_than_the_manifest_says_are_refused(tmp_path: Path, target: Path) -> None:
+    forgery = forged(tmp_path / "x.tar.zst", [described(MAIN, b"{}")], [(f"files/{MAIN}", b"[]")])
+    assert "checksum" in refused(forgery, target)
+    refused(forged(tmp_path / "y.tar.zst", [described(MAIN, b"{}")], [(f"files/{MAIN}", b"{}{}")]), target)
+    refused(forged(tmp_path / "z.tar.zst", [described(MAIN, b"{}")], []), target)
+
+
+@pytest.mark.parametrize("to", ["/etc/passwd", "../../../../etc/passwd", "..", "", "a/../../../b", "a\\b"])
+def test_a_link_that_leads_out_is_refused(tmp_path: Path, target: Path, to: str) -> None:
+    folder = described("projects/-p/1f2e", kind="folder", sha256="")
+    link = described("projects/-p/1f2e/link", kind="link", sha256="", target=to)
+    assert "leads out" in refused(forged(tmp_path / "x.tar.zst", [folder, link], []), target)
+
+
+def test_a_link_that_is_the_parent_of_a_file_is_refused(tmp_path: Path, target: Path) -> None:
+    folder = described("projects/-p/1f2e", kind="folder", sha256="")
+    link = described("projects/-p/1f2e/a", kind="link", sha256="", target="b")
+    inside = described("projects/-p/1f2e/a/evil", b"x")
+    refused(forged(tmp_path / "x.tar.zst", [folder, link, inside], []), target)
+
+
+def test_more_bytes_than_the_manifest_says_are_never_unpacked(tmp_path: Path, target: Path) -> None:
+    bomb = [(f"files/{MAIN}", b"{}"), ("files/zeros", bytes(64 << 20))]
+    refused(forged(tmp_path / "x.tar.zst", [described(MAIN, b"{}")], bomb), target)
+
+
+def test_an_archive_of_a_newer_version_says_so(tmp_path: Path, target: Path) -> None:
+    assert "newer version" in refused(forged(tmp_path / "x.tar.zst", [], [], format=2), target)
+
+
+@pytest.mark.parametrize("data", [b"", b"hello", b"\x28\xb5\x2f\xfd", bytes(1000)])
+def test_what_is_no_archive_is_refused(tmp_path: Path, target: Path, data: bytes) -> None:
+    (tmp_path / "x.tar.zst").write_bytes(data)
+    refused(tmp_path / "x.tar.zst", target)
+
+
+def test_permissions_come_back_without_special_bits(tmp_path: Path, target: Path) -> None:
+    refused(forged(tmp_path / "x.tar.zst", [described(MAIN, b"{}", mode=0o4755)], [(f"files/{MAIN}", b"{}")]), target)
+    put_back(str(forged(tmp_path / "y.tar.zst", [described(MAIN, b"{}")], [(f"files/{MAIN}", b"{}")])), str(target))
+    assert stat.S_IMODE((target / MAIN).stat().st_mode) == 0o600
+
+
+def test_a_store_that_cannot_be_written_to_is_said(store: StoreBuilder, vault: Vault, tmp_path: Path) -> None:
+    store.session()
+    archived(store, vault)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises((CannotWrite, Refused)):
+        put_back(next(vault.files()), str(tmp_path / "file"))
