@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from claude_session_player.care.manifest import encode
 from claude_session_player.care.vault import Vault
 from tests.archives import described, forged, seen
 from tests.program import PROGRAM, csp, on_terminal
@@ -125,6 +126,17 @@ def test_the_archive_is_listed(store: StoreBuilder, to: Path) -> None:
     assert b"there is no session" in nothing.stderr
 
 
+def test_the_manifest_is_as_the_schema_says(store: StoreBuilder, to: Path) -> None:
+    (store.home() / ONE).mkdir()
+    (store.home() / ONE / "a").write_text("x")
+    (store.home() / ONE / "link").symlink_to("a")
+    archive(store, to, ONE)
+    manifest = json.loads(encode(Vault(to).everything()[0].manifest))
+    jsonschema.validate(manifest, {**SCHEMA, "$ref": "#/$defs/manifest"})
+    assert list(manifest) == SCHEMA["$defs"]["manifest"]["required"]
+    assert [entry["kind"] for entry in manifest["entries"]] == ["file", "folder", "file", "link"]
+
+
 def test_damage_is_found_and_named(store: StoreBuilder, to: Path) -> None:
     archive(store, to, "--all")
     sound = csp("archive", "verify", "--to", to)
@@ -200,6 +212,14 @@ def test_the_output_ends_where_nobody_reads_it(store: StoreBuilder, to: Path) ->
     done = subprocess.run(["sh", "-c", f"{command} | true"], capture_output=True, check=False)
     assert done.stderr == b""
     assert len(list(Vault(to).files())) == 2
+
+
+def test_a_shell_completes_ids_of_the_archive(store: StoreBuilder, to: Path) -> None:
+    archive(store, to, "--all")
+    for command in (f"csp restore --from {to} 1f2e", f"csp archive verify --to {to} 1f2e"):
+        count = str(len(command.split()) - 1)
+        asked = {"_CSP_COMPLETE": "bash_complete", "COMP_WORDS": command, "COMP_CWORD": count}
+        assert sorted(csp(environment=asked).stdout.decode().split()) == [f"plain,{ONE}", f"plain,{TWO}"]
 
 
 def test_a_terminal_shows_a_table(store: StoreBuilder, to: Path) -> None:

@@ -197,3 +197,14 @@ def test_json_tells_what_was_finished(builder: StoreBuilder, archive: Path) -> N
     interrupted(builder, ONE, is_gone=True)
     told = told_as_json(builder, archive, "--title", "no such title", "--apply")
     assert [(one["id"], one["is_gone"], one["reason"]) for one in told["finished"]] == [(ONE, True, None)]
+
+
+def test_restore_brings_back_what_was_cleaned_up(tmp_path: Path, archive: Path) -> None:
+    builder = StoreBuilder(tmp_path / "full")
+    builder.every_layout()
+    settle(builder.root)
+    before = seen(builder.root)
+    assert clean(builder, archive, "--before", "2027", "--apply").returncode == 0
+    assert seen(builder.root) != before
+    assert csp("restore", "--all", "--from", archive, "--root", builder.root).returncode == 0
+    assert seen(builder.root) == before

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from claude_session_player.cli import wording
-from claude_session_player.cli.care import NOT_ALL, name_skipped, progress_bar, to_option
+from claude_session_player.cli.care import NOT_ALL, complete_archived, name_skipped, progress_bar, to_option
 from claude_session_player.cli.filters import care_options
 from claude_session_player.cli.output import print_records, print_text
 from claude_session_player.cli.refs import complete_ref, find_session
@@ -179,7 +179,7 @@ def archived_record(archived: Archived) -> dict[str, Any]:
 
 
 @command.command("verify")
-@click.argument("refs", nargs=-1, metavar="[REF]...")
+@click.argument("refs", nargs=-1, metavar="[REF]...", shell_complete=complete_archived)
 @to_option
 @json_options
 def verify(refs: tuple[str, ...], to: str | None, form: str | None) -> int:

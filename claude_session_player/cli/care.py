@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from claude_session_player.store.record import shown
 from claude_session_player.text import cut, printable
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from claude_session_player.care.bundles import Progress
 
 NOT_ALL: Final = 1
@@ -28,6 +31,19 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 def to_option(function: _F) -> _F:
     """`--to`, as the parameter `to`."""
     return click.option("--to", metavar="DIR", help=ARCHIVE_HELP)(function)
+
+
+def complete_archived(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Ids of archived sessions that begin like this, and files. No archive is opened."""
+    from click.shell_completion import CompletionItem
+
+    from claude_session_player.care.manifest import ARCHIVE
+    from claude_session_player.care.vault import Vault
+
+    paths = Vault(ctx.params.get("to") or ctx.params.get("source")).files()
+    ids = [shown(os.path.basename(path).removesuffix(ARCHIVE)) for path in paths]
+    matches = [CompletionItem(id) for id in dict.fromkeys(ids) if id.startswith(incomplete)]
+    return matches or [CompletionItem(incomplete, type="file")]
 
 
 @contextmanager

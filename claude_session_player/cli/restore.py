@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from claude_session_player.cli import wording
-from claude_session_player.cli.care import ARCHIVE_HELP, NOT_ALL, name_skipped, progress_bar
+from claude_session_player.cli.care import ARCHIVE_HELP, NOT_ALL, complete_archived, name_skipped, progress_bar
 from claude_session_player.cli.output import print_records, print_text
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.stores import json_options, warn
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("refs", nargs=-1, metavar="[REF]...")
+@click.argument("refs", nargs=-1, metavar="[REF]...", shell_complete=complete_archived)
 @click.option("--all", "is_all", is_flag=True, help="Every session of the archive.")
 @click.option("--from", "source", metavar="DIR", help=ARCHIVE_HELP)
 @click.option(
