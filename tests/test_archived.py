@@ -135,10 +135,19 @@ def test_a_store_and_the_archive_at_once_are_too_much(vault: Vault, store: Store
     assert b"--root" in done.stderr
 
 
-def test_an_empty_archive_is_said(tmp_path: Path) -> None:
+def test_a_chain_needs_a_store(vault: Vault) -> None:
+    done = csp("show", ONE, "--chain", "--archive", vault.folder)
+    assert done.returncode == 2
+    assert b"restore" in done.stderr
+
+
+def test_an_empty_archive_is_said_and_so_is_one_that_is_not_there(tmp_path: Path) -> None:
+    for arguments in (["--archive", tmp_path], ["--archived"]):
+        done = csp("list", *arguments, XDG_DATA_HOME=str(tmp_path / "data"))
+        assert (done.returncode, done.stdout) == (0, b"")
+        assert b"there is no session" in done.stderr
     done = csp("list", "--archive", tmp_path / "none")
-    assert (done.returncode, done.stdout) == (0, b"")
-    assert b"there is no session" in done.stderr
+    assert (done.returncode, done.stdout) == (3, b"")
 
 
 def test_files_are_known_by_their_paths_as_a_walk_knows_them(store: StoreBuilder) -> None:

@@ -121,9 +121,16 @@ def test_the_archive_is_listed(store: StoreBuilder, to: Path) -> None:
     listed = records(csp("archive", "list", "--to", to, "--json"), "archived")
     assert {record["title"] for record in listed} == {"Start the engine", "Oil it"}
     assert b"Oil it" in csp("archive", "list", "--to", to).stdout
-    nothing = csp("archive", "list", "--to", to / "none")
-    assert (nothing.returncode, nothing.stdout) == (0, b"")
-    assert b"there is no session" in nothing.stderr
+
+
+@pytest.mark.parametrize("command", [["archive", "list"], ["archive", "verify"], ["restore", "--all"]])
+def test_an_archive_that_is_not_there_is_said_and_an_empty_one_is_fine(tmp_path: Path, command: list[str]) -> None:
+    option = "--from" if command[0] == "restore" else "--to"
+    named = csp(*command, option, tmp_path / "none")
+    assert (named.returncode, named.stdout) == (3, b"")
+    assert b"no such archive" in named.stderr
+    assert csp(*command, option, tmp_path).returncode == 0
+    assert csp(*command, XDG_DATA_HOME=str(tmp_path / "data")).returncode == 0
 
 
 def test_the_manifest_is_as_the_schema_says(store: StoreBuilder, to: Path) -> None:

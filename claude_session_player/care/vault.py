@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from claude_session_player.care.durable import make_folders, sync_folder
 from claude_session_player.care.manifest import ARCHIVE, Manifest, file_name, folder_name, version_of
 from claude_session_player.care.unpacking import read_manifest
-from claude_session_player.errors import BadArchive, CannotWrite, SessionError
+from claude_session_player.errors import BadArchive, CannotRead, CannotWrite, SessionError
 from claude_session_player.names import PROGRAM
 from claude_session_player.store.layout import Trouble
 from claude_session_player.store.record import shown
@@ -128,6 +128,14 @@ def read(path: str) -> Archived:
     manifest = read_manifest(path)
     version = version_of(os.path.basename(path), manifest.main) or 1  # it may have been renamed
     return Archived(path, os.stat(path).st_size, version, manifest)
+
+
+def existing(folder: str | None) -> Vault:
+    """A vault to be read. Raises `CannotRead` where one is named that is not there: most likely it is misspelled."""
+    vault = Vault(folder)
+    if folder is not None and not os.path.isdir(vault.folder):
+        raise CannotRead(f"{shown(vault.folder)}: there is no such archive directory")
+    return vault
 
 
 def default_folder() -> str:

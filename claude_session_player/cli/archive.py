@@ -122,9 +122,9 @@ def _tell(gathered: Gathered, outcomes: Sequence[Outcome], form: str | None) -> 
         print_outcomes(done)
     counts = Counter(outcome.status for outcome in outcomes) + Counter({"skipped": len(refused)})
     told = ", ".join(f"{count} {status}" for status, count in counts.items()) or "nothing to do"
-    before = wording.size(sum(outcome.bundle.size for outcome in outcomes if outcome.path))
-    after = wording.size(sum(outcome.size for outcome in outcomes))
-    print_text(f"{wording.many(sum(counts.values()), 'session')}: {told}; {before} → {after}")
+    before, after = (sum(sizes) for sizes in ((o.bundle.size for o in outcomes if o.path), (o.size for o in outcomes)))
+    sizes = f"; {wording.size(before)} → {wording.size(after)}" if after else ""
+    print_text(f"{wording.many(sum(counts.values()), 'session')}: {told}{sizes}")
 
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:
@@ -154,9 +154,9 @@ def _refusal(id: str, title: str | None, reason: str) -> dict[str, Any]:
 @json_options
 def list_(to: str | None, form: str | None) -> None:
     """List what is in the archive, the last archived first."""
-    from claude_session_player.care.vault import Vault
+    from claude_session_player.care.vault import existing
 
-    vault = Vault(to)
+    vault = existing(to)
     archives = sorted(vault.everything(), key=lambda archived: archived.manifest.archived_at, reverse=True)
     if form:
         print_records(map(archived_record, archives), form)
@@ -189,9 +189,9 @@ def verify(refs: tuple[str, ...], to: str | None, form: str | None) -> int:
     where anything is damaged, and with 10 where that is what REF names.
     """
     from claude_session_player.care.lookup import find
-    from claude_session_player.care.vault import Vault
+    from claude_session_player.care.vault import existing
 
-    vault = Vault(to)
+    vault = existing(to)
     paths = [find(vault, ref).path for ref in refs] if refs else list(vault.files())
     records = _checked(paths)
     damaged = [record for record in records if not record["sound"]]

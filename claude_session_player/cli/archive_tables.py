@@ -26,7 +26,7 @@ def print_outcomes(outcomes: Sequence[Outcome]) -> None:
             Column("PROJECT", [file_name(bundle.project or "") for bundle in bundles], 7, 12, style="green"),
             Column("FILES", [str(len(bundle.files)) for bundle in bundles], 5, right=True),
             Column("SIZE", [wording.size(bundle.size) for bundle in bundles], 8, right=True),
-            Column("ARCHIVED", [wording.size(outcome.size) for outcome in outcomes], 8, right=True),
+            Column("PACKED", [wording.size(outcome.size) for outcome in outcomes], 8, right=True),
             Column("WHAT", [outcome.status for outcome in outcomes], 9),
         )
     )
@@ -46,7 +46,7 @@ def print_archives(archives: Sequence[Archived]) -> None:
             Column("ARCHIVED", [wording.ago(row.archived_at, now) for row in rows], 6),
             Column("FILES", [str(len(row.files)) for row in rows], 3, right=True),
             Column("SIZE", [wording.size(row.size) for row in rows], 4, right=True),
-            Column("HERE", [wording.size(archived.size) for archived in archives], 5, right=True),
+            Column("PACKED", [wording.size(archived.size) for archived in archives], 5, right=True),
             Column("VERSION", versions, 9, right=True),
         )
     )

@@ -36,13 +36,13 @@ def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str |
     written, it is named, and the exit code is 1. The archive stays as it is.
     """
     from claude_session_player.care import lookup, restore
-    from claude_session_player.care.vault import Vault
+    from claude_session_player.care.vault import existing
 
     if bool(refs) == is_all:
         raise click.UsageError(
             "which sessions? Name some, or give --all" if not refs else "name sessions, or give --all"
         )
-    vault = Vault(source)
+    vault = existing(source)
     archives = lookup.newest(vault.everything()) if is_all else [lookup.find(vault, ref) for ref in refs]
     outcomes: list[Outcome] = []
     try:

@@ -77,6 +77,8 @@ def command(
     at least 4 characters of its beginning, a sub-agent's id, latest, latest:2, a title in quotes, a breadcrumb file.
     Times are in UTC, as the files have them. Long outputs are cut, unless with --full.
     """
+    if how["chain"] and (archived or archive is not None):
+        raise click.UsageError("--chain looks for other sessions in a store: restore this one first")
     required = ref != STANDARD_INPUT and needs_store(ref)
     with opened(roots, no_cache, required, archived, archive) as store:
         show = _Show(store, source_in(store, ref), choice, no_cache=no_cache, **how)

@@ -76,11 +76,11 @@ def opened(
 def _archived_store(roots: tuple[str, ...], cache: str | None, archive: str | None, progress: Progress | None) -> Store:
     """The archive as a store; what it unpacks is removed when the command is over."""
     from claude_session_player.care.archived import ArchivedStore
-    from claude_session_player.care.vault import Vault
+    from claude_session_player.care.vault import existing
 
     if roots:
         raise click.UsageError("--archived looks into the archive, and --root names a store: one of them is too much")
-    store = ArchivedStore.at_vault(Vault(archive), cache, progress)
+    store = ArchivedStore.at_vault(existing(archive), cache, progress)
     click.get_current_context().call_on_close(store.close)
     return store
 
