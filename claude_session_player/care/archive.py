@@ -95,6 +95,7 @@ def keep(vault: Vault, bundle: Bundle, progress: Progress | None = None) -> Outc
     is_more = old is not None and extends(manifest, old.manifest, sums)
     path = old.path if old is not None and is_more else vault.free(bundle.main)
     _write(path, manifest, bundle, progress)
+    vault.added(path)
     status = NEW if old is None else GROWN if is_more else CHANGED
     return Outcome(bundle, status, path, os.stat(path).st_size)
 

@@ -39,6 +39,8 @@ class Vault:
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         self.folder = os.path.abspath(os.fspath(folder) if folder is not None else default_folder())
         self.troubles: list[Trouble] = []
+        self._listed: dict[str, dict[str, list[str]]] | None = None
+        """While nobody else can write: the names in each directory, by what comes before their first dot."""
 
     def place(self, main: str, version: int = 1) -> str:
         """The path of the archive of a session, by the path of its file below the store."""
@@ -77,12 +79,20 @@ class Vault:
                 make_folders(self.folder)
                 held.enter_context(_exclusive(os.path.join(self.folder, _LOCK)))
                 self._tidy()
+                self._listed = {}
+                held.callback(self._forget)
             except BlockingIOError as error:
                 busy = f"another {PROGRAM} writes to this archive; try again when it is done"
                 raise CannotWrite(f"{shown(self.folder)}: {busy}") from error
             except OSError as error:
-                raise CannotWrite(f"{shown(error.filename or self.folder)}: {error.strerror or error}") from error
+                raise CannotWrite(f"{shown(self.folder)}: {error.strerror or error}") from error
             yield
+
+    def added(self, path: str) -> None:
+        """Take notice of an archive that was written while the directory is locked."""
+        folder, name = os.path.split(path)
+        if self._listed is not None and name not in (names := self._alike(folder, name)):
+            names.append(name)
 
     def refuse_inside(self, roots: Sequence[str]) -> None:
         """Raises `CannotWrite` where the archive would be a part of a store."""
@@ -94,9 +104,20 @@ class Vault:
     def _named(self, main: str) -> Iterator[tuple[int, str]]:
         """The archives that are called like those of a session, with their versions."""
         folder = os.path.join(self.folder, folder_name(main))
-        for name in _names(folder):
+        for name in self._alike(folder, file_name(main)):
             if (version := version_of(name, main)) is not None:
                 yield version, os.path.join(folder, name)
+
+    def _alike(self, folder: str, name: str) -> list[str]:
+        """The names in a directory that begin like one, up to its first dot."""
+        if self._listed is None:
+            return _by_beginning(_names(folder)).get(_beginning(name), [])
+        if folder not in self._listed:
+            self._listed[folder] = _by_beginning(_names(folder))
+        return self._listed[folder].setdefault(_beginning(name), [])
+
+    def _forget(self) -> None:
+        self._listed = None
 
     def _read(self, paths: Iterable[str]) -> list[Archived]:
         archives = []
@@ -146,6 +167,17 @@ def default_folder() -> str:
         return os.path.join(platformdirs.user_data_dir(PROGRAM, appauthor=False), "archive")
     except (OSError, RuntimeError, KeyError) as error:
         raise SessionError("there is no directory for archives on this system: name one") from error
+
+
+def _by_beginning(names: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(_beginning(name), []).append(name)
+    return found
+
+
+def _beginning(name: str) -> str:
+    return name.partition(".")[0]
 
 
 def _names(folder: str) -> list[str]:
