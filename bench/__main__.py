@@ -198,6 +198,10 @@ def checking(folder: Path) -> Iterator[Row]:
     low, high = (peak_memory(*check, str(place)) for place in (small, root))
     details = f"{high / MEGABYTE:.0f} MB, {low / MEGABYTE:.0f} MB"
     yield Row(f"{job}: memory above", "that for 50 MB", (high - low) / MEGABYTE, 20, "MB", False, details)
+    one = [PROGRAM, "verify", "--severity", "error"]
+    low, high = (peak_memory(*one, str(write_session(folder / "one.jsonl", size))) for size in (10, 300))
+    details = f"{high / MEGABYTE:.0f} MB, {low / MEGABYTE:.0f} MB"
+    yield Row("verify of one file of 300 MB: memory above", "10 MB", (high - low) / MEGABYTE, 60, "MB", False, details)
 
 
 def redrawing(folder: Path) -> Iterator[Row]:

@@ -28,6 +28,12 @@ def flip(line: bytes, after: bytes, chance: random.Random) -> Damaged:
     return [line[:at] + bytes([line[at] | 0x80]) + line[at + 1 :], after], Counter([kinds.ENCODING])
 
 
+def break_up(line: bytes, after: bytes, chance: random.Random) -> Damaged:
+    """A byte of the structure whose lowest bit has changed: the first or the last brace, or the first colon."""
+    at = chance.choice([0, line.index(b":"), line.rindex(b"}")])
+    return [line[:at] + bytes([line[at] ^ 1]) + line[at + 1 :], after], Counter([kinds.MALFORMED])
+
+
 def glue(line: bytes, after: bytes, chance: random.Random) -> Damaged:
     """Two records on one line."""
     return [line.rstrip(b"\n") + after], Counter([kinds.GLUED])
@@ -58,6 +64,7 @@ def pad(line: bytes, after: bytes, chance: random.Random) -> Damaged:
 MAKERS: Final[tuple[Callable[[bytes, bytes, random.Random], Damaged], ...]] = (
     cut,
     flip,
+    break_up,
     glue,
     duplicate,
     interleave,

@@ -240,6 +240,27 @@ def test_a_session_in_use_is_found_and_what_may_still_come_is_not_missed(builder
         assert of_kinds(checked(builder)) == {"in-use": 1}
 
 
+def test_a_call_waits_while_a_sub_agent_of_its_session_works(builder: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE).prompt("Go").response(call("Task", "toolu_1", prompt="Look around"))
+    put(builder, session)
+    agent = builder.agent(place="subagents")
+    assert of_kinds(checked(builder)) == {"in-use": 1}
+    rest(agent)
+    assert of_kinds(checked(builder)) == {"call-without-result": 1}
+
+
+def test_outside_of_a_store_a_file_that_was_just_written_is_not_in_use(tmp_path: Path, builder: StoreBuilder) -> None:
+    store = builder.open()
+    path = talk().raw(b'{"type":"us').write(tmp_path / "copy.jsonl")
+    assert [finding.kind for finding in verify(store, [store.place(path)]).findings] == [kinds.CUT]
+
+
+def test_a_call_that_is_repeated_behind_its_result_has_a_result(tmp_path: Path) -> None:
+    session = SessionBuilder().prompt("Go").response(call("Bash", "toolu_1")).result("toolu_1")
+    session.response(call("Bash", "toolu_1"))
+    assert not all_of(looked_at(tmp_path / "a.jsonl", session.data()))
+
+
 def test_a_file_that_cannot_be_read_costs_nothing_else(builder: StoreBuilder) -> None:
     put(builder, talk())
     gone = rest(builder.session(TWO))
@@ -338,6 +359,8 @@ def test_the_exit_code_tells_clean_from_found_from_unreadable(builder: StoreBuil
     assert missing.stderr.startswith(b"claude-session-player: Session not found: ")
     assert csp("verify", builder.root / "gone.jsonl", *where).returncode == 2
     assert csp("verify", *where).returncode == 2
+    assert csp("verify", "1f2e", *where).returncode == 2
+    assert csp("verify", "--all", "--root", builder.root / "gone").returncode == 2
     assert csp("verify", whole, broken).returncode == 1
 
 

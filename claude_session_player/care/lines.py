@@ -138,7 +138,7 @@ def _first_wrong(data: bytes, may_be_cut: bool) -> int | None:
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        is_cut = may_be_cut and error.end == len(data) and error.reason == "unexpected end of data"
+        is_cut = may_be_cut and error.reason == "unexpected end of data"
         return None if is_cut else start + error.start
     return None
 

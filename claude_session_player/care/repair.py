@@ -6,20 +6,20 @@ What is no record goes to a second file, with the number of its line and its pla
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
 import os
+import tempfile
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
 from claude_session_player import rawjson
+from claude_session_player.care.durable import place
 from claude_session_player.care.findings import DAMAGE
 from claude_session_player.care.lines import is_strict, is_utf8, look_at_all, look_closely
 from claude_session_player.errors import CannotWrite
 from claude_session_player.parser import Piece, open_session, salvage
 
 REJECTED: Final = ".rejected"
-_PARTIAL: Final = ".partial"
 _BATCH: Final = 1 << 18
 
 _encode: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
@@ -50,22 +50,30 @@ def repair(source: str, target: str) -> Repaired:
     for path in (target, target + REJECTED):
         if os.path.lexists(path):
             raise CannotWrite(f"{path} is there already, and nothing is overwritten: name another file")
+    with open_session(source) as original:
+        try:
+            return _repair(original, target)
+        except FileExistsError as error:
+            raise CannotWrite(f"{target} appeared meanwhile, and nothing is overwritten: name another file") from error
+        except OSError as error:
+            raise CannotWrite(f"{target}: {error.strerror or error}") from error
+
+
+def _repair(original: BinaryIO, target: str) -> Repaired:
+    """Write both files into a directory of their own, and put them into their places when they are complete."""
     repair = _Repair()
-    partials = [target + _PARTIAL, target + REJECTED + _PARTIAL]
-    try:
-        with open_session(source) as original, open(partials[0], "wb") as copy, open(partials[1], "wb") as rejected:
-            repair.run(original, copy, rejected)
-            times = os.fstat(original.fileno())
-        os.utime(partials[0], ns=(times.st_atime_ns, times.st_mtime_ns))  # it is as old as what is in it
+    with tempfile.TemporaryDirectory(prefix=".repair-", dir=os.path.dirname(os.path.abspath(target))) as folder:
+        copy, rejected = (os.path.join(folder, name) for name in ("copy", "rejected"))
+        with open(copy, "xb") as good, open(rejected, "xb") as bad:
+            repair.run(original, good, bad)
+            for file in (good, bad):
+                file.flush()
+                os.fsync(file.fileno())
+        status = os.fstat(original.fileno())
+        os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))  # it is as old as what is in it
         if repair.done.rejected:
-            os.replace(partials[1], target + REJECTED)
-        os.replace(partials[0], target)
-    except OSError as error:
-        raise CannotWrite(f"{error.filename or target}: {error.strerror or error}") from error
-    finally:
-        for path in partials:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
+            place(rejected, target + REJECTED)
+        place(copy, target)
     return repair.done
 
 

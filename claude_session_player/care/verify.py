@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from claude_session_player.care import findings as kinds
 from claude_session_player.care.findings import Finding
 from claude_session_player.care.inspection import Inspection, Job
-from claude_session_player.care.locks import Evidence, Look
+from claude_session_player.care.locks import WRITTEN, Evidence, Look
 from claude_session_player.care.surroundings import look_around
 from claude_session_player.store.layout import Found
 from claude_session_player.store.library import Progress
@@ -36,34 +37,53 @@ def verify(store: Store, files: Sequence[Found], progress: Progress | None = Non
         done += inspection.bytes_read
         if progress is not None:
             progress(done, total)
-    look, now = Look(found.path for found in files), time.time()
-    findings = [
-        finding for found in files for finding in _of_file(found, inspections[found.path], look.at([found.path]), now)
-    ]
+    signs = _signs(store, files)
+    used = {_session(found, inspections) for found in files if signs[found.path]}
+    now = time.time()
+    findings: list[Finding] = []
+    for found in files:
+        inspection = inspections[found.path]
+        findings += _inside(found, inspection, is_used=_session(found, inspections) in used)
+        findings += look_around(found, inspection, now)
+        if words := list(dict.fromkeys(sign.words for sign in signs[found.path])):
+            findings.append(Finding(kinds.IN_USE, found.path, detail=", ".join(words)))
     findings += _unlinked(store, files, inspections)
     order = {found.path: number for number, found in enumerate(files)}
     findings.sort(key=lambda finding: order[finding.path])
     return Report(len(files), done, tuple(findings))
 
 
-def _of_file(found: Found, inspection: Inspection, signs: Sequence[Evidence], now: float) -> Iterator[Finding]:
-    """What is wrong with a file; the signs tell that it is in use."""
+def _inside(found: Found, inspection: Inspection, is_used: bool) -> Iterator[Finding]:
+    """What is wrong in a file; while its session is in use, a result or the rest of the last line may still come."""
     if inspection.trouble is not None:
         yield Finding(kinds.UNREADABLE, found.path, detail=inspection.trouble)
     for finding in inspection.findings:
-        if not (signs and finding.kind is kinds.NO_RESULT):  # it may still come
+        if not (is_used and finding.kind is kinds.NO_RESULT):
             yield finding
-    if inspection.tail is not None and not signs:  # the rest of the line may still be written
+    if inspection.tail is not None and not is_used:
         yield inspection.tail
-    yield from look_around(found, inspection, now)
-    if signs:
-        yield Finding(kinds.IN_USE, found.path, detail=", ".join(dict.fromkeys(sign.words for sign in signs)))
 
 
-def _unlinked(store: Store, files: Sequence[Found], inspections: dict[str, Inspection]) -> Iterator[Finding]:
+def _signs(store: Store, files: Sequence[Found]) -> dict[str, list[Evidence]]:
+    """The signs that files are in use, by path. Outside of stores a write is none: Claude Code writes nothing there."""
+    look = Look(found.path for found in files)
+    roots = tuple(os.path.join(root, "") for root in store.roots)
+    signs = {}
+    for found in files:
+        is_inside = found.path.startswith(roots)
+        signs[found.path] = [sign for sign in look.at([found.path]) if is_inside or sign.how != WRITTEN]
+    return signs
+
+
+def _session(found: Found, inspections: Mapping[str, Inspection]) -> tuple[str, str | None]:
+    """The session that a file belongs to: its home, and its id."""
+    return found.home, found.parent or inspections[found.path].session_id if found.is_agent else found.id
+
+
+def _unlinked(store: Store, files: Sequence[Found], inspections: Mapping[str, Inspection]) -> Iterator[Finding]:
     """The sub-agents that no call leads to. Only they and their sessions are asked about their calls."""
     agents = [found for found in files if found.is_agent]
-    parents = {(found.home, found.parent or inspections[found.path].session_id) for found in agents}
+    parents = {_session(found, inspections) for found in agents}
     related = [found for found in files if found.is_agent or (found.home, found.id) in parents]
     for session in store.sessions_in(related) if agents else ():
         if not session.is_subagent or session.is_helper or session.found.workflow is not None:

@@ -12,7 +12,7 @@ from claude_session_player.cli.filters import filter_options
 from claude_session_player.cli.output import print_records, print_text
 from claude_session_player.cli.refs import complete_ref, needs_store
 from claude_session_player.cli.stores import json_options, opened, reading_bar, store_options
-from claude_session_player.errors import CannotRead, NoSuchSession, SessionError
+from claude_session_player.errors import Ambiguous, CannotRead, NoStore, NoSuchSession, SessionError
 from claude_session_player.store.filters import Filter
 
 if TYPE_CHECKING:
@@ -56,16 +56,20 @@ def command(refs: tuple[str, ...], is_all: bool, severity: str, wanted: Filter, 
       1  something was found
       2  a session cannot be read, or is not there
     """
-    from claude_session_player.care.findings import UNREADABLE, Severity
+    from claude_session_player.care.findings import NOT_FOUND, UNREADABLE, Severity
     from claude_session_player.care.verify import verify
     from claude_session_player.cli import findings
 
     if not (refs or is_all or wanted != Filter()):
         raise click.UsageError("name a session, or choose some with --all or a filter like --project")
-    with opened(**where, required=not refs or any(map(needs_store, refs))) as store:
-        files = _named(store, refs) if refs else _chosen(store, wanted)
-        with reading_bar("checking sessions") as progress:
-            report = verify(store, files, progress)
+    try:
+        with opened(**where, required=not refs or any(map(needs_store, refs))) as store:
+            files = _named(store, refs) if refs else _chosen(store, wanted)
+            with reading_bar("checking sessions") as progress:
+                report = verify(store, files, progress)
+    except (CannotRead, NoSuchSession, NoStore, Ambiguous) as error:
+        problem = f"{NOT_FOUND}: " if isinstance(error, NoSuchSession) else ""
+        raise NotVerified(f"{problem}{error}", *error.details) from error
     least = Severity[severity.upper()]
     listed = findings.at_least(report.findings, least)
     if form:
@@ -81,11 +85,8 @@ def _named(store: Store, refs: Sequence[str]) -> list[Found]:
     """The files of some sessions and of their sub-agents, each once."""
     files: dict[str, Found] = {}
     for ref in refs:
-        try:
-            meant = store.locate(ref)
-            session = store.of(meant) if isinstance(meant, tuple) else meant
-        except (CannotRead, NoSuchSession) as error:
-            raise NotVerified(f"Session not found: {error}", *error.details) from error
+        meant = store.locate(ref)
+        session = store.of(meant) if isinstance(meant, tuple) else meant
         files |= {part.path: part.found for part in session.parts}
     return list(files.values())
 
