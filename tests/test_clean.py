@@ -153,6 +153,56 @@ def test_a_session_with_subagents_is_not_empty(tmp_path: Path) -> None:
     assert ids(planned(builder, Rules(empty=True))) == set()
 
 
+def test_a_session_is_not_empty_where_something_with_bytes_belongs_to_it(tmp_path: Path) -> None:
+    builder = StoreBuilder(tmp_path / "store")
+    result = builder.home() / ONE / "tool-results" / "toolu_1.txt"
+    result.parent.mkdir(parents=True)
+    (builder.home() / f"{ONE}.jsonl").touch()
+    result.touch()
+    settle(builder.root)
+    assert ids(planned(builder, Rules(empty=True))) == {ONE}
+    result.write_text("much")
+    settle(builder.root)
+    assert ids(planned(builder, Rules(empty=True))) == set()
+
+
+def test_a_file_without_a_record_is_a_session_only_if_it_is_called_like_one(tmp_path: Path) -> None:
+    builder = StoreBuilder(tmp_path / "store")
+    (builder.home()).mkdir()
+    (builder.root / "transcripts").mkdir()
+    for name in (f"{ONE}.jsonl", "notes.jsonl", "ses_0001.jsonl"):
+        (builder.home() / name).touch()
+    (builder.home() / "blank.jsonl").write_text("\n\n")
+    for name in ("foo.jsonl", "ses_0002.jsonl"):
+        (builder.root / "transcripts" / name).touch()
+    settle(builder.root)
+    assert ids(planned(builder, Rules(empty=True))) == {ONE, "ses_0002"}
+    assert ids(planned(builder)) == {ONE, "ses_0002"}
+
+
+def test_memories_are_never_removed(builder: StoreBuilder, vault: Vault) -> None:
+    builder.session("memory", "Remember")
+    memory = builder.home() / "memory" / "MEMORY.md"
+    memory.parent.mkdir()
+    memory.write_text("Tea")
+    settle(builder.root)
+    (outcome,) = cleaned(builder, vault, Rules(Filter(title="Remember")), delete=True)
+    assert (outcome.bundle.id, outcome.reason) == ("memory", None)
+    assert memory.read_text() == "Tea"
+
+
+def test_before_means_the_last_event_and_not_the_first(builder: StoreBuilder) -> None:
+    long = SessionBuilder(session_id=ONE).prompt("Start")
+    long.line({"type": "user", "timestamp": format_time(LATER), "message": {"content": "Still here"}})
+    long.write(builder.home() / f"{ONE}.jsonl")
+    settle(builder.root)
+    assert ids(planned(builder, Rules(Filter(before=LATER)))) == set()
+    assert ids(planned(builder, Rules(older_than=LATER))) == set()
+    after = LATER + timedelta(milliseconds=1)
+    assert ids(planned(builder, Rules(Filter(before=after)))) == {ONE}
+    assert ids(planned(builder, Rules(older_than=after))) == {ONE}
+
+
 def test_a_file_that_holds_no_session_is_left_alone(builder: StoreBuilder) -> None:
     for name, text in (("notes.jsonl", '{"mine": 1}\n'), ("broken.jsonl", "no JSON at all\n")):
         (builder.home() / name).write_text(text)

@@ -10,7 +10,7 @@ import click
 
 from claude_session_player.cli import cleaning
 from claude_session_player.cli.care import NOT_ALL, progress_bar, to_option
-from claude_session_player.cli.filters import care_options
+from claude_session_player.cli.filters import clean_options
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.stores import json_option, opened, store_options, warn
 from claude_session_player.cli.wording import many, size
@@ -54,7 +54,7 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
     help="Sessions that take more, with all that belongs to them: 500KB, 10MB, 1.5GB, or bytes.",
 )
 @click.option("--empty", is_flag=True, help="Sessions in which nobody said anything: no prompt and no answer.")
-@care_options
+@clean_options
 @to_option
 @click.option("--apply", "is_applied", is_flag=True, help="Do it: archive these sessions, and then remove them.")
 @click.option("--delete", is_flag=True, help="With --apply: remove them without an archive, after a confirmation.")

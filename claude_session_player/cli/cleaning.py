@@ -28,7 +28,7 @@ _WHY: Final[dict[str, Callable[[Any], str]]] = {
     "larger_than": lambda value: f"larger than {wording.size(value)}",
     "empty": lambda _: "nobody said anything",
     "since": lambda value: f"active since {_date(value)}",
-    "before": lambda value: f"active before {_date(value)}",
+    "before": lambda value: f"last active before {_date(value)}",
 }
 """How each rule is told; all others are words that were looked for."""
 
