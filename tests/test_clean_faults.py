@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from claude_session_player.care.bins import MOVING
 from claude_session_player.care.bundles import Bundle
-from claude_session_player.care.removal import MOVING
 from claude_session_player.care.vault import Vault
 from tests.archives import Seen, bundles, contents, litter, seen
 from tests.bins import interrupted

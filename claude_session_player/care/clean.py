@@ -5,19 +5,21 @@ What the plan does not name is not touched. A session that is in use, or not any
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import datetime
 from typing import Final, NamedTuple
 
 from claude_session_player.care.archive import keep
+from claude_session_player.care.bins import Log
 from claude_session_player.care.bundles import Bundle, Progress, Refused, bundles_of, change_of
 from claude_session_player.care.journal import journal
 from claude_session_player.care.leftovers import Finished, finish
 from claude_session_player.care.locks import Look
 from claude_session_player.care.packing import Changed
-from claude_session_player.care.removal import remove
+from claude_session_player.care.removal import Leaving, remove
 from claude_session_player.care.vault import Vault
-from claude_session_player.errors import BadFilter
+from claude_session_player.errors import BadFilter, CannotWrite
 from claude_session_player.store.filters import Filter
 from claude_session_player.store.layout import TRANSCRIPT, Stamp, is_session_id
 from claude_session_player.store.record import shown
@@ -27,6 +29,9 @@ from claude_session_player.times import format_time
 
 _EXPORTED: Final = "ses_"
 """How the names of exported sessions begin."""
+_TOGETHER: Final = 32
+"""So many sessions are removed at a time, or fewer of so many bytes."""
+_LARGE: Final = 64 << 20
 
 
 class Reason(NamedTuple):
@@ -132,21 +137,50 @@ def finish_leftovers(store: Store, vault: Vault) -> list[Finished]:
 
 
 def apply(plan: Plan, vault: Vault, *, delete: bool = False, progress: Progress | None = None) -> Iterator[Outcome]:
-    """Remove the sessions of a plan, one after the other; each is in the archive first, unless it is to be deleted.
+    """Remove the sessions of a plan, in order; each is in the archive first, unless it is to be deleted.
 
     A session that cannot be removed stays, and the outcome says why. Raises `CannotWrite` where the archive, or the log
     beside it, cannot be written to; the sessions that were not told of by then stay.
     """
     with vault.locked(), journal(vault.folder) as log:
-        for bundle in plan.bundles:
-            try:
-                _require_unchanged(bundle)
-                archive = None if delete else keep(vault, bundle, progress).path
-                remove(bundle, archive, _use_now, log)
-            except (Refused, Changed) as error:
-                yield Outcome(bundle, reason=str(error))
-            else:
-                yield Outcome(bundle, archive)
+        for group in _groups(plan.bundles):
+            yield from _removed(group, None if delete else vault, log, progress)
+
+
+def _groups(bundles: Iterable[Bundle]) -> Iterator[list[Bundle]]:
+    """Sessions that are removed together: few enough that little is archived twice on disk and still in the store."""
+    group: list[Bundle] = []
+    for bundle in bundles:
+        group.append(bundle)
+        if len(group) == _TOGETHER or sum(one.size for one in group) >= _LARGE:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _removed(group: list[Bundle], vault: Vault | None, log: Log, progress: Progress | None) -> Iterator[Outcome]:
+    """What becomes of some sessions. Where the archive cannot take all of them, those that it has are removed."""
+    steps: list[Leaving | Outcome] = []
+    failure = None
+    for bundle in group:
+        try:
+            _require_unchanged(bundle)
+            steps.append(Leaving(bundle, keep(vault, bundle, progress).path if vault else None))
+        except (Refused, Changed) as error:
+            steps.append(Outcome(bundle, reason=str(error)))
+        except CannotWrite as error:
+            failure = error
+            break
+    with closing(remove([step for step in steps if isinstance(step, Leaving)], _uses_now, log)) as reasons:
+        for step in steps:
+            yield step if isinstance(step, Outcome) else _outcome(step, next(reasons))
+    if failure is not None:
+        raise failure
+
+
+def _outcome(step: Leaving, reason: str | None) -> Outcome:
+    return Outcome(step.bundle, step.archive) if reason is None else Outcome(step.bundle, reason=reason)
 
 
 def skipped(bundle: Bundle, reason: str) -> Skipped:
@@ -209,8 +243,10 @@ def _use(look: Look, bundle: Bundle) -> str | None:
     return f"in use: {', '.join(signs)}" if signs else None
 
 
-def _use_now(bundle: Bundle) -> str | None:
-    return _use(Look(_paths(bundle)), bundle)
+def _uses_now(bundles: Sequence[Bundle]) -> Iterator[str | None]:
+    """The same of some sessions, by one look at all processes: that takes long where there are many."""
+    look = Look(path for bundle in bundles for path in _paths(bundle))
+    return (_use(look, bundle) for bundle in bundles)
 
 
 def _news(bundle: Bundle, read: Mapping[str, Stamp]) -> str | None:
