@@ -167,3 +167,5 @@ def test_where_the_store_is_read_only_every_session_is_skipped_and_named(tmp_pat
     told = done.stderr.decode()
     assert (done.returncode, told.count("\n"), told.count("skipped ")) == (1, 4, 4)
     assert told.count("Read-only file system") == 4
+    assert f"{tmp_path / STORE / 'transcripts'}: Read-only file system" in told
+    assert MOVING not in told
