@@ -56,7 +56,7 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
 @click.option(
     "--empty",
     is_flag=True,
-    help="Sessions without a prompt and an answer, to which no other file with anything in it belongs.",
+    help="Sessions in which nobody said anything, and whose other files, if any, are empty.",
 )
 @clean_options
 @to_option
