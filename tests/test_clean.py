@@ -11,7 +11,10 @@ from unittest.mock import patch
 import pytest
 
 from claude_session_player import Filter
+from claude_session_player.care import clean
+from claude_session_player.care.archive import keep
 from claude_session_player.care.clean import Outcome, Plan, Reason, Rules, apply, finish_leftovers, is_empty, plan
+from claude_session_player.care.locks import Look
 from claude_session_player.care.vault import Vault
 from claude_session_player.errors import BadFilter, CannotWrite
 from claude_session_player.times import format_time
@@ -366,6 +369,36 @@ def test_where_the_archive_cannot_be_written_everything_stays(builder: StoreBuil
         with pytest.raises(CannotWrite):
             cleaned(builder, Vault(tmp_path / "file" / "archive"), delete=delete)
     assert seen(builder.root) == before
+
+
+def test_many_are_removed_in_order_with_few_looks_at_all_processes(builder: StoreBuilder, vault: Vault) -> None:
+    for number in range(40):
+        builder.session(f"5d1f0c3a-{number:04}-4000-8000-000000000000")
+    settle(builder.root)
+    made = planned(builder)
+    with patch.object(clean, "Look", wraps=Look) as looks:
+        outcomes = list(apply(made, vault))
+    assert [(outcome.bundle, outcome.reason) for outcome in outcomes] == [(bundle, None) for bundle in made.bundles]
+    assert looks.call_count == 2
+    assert list(builder.root.rglob("*.jsonl")) == []
+
+
+def test_large_sessions_are_not_all_archived_before_the_first_is_removed(builder: StoreBuilder, vault: Vault) -> None:
+    made = planned(builder)
+    with patch.object(clean, "_LARGE", 1), patch.object(clean, "Look", wraps=Look) as looks:
+        assert [outcome.reason for outcome in apply(made, vault)] == [None] * 3
+    assert looks.call_count == 3
+
+
+def test_what_the_archive_took_before_it_was_full_is_removed_and_told(builder: StoreBuilder, vault: Vault) -> None:
+    made = planned(builder)
+    first = keep(vault, made.bundles[0])
+    outcomes: list[Outcome] = []
+    with patch.object(clean, "keep", side_effect=[first, CannotWrite("full")]), pytest.raises(CannotWrite):
+        outcomes.extend(apply(made, vault))
+    assert outcomes == [Outcome(made.bundles[0], first.path)]
+    assert not Path(made.bundles[0].place(made.bundles[0].items[0])).exists()
+    assert all(Path(bundle.place(bundle.items[0])).exists() for bundle in made.bundles[1:])
 
 
 def test_there_is_nothing_to_finish_after_a_run(builder: StoreBuilder, vault: Vault) -> None:
