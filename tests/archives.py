@@ -18,7 +18,7 @@ from claude_session_player.care.archive import Outcome, apply, plan
 from claude_session_player.care.bundles import Bundle, bundles_of
 from claude_session_player.care.unpacking import unpacking
 from claude_session_player.care.vault import Vault
-from tests.stores import StoreBuilder
+from tests.stores import ONE, StoreBuilder
 
 Seen = dict[str, tuple[object, ...]]
 
@@ -71,7 +71,7 @@ def described(path: str, content: bytes = b"", **other: Any) -> dict[str, Any]:
 def forged(path: Path, entries: list[dict[str, Any]], members: list[tuple[str, bytes]], **other: Any) -> Path:
     """An archive with any manifest and any files."""
     size = sum(entry["size"] for entry in entries if entry["kind"] == "file")
-    told = {"format": 1, "program": "x", "id": "1f2e", "kind": "session", "main": "projects/-p/1f2e.jsonl", "root": "/"}
+    told = {"format": 1, "program": "x", "id": ONE, "kind": "session", "main": f"projects/-p/{ONE}.jsonl", "root": "/"}
     told |= dict.fromkeys(("title", "project", "created_at", "updated_at"))
     manifest = told | {"archived_at": "2026-01-17T20:00:00.000Z", "size": size, "entries": entries} | other
     data = io.BytesIO()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from claude_session_player import Filter
 from claude_session_player.care import removal
+from claude_session_player.care.bins import GONE, MOVING
 from claude_session_player.care.bundles import Bundle, bundles_of
 from tests.stores import StoreBuilder
 
@@ -24,6 +26,11 @@ def bundle(store: StoreBuilder, id: str) -> Bundle:
     return found
 
 
+def fine(bundles: Sequence[Bundle]) -> list[None]:
+    """Nothing speaks against a removal."""
+    return [None] * len(bundles)
+
+
 def interrupted(store: StoreBuilder, id: str, *, is_gone: bool) -> Path:
     """The bin of a session whose removal was killed after everything was moved into it, or when it was decided."""
 
@@ -34,9 +41,9 @@ def interrupted(store: StoreBuilder, id: str, *, is_gone: bool) -> Path:
     steps: dict[str, Any] = {"empty": kill} if is_gone else {"change_of": kill, "put_back": kill}
     try:
         with patch.multiple(removal, **steps):
-            removal.remove(found, None, lambda _: None, lambda _: None)
+            list(removal.remove([removal.Leaving(found)], fine, lambda _: None))
     except Killed:
         pass
-    mark = removal.GONE if is_gone else removal.MOVING
+    mark = GONE if is_gone else MOVING
     (bin,) = store.root.rglob(f"{mark}{id}")
     return bin

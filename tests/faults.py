@@ -22,6 +22,11 @@ from tests.program import PROGRAM, csp
 
 KILLS = int(os.environ.get("KILLS", "4"))
 """How often each scenario is killed."""
+SEED = int(os.environ.get("KILL_SEED", time.time_ns()))
+"""What the moments of the kills follow from: others in every run, unless it is given."""
+
+Kill = Callable[[int], str | None]
+"""Gets how often it was tried before; says when the command was killed, and `None` where it ended before."""
 
 _DRIVER = """
 import os, signal, sys
@@ -62,31 +67,39 @@ def survives(scenario: Scenario, folder: Path, kills: int = KILLS) -> None:
     shutil.copytree(world, before, symlinks=True)
     command = list(map(str, scenario.command(world)))
     for kill in _kills(world, command, kills):
-        shutil.rmtree(world)
-        shutil.copytree(before, world, symlinks=True)
-        where = kill()
+        where = _killed(kill, world, before)
         try:
             scenario.after_kill(world, before)
             again = csp(*command)
             assert again.returncode == 0, again.stderr.decode()
             scenario.after_rerun(world, before)
         except AssertionError as error:
-            raise AssertionError(f"killed {where}: {error}") from error
+            raise AssertionError(f"killed {where} (KILL_SEED={SEED}): {error}") from error
 
 
-def _kills(world: Path, command: list[str], count: int) -> Iterator[Callable[[], str]]:
+def _killed(kill: Kill, world: Path, before: Path) -> str:
+    """Kill the command in the world as it was in the beginning; says when."""
+    for attempt in range(20):
+        shutil.rmtree(world)
+        shutil.copytree(before, world, symlinks=True)
+        if (where := kill(attempt)) is not None:
+            return where
+    raise AssertionError("the command cannot be killed: it always ends before")
+
+
+def _kills(world: Path, command: list[str], count: int) -> Iterator[Kill]:
     started = time.monotonic()
     whole = _driven(world, command, 0)
     lasted = time.monotonic() - started
     assert whole.returncode == 0, whole.stderr.decode()
     operations = int(whole.stderr.split()[-1])
     assert operations > 10
-    chance = random.Random(operations)
+    chance = random.Random(SEED)
     moments = chance.sample(range(1, operations + 1), min(operations, count - count // 2))
     for moment in moments:
-        yield lambda moment=moment: _killed_at(world, command, moment)  # type: ignore[misc]
+        yield lambda _, moment=moment: _killed_at(world, command, moment)  # type: ignore[misc]
     for _ in range(count - len(moments)):
-        yield lambda: _killed_after(command, chance.uniform(0, lasted))
+        yield lambda attempt: _killed_after(command, chance.uniform(0, lasted) / 2**attempt)
 
 
 def _killed_at(world: Path, command: list[str], operation: int) -> str:
@@ -94,11 +107,11 @@ def _killed_at(world: Path, command: list[str], operation: int) -> str:
     return f"before operation {operation}"
 
 
-def _killed_after(command: list[str], seconds: float) -> str:
+def _killed_after(command: list[str], seconds: float) -> str | None:
     with subprocess.Popen([*PROGRAM, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         time.sleep(seconds)
         process.kill()
-    return f"after {seconds:.3f} s"
+    return f"after {seconds:.3f} s" if process.returncode == -signal.SIGKILL else None
 
 
 def _driven(world: Path, command: list[str], operation: int) -> subprocess.CompletedProcess[bytes]:

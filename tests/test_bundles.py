@@ -125,6 +125,26 @@ def test_a_pipe_inside_of_a_session_is_refused_without_waiting(store: StoreBuild
     assert "cannot be kept" in str(gathered(store).refused[0][1])
 
 
+def test_a_directory_belongs_only_to_a_session_with_an_id(store: StoreBuilder) -> None:
+    store.session("memory")
+    (store.home() / "memory").mkdir()
+    (store.home() / "memory" / "MEMORY.md").write_text("Tea")
+    store.agent(session="memory")
+    bundle = only(store)
+    assert names(bundle) == ["memory.jsonl", f"agent-{AGENT}.jsonl"]
+    assert change_of(bundle) is None
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_subagents_in_a_directory_that_is_no_sessions_own_are_refused(store: StoreBuilder, is_there: bool) -> None:
+    if is_there:
+        store.session("notes")
+    store.agent(session="notes", place="subagents")
+    found = gathered(store)
+    assert not found.bundles
+    assert "notes: no session is called so" in str(found.refused[0][1])
+
+
 def test_changes_of_a_bundle_are_told(store: StoreBuilder) -> None:
     main = store.session()
     agent = store.agent()

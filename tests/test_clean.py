@@ -11,7 +11,10 @@ from unittest.mock import patch
 import pytest
 
 from claude_session_player import Filter
+from claude_session_player.care import clean
+from claude_session_player.care.archive import keep
 from claude_session_player.care.clean import Outcome, Plan, Reason, Rules, apply, finish_leftovers, is_empty, plan
+from claude_session_player.care.locks import Look
 from claude_session_player.care.vault import Vault
 from claude_session_player.errors import BadFilter, CannotWrite
 from claude_session_player.times import format_time
@@ -151,6 +154,56 @@ def test_a_session_with_subagents_is_not_empty(tmp_path: Path) -> None:
     (builder.home() / f"{ONE}.jsonl").touch()
     settle(builder.root)
     assert ids(planned(builder, Rules(empty=True))) == set()
+
+
+def test_a_session_is_not_empty_where_something_with_bytes_belongs_to_it(tmp_path: Path) -> None:
+    builder = StoreBuilder(tmp_path / "store")
+    result = builder.home() / ONE / "tool-results" / "toolu_1.txt"
+    result.parent.mkdir(parents=True)
+    (builder.home() / f"{ONE}.jsonl").touch()
+    result.touch()
+    settle(builder.root)
+    assert ids(planned(builder, Rules(empty=True))) == {ONE}
+    result.write_text("much")
+    settle(builder.root)
+    assert ids(planned(builder, Rules(empty=True))) == set()
+
+
+def test_a_file_without_a_record_is_a_session_only_if_it_is_called_like_one(tmp_path: Path) -> None:
+    builder = StoreBuilder(tmp_path / "store")
+    (builder.home()).mkdir()
+    (builder.root / "transcripts").mkdir()
+    for name in (f"{ONE}.jsonl", "notes.jsonl", "ses_0001.jsonl"):
+        (builder.home() / name).touch()
+    (builder.home() / "blank.jsonl").write_text("\n\n")
+    for name in ("foo.jsonl", "ses_0002.jsonl"):
+        (builder.root / "transcripts" / name).touch()
+    settle(builder.root)
+    assert ids(planned(builder, Rules(empty=True))) == {ONE, "ses_0002"}
+    assert ids(planned(builder)) == {ONE, "ses_0002"}
+
+
+def test_memories_are_never_removed(builder: StoreBuilder, vault: Vault) -> None:
+    builder.session("memory", "Remember")
+    memory = builder.home() / "memory" / "MEMORY.md"
+    memory.parent.mkdir()
+    memory.write_text("Tea")
+    settle(builder.root)
+    (outcome,) = cleaned(builder, vault, Rules(Filter(title="Remember")), delete=True)
+    assert (outcome.bundle.id, outcome.reason) == ("memory", None)
+    assert memory.read_text() == "Tea"
+
+
+def test_before_means_the_last_event_and_not_the_first(builder: StoreBuilder) -> None:
+    long = SessionBuilder(session_id=ONE).prompt("Start")
+    long.line({"type": "user", "timestamp": format_time(LATER), "message": {"content": "Still here"}})
+    long.write(builder.home() / f"{ONE}.jsonl")
+    settle(builder.root)
+    assert ids(planned(builder, Rules(Filter(before=LATER)))) == set()
+    assert ids(planned(builder, Rules(older_than=LATER))) == set()
+    after = LATER + timedelta(milliseconds=1)
+    assert ids(planned(builder, Rules(Filter(before=after)))) == {ONE}
+    assert ids(planned(builder, Rules(older_than=after))) == {ONE}
 
 
 def test_a_file_that_holds_no_session_is_left_alone(builder: StoreBuilder) -> None:
@@ -316,6 +369,36 @@ def test_where_the_archive_cannot_be_written_everything_stays(builder: StoreBuil
         with pytest.raises(CannotWrite):
             cleaned(builder, Vault(tmp_path / "file" / "archive"), delete=delete)
     assert seen(builder.root) == before
+
+
+def test_many_are_removed_in_order_with_few_looks_at_all_processes(builder: StoreBuilder, vault: Vault) -> None:
+    for number in range(40):
+        builder.session(f"5d1f0c3a-{number:04}-4000-8000-000000000000")
+    settle(builder.root)
+    made = planned(builder)
+    with patch.object(clean, "Look", wraps=Look) as looks:
+        outcomes = list(apply(made, vault))
+    assert [(outcome.bundle, outcome.reason) for outcome in outcomes] == [(bundle, None) for bundle in made.bundles]
+    assert looks.call_count == 2
+    assert list(builder.root.rglob("*.jsonl")) == []
+
+
+def test_large_sessions_are_not_all_archived_before_the_first_is_removed(builder: StoreBuilder, vault: Vault) -> None:
+    made = planned(builder)
+    with patch.object(clean, "_LARGE", 1), patch.object(clean, "Look", wraps=Look) as looks:
+        assert [outcome.reason for outcome in apply(made, vault)] == [None] * 3
+    assert looks.call_count == 3
+
+
+def test_what_the_archive_took_before_it_was_full_is_removed_and_told(builder: StoreBuilder, vault: Vault) -> None:
+    made = planned(builder)
+    first = keep(vault, made.bundles[0])
+    outcomes: list[Outcome] = []
+    with patch.object(clean, "keep", side_effect=[first, CannotWrite("full")]), pytest.raises(CannotWrite):
+        outcomes.extend(apply(made, vault))
+    assert outcomes == [Outcome(made.bundles[0], first.path)]
+    assert not Path(made.bundles[0].place(made.bundles[0].items[0])).exists()
+    assert all(Path(bundle.place(bundle.items[0])).exists() for bundle in made.bundles[1:])
 
 
 def test_there_is_nothing_to_finish_after_a_run(builder: StoreBuilder, vault: Vault) -> None:

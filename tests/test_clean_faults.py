@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from claude_session_player.care.bins import GONE, MOVING
 from claude_session_player.care.bundles import Bundle
-from claude_session_player.care.removal import MOVING
 from claude_session_player.care.vault import Vault
 from tests.archives import Seen, bundles, contents, litter, seen
 from tests.bins import interrupted
@@ -73,6 +74,14 @@ def undecided(store: Seen, one: Bundle) -> Seen:
     return part({path.removeprefix(content): what for path, what in store.items() if path.startswith(content)}, one)
 
 
+def is_decided(world: Path, store: Seen, one: Bundle) -> bool:
+    """True where there is a sign that a session was meant to be gone: its bin, or, when that is empty, the log."""
+    log = world / ARCHIVE / "log.jsonl"
+    lines = log.read_text().splitlines() if log.exists() else []
+    is_logged = any(json.loads(line)["id"] == one.id for line in lines)
+    return is_logged or f"{one.main.rpartition('/')[0]}/{GONE}{one.id}" in store
+
+
 def is_archived(world: Path, one: Bundle, before: Seen) -> bool:
     """True where every byte of a session is in the archive."""
     newest = Vault(world / ARCHIVE).newest(one.main)
@@ -89,12 +98,13 @@ def check_kept(world: Path, before: Path) -> None:
 
 
 def check_all_or_nothing(world: Path, before: Path) -> None:
-    """Each session is whole in the store, is about to be put back, or is gone from it."""
+    """Each session is whole in the store, is about to be put back, or was decided to be gone."""
     was, sessions = origin(before)
     now = seen(world / STORE)
     for one in sessions:
         left = part(now, one)
-        assert left in ({}, part(was, one)) or left | undecided(now, one) == part(was, one), one.id
+        is_whole = left | undecided(now, one) == part(was, one)
+        assert is_whole or (left == {} and is_decided(world, now, one)), one.id
         assert left or one.id != STAYS
 
 
@@ -167,3 +177,5 @@ def test_where_the_store_is_read_only_every_session_is_skipped_and_named(tmp_pat
     told = done.stderr.decode()
     assert (done.returncode, told.count("\n"), told.count("skipped ")) == (1, 4, 4)
     assert told.count("Read-only file system") == 4
+    assert f"{tmp_path / STORE / 'transcripts'}: Read-only file system" in told
+    assert MOVING not in told

@@ -16,15 +16,17 @@ from claude_session_player.care.vault import Vault
 from claude_session_player.store.filters import SORTS
 from tests.archives import Seen, contents, litter, seen
 from tests.builder import START, SessionBuilder
-from tests.stores import StoreBuilder, settle
+from tests.stores import ONE, THREE, TWO, StoreBuilder, settle
 
 PROJECTS = ("/home/ada/engine", "/home/ada/kettle")
-IDS = ("s1", "s2", "s3", "s10", "agentless")
+IDS = (ONE, TWO, THREE, "notes-of-ada", "memory")
+OWNERS = IDS[:3]
+"""Whose directories are their own."""
 STRANGE = (
     "todo.jsonl",
     "notes.jsonl",
-    "s1.txt",
-    "s1.jsonl.bak",
+    f"{ONE}.txt",
+    f"{ONE}.jsonl.bak",
     "agent-lonely.jsonl",
     "sessions-index.json",
     ".hidden",
@@ -90,7 +92,7 @@ def build(builder: StoreBuilder, sessions: list[Made], strange: set[str]) -> Non
         agent = SessionBuilder(session_id=made.id, cwd=made.cwd, sidechain=True).prompt("Look")
         if made.flat:
             agent.write(home / f"agent-f{number}.jsonl")
-        if made.nested:
+        if made.nested and made.id in OWNERS:
             agent.write(home / made.id / "subagents" / f"agent-n{number}.jsonl")
         for result in range(made.results):
             path = home / made.id / "tool-results" / f"{result}.txt"
@@ -116,6 +118,7 @@ def test_only_what_the_plan_names_is_removed(
         assert seen(builder.root) == before
         outcomes = list(apply(made, Vault(Path(folder, "archive")), delete=delete))
         named = {item.path for bundle in made.bundles for item in bundle.items}
+        assert not any("/memory/" in path or "/notes-of-ada/" in path for path in named)
         assert seen(builder.root) == {path: what for path, what in before.items() if path not in named}
         assert litter(builder.root) == []
         if not delete:

@@ -72,10 +72,10 @@ def test_it_prints_the_plan_and_does_nothing(builder: StoreBuilder, archive: Pat
     before = seen(builder.root)
     done = clean(builder, archive, "--older-than", "2026-01-20", "--project", "kettle")
     heading, row, total = done.stdout.decode().splitlines()
-    assert heading.split() == ["ID", "LAST", "ACTIVE", "TITLE", "PROJECT", "FILES", "SIZE", "WHY"]
+    assert heading.split() == ["ID", "LAST", "ACTIVE", "TITLE", "PROJECT", "FILES", "SIZE"]
     assert "Boil water" in row
-    assert row.endswith("older than 2026-01-20 00:00, project has 'kettle'")
     assert total.startswith("1 session, 1 file, ")
+    assert total.endswith(": older than 2026-01-20 00:00, project has 'kettle'")
     assert done.stderr.decode() == f"nothing was done: --apply removes them, and keeps them in {archive}\n"
     assert (done.returncode, seen(builder.root), archive.exists()) == (0, before, False)
 
@@ -117,6 +117,27 @@ def test_a_session_in_use_is_named_and_the_exit_code_says_so(builder: StoreBuild
     told = told_as_json(builder, archive, "--older-than", "2027", "--apply")
     assert [(one["id"], one["reason"]) for one in told["skipped"]] == [(TWO, "in use: written in the last minute")]
     assert names(builder) == {TWO}
+
+
+def test_it_is_said_where_all_that_could_be_removed_is_skipped(builder: StoreBuilder, archive: Path) -> None:
+    os.utime(builder.home() / f"{TWO}.jsonl")
+    one = clean(builder, archive, "--title", "stop")
+    assert one.stderr.startswith(b"nothing can be removed now: the session that fits is skipped\nskipped ")
+    os.utime(builder.home() / f"{ONE}.jsonl")
+    two = clean(builder, archive, "--project", "engine", "--apply")
+    assert two.stderr.startswith(b"nothing can be removed now: the 2 sessions that fit are skipped\nskipped ")
+
+
+def test_what_cannot_be_read_is_not_all_that_was_asked_for(builder: StoreBuilder, archive: Path) -> None:
+    (builder.home() / "a9b8c7d6-0004-4000-8000-000000000004.jsonl").symlink_to("nowhere")
+    assert clean(builder, archive, "--title", "stop").returncode == 0
+    done = clean(builder, archive, "--title", "stop", "--apply")
+    assert (done.returncode, b"could not be read" in done.stderr, names(builder) & {TWO}) == (1, True, set())
+
+
+def test_before_says_that_it_means_the_last_activity(builder: StoreBuilder, archive: Path) -> None:
+    done = clean(builder, archive, "--before", "2026-01-19")
+    assert done.stdout.decode().splitlines()[-1].endswith(": last active before 2026-01-20 00:00")
 
 
 def test_delete_is_refused_where_nobody_can_be_asked(builder: StoreBuilder, archive: Path) -> None:

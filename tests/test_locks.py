@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -156,6 +157,30 @@ def test_what_proc_says_is_understood(tmp_path: Path) -> None:
     assert lock_holders(str(tmp_path / "proc")) == {key: Process(71, "claude")}
 
 
+@pytest.mark.parametrize("odd", ["<none>:0", "00:2f", "xx:00:1", f"{'f' * 40}:00:1", "00:00:x"])
+def test_a_lock_that_is_told_of_in_another_way_is_passed_over(tmp_path: Path, odd: str) -> None:
+    lines = (f"1: FLOCK  ADVISORY  WRITE 12 {odd} 0 EOF", "2: OFDLCK ADVISORY  WRITE -1 00:01:5 0 EOF", "3: odd")
+    (tmp_path / "locks").write_text("\n".join(lines))
+    assert lock_holders(str(tmp_path)) == {(os.makedev(0, 1), 5): None}
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_OFD_SETLK"), reason="this system has no locks of open files")
+@needs_proc
+def test_a_lock_that_belongs_to_no_process_is_a_sign_without_one(builder: StoreBuilder) -> None:
+    path = builder.home() / f"{ONE}.jsonl"
+    with path.open("r+b") as file:
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+        assert signs(builder)[ONE][0].words == "locked"
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(50, True), (-50, True), (70, False), (-70, False)])
+def test_a_write_counts_also_where_the_clock_of_the_files_is_ahead(
+    builder: StoreBuilder, seconds: int, expected: bool
+) -> None:
+    path = str(builder.home() / f"{ONE}.jsonl")
+    assert bool(Look([path], now=1e9 + seconds).at([path])) == expected
+
+
 @needs_proc
 def test_processes_that_may_not_be_looked_into_are_counted(tmp_path: Path) -> None:
     for name in ("self", "71", "72"):
@@ -196,6 +221,13 @@ def test_a_script_is_told_by_the_exit_code_whether_a_session_is_in_use(builder: 
     assert (free.returncode, used.returncode) == (0, 9)
     assert f"session {ONE} is not in use" in free.stderr.decode()
     assert b"written in the last minute" in used.stdout
+
+
+def test_a_strange_name_stays_on_one_line(builder: StoreBuilder) -> None:
+    path = builder.session("new\nline")
+    os.utime(path, (1e9, 1e9))
+    done = csp("locks", path, "--root", builder.root)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (0, "session new\ufffdline is not in use".encode())
 
 
 def test_json_says_how_it_is_known_and_which_ways_there_were(builder: StoreBuilder) -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 
-from claude_session_player.care import removal
-from claude_session_player.care.bundles import Bundle, Refused
+from claude_session_player.care import bins
+from claude_session_player.care.bins import Log, Note, claimed
+from claude_session_player.care.bundles import Bundle
 from claude_session_player.care.leftovers import Finished, finish
-from claude_session_player.care.removal import Note, claimed, remove
+from claude_session_player.care.removal import Check, Leaving, remove
 from tests.archives import litter, seen
-from tests.bins import bundle, interrupted
+from tests.bins import bundle, fine, interrupted
 from tests.stores import ONE, TWO, StoreBuilder, settle
 
 
@@ -31,14 +37,20 @@ def finished(builder: StoreBuilder) -> list[Finished]:
     return list(finish([str(builder.root)], lambda _: None))
 
 
-def fine(_: Bundle) -> None:
-    """Nothing speaks against a removal."""
+def nowhere(_: Note) -> None:
+    """Where nothing is logged."""
+
+
+def removed(found: Bundle, check: Check = fine, log: Log = nowhere, archive: str | None = None) -> str:
+    """Why a session stays."""
+    (reason,) = remove([Leaving(found, archive)], check, log)
+    return reason or ""
 
 
 def test_a_removal_leaves_nothing_behind_and_is_logged_once(builder: StoreBuilder) -> None:
     notes: list[Note] = []
     found = bundle(builder, ONE)
-    remove(found, "/archive/1.tar.zst", fine, notes.append)
+    assert removed(found, log=notes.append, archive="/archive/1.tar.zst") == ""
     assert [(note.id, note.archive, note.size) for note in notes] == [(ONE, "/archive/1.tar.zst", found.size)]
     assert notes[0].path == str(builder.home() / f"{ONE}.jsonl")
     assert not any(os.path.lexists(found.place(item)) for item in found.items)
@@ -48,13 +60,12 @@ def test_a_removal_leaves_nothing_behind_and_is_logged_once(builder: StoreBuilde
 def test_what_speaks_against_it_is_asked_when_nobody_can_find_the_session_any_more(builder: StoreBuilder) -> None:
     before = seen(builder.root)
 
-    def object_to(moved: Bundle) -> str:
+    def object_to(moved: Sequence[Bundle]) -> list[str]:
         assert not (builder.home() / f"{ONE}.jsonl").exists()
-        assert all(os.path.exists(moved.place(item)) for item in moved.items)
-        return "in use"
+        assert all(os.path.exists(one.place(item)) for one in moved for item in one.items)
+        return ["in use"]
 
-    with pytest.raises(Refused, match="in use"):
-        remove(bundle(builder, ONE), None, object_to, lambda _: None)
+    assert removed(bundle(builder, ONE), object_to) == "in use"
     assert seen(builder.root) == before
 
 
@@ -65,8 +76,7 @@ def test_a_session_that_somebody_still_writes_to_is_put_back_with_what_was_writt
         writer.write(b"more\n")
         writer.flush()
         before = seen(builder.root)
-        with pytest.raises(Refused, match="has changed"):
-            remove(found, None, fine, lambda _: None)
+        assert "has changed" in removed(found)
     assert seen(builder.root) == before
 
 
@@ -139,8 +149,7 @@ def test_a_hidden_directory_that_is_no_bin_of_ours_stays(builder: StoreBuilder, 
 def test_a_session_that_cannot_be_moved_stays(builder: StoreBuilder) -> None:
     (builder.home() / f".removing-{ONE}").mkdir()
     before = seen(builder.root)
-    with pytest.raises(Refused, match="File exists"):
-        remove(bundle(builder, ONE), None, fine, lambda _: None)
+    assert "File exists" in removed(bundle(builder, ONE))
     assert seen(builder.root) == before
 
 
@@ -162,8 +171,8 @@ def test_a_session_that_is_gone_but_cannot_be_deleted_is_told_so(builder: StoreB
     def fail(_: str) -> None:
         raise PermissionError(13, "Permission denied", "/somewhere")
 
-    with patch.object(removal, "remove_tree", fail), pytest.raises(Refused, match="it is removed, but not all"):
-        remove(bundle(builder, TWO), None, fine, lambda _: None)
+    with patch.object(bins, "remove_tree", fail):
+        assert "it is removed, but not all" in removed(bundle(builder, TWO))
     assert not (builder.home() / f"{TWO}.jsonl").exists()
     assert [(one.note.id, one.is_gone, one.reason) for one in finished(builder)] == [(TWO, True, None)]
     assert litter(builder.root) == []
@@ -172,6 +181,164 @@ def test_a_session_that_is_gone_but_cannot_be_deleted_is_told_so(builder: StoreB
 def test_a_bin_that_cannot_be_described_is_not_left_behind(builder: StoreBuilder) -> None:
     before = seen(builder.root)
     found, full = bundle(builder, TWO), OSError(28, "No space left on device")
-    with patch.object(os, "fsync", side_effect=full), pytest.raises(Refused, match="No space left"):
-        remove(found, None, fine, lambda _: None)
+    with patch.object(os, "fsync", side_effect=full):
+        assert "No space left" in removed(found)
     assert seen(builder.root) == before
+
+
+# --- several at once ------------------------------------------------------------------------------
+
+
+def test_several_are_moved_before_any_is_decided_on_and_outcomes_are_in_order(builder: StoreBuilder) -> None:
+    before, looks = seen(builder.root), []
+
+    def object_to_the_second(moved: Sequence[Bundle]) -> list[str | None]:
+        looks.append([one.id for one in moved])
+        return [None, "in use"]
+
+    blocked = builder.root / "transcripts" / ".removing-ses_0001"
+    blocked.mkdir()
+    leaving = [Leaving(bundle(builder, id)) for id in ("ses_0001", TWO, ONE)]
+    reasons = list(remove(leaving, object_to_the_second, nowhere))
+    blocked.rmdir()
+    assert looks == [[TWO, ONE]]
+    assert ("File exists" in str(reasons[0]), reasons[1:]) == (True, [None, "in use"])
+    main = str((builder.home() / f"{TWO}.jsonl").relative_to(builder.root))
+    assert seen(builder.root) == {path: what for path, what in before.items() if path != main}
+
+
+def test_what_was_not_decided_on_is_put_back_when_nobody_asks_any_more(builder: StoreBuilder) -> None:
+    main = str((builder.home() / f"{TWO}.jsonl").relative_to(builder.root))
+    before = seen(builder.root)
+    removing = remove([Leaving(bundle(builder, TWO)), Leaving(bundle(builder, ONE))], fine, nowhere)
+    assert next(removing) is None
+    assert not (builder.home() / f"{ONE}.jsonl").exists()
+    removing.close()
+    assert seen(builder.root) == {path: what for path, what in before.items() if path != main}
+
+
+def test_what_was_not_decided_on_is_put_back_when_something_breaks(builder: StoreBuilder) -> None:
+    before = seen(builder.root)
+
+    def interrupt(_: Sequence[Bundle]) -> list[None]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(remove([Leaving(bundle(builder, ONE)), Leaving(bundle(builder, TWO))], interrupt, nowhere))
+    assert seen(builder.root) == before
+
+
+def test_it_is_told_where_a_session_is_that_stays_and_cannot_be_put_back(builder: StoreBuilder) -> None:
+    new = builder.home() / f"{TWO}.jsonl"
+
+    def write_again(_: Sequence[Bundle]) -> list[str]:
+        new.write_text("somebody went on")
+        return ["in use"]
+
+    reason = removed(bundle(builder, TWO), write_again)
+    assert reason.startswith(f"in use; {new} is there again: what was there before is in ")
+    assert new.read_text() == "somebody went on"
+
+
+# --- what was restored meanwhile, and what was renamed --------------------------------------------
+
+
+def copied_back(builder: StoreBuilder, bin: Path) -> Path:
+    """Put a copy of what is in a bin where it was, as `restore` does; gives the home."""
+    home = builder.home()
+    shutil.copytree(bin / "content" / "projects" / home.name, home, symlinks=True, dirs_exist_ok=True)
+    return home
+
+
+def test_a_session_that_was_restored_meanwhile_is_as_good_as_put_back(builder: StoreBuilder) -> None:
+    (builder.home() / ONE / "link").symlink_to("tool-results")
+    before = seen(builder.root)
+    copied_back(builder, interrupted(builder, ONE, is_gone=False))
+    assert [one.reason for one in finished(builder)] == [None]
+    assert seen(builder.root) == before
+
+
+@pytest.mark.parametrize("name", [f"{ONE}.jsonl", f"{ONE}/tool-results/toolu_9.txt"])
+def test_a_session_that_was_restored_and_went_on_stays_in_its_bin_too(builder: StoreBuilder, name: str) -> None:
+    bin = interrupted(builder, ONE, is_gone=False)
+    home = copied_back(builder, bin)
+    with (home / name).open("a") as file:
+        file.write("more")
+    (one,) = finished(builder)
+    assert f"{home / name.split('/')[0]} is there again: what was there before is in {bin}" in (one.reason or "")
+    assert (home / name).read_text().endswith("more")
+    (left,) = bin.rglob(Path(name).name)
+    assert not left.read_text().endswith("more")
+
+
+def test_a_link_or_an_empty_directory_in_the_place_of_something_is_not_replaced(builder: StoreBuilder) -> None:
+    bin = interrupted(builder, ONE, is_gone=False)
+    own = builder.home() / ONE
+    own.mkdir()
+    (one,) = finished(builder)
+    assert f"{own} is there again" in (one.reason or "")
+    assert (list(own.iterdir()), len(list(bin.rglob("toolu_9.txt")))) == ([], 1)
+    own.rmdir()
+    own.symlink_to("nowhere")
+    assert f"{own} is there again" in (finished(builder)[0].reason or "")
+    assert (own.is_symlink(), len(list(bin.rglob("toolu_9.txt")))) == (True, 1)
+
+
+def test_the_own_file_of_a_session_is_put_back_last(builder: StoreBuilder) -> None:
+    before = seen(builder.root)
+    interrupted(builder, ONE, is_gone=False)
+    (builder.home() / "agent-flat0001.jsonl").write_text("something new")
+    assert "agent-flat0001.jsonl is there again" in (finished(builder)[0].reason or "")
+    assert not (builder.home() / f"{ONE}.jsonl").exists()
+    (builder.home() / "agent-flat0001.jsonl").unlink()
+    assert [one.reason for one in finished(builder)] == [None]
+    assert seen(builder.root) == before
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_removal_is_finished_also_where_the_project_was_renamed(builder: StoreBuilder, is_gone: bool) -> None:
+    home, renamed = builder.home(), builder.home().with_name("-home-ada-motor")
+    main = seen(home)[f"{TWO}.jsonl"]
+    interrupted(builder, TWO, is_gone=is_gone)
+    home.rename(renamed)
+    assert [(one.note.id, one.is_gone, one.reason) for one in finished(builder)] == [(TWO, is_gone, None)]
+    assert seen(renamed).get(f"{TWO}.jsonl") == (None if is_gone else main)
+    assert litter(builder.root) == []
+
+
+# --- locks ----------------------------------------------------------------------------------------
+
+
+def without_locks(number: int) -> Any:
+    """A file system on which no file can be locked."""
+    return patch.object(fcntl, "flock", side_effect=OSError(number, os.strerror(number)))
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOTSUP, errno.EINVAL])
+def test_a_file_system_without_locks_is_one_on_which_nothing_is_locked(builder: StoreBuilder, number: int) -> None:
+    interrupted(builder, TWO, is_gone=True)
+    with without_locks(number):
+        assert [one.reason for one in finished(builder)] == [None]
+        assert removed(bundle(builder, ONE)) == ""
+    assert litter(builder.root) == []
+
+
+def test_a_lock_that_fails_is_told_and_leaves_no_bin(builder: StoreBuilder) -> None:
+    before = seen(builder.root)
+    with without_locks(errno.EIO):
+        assert "Input/output error" in removed(bundle(builder, ONE))
+    assert seen(builder.root) == before
+    interrupted(builder, ONE, is_gone=False)
+    with without_locks(errno.EIO):
+        assert ["Input/output error" in str(one.reason) for one in finished(builder)] == [True]
+    assert [one.reason for one in finished(builder)] == [None]
+    assert seen(builder.root) == before
+
+
+def test_everything_on_the_way_into_a_bin_is_on_disk_before_it_is_decided_on(builder: StoreBuilder) -> None:
+    synced: list[str] = []
+    with patch.object(bins, "sync_folder", synced.append):
+        removed(bundle(builder, TWO), lambda _: ["stay"])
+    bin = str(builder.home() / f".removing-{TWO}")
+    way = [f"{bin}/content/projects/{builder.home().name}", f"{bin}/content/projects", f"{bin}/content", bin]
+    assert synced[1:6] == [*way, str(builder.home())]

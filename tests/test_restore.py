@@ -18,7 +18,7 @@ from claude_session_player.store.record import shown
 from tests.archives import archived, bundles, described, forged, litter, seen
 from tests.stores import ONE, THREE, StoreBuilder
 
-MAIN = "projects/-p/1f2e.jsonl"
+MAIN = f"projects/-p/{ONE}.jsonl"
 
 
 @pytest.fixture
@@ -195,10 +195,10 @@ def refused(path: Path, target: Path, error: type[Exception] = BadArchive) -> st
         "projects/-p/../../../x",
         "projects//x.jsonl",
         "projects/./x/y",
-        "projects/-p/1f2e/..",
+        f"projects/-p/{ONE}/..",
         "projects\\-p\\x",
-        "projects/-p/1f2e/C:x",
-        "projects/-p/1f2e/nul\0",
+        f"projects/-p/{ONE}/C:x",
+        f"projects/-p/{ONE}/nul\0",
         "settings.json",
         "projects/settings.json",
         "memories/x.json",
@@ -215,11 +215,27 @@ def test_a_path_that_belongs_to_no_session_is_refused(tmp_path: Path, target: Pa
 
 
 @pytest.mark.parametrize(
-    "main", ["../1f2e.jsonl", "1f2e.jsonl", "projects/-p/deep/1f2e.jsonl", "projects/-p/9999.jsonl"]
+    "main", [f"../{ONE}.jsonl", f"{ONE}.jsonl", f"projects/-p/deep/{ONE}.jsonl", "projects/-p/9999.jsonl"]
 )
 def test_a_session_where_none_belongs_is_refused(tmp_path: Path, target: Path, main: str) -> None:
     forgery = forged(tmp_path / "x.tar.zst", [described(main, b"{}")], [(f"files/{main}", b"{}")], main=main)
     refused(forgery, target)
+
+
+@pytest.mark.parametrize("name", ["memory", "todo.jsonl", ONE, f"{ONE}.json", "journal.jsonl"])
+def test_a_session_in_a_file_that_cannot_be_one_is_refused(tmp_path: Path, target: Path, name: str) -> None:
+    main, id = f"projects/-p/{name}", name.removesuffix(".jsonl")
+    forgery = forged(tmp_path / "x.tar.zst", [described(main, b"{}")], [(f"files/{main}", b"{}")], main=main, id=id)
+    assert "where none belongs" in refused(forgery, target)
+
+
+def test_no_archive_brings_memories_along(tmp_path: Path, target: Path) -> None:
+    main, memory = "projects/-p/memory.jsonl", "projects/-p/memory/MEMORY.md"
+    folder = described("projects/-p/memory", kind="folder", sha256="")
+    entries = [described(main, b"{}"), folder, described(memory, b"evil")]
+    members = [(f"files/{main}", b"{}"), (f"files/{memory}", b"evil")]
+    forgery = forged(tmp_path / "x.tar.zst", entries, members, main=main, id="memory")
+    assert "is no file of the session" in refused(forgery, target)
 
 
 def test_a_member_that_the_manifest_does_not_name_is_refused(tmp_path: Path, target: Path) -> None:
@@ -241,15 +257,15 @@ def test_other_bytes_than_the_manifest_says_are_refused(tmp_path: Path, target: 
 
 @pytest.mark.parametrize("to", ["/etc/passwd", "../../../../etc/passwd", "..", "", "a/../../../b", "a\\b"])
 def test_a_link_that_leads_out_is_refused(tmp_path: Path, target: Path, to: str) -> None:
-    folder = described("projects/-p/1f2e", kind="folder", sha256="")
-    link = described("projects/-p/1f2e/link", kind="link", sha256="", target=to)
+    folder = described(f"projects/-p/{ONE}", kind="folder", sha256="")
+    link = described(f"projects/-p/{ONE}/link", kind="link", sha256="", target=to)
     assert "leads out" in refused(forged(tmp_path / "x.tar.zst", [folder, link], []), target)
 
 
 def test_a_link_that_is_the_parent_of_a_file_is_refused(tmp_path: Path, target: Path) -> None:
-    folder = described("projects/-p/1f2e", kind="folder", sha256="")
-    link = described("projects/-p/1f2e/a", kind="link", sha256="", target="b")
-    inside = described("projects/-p/1f2e/a/evil", b"x")
+    folder = described(f"projects/-p/{ONE}", kind="folder", sha256="")
+    link = described(f"projects/-p/{ONE}/a", kind="link", sha256="", target="b")
+    inside = described(f"projects/-p/{ONE}/a/evil", b"x")
     refused(forged(tmp_path / "x.tar.zst", [folder, link, inside], []), target)
 
 

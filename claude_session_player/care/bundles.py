@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.errors import SessionError
-from claude_session_player.store.layout import AGENT, META, SUBAGENT, SUFFIX
+from claude_session_player.store.layout import AGENT, META, SUBAGENT, SUFFIX, is_session_id
 from claude_session_player.store.record import shown
 
 if TYPE_CHECKING:
@@ -115,12 +115,14 @@ def bundle_of(session: Session, root: str) -> Bundle:
     try:
         if not _is_below(os.path.realpath(head.found.home), os.path.realpath(root)):
             raise Refused(f"{shown(head.found.home)} is a symbolic link that leads out of the store")
+        if own is None and len(beside) < len(files):
+            raise Refused(f"{shown(_stem(main))}: no session is called so, and what is in there may not be its own")
         paths = sorted({*beside, *_descriptions(beside)}, key=lambda path: (path != main, path))
         items = tuple(_item(path, root, own) for path in (*paths, *_walked(own)))
     except OSError as error:
         raise Refused(f"{shown(error.filename or main)}: {error.strerror or error}") from error
     return Bundle(
-        id=os.path.basename(own),
+        id=os.path.basename(_stem(main)),
         kind=SUBAGENT if head.is_orphan else head.found.kind,
         root=root,
         main=_relative(main, root),
@@ -150,18 +152,22 @@ def change_of(bundle: Bundle) -> str | None:
 _CHANGES: Final = {(True, True): "has changed", (True, False): "is gone", (False, True): "is new"}
 
 
-def own_folder(main: str) -> str:
-    """The directory that a session owns, by the path of its file."""
-    return main.removesuffix(SUFFIX)
+def own_folder(main: str) -> str | None:
+    """The directory that a session owns, by the path of its file.
+
+    Only the id of a session makes a directory its own: beside a file `memory.jsonl`, memories are still memories.
+    """
+    own = _stem(main)
+    return own if is_session_id(os.path.basename(own)) else None
 
 
 def is_own(path: str, main: str) -> bool:
     """True for the directory that a session owns, and for what is in it."""
     own = own_folder(main)
-    return path == own or path.startswith(f"{own}/")
+    return own is not None and (path == own or path.startswith(f"{own}/"))
 
 
-def leads_out(path: str, target: str, own: str) -> bool:
+def leads_out(path: str, target: str, own: str | None) -> bool:
     """True where a link may lead out of the directory that a session owns.
 
     Only a way that climbs first, and not too far, and then descends is sure to stay inside.
@@ -169,6 +175,8 @@ def leads_out(path: str, target: str, own: str) -> bool:
     >>> leads_out("p/s/a/link", "../b", "p/s"), leads_out("p/s/link", "../b", "p/s"), leads_out("p/s/l", "/b", "p/s")
     (False, True, True)
     """
+    if own is None:
+        return True
     steps = target.split("/")
     climbs = next((number for number, step in enumerate(steps) if step != ".."), len(steps))
     depth = path.count("/") - own.count("/") - 1
@@ -190,9 +198,9 @@ def _descriptions(paths: Iterable[str]) -> Iterator[str]:
                 yield meta
 
 
-def _walked(own: str) -> Iterator[str]:
+def _walked(own: str | None) -> Iterator[str]:
     """A directory and everything in it, hidden or not; links are not followed. There may be no such directory."""
-    if not os.path.lexists(own):
+    if own is None or not os.path.lexists(own):
         return
     yield own
     if os.path.islink(own) or not os.path.isdir(own):
@@ -206,7 +214,7 @@ def _walked(own: str) -> Iterator[str]:
             yield entry.path
 
 
-def _item(path: str, root: str, own: str) -> Item:
+def _item(path: str, root: str, own: str | None) -> Item:
     """Raises `Refused` for what cannot be kept, and `OSError`."""
     status = os.lstat(path)
     kind = _KINDS.get(stat.S_IFMT(status.st_mode))
@@ -214,7 +222,7 @@ def _item(path: str, root: str, own: str) -> Item:
     if kind is None:
         raise Refused(f"{shown(path)} is no file, directory or link: it cannot be kept")
     target = os.readlink(path) if kind == LINK else ""
-    if kind == LINK and leads_out(relative, target, _relative(own, root)):
+    if kind == LINK and leads_out(relative, target, own and _relative(own, root)):
         raise Refused(f"{shown(path)} is a symbolic link that leads out of the session")
     size = status.st_size if kind == FILE else 0
     return Item(
@@ -225,6 +233,10 @@ def _item(path: str, root: str, own: str) -> Item:
 def _state(item: Item) -> object:
     """What tells one state of an item from another."""
     return (FOLDER, item.inode) if item.kind == FOLDER else item._replace(mode=0)
+
+
+def _stem(main: str) -> str:
+    return main.removesuffix(SUFFIX)
 
 
 def _relative(path: str, root: str) -> str:

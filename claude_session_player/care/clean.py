@@ -5,28 +5,33 @@ What the plan does not name is not touched. A session that is in use, or not any
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import datetime
 from typing import Final, NamedTuple
 
 from claude_session_player.care.archive import keep
+from claude_session_player.care.bins import Log
 from claude_session_player.care.bundles import Bundle, Progress, Refused, bundles_of, change_of
 from claude_session_player.care.journal import journal
 from claude_session_player.care.leftovers import Finished, finish
 from claude_session_player.care.locks import Look
 from claude_session_player.care.packing import Changed
-from claude_session_player.care.removal import remove
+from claude_session_player.care.removal import Leaving, remove
 from claude_session_player.care.vault import Vault
-from claude_session_player.errors import BadFilter
+from claude_session_player.errors import BadFilter, CannotWrite
 from claude_session_player.store.filters import Filter
-from claude_session_player.store.layout import Stamp
+from claude_session_player.store.layout import TRANSCRIPT, Stamp, is_session_id
 from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
 from claude_session_player.store.store import Store
 from claude_session_player.times import format_time
 
-_WORDS: Final = ("project", "cwd", "since", "before", "model", "branch", "title")
-"""What a filter can ask for; its order and its limits ask for nothing."""
+_EXPORTED: Final = "ses_"
+"""How the names of exported sessions begin."""
+_TOGETHER: Final = 32
+"""So many sessions are removed at a time, or fewer of so many bytes."""
+_LARGE: Final = 64 << 20
 
 
 class Reason(NamedTuple):
@@ -40,12 +45,13 @@ class Rules(NamedTuple):
     """Which sessions are to be removed: those of which all of this is true."""
 
     filter: Filter = Filter()
+    """Its `before` means the last event, as `older_than` does."""
     older_than: datetime | None = None
     """Its last event is from before then."""
     larger_than: int | None = None
     """It has more bytes, with everything that belongs to it."""
     empty: bool = False
-    """Nobody said anything."""
+    """Nobody said anything, and nothing belongs to it that has a byte."""
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
@@ -53,9 +59,9 @@ class Rules(NamedTuple):
         reasons = [Reason("older_than", format_time(self.older_than))] if self.older_than is not None else []
         reasons += [Reason("larger_than", self.larger_than)] if self.larger_than is not None else []
         reasons += [Reason("empty")] if self.empty else []
-        asked = [(word, getattr(self.filter, word)) for word in _WORDS]
-        values = [(word, format_time(value) if isinstance(value, datetime) else value) for word, value in asked]
-        return (*reasons, *(Reason(word, value) for word, value in values if value is not None))
+        for word, value in self.filter.asked:
+            reasons.append(Reason(word, format_time(value) if isinstance(value, datetime) else value))
+        return tuple(reasons)
 
     def check(self) -> None:
         """Raises `BadFilter` where nothing is asked for, or a word is empty: both are true of all sessions."""
@@ -107,10 +113,10 @@ class Outcome(NamedTuple):
 def plan(store: Store, rules: Rules) -> Plan:
     """The sessions that are to be removed. Raises `BadFilter` where the rules ask for nothing."""
     rules.check()
-    wanted = rules.filter._replace(include_subagents=False, include_orphans=False, limit=None, offset=0)
+    wanted = rules.filter._replace(before=None, include_subagents=False, include_orphans=False, limit=None, offset=0)
     sessions = [session for session in store.sessions(wanted) if _fulfils(session, rules)]
     gathered = bundles_of(sessions, store.roots)
-    bundles = [bundle for bundle in gathered.bundles if rules.larger_than is None or bundle.size > rules.larger_than]
+    bundles = [bundle for bundle in gathered.bundles if _fits(bundle, rules)]
     end = None if rules.filter.limit is None else rules.filter.offset + rules.filter.limit
     bundles = bundles[rules.filter.offset : end]
     look = Look(path for bundle in bundles for path in _paths(bundle))
@@ -131,22 +137,50 @@ def finish_leftovers(store: Store, vault: Vault) -> list[Finished]:
 
 
 def apply(plan: Plan, vault: Vault, *, delete: bool = False, progress: Progress | None = None) -> Iterator[Outcome]:
-    """Remove the sessions of a plan, one after the other; each is in the archive first, unless it is to be deleted.
+    """Remove the sessions of a plan, in order; each is in the archive first, unless it is to be deleted.
 
     A session that cannot be removed stays, and the outcome says why. Raises `CannotWrite` where the archive, or the log
     beside it, cannot be written to; the sessions that were not told of by then stay.
     """
     with vault.locked(), journal(vault.folder) as log:
-        for bundle in plan.bundles:
-            try:
-                _require_unchanged(bundle)
-                archive = None if delete else keep(vault, bundle, progress).path
-                _require_unchanged(bundle)
-                remove(bundle, archive, _use_now, log)
-            except (Refused, Changed) as error:
-                yield Outcome(bundle, reason=str(error))
-            else:
-                yield Outcome(bundle, archive)
+        for group in _groups(plan.bundles):
+            yield from _removed(group, None if delete else vault, log, progress)
+
+
+def _groups(bundles: Iterable[Bundle]) -> Iterator[list[Bundle]]:
+    """Sessions that are removed together: few enough that little is archived twice on disk and still in the store."""
+    group: list[Bundle] = []
+    for bundle in bundles:
+        group.append(bundle)
+        if len(group) == _TOGETHER or sum(one.size for one in group) >= _LARGE:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _removed(group: list[Bundle], vault: Vault | None, log: Log, progress: Progress | None) -> Iterator[Outcome]:
+    """What becomes of some sessions. Where the archive cannot take all of them, those that it has are removed."""
+    steps: list[Leaving | Outcome] = []
+    failure = None
+    for bundle in group:
+        try:
+            _require_unchanged(bundle)
+            steps.append(Leaving(bundle, keep(vault, bundle, progress).path if vault else None))
+        except (Refused, Changed) as error:
+            steps.append(Outcome(bundle, reason=str(error)))
+        except CannotWrite as error:
+            failure = error
+            break
+    with closing(remove([step for step in steps if isinstance(step, Leaving)], _uses_now, log)) as reasons:
+        for step in steps:
+            yield step if isinstance(step, Outcome) else _outcome(step, next(reasons))
+    if failure is not None:
+        raise failure
+
+
+def _outcome(step: Leaving, reason: str | None) -> Outcome:
+    return Outcome(step.bundle, step.archive) if reason is None else Outcome(step.bundle, reason=reason)
 
 
 def skipped(bundle: Bundle, reason: str) -> Skipped:
@@ -160,12 +194,30 @@ def main_path(bundle: Bundle) -> str:
 
 
 def _fulfils(session: Session, rules: Rules) -> bool:
-    """True where a session is one, and fulfils the rules that can be told without a look at all of its files."""
-    if rules.older_than is not None and session.updated_at >= format_time(rules.older_than):
-        return False
-    if not session.facts.is_session and (session.speech.events or session.facts.malformed):
+    """True where a session is one, and fulfils the rules that can be told without a look at all of its files.
+
+    What is removed is gone as a whole: unlike in a list, all of a session has to be from before a moment.
+    """
+    ends = [moment for moment in (rules.older_than, rules.filter.before) if moment is not None]
+    if any(session.updated_at >= format_time(end) for end in ends) or not _is_session(session):
         return False
     return not rules.empty or is_empty(session)
+
+
+def _fits(bundle: Bundle, rules: Rules) -> bool:
+    """True where the files of a session fulfil the rules."""
+    if rules.empty and any(item.size for item in bundle.files if item.path != bundle.main):
+        return False
+    return rules.larger_than is None or bundle.size > rules.larger_than
+
+
+def _is_session(session: Session) -> bool:
+    """True for a file with the records of a session; one without any record has to be called like a session."""
+    if session.facts.is_session:
+        return True
+    found = session.found
+    is_called_so = is_session_id(found.id) or (found.kind == TRANSCRIPT and found.id.startswith(_EXPORTED))
+    return is_called_so and not session.speech.events and not session.facts.malformed
 
 
 def is_empty(session: Session) -> bool:
@@ -191,8 +243,10 @@ def _use(look: Look, bundle: Bundle) -> str | None:
     return f"in use: {', '.join(signs)}" if signs else None
 
 
-def _use_now(bundle: Bundle) -> str | None:
-    return _use(Look(_paths(bundle)), bundle)
+def _uses_now(bundles: Sequence[Bundle]) -> Iterator[str | None]:
+    """The same of some sessions, by one look at all processes: that takes long where there are many."""
+    look = Look(path for bundle in bundles for path in _paths(bundle))
+    return (_use(look, bundle) for bundle in bundles)
 
 
 def _news(bundle: Bundle, read: Mapping[str, Stamp]) -> str | None:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from claude_session_player.care.bins import Log, Note
 from claude_session_player.care.durable import make_folders
-from claude_session_player.care.removal import Log, Note
 from claude_session_player.errors import CannotWrite
 from claude_session_player.store.record import shown
 from claude_session_player.times import format_time, local_now

@@ -7,8 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from claude_session_player.care.bundles import Refused
-from claude_session_player.care.removal import (
+from claude_session_player.care.bins import (
     GONE,
     MOVING,
     NOTE,
@@ -21,6 +20,7 @@ from claude_session_player.care.removal import (
     read_note,
     reason_of,
 )
+from claude_session_player.care.bundles import Refused
 from claude_session_player.store.locate import HISTORIES, PROJECTS, TRANSCRIPTS
 
 
@@ -38,7 +38,7 @@ def finish(roots: Sequence[str], log: Log) -> Iterator[Finished]:
     """Complete every removal of these stores that was decided, and take back every other one."""
     for root in roots:
         for bin in _bins(root):
-            with contextlib.suppress(BlockingIOError, FileNotFoundError):  # somebody else works on it, or did so
+            with contextlib.suppress(OSError):  # somebody else works on it, or did so, or may alone look into it
                 if (note := read_note(bin)) is not None:
                     yield _finished(bin, note, log)
                 else:
@@ -53,16 +53,18 @@ def pending(roots: Sequence[str]) -> list[Note]:
 
 def _finished(bin: str, note: Note, log: Log) -> Finished:
     is_gone = os.path.basename(bin).startswith(GONE)
-    with claimed(bin):
-        try:
+    try:
+        with claimed(bin):
             if is_gone:
                 empty(bin, note, log)
             else:
                 put_back(bin, note)
-        except Refused as error:
-            return Finished(note, is_gone, str(error))
-        except OSError as error:
-            return Finished(note, is_gone, reason_of(error, bin))
+    except BlockingIOError:
+        raise
+    except Refused as error:
+        return Finished(note, is_gone, str(error))
+    except OSError as error:
+        return Finished(note, is_gone, reason_of(error, bin))
     return Finished(note, is_gone)
 
 

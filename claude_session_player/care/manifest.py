@@ -11,7 +11,7 @@ import msgspec
 from claude_session_player import __version__
 from claude_session_player.care.bundles import FILE, FOLDER, LINK, Bundle, is_own, leads_out, own_folder
 from claude_session_player.errors import BadArchive
-from claude_session_player.store.layout import AGENT, SUFFIX
+from claude_session_player.store.layout import AGENT, SUFFIX, is_session_name
 from claude_session_player.store.locate import HISTORIES, PROJECTS, TRANSCRIPTS
 from claude_session_player.store.record import shown
 from claude_session_player.times import format_time, local_now
@@ -121,9 +121,10 @@ def decode(data: bytes) -> Manifest:
 def _check(manifest: Manifest) -> None:
     _check_path(manifest.main)
     own = own_folder(manifest.main)
-    if manifest.main.count("/") + 1 != _PLACES[manifest.main.split("/")[0]] or own.rpartition("/")[2] != manifest.id:
+    home, _, name = manifest.main.rpartition("/")
+    is_placed = manifest.main.count("/") + 1 == _PLACES[manifest.main.split("/")[0]]
+    if not is_placed or not is_session_name(name) or name.removesuffix(SUFFIX) != manifest.id:
         raise BadArchive(f"its manifest names a session at {shown(manifest.main)!r}, where none belongs")
-    home = manifest.main.rpartition("/")[0]
     kinds: dict[str, str] = {}
     for entry in manifest.entries:
         _check_path(entry.path)
@@ -153,7 +154,7 @@ def _check_path(path: str) -> None:
         raise BadArchive(f"its manifest names {shown(path)!r}, which is outside of the sessions of a store")
 
 
-def _check_entry(entry: Entry, own: str) -> None:
+def _check_entry(entry: Entry, own: str | None) -> None:
     name = shown(entry.path)
     is_possible = 0 <= entry.size < _LARGEST and abs(entry.mtime_ns) < _LARGEST and 0 <= entry.mode <= 0o777
     if entry.kind not in (FILE, FOLDER, LINK) or not is_possible:

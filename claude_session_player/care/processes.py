@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
@@ -58,20 +59,26 @@ def open_handles(paths: Iterable[str], proc: str = PROC) -> Handles | None:
     return Handles(found, hidden)
 
 
-def lock_holders(proc: str = PROC) -> dict[FileKey, Process] | None:
-    """Who holds exclusive locks on files; `None` where the system does not tell."""
+def lock_holders(proc: str = PROC) -> dict[FileKey, Process | None] | None:
+    """Who holds exclusive locks on files, as far as that is told; `None` where the system does not tell of locks."""
     try:
         with open(os.path.join(proc, "locks"), encoding="ascii", errors="replace") as file:
             told = [line.split() for line in file]
     except OSError:
         return None
-    return dict(_holder(proc, words) for words in told if len(words) >= 6 and words[1] != "->" and words[3] == "WRITE")
+    holders: dict[FileKey, Process | None] = {}
+    for words in told:
+        if len(words) >= 6 and words[1] != "->" and words[3] == "WRITE":
+            with contextlib.suppress(ValueError, OverflowError):  # a file that is known to no file system is `<none>:0`
+                pid = int(words[4])
+                holders[_file(words[5])] = _process(proc, pid) if pid > 0 else None  # -1: the lock is no process's
+    return holders
 
 
-def _holder(proc: str, words: list[str]) -> tuple[FileKey, Process]:
-    """The file and the process of a line like `1: FLOCK ADVISORY WRITE 1426 fe:00:2148892 0 EOF`."""
-    major, minor, inode = words[5].split(":")
-    return (os.makedev(int(major, 16), int(minor, 16)), int(inode)), _process(proc, int(words[4]))
+def _file(word: str) -> FileKey:
+    """The file of a line like `1: FLOCK ADVISORY WRITE 1426 fe:00:2148892 0 EOF`. Raises `ValueError`."""
+    major, minor, inode = word.split(":")
+    return os.makedev(int(major, 16), int(minor, 16)), int(inode)
 
 
 def _pids(proc: str) -> Iterator[int]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from claude_session_player.care import findings as kinds
 from claude_session_player.care.findings import Finding
 from claude_session_player.care.inspection import Inspection
-from claude_session_player.store.layout import SESSION, TOOL_RESULTS, Found
+from claude_session_player.store.layout import SESSION, TOOL_RESULTS, Found, is_session_id
 from claude_session_player.store.locate import PROJECTS
 from claude_session_player.store.paths import spelled_like
 from claude_session_player.text import cut
@@ -19,7 +18,6 @@ LARGE: Final = 10 << 20
 """A session of more bytes is better not continued."""
 OLD_SECONDS: Final = 24 * 60 * 60
 
-_ID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[A-Za-z0-9]{26}")
 _BILLION: Final = 1_000_000_000
 
 
@@ -45,7 +43,7 @@ def _place(found: Found, inspection: Inspection) -> Iterator[Finding]:
     """What the names of a session file and of its project directory say; elsewhere they say nothing."""
     if os.path.basename(os.path.dirname(found.home)) != PROJECTS:
         return
-    if not _ID.fullmatch(found.id):
+    if not is_session_id(found.id):
         yield Finding(kinds.BAD_ID, found.path, detail=cut(found.id, 60))
     cwds = inspection.cwds
     if cwds and spelled_like(found.project or "", (cwd.name for cwd in cwds)) is None:

@@ -10,7 +10,7 @@ import click
 
 from claude_session_player.cli import cleaning
 from claude_session_player.cli.care import NOT_ALL, progress_bar, to_option
-from claude_session_player.cli.filters import care_options
+from claude_session_player.cli.filters import clean_options
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.stores import json_option, opened, store_options, warn
 from claude_session_player.cli.wording import many, size
@@ -53,8 +53,12 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
     metavar="SIZE",
     help="Sessions that take more, with all that belongs to them: 500KB, 10MB, 1.5GB, or bytes.",
 )
-@click.option("--empty", is_flag=True, help="Sessions in which nobody said anything: no prompt and no answer.")
-@care_options
+@click.option(
+    "--empty",
+    is_flag=True,
+    help="Sessions in which nobody said anything, and whose other files, if any, are empty.",
+)
+@clean_options
 @to_option
 @click.option("--apply", "is_applied", is_flag=True, help="Do it: archive these sessions, and then remove them.")
 @click.option("--delete", is_flag=True, help="With --apply: remove them without an archive, after a confirmation.")
@@ -80,9 +84,10 @@ def command(
     it back. With --apply --delete there is no archive: that asks for a typed confirmation, or --yes. --delete alone
     prints the plan, too.
 
-    Sessions that are in use, or that changed since the plan was made, are skipped and named, and the exit code is 1.
-    Todos, settings, memories, and files that are no part of a session are never touched. What was done is logged in
-    log.jsonl in the directory of the archive. Where a run was killed, the next --apply finishes what it began.
+    Sessions that are in use, or that changed since the plan was made, are skipped and named; then, and where something
+    could not be read, the exit code is 1. Todos, settings, memories, sub-agents whose session is gone, and files that
+    are no part of a session are never touched. What was done is logged in log.jsonl in the directory of the archive.
+    Where a run was killed, the next --apply finishes what it began.
     """
     from claude_session_player.care.clean import Rules, finish_leftovers, plan
     from claude_session_player.care.vault import Vault
@@ -107,7 +112,7 @@ def command(
         _confirm(made)
     outcomes = _apply(made, vault, delete, shown)
     reasons = [one.reason for one in outcomes] + [one.reason for one in finished]
-    return NOT_ALL if made.skipped or any(reasons) else 0
+    return NOT_ALL if made.skipped or any(reasons) or store.troubles else 0
 
 
 def _check(rules: Rules) -> None:

@@ -28,7 +28,7 @@ _WHY: Final[dict[str, Callable[[Any], str]]] = {
     "larger_than": lambda value: f"larger than {wording.size(value)}",
     "empty": lambda _: "nobody said anything",
     "since": lambda value: f"active since {_date(value)}",
-    "before": lambda value: f"active before {_date(value)}",
+    "before": lambda value: f"last active before {_date(value)}",
 }
 """How each rule is told; all others are words that were looked for."""
 
@@ -68,7 +68,7 @@ class Shown:
             say(printable(f"nothing was done: {do}"))
 
     def print_table(self) -> None:
-        """A line for each session, and what it comes to; nothing where JSON is wanted."""
+        """A line for each session, and what it comes to and why; nothing where JSON is wanted."""
         if not self._as_json and self._plan.bundles:
             self._print_table(self._plan.bundles, "")
         elif not self._as_json:
@@ -88,8 +88,12 @@ class Shown:
         self._name_skipped(stayed)
 
     def _say_nothing(self) -> None:
-        others = "other " if self._plan.skipped else ""
-        say(f"there is nothing to clean up: no {others}session is like this")
+        count = len(self._plan.skipped)
+        if not count:
+            say("there is nothing to clean up: no session is like this")
+            return
+        those = "the session that fits is" if count == 1 else f"the {count} sessions that fit are"
+        say(f"nothing can be removed now: {those} skipped")
 
     def _name_skipped(self, more: Sequence[Skipped]) -> None:
         for one in (*self._plan.skipped, *more):
@@ -99,7 +103,6 @@ class Shown:
         from claude_session_player.cli.tables import Column, print_table, short_ids
 
         now = local_now()
-        why = ", ".join(map(_words, self._plan.reasons))
         print_table(
             (
                 Column("ID", short_ids([bundle.id for bundle in bundles], self._known), 10, style="cyan"),
@@ -108,12 +111,12 @@ class Shown:
                 Column("PROJECT", [file_name(bundle.project or "") for bundle in bundles], 4, 12, style="green"),
                 Column("FILES", [str(len(bundle.files)) for bundle in bundles], 3, right=True),
                 Column("SIZE", [wording.size(bundle.size) for bundle in bundles], 7, right=True),
-                Column("WHY", [why] * len(bundles), 5, 12),
             )
         )
         files = wording.many(sum(len(bundle.files) for bundle in bundles), "file")
         size = wording.size(sum(bundle.size for bundle in bundles))
-        print_text(f"{done}{wording.many(len(bundles), 'session')}, {files}, {size}")
+        why = ", ".join(map(_words, self._plan.reasons))
+        print_text(printable(f"{done}{wording.many(len(bundles), 'session')}, {files}, {size}: {why}"))
 
     def _print_json(self, sessions: list[dict[str, Any]], more: Sequence[Skipped], *, applied: bool) -> None:
         totals = {name: sum(session[name] for session in sessions) for name in ("files", "size")}

@@ -32,7 +32,9 @@ def _span(value: str) -> tuple[datetime, datetime]:
         raise click.BadParameter(str(error)) from error
 
 
-def _options(since: str, before: str) -> Iterator[Option]:
+def _options(
+    since: str, before: str, before_means: str = "Active then or earlier, that day included."
+) -> Iterator[Option]:
     """All that narrows down which sessions are wanted; the options for times are called as is said."""
     yield click.option("--project", metavar="TEXT", help="Sessions whose project's path has this in it.")
     yield click.option("--cwd", metavar="TEXT", help="Sessions that worked in a directory with this in its path.")
@@ -43,9 +45,7 @@ def _options(since: str, before: str) -> Iterator[Option]:
         metavar="WHEN",
         help="Active then or later: 2026-01-17, 2026-01, 2026, today, yesterday, 7d, 12h, 2w, or an ISO time.",
     )
-    yield click.option(
-        before, "before", callback=_end, metavar="WHEN", help="Active then or earlier, that day included."
-    )
+    yield click.option(before, "before", callback=_end, metavar="WHEN", help=before_means)
     yield click.option("--model", metavar="TEXT", help="Sessions that used a model with this in its name.")
     yield click.option("--branch", metavar="TEXT", help="Sessions on a git branch with this in its name.")
     yield click.option("--title", metavar="TEXT", help="Sessions whose title has this in it.")
@@ -71,6 +71,12 @@ def filter_options(function: Callable[..., _R]) -> Callable[..., _R]:
 def care_options(function: Callable[..., _R]) -> Callable[..., _R]:
     """The same for commands that take care of whole sessions; `--to` is free for where they are to be put."""
     return _with(function, (*_options("--since", "--before"), *_ORDER))
+
+
+def clean_options(function: Callable[..., _R]) -> Callable[..., _R]:
+    """The same for the removal of sessions: one that was used later stays, whenever it began."""
+    before = "Last active then or earlier, that day included; what went on later stays."
+    return _with(function, (*_options("--since", "--before", before), *_ORDER))
 
 
 def _with(function: Callable[..., _R], options: Sequence[Option]) -> Callable[..., _R]:

@@ -13,6 +13,7 @@ from claude_session_player.cli.stores import json_option, opened, store_options
 from claude_session_player.cli.wording import ago
 from claude_session_player.errors import SessionInUse
 from claude_session_player.store.record import shown
+from claude_session_player.text import printable
 
 if TYPE_CHECKING:
     from claude_session_player.care.locks import Evidence, Ways
@@ -49,7 +50,7 @@ def command(ref: str | None, as_json: bool, **where: Any) -> int:
     if used:
         _print_table(used, known)
     else:
-        say("no session is in use" if ref is None else f"session {shown(sessions[0].id)} is not in use")
+        say("no session is in use" if ref is None else printable(f"session {shown(sessions[0].id)} is not in use"))
     for note in _unknown(look.ways):
         say(f"note: {note}")
     return _exit_code(ref, used)

@@ -21,6 +21,7 @@ SORTS: Final[dict[str, tuple[Callable[[Session], Any], bool]]] = {
     "project": (lambda session: (session.project or "").casefold(), False),
 }
 """What sessions can be sorted by, and whether the largest comes first."""
+_ASKS: Final = ("project", "cwd", "since", "before", "model", "branch", "title")
 
 
 class Filter(NamedTuple):
@@ -45,10 +46,15 @@ class Filter(NamedTuple):
     """Sub-agents whose session has no file."""
 
     @property
+    def asked(self) -> list[tuple[str, str | datetime]]:
+        """What is asked of a session itself, by name; the order and the number of sessions do not count."""
+        asked = [(name, getattr(self, name)) for name in _ASKS]
+        return [(name, value) for name, value in asked if value is not None]
+
+    @property
     def is_narrow(self) -> bool:
-        """True where anything is asked of a session itself; the order and the number of sessions do not count."""
-        asked = (self.project, self.cwd, self.since, self.before, self.model, self.branch, self.title)
-        return any(one is not None for one in asked)
+        """True where anything is asked of a session itself."""
+        return bool(self.asked)
 
     def apply(self, sessions: Iterable[Session]) -> list[Session]:
         """The wanted sessions in the wanted order. Raises `BadFilter`."""

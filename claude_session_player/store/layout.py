@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
@@ -23,6 +24,7 @@ FILE_HISTORY: Final = "file-history"
 _WORKFLOW: Final = "wf_"
 _NO_NAMES: Final = frozenset(("", ".", ".."))
 META: Final = ".meta.json"
+_ID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[A-Za-z0-9]{26}")
 
 
 class Stamp(NamedTuple):
@@ -308,6 +310,15 @@ def _reason(entry: os.DirEntry[str], error: OSError) -> str:
 def is_session_name(name: str) -> bool:
     """True for a file name of a session or a sub-agent."""
     return name.endswith(SUFFIX) and name not in NOT_SESSIONS
+
+
+def is_session_id(name: str) -> bool:
+    """True for an id that Claude Code gives to a session.
+
+    >>> is_session_id("1f2e3d4c-0001-4000-8000-000000000001"), is_session_id("memory")
+    (True, False)
+    """
+    return _ID.fullmatch(name) is not None
 
 
 def _stamp(status: os.stat_result) -> Stamp:
