@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -128,14 +129,19 @@ def test_a_damaged_archive_is_named_to_whoever_asks_for_it(
     assert done.stderr.decode().splitlines()[-1].count(str(damaged)) == 1
 
 
-def test_half_of_a_damaged_archive_is_never_taken_for_the_whole(store: StoreBuilder, vault: Vault) -> None:
+def test_half_of_a_damaged_archive_is_never_taken_for_the_whole(
+    store: StoreBuilder, vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     damaged = Path(vault.place(f"projects/{store.home().name}/{TWO}.jsonl"))
     damaged.write_bytes(damaged.read_bytes()[:-40])
     found = ArchivedStore.at_vault(vault, None)
     for _ in range(2):
         with pytest.raises(BadArchive):
             found.locate(TWO)
-    found.close()
+    assert not list(temporary.iterdir())
 
 
 def test_who_looks_for_what_is_not_archived_is_told_where_to_look(vault: Vault) -> None:
