@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import stat
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,14 @@ from typing import Any
 import pytest
 
 from claude_session_player.care import archive, packing
-from claude_session_player.care.archive import CHANGED, GROWN, NEW, SKIPPED, UNCHANGED
+from claude_session_player.care.archive import CHANGED, GROWN, NEW, PASSES, SKIPPED, UNCHANGED
+from claude_session_player.care.bundles import EACH
+from claude_session_player.care.packing import trailer
 from claude_session_player.care.unpacking import check, read_manifest
-from claude_session_player.care.vault import Vault
+from claude_session_player.care.vault import PARTIAL, Vault
 from claude_session_player.errors import BadArchive, CannotWrite
 from tests.archives import archived, bundles, litter, seen
-from tests.stores import ONE, StoreBuilder, touch
+from tests.stores import ONE, TWO, StoreBuilder, touch
 
 
 @pytest.fixture
@@ -54,6 +58,7 @@ def test_every_kind_of_session_is_kept_where_it_is_looked_for(store: StoreBuilde
 def test_an_archive_can_be_opened_without_this_program(store: StoreBuilder, vault: Vault, tmp_path: Path) -> None:
     store.session()
     archived(store, vault)
+    subprocess.run(["zstd", "--quiet", "--test", only_archive(vault)], check=True)
     subprocess.run(["tar", "--zstd", "-xf", only_archive(vault), "-C", tmp_path], check=True)
     copy = tmp_path / "files" / "projects" / store.home().name / f"{ONE}.jsonl"
     assert copy.read_bytes() == (store.home() / f"{ONE}.jsonl").read_bytes()
@@ -104,9 +109,127 @@ def test_a_new_time_alone_makes_no_second_version(store: StoreBuilder, vault: Va
     touch(store.session())
     archived(store, vault)
     touch(store.home() / f"{ONE}.jsonl")
-    archived(store, vault)
+    assert statuses(store, vault) == [GROWN]
     assert statuses(store, vault) == [UNCHANGED]
     assert len(list(vault.files())) == 1
+
+
+def test_a_file_of_the_same_size_and_another_time_is_not_taken_for_the_same(store: StoreBuilder, vault: Vault) -> None:
+    main = store.session()
+    archived(store, vault)
+    main.write_bytes(main.read_bytes().replace(b"engine", b"ENGINE"))
+    touch(main)
+    assert statuses(store, vault) == [CHANGED]
+
+
+def test_what_is_kept_has_the_time_that_the_session_has_now(store: StoreBuilder, vault: Vault) -> None:
+    main = store.session()
+    archived(store, vault)
+    touch(main, 5)
+    (bundle,) = bundles(store)
+    with vault.locked():
+        path = archive.keep(vault, bundle).path
+    assert path is not None
+    assert read_manifest(path).entries[0].mtime_ns == main.stat().st_mtime_ns
+
+
+def test_an_archive_that_was_cut_off_is_written_anew(store: StoreBuilder, vault: Vault) -> None:
+    store.session()
+    (store.home() / ONE).mkdir()
+    (store.home() / ONE / "large").write_bytes(os.urandom(1 << 20))
+    archived(store, vault)
+    path = Path(only_archive(vault))
+    whole = path.read_bytes()
+    for size in (len(whole) - 1, len(whole) - len(trailer(0)), 300 << 10):
+        path.write_bytes(whole[:size])
+        assert statuses(store, vault) == [GROWN]
+        check(only_archive(vault))
+        assert statuses(store, vault) == [UNCHANGED]
+
+
+def test_damage_in_the_middle_is_found_and_mended_where_all_is_checked(store: StoreBuilder, vault: Vault) -> None:
+    store.session()
+    (store.home() / ONE).mkdir()
+    (store.home() / ONE / "large").write_bytes(os.urandom(1 << 20))
+    archived(store, vault)
+    path = Path(only_archive(vault))
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    assert statuses(store, vault) == [UNCHANGED]
+    for status in (GROWN, UNCHANGED):
+        with vault.locked():
+            steps = archive.plan(vault, bundles(store), is_checked=True)
+            assert [outcome.status for outcome in archive.apply(vault, steps)] == [status]
+    check(only_archive(vault))
+
+
+def test_a_name_that_is_too_long_for_an_archive_hinders_only_its_session(store: StoreBuilder, vault: Vault) -> None:
+    store.session()
+    store.session("x" * 248)
+    outcomes = {outcome.bundle.id: outcome for outcome in archived(store, vault)}
+    assert outcomes[ONE].status == NEW
+    assert "too long a name" in (outcomes["x" * 248].reason or "")
+    assert not litter(Path(vault.folder))
+
+
+def test_a_name_that_only_just_fits_is_no_hindrance(store: StoreBuilder, vault: Vault) -> None:
+    store.session("x" * 245)
+    assert statuses(store, vault) == [NEW]
+
+
+def test_a_file_in_the_way_of_a_project_hinders_only_its_sessions(store: StoreBuilder, vault: Vault) -> None:
+    store.session()
+    store.session(TWO, cwd="/home/ada/kettle")
+    Path(vault.folder).mkdir()
+    (Path(vault.folder) / store.home().name).write_text("x")
+    outcomes = {outcome.bundle.id: outcome for outcome in archived(store, vault)}
+    assert outcomes[TWO].status == NEW
+    assert "in the way" in (outcomes[ONE].reason or "")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_what_hinders_every_session_stops_the_whole(
+    store: StoreBuilder, vault: Vault, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def hindered(*arguments: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    store.session()
+    monkeypatch.setattr(archive, "pack", hindered)
+    with pytest.raises(CannotWrite):
+        archived(store, vault)
+
+
+def test_each_session_counts_in_the_progress_however_small_it_is(store: StoreBuilder, vault: Vault) -> None:
+    main = store.session()
+    told: list[int] = []
+    with vault.locked():
+        list(archive.apply(vault, archive.plan(vault, bundles(store)), told.append))
+    assert sum(told) == PASSES * main.stat().st_size + EACH
+
+
+def test_an_archive_is_on_disk_before_it_is_in_its_place_and_its_place_afterwards(
+    store: StoreBuilder, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    happened: list[str] = []
+    fsync, replace = os.fsync, os.replace
+
+    def noted_fsync(handle: int) -> None:
+        happened.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file")
+        fsync(handle)
+
+    def noted_replace(source: str, target: str) -> None:
+        happened.append("replace")
+        replace(source, target)
+
+    store.session()
+    archived(store, vault)
+    touch(store.home() / f"{ONE}.jsonl")
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(os, "replace", noted_replace)
+    archived(store, vault)
+    assert happened == ["file", "replace", "folder"]
 
 
 def test_keeping_finds_a_damaged_archive_and_makes_it_anew(store: StoreBuilder, vault: Vault) -> None:
@@ -163,7 +286,7 @@ def test_a_file_that_is_rewritten_without_a_trace_is_noticed(
     real = packing._reading
 
     def meanwhile(*arguments: Any) -> Any:
-        if list(Path(vault.folder).rglob("*.partial")):
+        if list(Path(vault.folder).rglob(PARTIAL)):
             status = main.stat()
             main.write_bytes(b"x" * status.st_size)
             os.utime(main, ns=(status.st_atime_ns, status.st_mtime_ns))
@@ -189,10 +312,19 @@ def test_only_one_writes_to_an_archive_at_a_time(vault: Vault) -> None:
 def test_what_a_killed_run_left_behind_is_taken_away(store: StoreBuilder, vault: Vault) -> None:
     store.session()
     archived(store, vault)
-    left = Path(only_archive(vault) + ".partial")
+    left = Path(only_archive(vault)).parent / PARTIAL
     left.write_bytes(b"half")
     archived(store, vault)
     assert not left.exists()
+
+
+def test_partial_files_of_others_are_left_alone(store: StoreBuilder, vault: Vault) -> None:
+    store.session()
+    archived(store, vault)
+    mine = Path(only_archive(vault) + ".partial")
+    mine.write_bytes(b"a download")
+    archived(store, vault)
+    assert mine.read_bytes() == b"a download"
 
 
 def test_an_archive_inside_of_a_store_is_refused(store: StoreBuilder, tmp_path: Path) -> None:
@@ -201,6 +333,8 @@ def test_an_archive_inside_of_a_store_is_refused(store: StoreBuilder, tmp_path: 
     for folder in (store.root, store.root / "archive", link / "archive"):
         with pytest.raises(CannotWrite, match="inside of the store"):
             Vault(folder).refuse_inside([str(store.root)])
+        with pytest.raises(CannotWrite, match="inside of the store"):
+            Vault(folder).refuse_inside([str(link)])
     Vault(tmp_path / "store-archive").refuse_inside([str(store.root)])
 
 

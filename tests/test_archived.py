@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from claude_session_player import Filter
 from claude_session_player.care import archived as module
 from claude_session_player.care.archived import ArchivedStore
 from claude_session_player.care.vault import Vault
+from claude_session_player.errors import BadArchive
 from claude_session_player.store.layout import Stamp, Walk
 from claude_session_player.store.placed import found_below
 from tests.archives import archived
@@ -39,7 +41,7 @@ def vault(tmp_path: Path, store: StoreBuilder) -> Vault:
 
 def told(text: bytes, store: StoreBuilder, vault: Vault) -> str:
     """An output in which neither the paths of the store nor those of the archive tell what was looked at."""
-    words = text.decode().replace("get --archived ", "get ")
+    words = text.decode().replace("get --archived ", "get ").replace("list --archived'", "list'")
     for path in vault.files():
         words = words.replace(path, "PLACE")
     return words.replace(str(store.root), "PLACE")
@@ -113,6 +115,39 @@ def test_a_damaged_archive_costs_only_itself(store: StoreBuilder, vault: Vault) 
     assert len(done.stdout.splitlines()) == 3
     assert str(damaged) in done.stderr.decode()
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("size", [100, -40])
+@pytest.mark.parametrize("command", ["show", "get", "replay"])
+def test_a_damaged_archive_is_named_to_whoever_asks_for_it(
+    store: StoreBuilder, vault: Vault, command: str, size: int
+) -> None:
+    damaged = Path(vault.place(f"projects/{store.home().name}/{TWO}.jsonl"))
+    damaged.write_bytes(damaged.read_bytes()[:size])
+    done = csp(command, TWO[:13], "--archive", vault.folder)
+    assert done.returncode == 10
+    assert done.stderr.decode().splitlines()[-1].count(str(damaged)) == 1
+
+
+def test_half_of_a_damaged_archive_is_never_taken_for_the_whole(
+    store: StoreBuilder, vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    damaged = Path(vault.place(f"projects/{store.home().name}/{TWO}.jsonl"))
+    damaged.write_bytes(damaged.read_bytes()[:-40])
+    found = ArchivedStore.at_vault(vault, None)
+    for _ in range(2):
+        with pytest.raises(BadArchive):
+            found.locate(TWO)
+    assert not list(temporary.iterdir())
+
+
+def test_who_looks_for_what_is_not_archived_is_told_where_to_look(vault: Vault) -> None:
+    done = csp("show", "zzzzzzzz", "--archive", vault.folder)
+    assert done.returncode == 7
+    assert b"list --archived" in done.stderr
 
 
 def test_nothing_of_what_is_archived_is_in_use(store: StoreBuilder, vault: Vault) -> None:

@@ -91,7 +91,17 @@ def test_a_project_that_is_a_link_out_of_the_store_is_refused(store: StoreBuilde
     store.home().symlink_to(tmp_path / "elsewhere")
     found = gathered(store)
     assert not found.bundles
-    assert "leads out of the store" in str(found.refused[0][1])
+    reason = str(found.refused[0][1])
+    assert "leads out of the store" in reason
+    assert "--root" in reason
+    assert reason.startswith(f"{store.home()} is")
+
+
+def test_where_all_projects_are_behind_a_link_that_one_is_named(store: StoreBuilder, tmp_path: Path) -> None:
+    store.session()
+    (store.root / "projects").rename(tmp_path / "elsewhere")
+    (store.root / "projects").symlink_to(tmp_path / "elsewhere")
+    assert str(gathered(store).refused[0][1]).startswith(f"{store.root / 'projects'} is")
 
 
 def test_a_store_that_is_a_link_itself_is_fine(store: StoreBuilder, tmp_path: Path) -> None:
@@ -109,7 +119,7 @@ def test_a_link_that_may_lead_out_of_the_session_is_refused(store: StoreBuilder,
     (store.home() / ONE / "link").symlink_to(target)
     found = gathered(store)
     assert [bundle.id for bundle in found.bundles] == [TWO]
-    assert "leads out of the session" in str(found.refused[0][1])
+    assert "leads out of the session: take it away" in str(found.refused[0][1])
 
 
 def test_a_session_file_that_is_a_link_is_refused(store: StoreBuilder, tmp_path: Path) -> None:
@@ -122,7 +132,7 @@ def test_a_pipe_inside_of_a_session_is_refused_without_waiting(store: StoreBuild
     store.session()
     (store.home() / ONE).mkdir()
     os.mkfifo(store.home() / ONE / "pipe")
-    assert "cannot be kept" in str(gathered(store).refused[0][1])
+    assert "cannot be kept; take it away" in str(gathered(store).refused[0][1])
 
 
 def test_a_directory_belongs_only_to_a_session_with_an_id(store: StoreBuilder) -> None:

@@ -82,6 +82,62 @@ def test_it_has_to_be_said_which_sessions(store: StoreBuilder, to: Path, more: l
     assert not to.exists()
 
 
+def test_some_and_all_at_once_is_too_much(store: StoreBuilder, to: Path) -> None:
+    assert archive(store, to, "--all", ONE).returncode == 2
+    assert not to.exists()
+
+
+def test_what_of_the_store_cannot_be_read_is_not_all_of_it(store: StoreBuilder, to: Path) -> None:
+    (store.home() / f"{THREE}.jsonl").symlink_to("nowhere")
+    done = archive(store, to, "--all")
+    assert THREE in done.stderr.decode()
+    assert done.returncode == 1
+    assert len(list(Vault(to).files())) == 2
+
+
+def test_damaged_archives_are_replaced_where_all_is_checked(store: StoreBuilder, to: Path) -> None:
+    (store.home() / ONE).mkdir()
+    (store.home() / ONE / "large").write_bytes(os.urandom(1 << 20))
+    archive(store, to, "--all")
+    damaged = Path(next(path for path in Vault(to).files() if ONE in path))
+    data = bytearray(damaged.read_bytes())
+    data[len(data) // 2] ^= 1
+    damaged.write_bytes(data)
+    done = csp("archive", "verify", "--from", to)
+    assert done.returncode == 1
+    assert b"archive --all --check" in done.stderr
+    assert done.stderr.decode().count(str(damaged)) == 1
+    statuses = {r["id"]: r["status"] for r in records(archive(store, to, "--all", "--check", "--json"), "archiving")}
+    assert statuses == {ONE: "grown", TWO: "unchanged"}
+    assert csp("archive", "verify", "--from", to).returncode == 0
+
+
+def test_other_versions_can_be_reached(store: StoreBuilder, to: Path, tmp_path: Path) -> None:
+    (store.home() / ONE).mkdir()
+    (store.home() / ONE / "only before").write_text("x")
+    archive(store, to, "--all")
+    assert b"versions" not in csp("archive", "list", "--from", to).stderr
+    (store.home() / ONE / "only before").unlink()
+    store.session(prompt="Begin anew")
+    archive(store, to, "--all")
+    assert b"several versions: --json" in csp("archive", "list", "--from", to).stderr
+    older = next(path for path in Vault(to).files() if path.endswith(f"{ONE}.tar.zst"))
+    for number, refs in enumerate((["--all"], [ONE])):
+        done = csp("restore", *refs, "--from", to, "--root", tmp_path / str(number))
+        assert f"another version with 2 other files: restore {older}" in done.stderr.decode()
+        assert done.returncode == 0
+    done = csp("restore", older, "--root", tmp_path / "older")
+    assert b"another version" not in done.stderr
+    assert (tmp_path / "older" / "projects" / store.home().name / ONE / "only before").exists()
+
+
+def test_a_file_is_no_directory_of_archives(store: StoreBuilder, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for done in (archive(store, tmp_path / "file", "--all"), csp("archive", "list", "--from", tmp_path / "file")):
+        assert b"is no directory" in done.stderr
+        assert done.returncode in (3, 5)
+
+
 def test_what_cannot_be_kept_is_named_and_the_rest_is_done(store: StoreBuilder, to: Path) -> None:
     (store.home() / ONE).mkdir()
     os.mkfifo(store.home() / ONE / "pipe")
@@ -125,11 +181,10 @@ def test_the_archive_is_listed(store: StoreBuilder, to: Path) -> None:
 
 @pytest.mark.parametrize("command", [["archive", "list"], ["archive", "verify"], ["restore", "--all"]])
 def test_an_archive_that_is_not_there_is_said_and_an_empty_one_is_fine(tmp_path: Path, command: list[str]) -> None:
-    option = "--from" if command[0] == "restore" else "--to"
-    named = csp(*command, option, tmp_path / "none")
+    named = csp(*command, "--from", tmp_path / "none")
     assert (named.returncode, named.stdout) == (3, b"")
     assert b"no such archive" in named.stderr
-    assert csp(*command, option, tmp_path).returncode == 0
+    assert csp(*command, "--from", tmp_path).returncode == 0
     assert csp(*command, XDG_DATA_HOME=str(tmp_path / "data")).returncode == 0
 
 

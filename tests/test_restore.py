@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from claude_session_player.care.bundles import Refused
-from claude_session_player.care.restore import PRESENT, RESTORED, SKIPPED, apply, is_due, plan, put_back
+from claude_session_player.care import durable
+from claude_session_player.care.bundles import EACH, Refused
+from claude_session_player.care.restore import PRESENT, RESTORED, SKIPPED, STAGING, apply, is_due, plan, put_back
 from claude_session_player.care.vault import Vault
 from claude_session_player.errors import BadArchive, CannotWrite, NoStore
 from claude_session_player.store.record import shown
@@ -162,6 +164,84 @@ def test_of_several_stores_a_session_goes_to_its_own(
         plan(vault.everything())
     monkeypatch.delenv("CLAUDE_CONFIG_DIR")
     assert [step.root for step in plan(vault.everything())] == [os.path.expanduser("~/.claude")]
+
+
+def test_a_session_is_restored_by_one_at_a_time(store: StoreBuilder, vault: Vault, target: Path) -> None:
+    store.session()
+    store.session(THREE)
+    archived(store, vault)
+    staging = target / "projects" / store.home().name / f"{STAGING}{ONE}"
+    staging.mkdir(parents=True)
+    (staging / "0").write_text("of somebody else")
+    handle = os.open(staging, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    outcomes = {outcome.archived.manifest.id: outcome for outcome in apply(plan(vault.everything(), str(target)))}
+    assert outcomes[THREE].status == RESTORED
+    assert "right now" in str(outcomes[ONE].error)
+    assert (staging / "0").read_text() == "of somebody else"
+    os.close(handle)
+    assert sorted(restored(vault, target)) == [PRESENT, RESTORED]
+    assert not litter(target)
+
+
+def test_what_a_killed_run_left_behind_is_taken_away(store: StoreBuilder, vault: Vault) -> None:
+    store.session()
+    archived(store, vault)
+    (store.home() / f"{STAGING}{ONE}").mkdir()
+    (store.home() / f"{STAGING}{ONE}" / "0").write_text("half")
+    assert restored(vault, store.root) == [PRESENT]
+    assert not litter(store.root)
+
+
+def test_a_directory_that_was_taken_away_meanwhile_is_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "place"
+
+    def meanwhile(handle: int) -> None:
+        place.rmdir()
+        place.mkdir()
+
+    monkeypatch.setattr(durable, "lock", meanwhile)
+    with pytest.raises(BlockingIOError), durable.reserved(str(place)):
+        pass
+    assert place.exists()
+
+
+def test_directories_get_their_permissions_back(store: StoreBuilder, vault: Vault, target: Path) -> None:
+    store.session()
+    own = store.home() / ONE
+    own.mkdir()
+    for name, mode in (("open", 0o755), ("closed", 0o500)):
+        (own / name).mkdir()
+        (own / name).chmod(mode)
+    archived(store, vault)
+    restored(vault, target)
+    there = target / "projects" / store.home().name / ONE
+    assert [stat.S_IMODE((there / name).stat().st_mode) for name in ("open", "closed")] == [0o755, 0o700]
+
+
+def test_a_file_is_on_disk_with_its_time_and_permissions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[tuple[int, int, int]] = []
+    real = os.fsync
+
+    def noted(handle: int) -> None:
+        status = os.fstat(handle)
+        synced.append((status.st_size, status.st_mtime_ns, stat.S_IMODE(status.st_mode)))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    durable.write_new(str(tmp_path / "x"), [b"ab", b"c"], 10**18, 0o640)
+    assert synced == [(3, 10**18, 0o640)]
+    assert (tmp_path / "x").stat().st_mtime_ns == 10**18
+
+
+def test_each_session_counts_in_the_progress_however_small_it_is(
+    store: StoreBuilder, vault: Vault, target: Path
+) -> None:
+    main = store.session()
+    archived(store, vault)
+    told: list[int] = []
+    list(apply(plan(vault.everything(), str(target)), told.append))
+    assert sum(told) == main.stat().st_size + EACH
 
 
 def test_a_session_that_claude_code_will_delete_again_is_known(store: StoreBuilder, vault: Vault, target: Path) -> None:

@@ -9,15 +9,16 @@ with vault.locked():
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from claude_session_player.care.bundles import FILE, Bundle, Item, Progress, Refused, change_of
+from claude_session_player.care.bundles import EACH, FILE, Bundle, Item, Progress, Refused, change_of
 from claude_session_player.care.durable import make_folders, sync_folder
 from claude_session_player.care.manifest import Entry, Manifest, encode, manifest_of
-from claude_session_player.care.packing import Changed, Checksums, checksums_of, pack
-from claude_session_player.care.unpacking import check
+from claude_session_player.care.packing import Changed, Checksums, checksums_of, pack, tell
+from claude_session_player.care.unpacking import check, is_complete
 from claude_session_player.care.vault import PARTIAL, Archived, Vault
 from claude_session_player.errors import BadArchive, CannotWrite
 from claude_session_player.store.record import shown
@@ -30,6 +31,15 @@ UNCHANGED: Final = "unchanged"
 SKIPPED: Final = "skipped"
 PASSES: Final = 3
 """How often the bytes of a session are read: for its checksums, for its archive, and out of the archive again."""
+
+_ONLY_THIS: Final = {
+    errno.ENAMETOOLONG: "the archive of this session would have too long a name",
+    errno.EILSEQ: "this disk takes no such name",
+    errno.EEXIST: "a file is in the way: take it away",
+    errno.ENOTDIR: "a file is in the way: take it away",
+    errno.EISDIR: "a directory is in the way: take it away",
+}
+"""What hinders one session, and no other, from being kept."""
 
 
 class Step(NamedTuple):
@@ -54,12 +64,16 @@ class Outcome(NamedTuple):
     """Why it was skipped."""
 
 
-def plan(vault: Vault, bundles: Iterable[Bundle]) -> list[Step]:
-    """What is to be done so that the archive has all of these sessions; no session is read."""
+def plan(vault: Vault, bundles: Iterable[Bundle], *, is_checked: bool = False) -> list[Step]:
+    """What is to be done so that the archive has all of these sessions; no session is read.
+
+    Nor is an archive, but for its two ends; where all is to be checked, `apply` reads and compares both.
+    """
     steps = []
     for bundle in bundles:
-        old = vault.newest(bundle.main)
-        steps.append(Step(bundle, old, old is None or not covers(old.manifest, bundle)))
+        old = vault.newest(bundle.main, bundle.root)
+        is_there = old is not None and covers(old.manifest, bundle) and _is_complete(old)
+        steps.append(Step(bundle, old, is_checked or not is_there))
     return steps
 
 
@@ -76,6 +90,7 @@ def apply(vault: Vault, steps: Iterable[Step], progress: Progress | None = None)
             yield keep(vault, step.bundle, progress)
         except (Changed, Refused) as error:
             yield Outcome(step.bundle, SKIPPED, reason=str(error))
+        tell(progress, EACH)
 
 
 def keep(vault: Vault, bundle: Bundle, progress: Progress | None = None) -> Outcome:
@@ -84,9 +99,9 @@ def keep(vault: Vault, bundle: Bundle, progress: Progress | None = None) -> Outc
     Its bytes are compared, and those of its archive are read back: what this gives is safe to be removed from the store
     as long as `change_of` finds nothing. Raises `Changed`, `Refused`, or `CannotWrite`.
     """
-    old = vault.newest(bundle.main)
+    old = vault.newest(bundle.main, bundle.root)
     sums = _checksums(bundle, old.manifest if old else None, progress)
-    if old is not None and covers(old.manifest, bundle, sums) and _is_sound(old):
+    if old is not None and covers(old.manifest, bundle, sums) and _is_complete(old) and _is_sound(old):
         return Outcome(bundle, UNCHANGED, old.path, old.size)
     try:
         manifest = manifest_of(bundle, {path: sum.whole for path, sum in sums.items()})
@@ -103,7 +118,7 @@ def keep(vault: Vault, bundle: Bundle, progress: Progress | None = None) -> Outc
 def covers(manifest: Manifest, bundle: Bundle, sums: dict[str, Checksums] | None = None) -> bool:
     """True where an archive has everything that the store has of a session; it may have more.
 
-    By the sizes and times of files, or, with checksums, by their bytes.
+    By the sizes and times of files, and, with checksums, by their bytes.
     """
     kept = {entry.path: entry for entry in manifest.entries}
     return all(_is_kept(item, kept.get(item.path), sums) for item in bundle.items)
@@ -126,15 +141,22 @@ def _is_kept(item: Item, entry: Entry | None, sums: dict[str, Checksums] | None)
         return False
     if item.kind != FILE:
         return True
-    if sums is not None:
-        return entry.sha256 == sums[item.path].whole
-    return (entry.size, entry.mtime_ns) == (item.size, item.mtime_ns)
+    if (entry.size, entry.mtime_ns) != (item.size, item.mtime_ns):
+        return False
+    return sums is None or entry.sha256 == sums[item.path].whole
 
 
 def _checksums(bundle: Bundle, old: Manifest | None, progress: Progress | None) -> dict[str, Checksums]:
     """The checksum of each file, and of its beginning, as long as it was in an older archive; by path."""
     marks = {entry.path: entry.size for entry in old.files} if old else {}
     return {item.path: checksums_of(bundle, item, marks.get(item.path), progress) for item in bundle.files}
+
+
+def _is_complete(archived: Archived) -> bool:
+    try:
+        return is_complete(archived.path)
+    except OSError:
+        return False
 
 
 def _is_sound(archived: Archived) -> bool:
@@ -147,7 +169,8 @@ def _is_sound(archived: Archived) -> bool:
 
 def _write(path: str, manifest: Manifest, bundle: Bundle, progress: Progress | None) -> None:
     """Write an archive beside its place, read it back, and put it there if nothing changed meanwhile."""
-    folder, partial = os.path.dirname(path), path + PARTIAL
+    folder = os.path.dirname(path)
+    partial = os.path.join(folder, PARTIAL)
     try:
         make_folders(folder)
         pack(partial, manifest, bundle, progress)
@@ -158,7 +181,8 @@ def _write(path: str, manifest: Manifest, bundle: Bundle, progress: Progress | N
         os.replace(partial, path)
         sync_folder(folder)
     except OSError as error:
-        raise CannotWrite(f"{shown(path)}: {error.strerror or error}") from error
+        kind = Refused if error.errno in _ONLY_THIS else CannotWrite
+        raise kind(f"{shown(error.filename or path)}: {_ONLY_THIS.get(error.errno or 0) or error.strerror}") from error
     except BadArchive as error:
         raise CannotWrite(f"{error}: is the disk sound?") from error
     finally:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from claude_session_player.care.bundles import FILE, FOLDER
-from claude_session_player.care.lookup import at, newest
+from claude_session_player.care.lookup import at, damaged, newest
 from claude_session_player.care.manifest import ARCHIVE, Entry, Manifest
 from claude_session_player.care.unpacking import unpacking
 from claude_session_player.care.vault import Archived, Vault
@@ -41,6 +41,8 @@ class ArchivedStore(Store):
 
     A session is called by the path of its archive, and its own path in there.
     """
+
+    listing = "list --archived"
 
     def __init__(self, vault: Vault, library: ArchivedLibrary) -> None:
         super().__init__((vault.folder,), library)
@@ -72,7 +74,12 @@ class ArchivedStore(Store):
 
     def locate(self, ref: str) -> Found | Session:
         """The file that is meant, unpacked; see `Store.locate`."""
-        meant = locate(self, ref)
+        try:
+            meant = locate(self, ref)
+        except NoSuchSession as error:
+            if (damage := damaged(self.troubles, ref)) is not None:
+                raise damage from error
+            raise
         if isinstance(meant, Found):
             return self._archives.unpacked(meant)
         return self._inline(meant) if meant.is_inline else self._archives.unpacked(meant.found)
@@ -168,11 +175,14 @@ class ArchivedLibrary(Library):
     def _unpack(self, archived: Archived) -> str:
         if archived.path not in self._folders:
             folder = tempfile.mkdtemp(prefix=f"{PROGRAM}-")
-            self._folders[archived.path] = folder
             try:
                 _unpack_to(archived.path, folder)
+                self._folders[archived.path] = folder
             except OSError as error:
                 raise CannotRead(f"{shown(archived.path)}: {error.strerror or error}") from error
+            finally:
+                if archived.path not in self._folders:  # nobody shall take half of it for the whole
+                    shutil.rmtree(folder, ignore_errors=True)
         return self._folders[archived.path]
 
     def _archives(self) -> dict[str, Archived]:

@@ -21,6 +21,8 @@ _KINDS: Final[dict[int, str]] = {stat.S_IFREG: FILE, stat.S_IFDIR: FOLDER, stat.
 
 Progress = Callable[[int], None]
 """Is told how many bytes more are done."""
+EACH: Final = 64 << 10
+"""So many bytes a session counts for besides its own: each takes time, however small it is."""
 
 
 class Refused(SessionError):
@@ -114,7 +116,10 @@ def bundle_of(session: Session, root: str) -> Bundle:
     own = own_folder(main)
     try:
         if not _is_below(os.path.realpath(head.found.home), os.path.realpath(root)):
-            raise Refused(f"{shown(head.found.home)} is a symbolic link that leads out of the store")
+            raise Refused(
+                f"{shown(_first_link(head.found.home, root))} is a symbolic link that leads out of the store: "
+                "name the real place with --root"
+            )
         if own is None and len(beside) < len(files):
             raise Refused(f"{shown(_stem(main))}: no session is called so, and what is in there may not be its own")
         paths = sorted({*beside, *_descriptions(beside)}, key=lambda path: (path != main, path))
@@ -185,6 +190,13 @@ def leads_out(path: str, target: str, own: str | None) -> bool:
     return not is_plain or climbs > depth or not path.startswith(f"{own}/")
 
 
+def _first_link(path: str, root: str) -> str:
+    """The symbolic link on the way from a store to something in it, which leads elsewhere."""
+    way = _relative(path, root).split("/")
+    steps = (os.path.join(root, *way[:count]) for count in range(1, len(way)))
+    return next((step for step in steps if os.path.islink(step)), path)
+
+
 def _owner(head: Session) -> str | None:
     """The id of the session that an orphaned sub-agent belonged to."""
     return head.parent_id if head.is_orphan else None
@@ -220,10 +232,10 @@ def _item(path: str, root: str, own: str | None) -> Item:
     kind = _KINDS.get(stat.S_IFMT(status.st_mode))
     relative = _relative(path, root)
     if kind is None:
-        raise Refused(f"{shown(path)} is no file, directory or link: it cannot be kept")
+        raise Refused(f"{shown(path)} is no file, directory or link: it cannot be kept; take it away")
     target = os.readlink(path) if kind == LINK else ""
     if kind == LINK and leads_out(relative, target, own and _relative(own, root)):
-        raise Refused(f"{shown(path)} is a symbolic link that leads out of the session")
+        raise Refused(f"{shown(path)} is a symbolic link that leads out of the session: take it away")
     size = status.st_size if kind == FILE else 0
     return Item(
         relative, kind, size, status.st_mtime_ns, status.st_ino, status.st_dev, stat.S_IMODE(status.st_mode), target

@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 _NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES)
@@ -36,15 +36,66 @@ def make_folders(path: str) -> None:
     sync_folder(above)
 
 
+def lock(handle: int) -> None:
+    """Keep an open file or directory for oneself until it is closed, where the system has locks.
+
+    Raises `BlockingIOError` where somebody else keeps it.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextlib.contextmanager
+def reserved(path: str) -> Iterator[None]:
+    """An empty directory that nobody else uses meanwhile; what a killed run left in it goes, and in the end all of it.
+
+    Raises `BlockingIOError` where somebody else uses it.
+    """
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    handle = _locked_folder(path)
+    try:
+        for name in os.listdir(path):
+            os.remove(os.path.join(path, name))
+        yield
+    finally:
+        remove_tree(path)
+        if handle is not None:
+            os.close(handle)
+
+
+def _locked_folder(path: str) -> int | None:
+    """The handle that keeps a directory, where there can be one."""
+    if os.name != "posix":
+        return None
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except FileNotFoundError as error:  # somebody else has just been done with it
+        raise BlockingIOError(*error.args) from error
+    try:
+        lock(handle)
+        if not os.path.lexists(path) or not os.path.samestat(os.fstat(handle), os.lstat(path)):
+            raise BlockingIOError
+    except BlockingIOError:
+        os.close(handle)
+        raise
+    except OSError:  # some network file systems lock no directories
+        pass
+    return handle
+
+
 def write_new(path: str, pieces: Iterable[bytes], mtime_ns: int, mode: int) -> None:
     """Write a file that is not there yet, with its time of change and its permissions."""
     with open(os.open(path, _NEW, 0o600), "wb") as file:
         for piece in pieces:
             file.write(piece)
         file.flush()
+        os.chmod(path, mode)
+        os.utime(path, ns=(mtime_ns, mtime_ns))
         os.fsync(file.fileno())
-    os.chmod(path, mode)
-    os.utime(path, ns=(mtime_ns, mtime_ns))
 
 
 def place(source: str, target: str) -> None:

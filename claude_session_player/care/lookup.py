@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from claude_session_player.care.manifest import ARCHIVE
 from claude_session_player.care.vault import Archived, Vault, read
 from claude_session_player.errors import Ambiguous, BadArchive, CannotRead, NoSuchSession
 from claude_session_player.names import PROGRAM
+from claude_session_player.store.layout import Trouble
 from claude_session_player.store.record import shown
 from claude_session_player.store.refs import SHORTEST
 from claude_session_player.text import cut
@@ -19,9 +20,32 @@ _TITLE: Final = 60
 
 
 def newest(archives: Sequence[Archived]) -> list[Archived]:
-    """Of each session the newest archive, in the given order."""
-    last = {archived.manifest.main: archived for archived in archives}
+    """Of each session the newest version that has its own file, else the newest; in the given order."""
+    last = {archived.manifest.main: archived for archived in sorted(archives, key=has_main)}
     return [archived for archived in archives if last[archived.manifest.main] is archived]
+
+
+def has_main(archived: Archived) -> bool:
+    """True where the session's own file is in its archive; sub-agents may have been all that was left."""
+    return any(entry.path == archived.manifest.main for entry in archived.manifest.entries)
+
+
+def others(chosen: Sequence[Archived], archives: Iterable[Archived]) -> list[tuple[Archived, int]]:
+    """Other versions of chosen sessions that have files which these have not, or not so; with how many."""
+    paths = {archived.path for archived in chosen}
+    had: dict[str, set[tuple[str, str]]] = {}
+    for archived in chosen:
+        had.setdefault(archived.manifest.main, set()).update(_states(archived))
+    counted = [
+        (other, len(_states(other) - had[other.manifest.main]))
+        for other in archives
+        if other.manifest.main in had and other.path not in paths
+    ]
+    return [(other, count) for other, count in counted if count]
+
+
+def _states(archived: Archived) -> set[tuple[str, str]]:
+    return {(entry.path, entry.sha256) for entry in archived.manifest.files}
 
 
 def find(vault: Vault, ref: str) -> Archived:
@@ -35,12 +59,19 @@ def find(vault: Vault, ref: str) -> Archived:
     for rule in _rules(ref):
         if matches := [archived for archived in archives if rule(archived)]:
             return _only(ref, matches)
-    for trouble in vault.troubles:
-        if len(ref) >= SHORTEST and os.path.basename(trouble.path).startswith(ref):
-            raise BadArchive(f"{shown(trouble.path)}: {trouble.reason}")
+    if (damage := damaged(vault.troubles, ref)) is not None:
+        raise damage
     raise NoSuchSession(
         f"there is no session {ref!r} in the archive {shown(vault.folder)}: see '{PROGRAM} archive list'"
     )
+
+
+def damaged(troubles: Iterable[Trouble], ref: str) -> BadArchive | None:
+    """What is to be said where a reference means an archive that could not be read."""
+    for trouble in troubles:
+        if len(ref) >= SHORTEST and os.path.basename(trouble.path).startswith(ref):
+            return BadArchive(f"{shown(trouble.path)}: {trouble.reason}")
+    return None
 
 
 def at(path: str) -> Archived:

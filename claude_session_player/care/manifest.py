@@ -113,7 +113,7 @@ def decode(data: bytes) -> Manifest:
             raise BadArchive(f"it was made by a newer version ({shown(str(value.get('program')))}) of this program")
         manifest = msgspec.convert(value, Manifest)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
-        raise BadArchive(f"its manifest cannot be understood: {error}") from error
+        raise BadArchive("its manifest cannot be understood") from error
     _check(manifest)
     return manifest
 

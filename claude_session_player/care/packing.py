@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, Final
@@ -29,6 +30,7 @@ CHUNK: Final = 1 << 18
 RECORD: Final = 1 << 17
 TAR: Final = {"format": 1, "encoding": "utf-8", "errors": "surrogateescape"}
 """GNU's format, which keeps names of any bytes and any length."""
+_SKIPPED: Final = struct.pack("<I", 0x184D2A50)
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -90,8 +92,17 @@ def pack(path: str, manifest: Manifest, bundle: Bundle, progress: Progress | Non
             tar.addfile(_member(MANIFEST, tarfile.REGTYPE, len(data)), io.BytesIO(data))
             for item, entry in zip(bundle.items, manifest.entries, strict=True):
                 _add(tar, bundle, item, entry, progress)
+        file.write(trailer(file.tell()))
         file.flush()
         os.fsync(file.fileno())
+
+
+def trailer(size: int) -> bytes:
+    """What ends an archive: a frame that zstandard skips, which says how many bytes come before it.
+
+    Where an archive was cut off, it is missing; that is seen without unpacking anything.
+    """
+    return _SKIPPED + struct.pack("<IQ", 8, size)
 
 
 class _Reading:

@@ -9,12 +9,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from claude_session_player.care.bundles import FILE, FOLDER, LINK, Progress, Refused
-from claude_session_player.care.durable import make_folders, place, remove_tree, sync_folder, write_new
+from claude_session_player.care.bundles import EACH, FILE, FOLDER, LINK, Progress, Refused
+from claude_session_player.care.durable import make_folders, place, reserved, sync_folder, write_new
+from claude_session_player.care.lookup import has_main
 from claude_session_player.care.manifest import Entry, Manifest
+from claude_session_player.care.packing import tell
 from claude_session_player.care.unpacking import Unpacker, unpacking
 from claude_session_player.care.vault import Archived
 from claude_session_player.errors import CannotRead, CannotWrite, NoStore, SessionError
+from claude_session_player.names import PROGRAM
 from claude_session_player.store.documents import document
 from claude_session_player.store.layout import Trouble
 from claude_session_player.store.locate import VARIABLE, usual_places
@@ -25,9 +28,6 @@ PRESENT: Final = "present"
 """All of it is in the store already."""
 SKIPPED: Final = "skipped"
 STAGING: Final = ".restoring-"
-_CHUNK: Final = 1 << 18
-
-
 _PERIOD: Final = "cleanupPeriodDays"
 _USUAL_PERIOD: Final = 30
 _DAY: Final = 24 * 60 * 60
@@ -55,6 +55,15 @@ def plan(archives: Iterable[Archived], root: str | None = None) -> list[Step]:
     return [Step(archived, _root_for(archived.manifest, root)) for archived in archives]
 
 
+def plan_all(archives: Sequence[Archived], root: str | None = None) -> list[Step]:
+    """The same for a whole archive: of what has the same place, the best version, and rather one from that store."""
+    steps = plan(archives, root)
+    best: dict[tuple[str, str], Step] = {}
+    for step in sorted(steps, key=lambda step: (has_main(step.archived), step.archived.manifest.root == step.root)):
+        best[step.archived.manifest.main, step.root] = step
+    return [step for step in steps if best[step.archived.manifest.main, step.root] is step]
+
+
 def apply(steps: Iterable[Step], progress: Progress | None = None) -> Iterator[Outcome]:
     """Do it, one session after the other; one that cannot be put back is skipped, and nothing of it is written.
 
@@ -68,6 +77,7 @@ def apply(steps: Iterable[Step], progress: Progress | None = None) -> Iterator[O
             raise
         except SessionError as error:
             yield Outcome(archived, SKIPPED, root, error)
+        tell(progress, EACH)
 
 
 def put_back(path: str, root: str, progress: Progress | None = None) -> Manifest | None:
@@ -80,18 +90,16 @@ def put_back(path: str, root: str, progress: Progress | None = None) -> Manifest
             home = _place(root, archive.manifest.main.rpartition("/")[0])
             staging = os.path.join(home, STAGING + archive.manifest.id)
             _refuse_ways_out(home, root)
-            remove_tree(staging)  # a killed run left it behind
             missing = [entry for entry in archive.manifest.entries if _is_missing(entry, _place(root, entry.path))]
-            if not missing:
+            if not missing and not os.path.lexists(staging):
                 return None
             make_folders(home)
-            try:
-                os.mkdir(staging, 0o700)
+            with reserved(staging):
                 _put(archive, missing, root, staging, progress)
-            finally:
-                remove_tree(staging)
             sync_folder(home)
-            return archive.manifest
+            return archive.manifest if missing else None
+    except BlockingIOError as error:
+        raise Refused(f"another {PROGRAM} restores it right now") from error
     except OSError as error:
         kind = CannotRead if error.filename == path else CannotWrite
         raise kind(f"{shown(error.filename or root)}: {error.strerror or error}") from error
@@ -166,11 +174,8 @@ def _is_missing(entry: Entry, target: str) -> bool:
 def _is_same_file(entry: Entry, target: str, status: os.stat_result) -> bool:
     if not stat.S_ISREG(status.st_mode) or status.st_size != entry.size:
         return False
-    sum = hashlib.sha256()
     with open(target, "rb", buffering=0) as file:
-        while data := file.read(_CHUNK):
-            sum.update(data)
-    return sum.hexdigest() == entry.sha256
+        return hashlib.file_digest(file, "sha256").hexdigest() == entry.sha256
 
 
 _SAME: Final[dict[str, Callable[[Entry, str, os.stat_result], bool]]] = {
@@ -189,8 +194,7 @@ def _refuse_ways_out(home: str, root: str) -> None:
 def _told(pieces: Iterator[bytes], progress: Progress | None) -> Iterator[bytes]:
     for piece in pieces:
         yield piece
-        if progress is not None:
-            progress(len(piece))
+        tell(progress, len(piece))
 
 
 def _root_for(manifest: Manifest, root: str | None) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from claude_session_player.care.bundles import FILE, Progress
 from claude_session_player.care.manifest import Entry, Manifest, decode
-from claude_session_player.care.packing import CHUNK, FILES, MANIFEST, RECORD, TAR, Checksums, tell, types
+from claude_session_player.care.packing import CHUNK, FILES, MANIFEST, RECORD, TAR, Checksums, tell, trailer, types
 from claude_session_player.errors import BadArchive
 from claude_session_player.store.record import shown
 
@@ -20,8 +20,8 @@ _SMALL_RECORD: Final = 1 << 13
 _LARGEST_MANIFEST: Final = 64 << 20
 _SIP: Final = 1 << 11
 """So few bytes are decompressed at once that even those made to explode fit into memory."""
-_HEADERS: Final = 8 * 512
-"""More than the headers of a member with a name of usual length take."""
+_AROUND: Final = 2 * RECORD
+"""More than headers and padding take, and what is read ahead."""
 
 
 class Unpacker:
@@ -34,15 +34,17 @@ class Unpacker:
 
     def contents(self) -> Iterator[tuple[Entry, Iterator[bytes]]]:
         """Each entry with its bytes, in the order of the manifest; they are sound when all were taken."""
-        self._stream.allow(self.manifest)
         for entry in self.manifest.entries:
+            self._stream.allow(len(os.fsencode(entry.path + entry.target)))
             member = self._tar.next()
             if member is None or not _is_same(member, entry):
                 raise BadArchive(f"it does not hold {shown(entry.path)!r} as its manifest says")
+            self._stream.allow(entry.size)
             pieces = self._pieces(member, entry)
             yield entry, pieces
             for _ in pieces:  # what nobody wanted is checked all the same
                 pass
+        self._stream.allow(0)
         if (more := self._tar.next()) is not None:
             raise BadArchive(f"it holds {shown(more.name)!r}, which its manifest does not name")
         self._stream.drain()
@@ -63,6 +65,7 @@ class Unpacker:
         member = self._tar.next()
         if member is None or member.name != MANIFEST or not member.isreg() or member.size > _LARGEST_MANIFEST:
             raise BadArchive("it has no manifest")
+        self._stream.allow(member.size)
         content = self._tar.extractfile(member)
         assert content is not None
         return decode(content.read())
@@ -80,8 +83,8 @@ def unpacking(path: str, record: int = RECORD) -> Iterator[Unpacker]:
             stream = _Bounded(file)
             with tarfile.open(fileobj=stream, mode="r|", bufsize=record, **TAR) as tar:  # type: ignore[call-overload]
                 yield Unpacker(tar, stream)
-    except (tarfile.TarError, zstandard.ZstdError, EOFError, UnicodeError, OverflowError) as error:
-        raise BadArchive(f"{shown(path)} is damaged, or no archive of a session: {error}") from error
+    except (tarfile.TarError, zstandard.ZstdError, EOFError, UnicodeError, OverflowError, RecursionError) as error:
+        raise BadArchive(f"{shown(path)}: it is damaged, or no archive of a session") from error
     except BadArchive as error:
         raise BadArchive(f"{shown(path)}: {error}") from error
 
@@ -90,6 +93,15 @@ def read_manifest(path: str) -> Manifest:
     """The manifest of an archive; only its beginning is read. Raises `BadArchive` or `OSError`."""
     with unpacking(path, _SMALL_RECORD) as archive:
         return archive.manifest
+
+
+def is_complete(path: str) -> bool:
+    """True for an archive that ends as it was written: it was not cut off. Only its last bytes are read."""
+    length = len(trailer(0))
+    with open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END) - length
+        file.seek(max(size, 0))
+        return size >= 0 and file.read() == trailer(size)
 
 
 def check(path: str, progress: Progress | None = None) -> Manifest:
@@ -110,12 +122,11 @@ class _Bounded:
         self._file = file
         self._decompressor = zstandard.ZstdDecompressor().decompressobj()
         self._ready = bytearray()
-        self._left = _LARGEST_MANIFEST + _HEADERS
+        self._left = _AROUND
 
-    def allow(self, manifest: Manifest) -> None:
-        """From now on there may be as many bytes as the manifest says, and what surrounds them."""
-        names = sum(len(os.fsencode(entry.path + entry.target)) for entry in manifest.entries)
-        self._left = manifest.size + names + _HEADERS * len(manifest.entries) + 4 * RECORD
+    def allow(self, size: int) -> None:
+        """Before the next call there may come so many bytes, and what surrounds them: no name is as long as a file."""
+        self._left = size + _AROUND
 
     def read(self, size: int) -> bytes:
         """The next bytes; fewer only at the end."""
@@ -134,7 +145,9 @@ class _Bounded:
         """Read what is left, so that the checksum of the whole is looked at."""
         while self.read(CHUNK):
             pass
-        if self._decompressor.unused_data or self._file.read(1):
+        behind = self._decompressor.unused_data + self._file.read(len(trailer(0)) + 1)
+        size = os.fstat(self._file.fileno()).st_size
+        if behind not in (b"", trailer(size - len(behind))):
             raise BadArchive("there is something behind its end")
 
 

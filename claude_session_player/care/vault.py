@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Final, NamedTuple
 
-from claude_session_player.care.durable import make_folders, sync_folder
+from claude_session_player.care.durable import lock, make_folders, sync_folder
 from claude_session_player.care.manifest import ARCHIVE, Manifest, file_name, folder_name, version_of
 from claude_session_player.care.unpacking import read_manifest
 from claude_session_player.errors import BadArchive, CannotRead, CannotWrite, SessionError
@@ -15,7 +15,8 @@ from claude_session_player.names import PROGRAM
 from claude_session_player.store.layout import Trouble
 from claude_session_player.store.record import shown
 
-PARTIAL: Final = ".partial"
+PARTIAL: Final = ".csp-partial"
+"""What an archive is called while it is written; as only one writes, one name will do for each directory."""
 _LOCK: Final = ".lock"
 
 
@@ -47,13 +48,14 @@ class Vault:
         return os.path.join(self.folder, folder_name(main), file_name(main, version))
 
     def versions(self, main: str) -> list[Archived]:
-        """The archives of a session that can be read, the oldest first."""
+        """The archives of a session that can be read, the oldest first; sessions of several stores may share a path."""
         found = self._read(path for _, path in self._named(main))
         return [archived for archived in found if archived.manifest.main == main]
 
-    def newest(self, main: str) -> Archived | None:
-        """The last archive of a session."""
-        return next(reversed(self.versions(main)), None)
+    def newest(self, main: str, root: str | None = None) -> Archived | None:
+        """The last archive of a session; or only of one that comes from this store."""
+        fitting = (one for one in reversed(self.versions(main)) if root in (None, one.manifest.root))
+        return next(fitting, None)
 
     def free(self, main: str) -> str:
         """Where another version of a session can be kept."""
@@ -66,8 +68,8 @@ class Vault:
 
     def files(self) -> Iterator[str]:
         """The paths of all archives; none is opened."""
-        for folder in _names(self.folder):
-            for name in _names(os.path.join(self.folder, folder)):
+        for folder in self._names(self.folder):
+            for name in self._names(os.path.join(self.folder, folder)):
                 if name.endswith(ARCHIVE) and not name.startswith("."):
                     yield os.path.join(self.folder, folder, name)
 
@@ -77,10 +79,12 @@ class Vault:
         with ExitStack() as held:
             try:
                 make_folders(self.folder)
-                held.enter_context(_exclusive(os.path.join(self.folder, _LOCK)))
+                lock(held.enter_context(open(os.path.join(self.folder, _LOCK), "ab")).fileno())
                 self._tidy()
                 self._listed = {}
                 held.callback(self._forget)
+            except FileExistsError as error:
+                raise CannotWrite(f"{shown(error.filename)} is no directory: archives need one") from error
             except BlockingIOError as error:
                 busy = f"another {PROGRAM} writes to this archive; try again when it is done"
                 raise CannotWrite(f"{shown(self.folder)}: {busy}") from error
@@ -111,9 +115,9 @@ class Vault:
     def _alike(self, folder: str, name: str) -> list[str]:
         """The names in a directory that begin like one, up to its first dot."""
         if self._listed is None:
-            return _by_beginning(_names(folder)).get(_beginning(name), [])
+            return _by_beginning(self._names(folder)).get(_beginning(name), [])
         if folder not in self._listed:
-            self._listed[folder] = _by_beginning(_names(folder))
+            self._listed[folder] = _by_beginning(self._names(folder))
         return self._listed[folder].setdefault(_beginning(name), [])
 
     def _forget(self) -> None:
@@ -136,12 +140,21 @@ class Vault:
             self.troubles.append(trouble)
 
     def _tidy(self) -> None:
-        for folder in _names(self.folder):
+        for folder in self._names(self.folder):
             inside = os.path.join(self.folder, folder)
-            for name in _names(inside):
-                if name.endswith(ARCHIVE + PARTIAL):
-                    os.remove(os.path.join(inside, name))
-                    sync_folder(inside)
+            if PARTIAL in self._names(inside):
+                os.remove(os.path.join(inside, PARTIAL))
+                sync_folder(inside)
+
+    def _names(self, folder: str) -> list[str]:
+        """What is in a directory, in order; nothing where there is no such directory, or none that may be read."""
+        try:
+            return sorted(os.listdir(folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            self._note(folder, error.strerror or str(error))
+            return []
 
 
 def read(path: str) -> Archived:
@@ -154,6 +167,8 @@ def read(path: str) -> Archived:
 def existing(folder: str | None) -> Vault:
     """A vault to be read. Raises `CannotRead` where one is named that is not there: most likely it is misspelled."""
     vault = Vault(folder)
+    if os.path.lexists(vault.folder) and not os.path.isdir(vault.folder):
+        raise CannotRead(f"{shown(vault.folder)} is no directory: archives are in one")
     if folder is not None and not os.path.isdir(vault.folder):
         raise CannotRead(f"{shown(vault.folder)}: there is no such archive directory")
     return vault
@@ -178,24 +193,3 @@ def _by_beginning(names: Iterable[str]) -> dict[str, list[str]]:
 
 def _beginning(name: str) -> str:
     return name.partition(".")[0]
-
-
-def _names(folder: str) -> list[str]:
-    """What is in a directory, in order; nothing where there is no such directory."""
-    try:
-        return sorted(os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-@contextmanager
-def _exclusive(path: str) -> Iterator[None]:
-    """Hold an exclusive lock, where the system has them. Raises `BlockingIOError` where somebody else does."""
-    with open(path, "ab") as file:
-        try:
-            import fcntl
-        except ImportError:
-            yield
-            return
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from claude_session_player.cli import wording
-from claude_session_player.cli.care import NOT_ALL, complete_archived, name_skipped, progress_bar, to_option
+from claude_session_player.cli.care import (
+    NOT_ALL,
+    complete_archived,
+    from_option,
+    name_skipped,
+    progress_bar,
+    to_option,
+)
 from claude_session_player.cli.filters import care_options
 from claude_session_player.cli.output import print_records, print_text
 from claude_session_player.cli.refs import complete_ref, find_session
@@ -59,38 +66,52 @@ def command() -> None:
 @command.command("add")
 @click.argument("refs", nargs=-1, metavar="[REF]...", shell_complete=complete_ref)
 @click.option("--all", "is_all", is_flag=True, help="Every session, and sub-agents whose session is gone.")
+@click.option(
+    "--check", "is_checked", is_flag=True, help="Read what is in the archive already, too, and replace what is damaged."
+)
 @care_options
 @to_option
 @json_options
 @store_options
 def add(
-    refs: tuple[str, ...], is_all: bool, wanted: Filter, to: str | None, form: str | None, roots: Any, no_cache: bool
+    refs: tuple[str, ...],
+    is_all: bool,
+    is_checked: bool,
+    wanted: Filter,
+    to: str | None,
+    form: str | None,
+    roots: Any,
+    no_cache: bool,
 ) -> int:
     """Put sessions into the archive, with their sub-agents and everything in their directories.
 
-    Each archive is read back before it counts. What is in the archive already is not read again; a session that grew
-    replaces its archive; where something of it is gone, both versions are kept. A session that changes meanwhile is
-    skipped, and the exit code is 1: run the same command again later. It may be run as often as you like, also by cron.
+    Each archive is read back before it counts. What is in the archive already is not read again, unless --check says
+    so, but one that was cut off is written anew; a session that grew replaces its archive; where something of it is
+    gone, both versions are kept, and so are those of several stores. A session that changes meanwhile is skipped, and
+    the exit code is 1: run the same command again later. It may be run as often as you like, also by cron.
     """
     from claude_session_player.care.bundles import bundles_of
     from claude_session_player.care.vault import Vault
 
     if not (refs or is_all or wanted.is_narrow):
         raise click.UsageError("which sessions? Name some, or give --all or a filter like --project")
+    if refs and is_all:
+        raise click.UsageError("name sessions, or give --all")
     vault = Vault(to)
     with opened(roots, no_cache) as store:
         vault.refuse_inside(store.roots)
         gathered = bundles_of(_sessions(store, refs, is_all, wanted), store.roots)
     outcomes: list[Outcome] = []
     try:
-        _archive(vault, gathered, outcomes)
+        _archive(vault, gathered, outcomes, is_checked)
     except SessionError:
         if outcomes:  # what was done before the disk was full
             _tell(gathered, outcomes, form)
         raise
     warn(vault.troubles)
     _tell(gathered, outcomes, form)
-    return NOT_ALL if gathered.refused or any(outcome.reason for outcome in outcomes) else 0
+    is_unread = bool(store.troubles) and not refs
+    return NOT_ALL if is_unread or gathered.refused or any(outcome.reason for outcome in outcomes) else 0
 
 
 def _sessions(store: Store, refs: Sequence[str], is_all: bool, wanted: Filter) -> list[Session]:
@@ -98,12 +119,13 @@ def _sessions(store: Store, refs: Sequence[str], is_all: bool, wanted: Filter) -
     return named + store.sessions(wanted._replace(include_orphans=is_all)) if is_all or wanted.is_narrow else named
 
 
-def _archive(vault: Vault, gathered: Gathered, outcomes: list[Outcome]) -> None:
+def _archive(vault: Vault, gathered: Gathered, outcomes: list[Outcome], is_checked: bool) -> None:
     from claude_session_player.care import archive
+    from claude_session_player.care.bundles import EACH
 
     with vault.locked():
-        steps = archive.plan(vault, gathered.bundles)
-        total = archive.PASSES * sum(step.bundle.size for step in steps if step.is_needed)
+        steps = archive.plan(vault, gathered.bundles, is_checked=is_checked)
+        total = sum(archive.PASSES * step.bundle.size + EACH for step in steps if step.is_needed)
         with progress_bar("archiving", total) as progress:
             outcomes.extend(archive.apply(vault, steps, progress))
 
@@ -150,13 +172,13 @@ def _refusal(id: str, title: str | None, reason: str) -> dict[str, Any]:
 
 
 @command.command("list")
-@to_option
+@from_option
 @json_options
-def list_(to: str | None, form: str | None) -> None:
+def list_(source: str | None, form: str | None) -> None:
     """List what is in the archive, the last archived first."""
     from claude_session_player.care.vault import existing
 
-    vault = existing(to)
+    vault = existing(source)
     archives = sorted(vault.everything(), key=lambda archived: archived.manifest.archived_at, reverse=True)
     if form:
         print_records(map(archived_record, archives), form)
@@ -164,6 +186,8 @@ def list_(to: str | None, form: str | None) -> None:
         from claude_session_player.cli.archive_tables import print_archives
 
         print_archives(archives)
+        if len({archived.manifest.main for archived in archives}) < len(archives):
+            say("note: some sessions have several versions: --json names the path of each, which 'restore' takes")
     else:
         say(f"there is no session in the archive {shown(vault.folder)}")
     warn(vault.troubles)
@@ -180,23 +204,26 @@ def archived_record(archived: Archived) -> dict[str, Any]:
 
 @command.command("verify")
 @click.argument("refs", nargs=-1, metavar="[REF]...", shell_complete=complete_archived)
-@to_option
+@from_option
 @json_options
-def verify(refs: tuple[str, ...], to: str | None, form: str | None) -> int:
+def verify(refs: tuple[str, ...], source: str | None, form: str | None) -> int:
     """Read every byte of the archive, or of some sessions in it, and compare it with its checksum.
 
     REF is an id or at least 4 characters of its beginning, a title in quotes, or the path of an archive. Exits with 1
-    where anything is damaged, and with 10 where that is what REF names.
+    where anything is damaged, and with 10 where that is what REF names. Nothing is written: 'archive --all --check'
+    replaces damaged archives of sessions that are still in the store.
     """
     from claude_session_player.care.lookup import find
     from claude_session_player.care.vault import existing
 
-    vault = existing(to)
+    vault = existing(source)
     paths = [find(vault, ref).path for ref in refs] if refs else list(vault.files())
     records = _checked(paths)
     damaged = [record for record in records if not record["sound"]]
     for record in damaged:
         say(printable(f"damaged: {record['reason']}"))
+    if damaged:
+        say("note: 'archive --all --check' replaces those whose sessions are still in the store; remove the others")
     if form:
         print_records(records, form)
     else:

@@ -33,6 +33,11 @@ def to_option(function: _F) -> _F:
     return click.option("--to", metavar="DIR", help=ARCHIVE_HELP)(function)
 
 
+def from_option(function: _F) -> _F:
+    """`--from`, or `--to` as where the archive is written, as the parameter `source`."""
+    return click.option("--from", "--to", "source", metavar="DIR", help=ARCHIVE_HELP)(function)
+
+
 def complete_archived(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Ids of archived sessions that begin like this, and files. No archive is opened."""
     from click.shell_completion import CompletionItem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -15,9 +15,13 @@ from claude_session_player.cli.showing import say
 from claude_session_player.cli.stores import json_options, warn
 from claude_session_player.errors import SessionError
 from claude_session_player.store.record import shown
+from claude_session_player.text import printable
 
 if TYPE_CHECKING:
     from claude_session_player.care.restore import Outcome, Step
+    from claude_session_player.care.vault import Archived
+
+_MOST: Final = 10
 
 
 @click.command()
@@ -33,7 +37,9 @@ def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str |
 
     REF is an id or at least 4 characters of its beginning, a title in quotes, or the path of an archive. Nothing is
     ever overwritten: where a file of a session is there already, and is not the same, nothing of the session is
-    written, it is named, and the exit code is 1. The archive stays as it is.
+    written, it is named, and the exit code is 1. The archive stays as it is. Of several versions of a session the
+    newest that has the session's own file comes back; where another one has more, its path is said. Where
+    $CLAUDE_CONFIG_DIR names several stores, each session goes to its own.
     """
     from claude_session_player.care import lookup, restore
     from claude_session_player.care.vault import existing
@@ -43,16 +49,22 @@ def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str |
             "which sessions? Name some, or give --all" if not refs else "name sessions, or give --all"
         )
     vault = existing(source)
-    archives = lookup.newest(vault.everything()) if is_all else [lookup.find(vault, ref) for ref in refs]
+    if is_all:
+        archives = vault.everything()
+        steps = restore.plan_all(archives, root)
+    else:
+        steps = restore.plan([lookup.find(vault, ref) for ref in refs], root)
+        archives = [other for step in steps for other in vault.versions(step.archived.manifest.main)]
     outcomes: list[Outcome] = []
     try:
-        _restore(restore.plan(archives, root), outcomes)
+        _restore(steps, outcomes)
     except SessionError:
         if outcomes:  # what was done before the disk was full
             _tell(outcomes, form)
         raise
     warn(vault.troubles if is_all else [])
     _tell(outcomes, form)
+    _note_versions(outcomes, archives)
     if len(refs) == 1 and outcomes[0].error is not None:
         return outcomes[0].error.exit_code
     return NOT_ALL if (is_all and vault.troubles) or any(outcome.error for outcome in outcomes) else 0
@@ -60,8 +72,9 @@ def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str |
 
 def _restore(steps: Sequence[Step], outcomes: list[Outcome]) -> None:
     from claude_session_player.care import restore
+    from claude_session_player.care.bundles import EACH
 
-    with progress_bar("restoring", sum(step.archived.manifest.size for step in steps)) as progress:
+    with progress_bar("restoring", sum(step.archived.manifest.size + EACH for step in steps)) as progress:
         outcomes.extend(restore.apply(steps, progress))
 
 
@@ -97,6 +110,22 @@ def _record(outcome: Outcome) -> dict[str, Any]:
         "path": shown(manifest.main),
         "reason": str(outcome.error) if outcome.error else None,
     }
+
+
+def _note_versions(outcomes: Sequence[Outcome], archives: Sequence[Archived]) -> None:
+    """Say where other versions are, which have what was not restored."""
+    from claude_session_player.care.lookup import others
+
+    chosen = [outcome.archived for outcome in outcomes]
+    noted = [
+        f"note: of {shown(other.manifest.id)} there is another version with {wording.many(count, 'other file')}: "
+        f"restore {shown(other.path)}"
+        for other, count in others(chosen, archives)
+    ]
+    for note in noted[:_MOST]:
+        say(printable(note))
+    if len(noted) > _MOST:
+        say(f"… and {len(noted) - _MOST} more: see 'archive list --json'")
 
 
 def _warn_of_cleanup(outcomes: Sequence[Outcome]) -> None:

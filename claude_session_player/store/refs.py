@@ -131,7 +131,7 @@ def _named(store: Store, ref: str) -> Found | Session:
     if titled := _matching(sessions, _by_title(ref)):
         originals = _originals(titled, [s.found.kind for s in titled], [s.id for s in titled])
         return _one_of(ref, originals)
-    raise _unknown(ref, files, sessions)
+    raise _unknown(store, ref, files, sessions)
 
 
 _T = TypeVar("_T", Found, Session)
@@ -178,7 +178,7 @@ def _by_title(ref: str) -> _Rules:
 
 def _only(store: Store, ref: str, files: Sequence[Found]) -> Found:
     if not files:
-        raise _unknown(ref, store.files(), store.sessions())
+        raise _unknown(store, ref, store.files(), store.sessions())
     if len(files) > 1:
         raise _several(ref, [store.of(file) for file in files[:_MANY]], len(files))
     return files[0]
@@ -199,7 +199,7 @@ def _several(ref: str, sessions: Sequence[Session], count: int) -> Ambiguous:
     )
 
 
-def _unknown(ref: str, files: Sequence[Found], sessions: Sequence[Session]) -> NoSuchSession:
+def _unknown(store: Store, ref: str, files: Sequence[Found], sessions: Sequence[Session]) -> NoSuchSession:
     """An error that names what is nearest: ids that begin alike, titles that sound alike."""
     ids = {file.id[: max(len(ref), SHORTEST)].casefold(): file.id for file in files}
     near = [ids[match] for match in get_close_matches(ref.casefold(), ids, n=3, cutoff=0.7)]
@@ -214,7 +214,8 @@ def _unknown(ref: str, files: Sequence[Found], sessions: Sequence[Session]) -> N
     hint = f" (a prefix has at least {SHORTEST} characters)" if len(ref) < SHORTEST else ""
     if meant:
         return NoSuchSession(f"there is no file or session {ref!r}{hint}; the nearest are", *dict.fromkeys(meant))
-    return NoSuchSession(f"there is no file {ref!r}, and no session among {len(files)}{hint}: see '{PROGRAM} list'")
+    see = f"see '{PROGRAM} {store.listing}'"
+    return NoSuchSession(f"there is no file {ref!r}, and no session among {len(files)}{hint}: {see}")
 
 
 def _described(session: Session, with_path: bool = False) -> str:

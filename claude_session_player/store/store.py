@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 from claude_session_player.errors import CannotRead, NoStore
 from claude_session_player.store.catalogue import Catalogue, default_folder
@@ -33,6 +33,9 @@ class Store:
 
     Every question looks at the disk anew. What could not be read is in `troubles` afterwards; the rest is answered.
     """
+
+    listing: ClassVar = "list"
+    """The command that lists its sessions."""
 
     def __init__(self, roots: tuple[str, ...], library: Library) -> None:
         self.roots = roots

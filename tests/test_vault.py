@@ -1,0 +1,150 @@
+"""The vault: versions of a session, sessions of several stores, and which of them is meant."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from claude_session_player.care import archive, lookup, restore
+from claude_session_player.care.archive import CHANGED, NEW, UNCHANGED
+from claude_session_player.care.vault import Vault, existing
+from claude_session_player.errors import CannotRead, CannotWrite
+from tests.archives import archived, bundles, described, forged, seen
+from tests.stores import ONE, StoreBuilder
+
+MAIN = "projects/-p/1f2e.jsonl"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> StoreBuilder:
+    return StoreBuilder(tmp_path / "store")
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> StoreBuilder:
+    return StoreBuilder(tmp_path / "other")
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    return Vault(tmp_path / "archive")
+
+
+def orphaned(store: StoreBuilder, vault: Vault) -> None:
+    """Two versions of a session: whole, and what is left of it after Claude Code deleted its own file."""
+    main, agent = store.session(), store.agent()
+    archived(store, vault)
+    main.unlink()
+    agent.write_bytes(agent.read_bytes().replace(b"Nothing there", b"Something new"))
+    assert [outcome.status for outcome in archived(store, vault)] == [CHANGED]
+
+
+def test_what_is_left_of_a_session_does_not_hide_the_session(store: StoreBuilder, vault: Vault) -> None:
+    orphaned(store, vault)
+    assert lookup.find(vault, ONE).version == 1
+    assert [one.version for one in lookup.newest(vault.everything())] == [1]
+    assert [step.archived.version for step in restore.plan_all(vault.everything(), "/x")] == [1]
+
+
+def test_other_versions_are_known_by_the_files_that_only_they_have(store: StoreBuilder, vault: Vault) -> None:
+    orphaned(store, vault)
+    first, second = vault.everything()
+    assert lookup.others([first], [first, second]) == [(second, 1)]
+    assert lookup.others([second], [first, second]) == [(first, 2)]
+    assert lookup.others([first, second], [first, second]) == []
+
+
+def test_sessions_of_two_stores_with_the_same_path_are_kept_side_by_side(
+    store: StoreBuilder, other: StoreBuilder, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.session()
+    other.session(prompt="Something else")
+    assert [archived(one, vault)[0].status for one in (store, other)] == [NEW, NEW]
+    monkeypatch.setattr(archive, "checksums_of", None)  # nor is anything read again
+    for _ in range(3):
+        assert [archived(one, vault)[0].status for one in (store, other)] == [UNCHANGED, UNCHANGED]
+    assert len(list(vault.files())) == 2
+
+
+def test_a_copy_that_went_on_does_not_replace_what_the_other_store_has(
+    store: StoreBuilder, other: StoreBuilder, vault: Vault
+) -> None:
+    store.session()
+    archived(store, vault)
+    with other.session().open("ab") as file:
+        file.write(b'{"type": "mode"}\n')
+    archived(other, vault)
+    assert sorted(one.manifest.root for one in vault.everything()) == sorted([str(store.root), str(other.root)])
+
+
+def test_sessions_of_two_stores_go_back_each_to_its_own(
+    store: StoreBuilder, other: StoreBuilder, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for one, prompt in ((store, "Start the engine"), (other, "Something else")):
+        one.session(prompt=prompt)
+        archived(one, vault)
+    before = [seen(one.root) for one in (store, other)]
+    for one in (store, other):
+        (one.home() / f"{ONE}.jsonl").unlink()
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{store.root},{other.root}")
+    outcomes = list(restore.apply(restore.plan_all(vault.everything())))
+    assert [outcome.status for outcome in outcomes] == [restore.RESTORED] * 2
+    assert [seen(one.root) for one in (store, other)] == before
+
+
+def test_into_one_store_goes_what_comes_from_it(store: StoreBuilder, other: StoreBuilder, vault: Vault) -> None:
+    store.session()
+    archived(store, vault)
+    other.session(prompt="Something else")
+    archived(other, vault)
+    for root, version in ((store.root, 1), (other.root, 2), ("/elsewhere", 2)):
+        assert [step.archived.version for step in restore.plan_all(vault.everything(), str(root))] == [version]
+
+
+def test_a_version_never_takes_the_place_of_another(store: StoreBuilder, vault: Vault) -> None:
+    for prompt in ("One", "Two", "Three"):
+        store.session(prompt=prompt)
+        archived(store, vault)
+    main = bundles(store)[0].main
+    os.remove(vault.place(main, 2))
+    assert vault.free(main) == vault.place(main, 4)
+
+
+def test_an_archive_that_is_called_like_that_of_another_session_is_none_of_it(vault: Vault) -> None:
+    other = "projects/-p/1f2e.2.jsonl"
+    place = Path(vault.place(other))
+    assert str(place) == vault.place(MAIN, 2)
+    forged(place, [described(other, b"{}")], [(f"files/{other}", b"{}")], main=other, id="1f2e.2")
+    assert vault.versions(MAIN) == []
+    assert [one.manifest.id for one in vault.versions(other)] == ["1f2e.2"]
+    assert vault.free(MAIN) == vault.place(MAIN, 3)
+
+
+def test_a_directory_that_may_not_be_read_costs_only_itself(
+    store: StoreBuilder, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.session()
+    locked = os.path.join(vault.folder, "lost+found")
+    os.makedirs(locked)
+    real = os.listdir
+
+    def listed(path: str) -> list[str]:
+        if path == locked:
+            raise PermissionError(13, "Permission denied", path)
+        return real(path)
+
+    monkeypatch.setattr(os, "listdir", listed)
+    assert [outcome.status for outcome in archived(store, vault)] == [NEW]
+    assert len(vault.everything()) == 1
+    assert [trouble.path for trouble in vault.troubles] == [locked]
+
+
+def test_a_file_is_no_place_for_archives(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("x")
+    with pytest.raises(CannotWrite, match="is no directory"), Vault(file).locked():
+        pass
+    with pytest.raises(CannotRead, match="is no directory"):
+        existing(str(file))
