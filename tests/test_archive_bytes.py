@@ -17,8 +17,9 @@ from claude_session_player.care.packing import trailer
 from claude_session_player.care.unpacking import check, is_complete, read_manifest
 from claude_session_player.errors import BadArchive
 from tests.archives import described, forged
+from tests.stores import ONE
 
-MAIN = "projects/-p/1f2e.jsonl"
+MAIN = f"projects/-p/{ONE}.jsonl"
 LARGE = 256 << 20
 
 
@@ -83,7 +84,7 @@ def test_headers_within_headers_come_to_an_end(tmp_path: Path) -> None:
 
 def test_a_manifest_that_is_too_large_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = sound(tmp_path / "x.tar.zst")
-    assert read_manifest(str(path)).id == "1f2e"
+    assert read_manifest(str(path)).id == ONE
     monkeypatch.setattr(unpacking, "_LARGEST_MANIFEST", 100)
     with pytest.raises(BadArchive, match="no manifest"):
         read_manifest(str(path))
@@ -121,7 +122,7 @@ def test_damage_behind_the_last_file_is_found(tmp_path: Path) -> None:
 
 
 def manifest(**other: object) -> bytes:
-    told = {"format": 1, "program": "x", "id": "1f2e", "kind": "session", "main": MAIN, "root": "/", "size": 2}
+    told = {"format": 1, "program": "x", "id": ONE, "kind": "session", "main": MAIN, "root": "/", "size": 2}
     told |= dict.fromkeys(("title", "project", "created_at", "updated_at")) | {"archived_at": "2026-01-17T20:00:00Z"}
     return json.dumps(told | {"entries": [described(MAIN, b"{}")]} | other).encode()
 
@@ -134,11 +135,11 @@ def test_sizes_that_do_not_add_up_are_refused() -> None:
 
 @pytest.mark.parametrize("name", ["C:", "c:x", "C:x/y", "z:/y"])
 def test_drive_letters_are_refused(name: str) -> None:
-    folders = [described("projects/-p/1f2e", kind="folder", sha256="", size=0)]
+    folders = [described(f"projects/-p/{ONE}", kind="folder", sha256="", size=0)]
     if "/" in name:
-        above = f"projects/-p/1f2e/{name.partition('/')[0]}"
+        above = f"projects/-p/{ONE}/{name.partition('/')[0]}"
         folders.append(described(above, kind="folder", sha256="", size=0))
-    entries = [described(MAIN, b"{}"), *folders, described(f"projects/-p/1f2e/{name}")]
+    entries = [described(MAIN, b"{}"), *folders, described(f"projects/-p/{ONE}/{name}")]
     with pytest.raises(BadArchive, match="outside of the sessions"):
         decode(manifest(entries=entries))
 
