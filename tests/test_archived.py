@@ -14,6 +14,7 @@ import pytest
 from claude_session_player import Filter
 from claude_session_player.care import archived as module
 from claude_session_player.care.archived import ArchivedStore
+from claude_session_player.care.unpacking import read_manifest
 from claude_session_player.care.vault import Vault
 from claude_session_player.errors import BadArchive
 from claude_session_player.store.layout import Stamp, Walk
@@ -135,8 +136,12 @@ def test_half_of_a_damaged_archive_is_never_taken_for_the_whole(
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    (store.home() / TWO).mkdir()
+    (store.home() / TWO / "large").write_bytes(os.urandom(1 << 20))
+    archived(store, vault)
     damaged = Path(vault.place(f"projects/{store.home().name}/{TWO}.jsonl"))
-    damaged.write_bytes(damaged.read_bytes()[:-40])
+    damaged.write_bytes(damaged.read_bytes()[: 700 << 10])
+    assert read_manifest(str(damaged)).id == TWO
     found = ArchivedStore.at_vault(vault, None)
     for _ in range(2):
         with pytest.raises(BadArchive):
