@@ -7,7 +7,6 @@ store, and only remains to be deleted.
 from __future__ import annotations
 
 import contextlib
-import errno
 import filecmp
 import json
 import os
@@ -18,8 +17,7 @@ from typing import Final
 import msgspec
 
 from claude_session_player.care.bundles import Bundle, Refused
-from claude_session_player.care.durable import place, remove_tree, sync_folder
-from claude_session_player.store.inuse import HAS_LOCKS
+from claude_session_player.care.durable import lock, place, remove_tree, sync_folder
 from claude_session_player.store.locate import PROJECTS
 from claude_session_player.store.record import shown
 
@@ -28,8 +26,6 @@ GONE: Final = ".removed-"
 NOTE: Final = "session.json"
 CONTENT: Final = "content"
 _NO_NAMES: Final = ("", ".", "..")
-_NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
-"""What a file system says that has no locks."""
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -130,17 +126,8 @@ def read_note(bin: str) -> Note | None:
 @contextmanager
 def claimed(bin: str) -> Iterator[None]:
     """Let nobody else work on a bin, where there are locks. Raises `BlockingIOError` where somebody does."""
-    if not HAS_LOCKS:
-        yield
-        return
-    import fcntl
-
     with open(os.path.join(bin, NOTE), "rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno not in _NO_LOCKS:
-                raise
+        lock(file.fileno())
         yield
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 _NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES)
+_NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
@@ -37,7 +38,7 @@ def make_folders(path: str) -> None:
 
 
 def lock(handle: int) -> None:
-    """Keep an open file or directory for oneself until it is closed, where the system has locks.
+    """Keep an open file or directory for oneself until it is closed, where the system and its file system have locks.
 
     Raises `BlockingIOError` where somebody else keeps it.
     """
@@ -45,7 +46,11 @@ def lock(handle: int) -> None:
         import fcntl
     except ImportError:
         return
-    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
 
 
 @contextlib.contextmanager
