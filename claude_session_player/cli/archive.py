@@ -223,7 +223,7 @@ def verify(refs: tuple[str, ...], source: str | None, form: str | None) -> int:
     for record in damaged:
         say(printable(f"damaged: {record['reason']}"))
     if damaged:
-        say("note: 'archive --all --check' replaces those whose sessions are still in the store; remove the others")
+        say("note: 'archive --all --check' writes those anew whose sessions are still there; remove what stays damaged")
     if form:
         print_records(records, form)
     else:
