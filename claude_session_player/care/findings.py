@@ -58,21 +58,23 @@ ENCODING: Final = Kind("invalid-utf-8", _E, "bytes that are no UTF-8", "{repair}
 NO_OBJECT: Final = Kind("not-an-object", _E, "a record that is no object", "{repair} moves it aside", CORRUPTED)
 BOM: Final = Kind("byte-order-mark", _W, "a byte order mark", "{repair} drops it", CORRUPTED)
 NO_UUID: Final = Kind(
-    "missing-uuid", _W, "a record without a uuid", "nothing: it is read all the same, but no other can follow it"
+    "missing-uuid", _W, "a record without a uuid", "nothing to do: it is read all the same, but no other can follow it"
 )
 SAME_UUID: Final = Kind(
-    "duplicate-uuid", _W, "a uuid that another record has", "nothing: a copy is read once, other words are kept"
+    "duplicate-uuid", _W, "a uuid that another record has", "nothing to do: a copy is read once, other words are kept"
 )
 NO_PARENT: Final = Kind(
-    "missing-parent", _W, "a parent that is not in the file", "nothing, if the session continues another one"
+    "missing-parent", _W, "a parent that is not in the file", "nothing to do, if the session continues another one"
 )
 NO_RESULT: Final = Kind(
-    "call-without-result", _W, "a call of a tool without a result", "nothing: the session was interrupted there"
+    "call-without-result", _W, "a call of a tool without a result", "nothing to do: the session was interrupted there"
 )
 NO_CALL: Final = Kind(
-    "result-without-call", _W, "a result of a tool without its call", "nothing: it is shown without its call"
+    "result-without-call", _W, "a result of a tool without its call", "nothing to do: it is shown without its call"
 )
-NO_TIME: Final = Kind("bad-timestamp", _W, "a timestamp that is none", "nothing: the record is read without a time")
+NO_TIME: Final = Kind(
+    "bad-timestamp", _W, "a timestamp that is none", "nothing to do: the record is read without a time"
+)
 UNLINKED: Final = Kind(
     "unlinked-subagent", _W, "a sub-agent that no call leads to", f"read it by itself: {PROGRAM} show ID"
 )
