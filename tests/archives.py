@@ -58,7 +58,7 @@ def contents(archive: str) -> dict[str, bytes]:
 
 def litter(folder: Path) -> list[str]:
     """What a command should not leave behind in an archive or a store."""
-    marks = (".partial", ".csp-partial", ".restoring-", ".removing-", ".removed-")
+    marks = (".partial", ".csp-partial", ".restore-", ".removing-", ".removed-")
     return [str(path) for path in folder.rglob("*") if any(mark in path.name for mark in marks)]
 
 

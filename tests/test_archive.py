@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
@@ -18,7 +19,7 @@ from claude_session_player.care.bundles import EACH
 from claude_session_player.care.packing import trailer
 from claude_session_player.care.unpacking import check, read_manifest
 from claude_session_player.care.vault import PARTIAL, Vault
-from claude_session_player.errors import BadArchive, CannotWrite
+from claude_session_player.errors import BadArchive, CannotWrite, SessionError
 from tests.archives import archived, bundles, litter, seen
 from tests.stores import ONE, TWO, StoreBuilder, touch
 
@@ -348,3 +349,18 @@ def test_only_the_beginning_of_an_archive_is_read_for_its_manifest(store: StoreB
     assert read_manifest(str(path)).id == ONE
     with pytest.raises(BadArchive, match="cut off"):
         check(str(path))
+
+
+def test_an_archive_that_was_not_seen_is_not_overwritten(
+    store: StoreBuilder, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = store.session()
+    (outcome,) = archived(store, vault)
+    assert outcome.path is not None
+    path.write_bytes(b"something else\n")
+    before = Path(outcome.path).read_bytes()
+    monkeypatch.setattr(Vault, "versions", lambda self, main: [])
+    monkeypatch.setattr(Vault, "free", lambda self, main: outcome.path)
+    with contextlib.suppress(SessionError):
+        archived(store, vault)
+    assert Path(outcome.path).read_bytes() == before

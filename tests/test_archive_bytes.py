@@ -149,3 +149,12 @@ def test_what_is_no_manifest_is_said_in_plain_words(data: bytes) -> None:
     with pytest.raises(BadArchive) as caught:
         decode(data)
     assert str(caught.value) == "its manifest cannot be understood"
+
+
+@pytest.mark.parametrize("cut", [1, 8, 15, 16])
+def test_an_archive_whose_mark_alone_is_cut_can_be_read(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "x.tar.zst"
+    forged(path, [described(MAIN, b"{}")], [(f"files/{MAIN}", b"{}")])
+    data = path.read_bytes()
+    path.write_bytes((data + trailer(len(data)))[:-cut])
+    assert check(str(path)).size == 2

@@ -204,7 +204,7 @@ def test_damage_is_found_and_named(store: StoreBuilder, to: Path) -> None:
     sound = csp("archive", "verify", "--to", to)
     assert (sound.returncode, sound.stdout) == (0, b"2 archives: none damaged\n")
     damaged = Path(next(path for path in Vault(to).files() if ONE in path))
-    damaged.write_bytes(damaged.read_bytes()[:-3])
+    damaged.write_bytes(damaged.read_bytes()[:-30])
     done = csp("archive", "verify", "--to", to, "--json")
     assert done.returncode == 1
     assert str(damaged) in done.stderr.decode()
@@ -289,3 +289,53 @@ def test_a_terminal_shows_a_table(store: StoreBuilder, to: Path) -> None:
     assert "TITLE" in shown
     assert "2 new" in shown
     assert all(len(line) <= 200 for line in shown.splitlines())
+
+
+def test_of_several_versions_the_one_archived_last_comes_back_and_a_damaged_one_is_named(
+    store: StoreBuilder, to: Path, tmp_path: Path
+) -> None:
+    path = store.session()
+    archive(store, to, ONE)
+    path.write_bytes(b'{"type":"mode","mode":"plan"}\n')
+    archive(store, to, ONE)
+    second = Path(next(one for one in Vault(to).files() if f"{ONE}.2" in one))
+    assert csp("restore", ONE, "--from", to, "--root", tmp_path / "new").returncode == 0
+    assert (tmp_path / "new" / path.relative_to(store.root)).read_bytes() == path.read_bytes()
+    second.write_bytes(b"oops" + second.read_bytes()[4:])
+    done = csp("restore", ONE, "--from", to, "--root", tmp_path / "old")
+    assert done.returncode == 1
+    assert str(second) in done.stderr.decode()
+
+
+def test_a_session_of_two_stores_comes_back_to_each_as_it_was_there(
+    store: StoreBuilder, to: Path, tmp_path: Path
+) -> None:
+    other = StoreBuilder(tmp_path / "other")
+    mine, theirs = store.session(), other.session(prompt="Stop the engine")
+    contents = mine.read_bytes(), theirs.read_bytes()
+    archive(store, to, ONE)
+    archive(other, to, ONE)
+    for path, one, content in ((mine, store, contents[0]), (theirs, other, contents[1])):
+        path.unlink()
+        assert csp("restore", ONE, "--from", to, "--root", one.root).returncode == 0
+        assert path.read_bytes() == content
+
+
+def test_what_can_be_removed_can_be_put_back(store: StoreBuilder, to: Path) -> None:
+    long = store.home() / f"{'x' * 245}.jsonl"
+    store.session().rename(long)
+    for path in store.root.rglob("*.jsonl"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    before = seen(store.root)
+    csp("clean", "--older-than", "1d", "--apply", "--root", store.root, "--to", to)
+    assert csp("restore", "--all", "--from", to, "--root", store.root).returncode == 0
+    assert seen(store.root) == before
+
+
+def test_what_is_no_file_hinders_no_other_archive(store: StoreBuilder, to: Path) -> None:
+    archive(store, to, "--all")
+    folder = to / store.home().name
+    os.mkfifo(folder / "pipe.tar.zst")
+    (folder / "link.tar.zst").symlink_to("nowhere")
+    assert len(json.loads(csp("archive", "list", "--json", "--from", to).stdout)) == 2
+    assert b"2 archives" in csp("archive", "verify", "--from", to).stdout

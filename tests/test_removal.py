@@ -342,3 +342,22 @@ def test_everything_on_the_way_into_a_bin_is_on_disk_before_it_is_decided_on(bui
     bin = str(builder.home() / f".removing-{TWO}")
     way = [f"{bin}/content/projects/{builder.home().name}", f"{bin}/content/projects", f"{bin}/content", bin]
     assert synced[1:6] == [*way, str(builder.home())]
+
+
+def test_a_session_behind_a_link_within_the_store_is_put_back(builder: StoreBuilder) -> None:
+    home = builder.home()
+    elsewhere = builder.root / "elsewhere"
+    home.rename(elsewhere)
+    home.symlink_to(elsewhere)
+    before = seen(elsewhere)
+    interrupted(builder, ONE, is_gone=False)
+    assert seen(elsewhere) != before
+    assert [one.reason for one in finished(builder)] == [None]
+    assert seen(elsewhere) == before
+
+
+def test_hidden_files_of_the_system_in_a_bin_hide_no_session(builder: StoreBuilder) -> None:
+    bin = interrupted(builder, ONE, is_gone=False)
+    (bin / "content" / ".DS_Store").write_text("")
+    finished(builder)
+    assert (builder.home() / f"{ONE}.jsonl").exists()

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from claude_session_player.care.bundles import EACH, FILE, Bundle, Item, Progress, Refused, change_of
-from claude_session_player.care.durable import make_folders, sync_folder
+from claude_session_player.care.durable import make_folders, place, sync_folder
 from claude_session_player.care.manifest import Entry, Manifest, encode, manifest_of
 from claude_session_player.care.packing import Changed, Checksums, checksums_of, pack, tell
 from claude_session_player.care.unpacking import check, is_complete
@@ -109,7 +109,7 @@ def keep(vault: Vault, bundle: Bundle, progress: Progress | None = None) -> Outc
         raise Refused(str(error)) from error
     is_more = old is not None and extends(manifest, old.manifest, sums)
     path = old.path if old is not None and is_more else vault.free(bundle.main)
-    _write(path, manifest, bundle, progress)
+    _write(path, manifest, bundle, progress, may_replace=is_more)
     vault.added(path)
     status = NEW if old is None else GROWN if is_more else CHANGED
     return Outcome(bundle, status, path, os.stat(path).st_size)
@@ -167,7 +167,7 @@ def _is_sound(archived: Archived) -> bool:
     return True
 
 
-def _write(path: str, manifest: Manifest, bundle: Bundle, progress: Progress | None) -> None:
+def _write(path: str, manifest: Manifest, bundle: Bundle, progress: Progress | None, *, may_replace: bool) -> None:
     """Write an archive beside its place, read it back, and put it there if nothing changed meanwhile."""
     folder = os.path.dirname(path)
     partial = os.path.join(folder, PARTIAL)
@@ -178,7 +178,7 @@ def _write(path: str, manifest: Manifest, bundle: Bundle, progress: Progress | N
             raise BadArchive(f"{shown(partial)} does not hold what was written to it")
         if (change := change_of(bundle)) is not None:
             raise Changed(f"{change} while it was archived")
-        os.replace(partial, path)
+        (os.replace if may_replace else place)(partial, path)
         sync_folder(folder)
     except OSError as error:
         kind = Refused if error.errno in _ONLY_THIS else CannotWrite

@@ -145,7 +145,8 @@ def _fits(bin: str, note: Note) -> bool:
     if not place or not is_placed or os.path.basename(bin) not in names:
         return False
     folders = [os.path.join(bin, CONTENT, *place[:depth]) for depth in range(len(place))]
-    return all(set(_names(folder)) <= {name} for folder, name in zip(folders, place, strict=True))
+    pairs = zip(folders, place, strict=True)
+    return all(one == name or one.startswith(".") for folder, name in pairs for one in _names(folder))
 
 
 def _inside(bin: str, note: Note) -> str:

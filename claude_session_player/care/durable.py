@@ -63,8 +63,9 @@ def reserved(path: str) -> Iterator[None]:
         os.mkdir(path, 0o700)
     handle = _locked_folder(path)
     try:
-        for name in os.listdir(path):
-            os.remove(os.path.join(path, name))
+        with os.scandir(path) as entries:
+            for entry in list(entries):
+                (remove_tree if entry.is_dir(follow_symlinks=False) else os.remove)(entry.path)
         yield
     finally:
         remove_tree(path)

@@ -81,17 +81,17 @@ def _discard_unused(bin: str) -> None:
 def _bins(root: str) -> Iterator[str]:
     homes = [os.path.join(root, name) for name in (TRANSCRIPTS, HISTORIES)]
     projects = os.path.join(root, PROJECTS)
-    homes += [os.path.join(projects, name) for name in _folders(projects)]
+    homes += [os.path.join(projects, name) for name in _folders(projects, linked=True)]
     for home in homes:
         for name in _folders(home):
             if name.startswith((MOVING, GONE)):
                 yield os.path.join(home, name)
 
 
-def _folders(path: str) -> list[str]:
-    """The directories in a directory, in order; no links."""
+def _folders(path: str, linked: bool = False) -> list[str]:
+    """The directories in a directory, in order; links to some only where they are wanted."""
     try:
         with os.scandir(path) as entries:
-            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=linked))
     except OSError:
         return []

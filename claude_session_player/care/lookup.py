@@ -20,8 +20,9 @@ _TITLE: Final = 60
 
 
 def newest(archives: Sequence[Archived]) -> list[Archived]:
-    """Of each session the newest version that has its own file, else the newest; in the given order."""
-    last = {archived.manifest.main: archived for archived in sorted(archives, key=has_main)}
+    """Of each session the version that was archived last and has its own file, else the last; in the given order."""
+    in_time = sorted(archives, key=lambda archived: (has_main(archived), archived.manifest.archived_at))
+    last = {archived.manifest.main: archived for archived in in_time}
     return [archived for archived in archives if last[archived.manifest.main] is archived]
 
 

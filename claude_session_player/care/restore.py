@@ -27,7 +27,8 @@ RESTORED: Final = "restored"
 PRESENT: Final = "present"
 """All of it is in the store already."""
 SKIPPED: Final = "skipped"
-STAGING: Final = ".restoring-"
+STAGING: Final = ".restore-"
+"""No longer than what a session is called while it is removed: what could be removed can be put back."""
 _PERIOD: Final = "cleanupPeriodDays"
 _USUAL_PERIOD: Final = 30
 _DAY: Final = 24 * 60 * 60
@@ -59,9 +60,15 @@ def plan_all(archives: Sequence[Archived], root: str | None = None) -> list[Step
     """The same for a whole archive: of what has the same place, the best version, and rather one from that store."""
     steps = plan(archives, root)
     best: dict[tuple[str, str], Step] = {}
-    for step in sorted(steps, key=lambda step: (has_main(step.archived), step.archived.manifest.root == step.root)):
+    for step in sorted(steps, key=_worth):
         best[step.archived.manifest.main, step.root] = step
     return [step for step in steps if best[step.archived.manifest.main, step.root] is step]
+
+
+def _worth(step: Step) -> tuple[bool, bool, str]:
+    manifest = step.archived.manifest
+    comes_from_there = os.path.realpath(manifest.root) == os.path.realpath(step.root)
+    return has_main(step.archived), comes_from_there, manifest.archived_at
 
 
 def apply(steps: Iterable[Step], progress: Progress | None = None) -> Iterator[Outcome]:

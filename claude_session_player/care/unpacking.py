@@ -147,7 +147,7 @@ class _Bounded:
             pass
         behind = self._decompressor.unused_data + self._file.read(len(trailer(0)) + 1)
         size = os.fstat(self._file.fileno()).st_size
-        if behind not in (b"", trailer(size - len(behind))):
+        if not trailer(size - len(behind)).startswith(behind):  # it may be cut, as long as nothing of the session is
             raise BadArchive("there is something behind its end")
 
 

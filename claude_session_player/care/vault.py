@@ -70,8 +70,13 @@ class Vault:
         """The paths of all archives; none is opened."""
         for folder in self._names(self.folder):
             for name in self._names(os.path.join(self.folder, folder)):
-                if name.endswith(ARCHIVE) and not name.startswith("."):
-                    yield os.path.join(self.folder, folder, name)
+                path = os.path.join(self.folder, folder, name)
+                if not name.endswith(ARCHIVE) or name.startswith("."):
+                    continue
+                if os.path.isfile(path):
+                    yield path
+                else:
+                    self._note(path, "no regular file")
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -19,7 +20,8 @@ from claude_session_player.text import printable
 
 if TYPE_CHECKING:
     from claude_session_player.care.restore import Outcome, Step
-    from claude_session_player.care.vault import Archived
+    from claude_session_player.care.vault import Archived, Vault
+    from claude_session_player.store.layout import Trouble
 
 _MOST: Final = 10
 
@@ -41,7 +43,7 @@ def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str |
     newest that has the session's own file comes back; where another one has more, its path is said. Where
     $CLAUDE_CONFIG_DIR names several stores, each session goes to its own.
     """
-    from claude_session_player.care import lookup, restore
+    from claude_session_player.care import restore
     from claude_session_player.care.vault import existing
 
     if bool(refs) == is_all:
@@ -53,8 +55,9 @@ def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str |
         archives = vault.everything()
         steps = restore.plan_all(archives, root)
     else:
-        steps = restore.plan([lookup.find(vault, ref) for ref in refs], root)
+        steps = [step for ref in refs for step in _steps(vault, ref, root)]
         archives = [other for step in steps for other in vault.versions(step.archived.manifest.main)]
+    troubles = vault.troubles if is_all else [one for one in vault.troubles if _concerns(one, steps)]
     outcomes: list[Outcome] = []
     try:
         _restore(steps, outcomes)
@@ -62,12 +65,31 @@ def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str |
         if outcomes:  # what was done before the disk was full
             _tell(outcomes, form)
         raise
-    warn(vault.troubles if is_all else [])
+    warn(troubles)
     _tell(outcomes, form)
     _note_versions(outcomes, archives)
     if len(refs) == 1 and outcomes[0].error is not None:
         return outcomes[0].error.exit_code
-    return NOT_ALL if (is_all and vault.troubles) or any(outcome.error for outcome in outcomes) else 0
+    return NOT_ALL if troubles or any(outcome.error for outcome in outcomes) else 0
+
+
+def _steps(vault: Vault, ref: str, root: str | None) -> list[Step]:
+    """What is meant by a reference: one archive by its path, else the best version of a session."""
+    from claude_session_player.care import lookup, restore
+    from claude_session_player.care.manifest import ARCHIVE
+
+    found = lookup.find(vault, ref)
+    if ref.endswith(ARCHIVE):
+        return restore.plan([found], root)
+    return restore.plan_all(vault.versions(found.manifest.main), root)
+
+
+def _concerns(trouble: Trouble, steps: Sequence[Step]) -> bool:
+    """True for another version of a session, which may be newer, and cannot be read."""
+    from claude_session_player.care.manifest import version_of
+
+    name = os.path.basename(trouble.path)
+    return any(version_of(name, step.archived.manifest.main) is not None for step in steps)
 
 
 def _restore(steps: Sequence[Step], outcomes: list[Outcome]) -> None:
