@@ -338,4 +338,14 @@ def test_what_is_no_file_hinders_no_other_archive(store: StoreBuilder, to: Path)
     os.mkfifo(folder / "pipe.tar.zst")
     (folder / "link.tar.zst").symlink_to("nowhere")
     assert len(json.loads(csp("archive", "list", "--json", "--from", to).stdout)) == 2
-    assert b"2 archives" in csp("archive", "verify", "--from", to).stdout
+    checked = csp("archive", "verify", "--from", to)
+    assert (checked.returncode, checked.stdout) == (1, b"2 archives: none damaged\n")
+    assert checked.stderr.count(b"no regular file") == 2
+
+
+def test_an_archive_that_was_renamed_is_found_by_its_session(store: StoreBuilder, to: Path, tmp_path: Path) -> None:
+    archive(store, to, ONE)
+    (path,) = map(Path, Vault(to).files())
+    path.rename(path.with_name("renamed.tar.zst"))
+    done = csp("restore", ONE, "--from", to, "--root", tmp_path / "new")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, b"1 session: 1 restored")

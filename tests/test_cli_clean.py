@@ -229,3 +229,15 @@ def test_restore_brings_back_what_was_cleaned_up(tmp_path: Path, archive: Path) 
     assert seen(builder.root) != before
     assert csp("restore", "--all", "--from", archive, "--root", builder.root).returncode == 0
     assert seen(builder.root) == before
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+def test_where_the_log_cannot_be_written_it_is_not_said_that_there_was_nothing(
+    builder: StoreBuilder, archive: Path
+) -> None:
+    archive.mkdir()
+    (archive / "log.jsonl").symlink_to("/dev/full")
+    done = clean(builder, archive, "--older-than", "1d", "--apply")
+    assert done.returncode == 5
+    assert b"log.jsonl" in done.stderr
+    assert b"nothing to clean up" not in done.stderr

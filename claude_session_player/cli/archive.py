@@ -228,7 +228,10 @@ def verify(refs: tuple[str, ...], source: str | None, form: str | None) -> int:
         print_records(records, form)
     else:
         print_text(f"{wording.many(len(records), 'archive')}: {len(damaged) or 'none'} damaged")
-    return (BadArchive.exit_code if refs else NOT_ALL) if damaged else 0
+    if refs:
+        return BadArchive.exit_code if damaged else 0
+    warn(vault.troubles)
+    return NOT_ALL if damaged or vault.troubles else 0
 
 
 def _checked(paths: Sequence[str]) -> list[dict[str, Any]]:

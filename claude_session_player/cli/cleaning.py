@@ -83,7 +83,7 @@ class Shown:
             self._print_json(records, stayed, applied=True)
         elif done:
             self._print_table([one.bundle for one in done], "deleted " if delete else "archived and removed ")
-        elif not outcomes:
+        elif not self._plan.bundles:
             self._say_nothing()
         self._name_skipped(stayed)
 

@@ -81,7 +81,8 @@ def _steps(vault: Vault, ref: str, root: str | None) -> list[Step]:
     found = lookup.find(vault, ref)
     if ref.endswith(ARCHIVE):
         return restore.plan([found], root)
-    return restore.plan_all(vault.versions(found.manifest.main), root)
+    versions = vault.versions(found.manifest.main)
+    return restore.plan_all(versions if found in versions else [*versions, found], root)  # it may have been renamed
 
 
 def _concerns(trouble: Trouble, steps: Sequence[Step]) -> bool:
