@@ -11,6 +11,7 @@ import pytest
 HEAVY = {
     "rich",
     "textual",
+    "watchfiles",
     "tantivy",
     "starlette",
     "uvicorn",

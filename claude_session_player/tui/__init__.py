@@ -1,0 +1,1 @@
+"""Windows for people, in the terminal. They show what `play` and `store` know, and know nothing themselves."""
