@@ -53,8 +53,6 @@ class Projection:
         self.film.finish()
         self.player.is_growing = self.player.is_live = False
         self._take_in()
-        if not self.player.has_times and self.player.pace is Pace.CAPPED:
-            self.player.set_pace(Pace.PACED)  # without times, everything would appear at once
 
     def go(self, where: Destination) -> None:
         """Go to a place; where the film is not developed so far, as soon as it is."""
@@ -70,7 +68,10 @@ class Projection:
         self._wanted = Line(line)
 
     def _take_in(self) -> None:
+        is_new = not self.player.count
         self.player.load(self.film.frames)
+        if is_new and self.player.count and not self.player.has_times and self.player.pace is Pace.CAPPED:
+            self.player.set_pace(Pace.PACED)  # without times, everything would appear at once
         self._arrive()
 
     def _arrive(self) -> None:

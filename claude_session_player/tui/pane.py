@@ -20,6 +20,8 @@ from claude_session_player.view import View
 _CURSOR: Final = Segment("▌", Style(color="blue"))
 _NO_CURSOR: Final = Segment(" ")
 _HIT: Final = Style(color="black", bgcolor="yellow")
+_NO_STYLE: Final = Style()
+"""Terminals without colours need a style for everything, be it none."""
 _BLANK: Final = Strip([])
 _MOST_KEPT: Final = 2000
 _WHEEL: Final = 3
@@ -86,13 +88,13 @@ class ScreenPane(Widget, can_focus=True):
             self._viewport.height = self.size.height
             self._places = self._viewport.rows()
         if y >= len(self._places):
-            return Strip.blank(self.size.width)
+            return Strip.blank(self.size.width, _NO_STYLE)
         element, row = self._places[y]
         strip = self._rows(element)[row]
         if self.needle:
             strip = highlighted(strip, self.needle)
         mark = _CURSOR if element == self.cursor and row >= self._gap(element) else _NO_CURSOR
-        return Strip([mark, *strip]).adjust_cell_length(self.size.width)
+        return Strip([mark, *strip]).adjust_cell_length(self.size.width).apply_style(_NO_STYLE)
 
     def _rows(self, number: int) -> list[Strip]:
         element = self._elements[number]
@@ -148,7 +150,7 @@ class ScreenPane(Widget, can_focus=True):
         """Show all that is known of the element at the cursor, or no longer."""
         if self._elements:
             self._expanded ^= {self.key(self.cursor)}
-            self._viewport.reveal(self.cursor)
+            self._viewport.reveal_head(self.cursor)
             self.redraw()
 
     def unfold(self, number: int) -> None:

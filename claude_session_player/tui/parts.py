@@ -17,8 +17,8 @@ from claude_session_player.play.details import Details
 from claude_session_player.text import CONTROLS, file_name
 from claude_session_player.tui.rows import MOST_DRAWN, drawn, indented
 
-_MOST: Final = 200_000
-"""Characters of a part that are shown: a thousand screens."""
+_MOST, _MOST_LINES = 200_000, 3000
+"""Characters and lines of a part that are shown: a hundred screens."""
 _DIFF_STYLES: Final = {"+": "green", "-": "red", "@": "cyan"}
 _DONE, _OPEN = "☑ ", "☐ "
 _INDENT: Final = "    "
@@ -107,6 +107,6 @@ def _plain(text: str) -> str:
 
 def _cut(text: str) -> str:
     """A text without what a terminal would obey, and without what nobody could read here."""
-    if len(text) <= _MOST:
-        return _plain(text)
-    return f"{_plain(text[:_MOST])}\n… ({len(text) - _MOST:,} more characters)"
+    kept = "\n".join(text[:_MOST].split("\n", _MOST_LINES)[:_MOST_LINES])
+    more = len(text) - len(kept)
+    return f"{_plain(kept)}\n… ({more:,} more characters: 'show --full' has them all)" if more else _plain(kept)

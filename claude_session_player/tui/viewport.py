@@ -56,6 +56,12 @@ class Viewport:
         """Go to the first row."""
         self._top, self.is_at_end = Place(0, 0), False
 
+    def reveal_head(self, element: int) -> None:
+        """Have an element in sight, from its beginning on."""
+        self.reveal(element)
+        if Place(element, 0) not in self.rows():
+            self._top, self.is_at_end = Place(element, 0), False
+
     def reveal(self, element: int) -> None:
         """Move the window as little as needed to have an element in sight; its beginning, where it is too large."""
         rows = self.rows()
