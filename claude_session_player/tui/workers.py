@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable
 from contextlib import aclosing
+from typing import Final
 
 from claude_session_player.errors import CannotRead
 from claude_session_player.play.following import News
@@ -13,15 +15,20 @@ from claude_session_player.play.projection import Projection
 from claude_session_player.play.search import Search
 from claude_session_player.store.watch import Folder, changes
 
+_OFTEN: Final = 0.1
+"""Seconds between two pictures of something that is not complete."""
+
 Tell = Callable[[str], None]
 """Is told that something is new, and what there is to be said about it."""
 
 
 async def develop(projection: Projection, tell: Tell) -> None:
     """Take in all of a film that there is, and let everything else happen after each portion of it."""
-    film = projection.film
+    film, told = projection.film, time.monotonic()
     while projection.film is film and projection.develop() is News.GREW:
-        tell("")
+        if time.monotonic() - told >= _OFTEN:
+            tell("")
+            told = time.monotonic()
         await asyncio.sleep(0)
     if projection.film is film:
         projection.finish()
