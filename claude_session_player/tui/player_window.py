@@ -117,8 +117,17 @@ class PlayerWindow(Screen[None]):
 
     def show_status(self) -> None:
         """Show what is true of the player now."""
-        lines, flags = self.projection.film.lines, " ".join(self.flags())
-        self._status.show(status_text(self.player, self.projection.frame, lines, flags=flags, message=self._message))
+        projection = self.projection
+        self._status.show(
+            status_text(
+                self.player,
+                projection.frame,
+                projection.film.lines,
+                is_followed=projection.is_followed,
+                flags=" ".join(self.flags()),
+                message=self._message,
+            )
+        )
 
     def flags(self) -> list[str]:
         """What is switched on."""
