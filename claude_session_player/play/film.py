@@ -100,6 +100,11 @@ class Film:
         return self._offsets[-1]
 
     @property
+    def seen(self) -> int:
+        """How many bytes were looked at: those of a last line without an end, too."""
+        return self.size + self._rest
+
+    @property
     def keyframes(self) -> int:
         """How many keyframes are kept."""
         return len(self._keyframes)

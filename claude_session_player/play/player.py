@@ -91,6 +91,13 @@ class Player:
         if self.position < 0 or self.is_live:
             self._show(self.count - 1 if self.is_live else 0)
 
+    def restart(self) -> None:
+        """Forget all frames, because others will come; speed and pace stay as they are."""
+        self.position, self.count, self.has_times = -1, 0, False
+        self._frames, self._latest, self.chapters = (), None, []
+        for pace in Pace:
+            del self._waits[pace][:], self._starts[pace][:]
+
     def _extend(self, pace: Pace, waits: Iterable[float]) -> None:
         starts = self._starts[pace]
         new = array("d", waits)

@@ -27,7 +27,7 @@ class FileTape:
     def __init__(self, path: str) -> None:
         """Raises `CannotRead`."""
         self.path = path
-        self._file = open_session(path)
+        self._file = open_session(path, buffering=0)  # what is in a buffer may be in the file no more
 
     def read(self, offset: int, size: int) -> bytes:
         """At most so many bytes from this place on; none where there are no more."""
