@@ -13,6 +13,8 @@ from claude_session_player.names import LATEST, PROGRAM
 
 COMMANDS: Final = (
     "replay",
+    "play",
+    "export",
     "list",
     "show",
     "get",
