@@ -47,7 +47,7 @@ def command(
     thinking: bool,
     full: bool,
     **where: Any,
-) -> None:
+) -> int:
     """Play a session: it unfolds as it happened, without its long pauses.
 
     REF is a session file, or - for standard input, or it names a session of the store: an id or at least 4 characters
@@ -59,18 +59,23 @@ def command(
     """
     source = find_source(ref, **where)
     view = chosen_view(history=history, thinking=thinking, full=full)
-    if plain or not _has_terminal():
-        _plain(source, view, timing, start)
-    else:
-        _full_screen(source, view, timing, start)
+    if not plain and _has_terminal():
+        return full_screen(source, view, timing, start, **where)
+    _plain(source, view, timing, start)
+    return 0
 
 
 def _has_terminal() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
-def _full_screen(source: Source, view: View, timing: Timing, start: Destination | None) -> None:
-    _plain(source, view, timing, start)
+def full_screen(source: Source, view: View, timing: Timing, start: Destination | None = None, **where: Any) -> int:
+    """Play a session on the whole terminal; what is needed for that is loaded here."""
+    from claude_session_player.cli.recordings import recording_of
+    from claude_session_player.tui.player_app import run_player
+
+    with recording_of(source, **where) as recording:
+        return run_player(recording, view, timing, start)
 
 
 def _plain(source: Source, view: View, timing: Timing, start: Destination | None) -> None:

@@ -33,7 +33,7 @@ class _Stretch(NamedTuple):
     behind: str
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
     """A part of a text that stands on a row of its own, behind some blanks."""
 
     start: int
@@ -47,27 +47,28 @@ def element_rows(element: ScreenElement, view: View, width: int) -> list[str]:
     if "\t" in text.plain:
         text.expand_tabs(8)
     plain, stretches = text.plain, _stretches(text)
-    return [_coloured(plain, row, stretches) for row in _fold_all(plain, width)]
+    return [_coloured(plain, row, stretches) for row in fold_all(plain, width)]
 
 
-def _fold_all(plain: str, width: int) -> Iterator[_Row]:
+def fold_all(plain: str, width: int) -> Iterator[Row]:
+    """The rows of a text of several lines, which has no tabs."""
     start = 0
     for line in plain.split("\n"):
         if len(line) <= width and _is_narrow(line):
-            yield _Row(start, start + len(line))
+            yield Row(start, start + len(line))
         else:
-            yield from (_Row(start + row.start, start + row.end, row.blanks) for row in fold(line, width))
+            yield from (Row(start + row.start, start + row.end, row.blanks) for row in fold(line, width))
         start += len(line) + 1
 
 
-def fold(line: str, width: int) -> Iterator[_Row]:
+def fold(line: str, width: int) -> Iterator[Row]:
     """The rows of a line. Words stay whole where they can; a row that goes on begins below the first one's text.
 
     >>> [line[row.start : row.end] for line in ("● one two three",) for row in fold(line, 8)]
     ['● one', 'two', 'three']
     """
     if cell_len(line) <= width:
-        yield _Row(0, len(line))
+        yield Row(0, len(line))
         return
     hanging = len(line) - len(line.lstrip(_MARKS)) if width >= _NARROW else 0
     hanging = hanging if hanging <= width // 2 else 0
@@ -75,7 +76,7 @@ def fold(line: str, width: int) -> Iterator[_Row]:
     while start < len(line):
         end = start + _fitting(line[start : start + width * _LOOK_AHEAD], width - blanks)
         row_end = _word_end(line, start + (0 if blanks else hanging), end)
-        yield _Row(start, row_end, blanks)
+        yield Row(start, row_end, blanks)
         start = row_end + (line[row_end : row_end + 1] == " ")
         blanks = hanging
 
@@ -121,7 +122,7 @@ def _codes(style: str) -> tuple[str, str]:
     return before, behind
 
 
-def _coloured(plain: str, row: _Row, stretches: list[_Stretch]) -> str:
+def _coloured(plain: str, row: Row, stretches: list[_Stretch]) -> str:
     parts = [" " * row.blanks]
     for start, end, before, behind in stretches:
         if start < row.end and row.start < end:

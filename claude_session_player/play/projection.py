@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from claude_session_player.models import ScreenElement
-from claude_session_player.play.destination import Destination, Elapsed, Line, Moment, Part
+from claude_session_player.play.destination import Destination, Line, seek
 from claude_session_player.play.film import PORTION, Film, Frame
 from claude_session_player.play.following import Followed, News
+from claude_session_player.play.forward import Timing
 from claude_session_player.play.player import Pace, Player
 from claude_session_player.play.recording import Recording
-from claude_session_player.play.timeline import IDLE
 from claude_session_player.view import View
 
 
@@ -26,13 +26,14 @@ class Projection:
         recording: Recording,
         view: View,
         clock: Callable[[], float],
+        timing: Timing,
         *,
-        idle: float | None = IDLE,
         is_followed: bool = False,
     ) -> None:
         """Raises `CannotRead`."""
         self.recording = recording
-        self.player = Player(clock, idle=idle)
+        self.player = Player(clock, idle=timing.idle)
+        self.player.speed, self.player.pace = timing.speed, timing.pace
         self.player.is_growing = True
         self.is_over = False
         """True where the film is complete."""
@@ -117,17 +118,6 @@ class Projection:
         """Go where somebody wants to be, as far as that is possible."""
         if self._wanted is None or not self.player.count:
             return
-        self._seek(self._wanted)
+        seek(self.player, self.film, self._wanted)
         if self.is_over or (isinstance(self._wanted, Line) and self.film.lines > self._wanted.number):
             self._wanted = None
-
-    def _seek(self, where: Destination) -> None:
-        match where:
-            case Line(number):
-                self.player.seek(self.film.frame_of(number))
-            case Part(fraction):
-                self.player.seek_fraction(fraction)
-            case Elapsed(seconds):
-                self.player.seek_elapsed(seconds)
-            case Moment(seconds):
-                self.player.seek_time(seconds)
