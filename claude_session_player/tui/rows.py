@@ -67,7 +67,8 @@ def text_rows(text: Text, width: int) -> list[Strip]:
 
 
 def _segments(text: Text, blanks: int) -> list[Segment]:
-    segments = list(text.render(_console(), end=""))
+    console = _console()
+    segments = list(Segment.apply_style(text.render(console, end=""), console.get_style(text.style)))
     return [Segment(" " * blanks), *segments] if blanks else segments
 
 
