@@ -26,7 +26,7 @@ def test_every_kind_of_element_has_its_colours() -> None:
 
 
 def test_a_long_line_goes_on_below_its_words() -> None:
-    assert texts(UserMessage("one two three four five"), 20) == ["❯ one two three", "  four five"]
+    assert texts(UserMessage("one two three four five"), 20) == ["❯ one two three four", "  five"]
 
 
 def test_an_answer_is_drawn_as_markdown() -> None:

@@ -57,10 +57,22 @@ def command(
     element when it appears, and results when they arrive, all in their time. With --idle 0 nothing is waited for. Where
     a session has no times, frames take as long as it takes to read them.
     """
-    source = find_source(ref, **where)
     view = chosen_view(history=history, thinking=thinking, full=full)
+    return play(find_source(ref, **where), view, timing, start, plain=plain, **where)
+
+
+def play(
+    source: Source,
+    view: View,
+    timing: Timing,
+    start: Destination | None = None,
+    *,
+    plain: bool = False,
+    **where: Any,
+) -> int:
+    """Play a session on the whole terminal, or, where there is none, as text; gives the exit code."""
     if not plain and _has_terminal():
-        return full_screen(source, view, timing, start, **where)
+        return _full_screen(source, view, timing, start, **where)
     _plain(source, view, timing, start)
     return 0
 
@@ -69,8 +81,7 @@ def _has_terminal() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
-def full_screen(source: Source, view: View, timing: Timing, start: Destination | None = None, **where: Any) -> int:
-    """Play a session on the whole terminal; what is needed for that is loaded here."""
+def _full_screen(source: Source, view: View, timing: Timing, start: Destination | None, **where: Any) -> int:
     from claude_session_player.cli.recordings import recording_of
     from claude_session_player.tui.player_app import run_player
 

@@ -31,7 +31,11 @@ def _recording(source: Source, open_store: Callable[[], Store]) -> Recording:
 
 
 def _store(
-    stack: ExitStack, roots: tuple[str, ...], no_cache: bool, archived: bool = False, archive: str | None = None
+    stack: ExitStack,
+    roots: tuple[str, ...] = (),
+    no_cache: bool = False,
+    archived: bool = False,
+    archive: str | None = None,
 ) -> Store:
     """The store that is meant, opened in whichever thread asks for it."""
     from claude_session_player.store.store import DEFAULT_CACHE

@@ -81,6 +81,8 @@ class PlayerWindow(Screen[None]):
         self.projection = Projection(recording, self._view, clock, timing, is_followed=is_followed)
         self.player = self.projection.player
         self._callers = callers
+        self.names = (*callers, recording.title)
+        """Who called whom, down to what is played here."""
         self._message = ""
         self._timer: Timer | None = None
         self._silence: Timer | None = None
@@ -110,7 +112,8 @@ class PlayerWindow(Screen[None]):
         self.develop()
 
     def _show_title(self, title: str, place: str) -> None:
-        names = Text(" › ".join((*self._callers, title)), "bold", no_wrap=True, overflow="ellipsis")
+        self.names = (*self._callers, title)
+        names = Text(" › ".join(self.names), "bold", no_wrap=True, overflow="ellipsis")
         self._title.show(names.append(f"  {place}", style="not bold dim"))
 
     def _describe(self) -> None:
