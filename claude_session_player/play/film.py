@@ -37,7 +37,7 @@ _MOST: Final = 64
 """Keyframes that are kept: where there are more, every other one is let go."""
 _NEAR: Final = 50
 """Lines between two screens that are remembered on a long way, for steps backwards."""
-_MOST_NEAR: Final = 20
+_MOST_NEAR: Final = 5
 
 
 class Mark(IntFlag):

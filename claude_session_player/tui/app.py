@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import ClassVar
 
@@ -18,6 +19,7 @@ class TerminalApp(App[ReturnType]):
 
     def __init__(self) -> None:
         super().__init__(ansi_color=True)
+        gc.enable()  # whoever looks may stay for hours
         self.theme = terminal_theme(os.environ.get("COLORFGBG", ""))
 
 
