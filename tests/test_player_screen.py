@@ -7,13 +7,14 @@ import struct
 import zlib
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
 from claude_session_player.errors import CannotRead
-from claude_session_player.play.recording import Recording, of_lines
+from claude_session_player.play.recording import Recording, of_file, of_lines
 from claude_session_player.tui.player_app import PlayerApp
 from claude_session_player.tui.player_screen import PlayerScreen
 from claude_session_player.tui.timeline_bar import TimelineBar
@@ -362,7 +363,7 @@ def test_a_click_on_the_timeline_seeks() -> None:
 def test_the_wheel_scrolls_and_a_click_moves_the_cursor() -> None:
     async def use_the_mouse(pilot: Pilot[Any], screen: PlayerScreen) -> None:
         await pilot.press("end", "pageup", "pageup")
-        await pilot.click(screen._pane, offset=(5, 0))
+        await pilot.click(screen.pane, offset=(5, 0))
 
     assert "▌❯ The bell" in played(use_the_mouse)
 
@@ -456,3 +457,72 @@ def test_without_colours_a_picture_is_only_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("NO_COLOR", "1")
     shown = played(keys("enter"), recording(SessionBuilder().prompt([picture_of(png(8, 8))])))
     assert "▀" not in shown
+
+
+# --- what happens now -----------------------------------------------------------------------------------------
+
+
+async def until(pilot: Pilot[Any], words: str) -> None:
+    """Wait for something to appear on the screen."""
+    for _ in range(500):
+        if words in text_of(pilot.app):
+            return
+        await pilot.pause(0.02)
+    raise AssertionError(f"{words!r} is not on the screen:\n{text_of(pilot.app)}")
+
+
+def followed(path: Path, script: Callable[[Pilot[Any]], Awaitable[None]]) -> None:
+    app, clock = player(of_file(str(path)), is_followed=True)
+    del clock
+    run(app, script)
+
+
+def test_what_is_appended_to_a_followed_session_is_shown(tmp_path: Path) -> None:
+    session = SessionBuilder().prompt("Hi")
+    path = session.write(tmp_path / "s.jsonl")
+    session.flush()
+
+    async def append(pilot: Pilot[Any]) -> None:
+        await until(pilot, "❯ Hi")
+        assert "● live" in text_of(pilot.app)
+        with path.open("ab") as file:
+            file.write(session.response(text("Hello, as it happens.")).flush())
+        await until(pilot, "● Hello, as it happens.")
+        check = text_of(pilot.app)
+        assert "● live" in check
+
+    followed(path, append)
+
+
+def test_who_looks_back_is_not_torn_away_by_what_is_new(tmp_path: Path) -> None:
+    session = SessionBuilder().prompt("One").prompt("Two")
+    path = session.write(tmp_path / "s.jsonl")
+    session.flush()
+
+    async def append(pilot: Pilot[Any]) -> None:
+        await until(pilot, "❯ Two")
+        await pilot.press("left")
+        with path.open("ab") as file:
+            file.write(session.prompt("Three").flush())
+        await until(pilot, "line 1/3")
+        assert "❯ Three" not in text_of(pilot.app)
+        await pilot.press("end")
+        await until(pilot, "❯ Three")
+
+    followed(path, append)
+
+
+def test_a_followed_session_that_is_replaced_or_deleted_is_said_to_be(tmp_path: Path) -> None:
+    path = SessionBuilder().prompt("Old").write(tmp_path / "s.jsonl")
+
+    async def replace_and_delete(pilot: Pilot[Any]) -> None:
+        await until(pilot, "❯ Old")
+        SessionBuilder().prompt("New").write(tmp_path / "new").replace(path)
+        await until(pilot, "❯ New")
+        await until(pilot, "another file took its place")
+        assert "❯ Old" not in text_of(pilot.app)
+        path.unlink()
+        await until(pilot, "it was deleted")
+        assert "❯ New" in text_of(pilot.app)
+
+    followed(path, replace_and_delete)

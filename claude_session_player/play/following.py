@@ -58,6 +58,11 @@ class Followed:
         has_grown = self._develop(portion)
         return News.GREW if news is News.NOTHING and has_grown else news
 
+    def film_anew(self, view: View) -> None:
+        """Begin another film of the same file, for another view."""
+        self._view = view
+        self.film = self._new_film()
+
     def close(self) -> None:
         """Let go of the file."""
         self._tape.close()

@@ -165,7 +165,7 @@ class Player:
 
     def toggle(self) -> None:
         """Pause, or go on."""
-        if self.is_playing:
+        if self.is_playing or self.is_live:
             self.pause()
         else:
             self.play()

@@ -58,6 +58,10 @@ class Search:
         place = bisect_right(self.hits, frame)
         return self.hits[place % len(self.hits)] if self.hits else None
 
+    def has_after(self, frame: int) -> bool:
+        """True where a hit further on is known."""
+        return bool(self.hits) and self.hits[-1] > frame
+
     def before(self, frame: int) -> int | None:
         """The hit before; the last of all where there is none further up."""
         return self.hits[bisect_left(self.hits, frame) - 1] if self.hits else None

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
@@ -35,14 +36,16 @@ def bindings(keys: Sequence[Key]) -> list[BindingType]:
     ]
 
 
-def footer_text(keys: Sequence[Key]) -> Text:
-    """All keys in a few words; none is separated from what it does."""
-    text = Text(no_wrap=False)
-    for number, key in enumerate(keys):
-        text.append("  " if number else "")
-        text.append(key.shown, style="bold")
-        text.append(f"\N{NO-BREAK SPACE}{key.word}", style="dim")
-    return text
+def footer_lines(keys: Sequence[Key], width: int) -> list[Text]:
+    """All keys in a few words, over as many lines as needed; none is separated from what it does."""
+    lines = [Text()]
+    for key in keys:
+        one = Text.assemble((key.shown, "bold"), (f" {key.word}", "dim"))
+        if lines[-1] and lines[-1].cell_len + 2 + one.cell_len > width:
+            lines.append(one)
+        else:
+            lines[-1] = Text("  ").join([lines[-1], one]) if lines[-1] else one
+    return lines
 
 
 def help_text(keys: Sequence[Key]) -> Text:
@@ -57,15 +60,19 @@ def help_text(keys: Sequence[Key]) -> Text:
 class KeyBar(Widget):
     """The footer: every key, and a word for it."""
 
-    DEFAULT_CSS = "KeyBar { height: auto; max-height: 3; }"
+    DEFAULT_CSS = "KeyBar { height: auto; }"
 
     def __init__(self, keys: Sequence[Key]) -> None:
         super().__init__()
         self._keys = keys
 
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many lines as the keys need."""
+        return len(footer_lines(self._keys, width))
+
     def render(self) -> Text:
-        """The keys, over as many lines as they need."""
-        return footer_text(self._keys)
+        """The keys."""
+        return Text("\n").join(footer_lines(self._keys, self.size.width))
 
 
 class HelpScreen(ModalScreen[None]):

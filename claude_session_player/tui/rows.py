@@ -53,7 +53,7 @@ def element_rows(element: ScreenElement, view: View, width: int) -> list[Strip]:
     """The rows of one element."""
     width = max(width, _NARROWEST)
     if isinstance(element, AssistantText) and len(element.text) <= MOST_DRAWN:
-        rows = drawn(_markdown(element.text), width - 2)
+        rows = _without_wide_gaps(drawn(_markdown(element.text), width - 2))
         return indented(rows or [Strip.blank(0)], "● ", Style(bold=True))
     text = styled(_shortened(element), view)
     return text_rows(text, width)
@@ -105,6 +105,15 @@ def _markdown(text: str) -> RenderableType:
     from rich.markdown import Markdown
 
     return Markdown(CONTROLS.sub("", text), code_theme="ansi_dark", hyperlinks=False)
+
+
+def _without_wide_gaps(rows: list[Strip]) -> list[Strip]:
+    """Rows without empty ones at the ends, and with one where there are several: code comes with its own."""
+    kept: list[Strip] = []
+    for row in rows:
+        if row.text.strip() or (kept and kept[-1].text.strip()):
+            kept.append(row)
+    return kept[:-1] if kept and not kept[-1].text.strip() else kept
 
 
 def _without_spaces(line: list[Segment]) -> list[Segment]:

@@ -19,9 +19,9 @@ from claude_session_player.play.timeline import column_of, histogram
 
 _LEVELS: Final = " ▁▂▃▄▅▆▇█"
 _SIGNS: Final = (
-    (Mark.ERROR, "✗", Style(color="red", bold=True)),
     (Mark.COMPACTION, "╪", Style(color="yellow", bold=True)),
     (Mark.PROMPT, "◆", Style(color="cyan", bold=True)),
+    (Mark.ERROR, "✗", Style(color="red", bold=True)),
     (Mark.AGENT, "◇", Style(color="magenta", bold=True)),
 )
 """What stands on the timeline; where several things meet, the first of these."""
