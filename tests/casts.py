@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import pyte
 
 from claude_session_player import export
-from claude_session_player.export.asciicast import Recording
-from claude_session_player.export.picture import END
+from claude_session_player.export.asciicast import Setup
+from claude_session_player.export.picture import BEGIN, END
 from claude_session_player.export.rows import element_rows
 from claude_session_player.formatter import gap
 from claude_session_player.models import ScreenState
@@ -42,11 +42,11 @@ def cast_of(text: str) -> Cast:
     return Cast(header, [tuple(event) for event in events])
 
 
-def recorded(source: Source, how: Recording | None = None, view: View | None = None) -> Cast:
+def recorded(source: Source, how: Setup | None = None, view: View | None = None) -> Cast:
     """The recording of a session."""
     state, events = begun(source, view)
     file = StringIO()
-    export.record(events, state, file, "asciicast", how or Recording())
+    export.record(events, state, file, "asciicast", how or Setup())
     return cast_of(file.getvalue())
 
 
@@ -84,7 +84,7 @@ def played(cast: Cast, until: float = float("inf")) -> Terminal:
     terminal = Terminal(cast.header["width"], cast.header["height"])
     for time, data in cast.of("o"):
         if time <= until:
-            terminal.write(data.removesuffix(END))
+            terminal.write(data.removesuffix("\r\n" + END))
     return terminal
 
 
@@ -101,5 +101,5 @@ def all_rows(state: ScreenState, width: int) -> list[str]:
 def expected(state: ScreenState, width: int, height: int) -> Terminal:
     """A terminal that shows the end of a screen."""
     terminal = Terminal(width, height)
-    terminal.write("\x1b[?7l" + "\r\n".join(all_rows(state, width)[-height:]))
+    terminal.write(BEGIN + "\r\n".join(all_rows(state, width)[-height:]))
     return terminal

@@ -12,7 +12,7 @@ import pexpect
 import pytest
 
 from claude_session_player import View, export
-from claude_session_player.export.asciicast import Recording
+from claude_session_player.export.asciicast import Setup
 from claude_session_player.play.forward import Timing
 from claude_session_player.play.player import Pace
 from claude_session_player.playback import begun, replay
@@ -39,16 +39,16 @@ def at(*seconds: float) -> list[bytes]:
 
 def times(lines: list[bytes], **how: Any) -> list[float]:
     """When markers are set in a recording."""
-    return [time for time, _ in recorded(lines, Recording(**how)).of("m")]
+    return [time for time, _ in recorded(lines, Setup(**how)).of("m")]
 
 
 def test_the_header_of_version_2_says_how_large_the_terminal_is_and_when_it_began() -> None:
     header = {"version": 2, "width": 100, "height": 30, "env": {"TERM": "xterm-256color"}, "timestamp": 1768681919}
-    assert recorded(session().lines, Recording(width=100, height=30)).header == header
+    assert recorded(session().lines, Setup(width=100, height=30)).header == header
 
 
 def test_the_header_of_version_3_describes_the_terminal() -> None:
-    cast = recorded(session().lines, Recording(version=3))
+    cast = recorded(session().lines, Setup(version=3))
     term = {"cols": 80, "rows": 24, "type": "xterm-256color"}
     assert cast.header == {"version": 3, "term": term, "timestamp": 1768681919}
     assert cast.events[-1] == (0.0, "x", "0")
@@ -57,7 +57,7 @@ def test_the_header_of_version_3_describes_the_terminal() -> None:
 def test_the_times_of_version_3_are_those_of_version_2_from_one_event_to_the_next() -> None:
     lines = at(0, 0.001, 1.5, 7, 7, 7.25)
     moment, sums = 0.0, []
-    for time, _, _ in recorded(lines, Recording(version=3)).events:
+    for time, _, _ in recorded(lines, Setup(version=3)).events:
         moment += time
         sums.append(round(moment, 6))
     two = recorded(lines)
@@ -111,7 +111,7 @@ def test_a_session_in_which_nothing_is_shown_is_a_recording_of_an_empty_terminal
 
 def test_the_screen_at_any_moment_is_that_of_the_replay() -> None:
     lines = session().lines
-    cast = recorded(lines, Recording(width=40, height=6))
+    cast = recorded(lines, Setup(width=40, height=6))
     for second in range(6):
         state = replay(lines, until=second + 1)
         assert played(cast, second).rows == expected(state, 40, 6).rows
@@ -127,14 +127,14 @@ def test_events_are_written_while_the_session_is_read() -> None:
             written.append(file.tell())
             yield event
 
-    export.record(watched(), state, file, "asciicast", Recording())
+    export.record(watched(), state, file, "asciicast", Setup())
     assert written[1500] > 0
     assert written[-1] > written[1500]
 
 
 @pytest.mark.parametrize("path", corpus.session_files()[::8], ids=lambda path: path.name[:20])
 def test_real_sessions_end_with_the_screen_of_their_replay(path: Path) -> None:
-    cast = recorded(path, Recording(width=100, height=30))
+    cast = recorded(path, Setup(width=100, height=30))
     assert played(cast).rows == expected(replay(path), 100, 30).rows
 
 
@@ -148,3 +148,10 @@ def test_asciinema_plays_it(tmp_path: Path) -> None:
     player.expect(pexpect.EOF)
     player.close()
     assert player.exitstatus == 0
+
+
+def test_a_player_that_is_stopped_between_two_events_leaves_the_terminal_as_it_was() -> None:
+    for _, data in recorded(session().lines).of("o"):
+        assert data.startswith("\x1b[?7l")
+        assert data.endswith("\x1b[?7h")
+        assert "\x1b[?25l" not in data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from claude_session_player import export
 from tests.builder import SessionBuilder, text
 from tests.casts import cast_of, played
-from tests.program import csp, on_terminal, told_on_terminal
+from tests.program import PROGRAM, csp, on_terminal, told_on_terminal
 from tests.stores import AGENT, ONE, StoreBuilder
 
 CAST = ("--format", "asciicast")
@@ -124,3 +125,21 @@ def test_what_makes_no_sense_is_refused(options: tuple[str, ...], what: str, pat
     done = csp("export", path, *options)
     assert (done.returncode, done.stdout) == (2, b"")
     assert what in done.stderr.decode()
+
+
+def test_a_sub_agent_inside_of_its_parents_file_is_recorded(tmp_path: Path) -> None:
+    store = StoreBuilder(tmp_path / "store")
+    store.every_layout()
+    (agent,) = (agent for session in store.open().sessions() for agent in session.subagents if agent.is_inline)
+    cast = cast_of(csp("export", agent.id, *CAST, "--root", store.root).stdout.decode())
+    assert cast.of("m") == [(0.0, "What is it?")]
+    told = csp("play", agent.id, "--idle", "0", "--from", "2", "--root", store.root).stdout.decode()
+    assert told == "❯ What is it?\n\n● A kettle.\n"
+
+
+def test_a_named_pipe_is_read_once(path: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen([*PROGRAM, "play", pipe, "--idle", "0", "--from", "1"], stdout=subprocess.PIPE) as process:
+        pipe.write_bytes(path.read_bytes())
+        assert process.communicate(timeout=60)[0].decode() == "❯ Make tea\n\n● Gladly.\n\n── compacted ──\n"

@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import View
-from claude_session_player.play.destination import Destination, Elapsed, Line, Moment, Part, seek
 from claude_session_player.play.forward import Timing, fitted, unfold
 from claude_session_player.play.plain import plain_frames
-from claude_session_player.play.player import Pace, Player
+from claude_session_player.play.player import Pace
 from claude_session_player.playback import begun
-from tests.builder import START, SessionBuilder, call, text
+from tests.builder import SessionBuilder, call, text
 from tests.test_film import RECORDS, developed, lines_of, prompt
 
 
@@ -79,18 +78,3 @@ def test_what_is_not_told_adds_no_pause_longer_than_the_longest() -> None:
 def test_from_a_line_on_the_whole_screen_is_told_first() -> None:
     builder = SessionBuilder().prompt("one").prompt("two").prompt("three")
     assert told(builder, start=2) == [(0.0, "❯ one\n\n❯ two\n"), (1.0, "\n❯ three\n")]
-
-
-def test_a_place_in_a_film_is_found_by_line_part_time_and_moment() -> None:
-    film = developed(SessionBuilder().prompt("a").prompt("b").prompt("c").prompt("d").prompt("e").lines)
-    player = Player(lambda: 0.0)
-    player.load(film.frames)
-
-    def found(place: Destination) -> int:
-        seek(player, film, place)
-        return player.position
-
-    assert found(Line(4)) == 3
-    assert found(Part(0.5)) == 2
-    assert found(Elapsed(1.5)) == 1
-    assert found(Moment(START.timestamp() + 4)) == 4

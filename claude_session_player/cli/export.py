@@ -75,10 +75,10 @@ def command(
             state = load(source, view)
             export.write(state, file, format)
         else:
-            from claude_session_player.export.asciicast import Recording
+            from claude_session_player.export.asciicast import Setup
 
             state, events = unfolding(source, view)
-            export.record(events, state, file, format, Recording(timing, width, height, 3 if v3 else 2))
+            export.record(events, state, file, format, Setup(timing, width, height, 3 if v3 else 2))
     note_empty(state)
     warn(state.account)
 

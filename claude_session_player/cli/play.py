@@ -13,16 +13,15 @@ from claude_session_player.cli.options import chosen_view, view_options
 from claude_session_player.cli.output import piece_printer, stdout
 from claude_session_player.cli.refs import Source, complete_ref, find_source
 from claude_session_player.cli.report import note_empty, warn
-from claude_session_player.cli.source import kept, tape_of, unfolding
+from claude_session_player.cli.source import kept, recording_of, unfolding
 from claude_session_player.cli.stores import archive_options
 from claude_session_player.cli.timing import timing_options
 from claude_session_player.names import LATEST
 from claude_session_player.play.appended import Piece
-from claude_session_player.play.destination import HOW, Destination, destination, seek
-from claude_session_player.play.film import Film
+from claude_session_player.play.destination import HOW, Destination, destination
 from claude_session_player.play.forward import Timing
 from claude_session_player.play.plain import plain_frames
-from claude_session_player.play.player import Pace, Player
+from claude_session_player.play.projection import Projection
 from claude_session_player.play.timeline import IDLE
 from claude_session_player.view import View
 
@@ -115,10 +114,9 @@ def tell(
 
 def _line_of(place: Destination, source: Source, view: View, timing: Timing) -> int:
     """The line of the file on which a place in the film is; a film is made to find it."""
-    film = Film(tape_of(source), view)
-    film.finish()
-    player = Player(lambda: 0.0, idle=IDLE if timing.idle == 0 else timing.idle)  # a film of no length has no places
-    player.load(film.frames)
-    player.set_pace(timing.pace if player.has_times else Pace.PACED)
-    seek(player, film, place)
-    return film.frames[player.position].line if film.frames else 0
+    idle = IDLE if timing.idle == 0 else timing.idle  # a film that takes no time has no places
+    projection = Projection(recording_of(source), view, lambda: 0.0, idle=idle)
+    projection.player.set_pace(timing.pace)
+    projection.go(place)
+    projection.finish()
+    return projection.frame.line if projection.frame else 0

@@ -6,7 +6,6 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from datetime import datetime
 from itertools import chain
 from typing import BinaryIO, Final
@@ -17,7 +16,7 @@ from claude_session_player.errors import CannotRead, NotASession
 from claude_session_player.events import Event
 from claude_session_player.models import ScreenState
 from claude_session_player.parser import is_subagent_file, is_subagent_name, open_session
-from claude_session_player.play.tape import FileTape, MemoryTape, Tape
+from claude_session_player.play.recording import Recording, of_file, of_lines
 from claude_session_player.playback import begun, replay
 from claude_session_player.renderer import render
 from claude_session_player.store.refs import refusal
@@ -92,21 +91,16 @@ def unfolding(source: Source, view: View | None = None) -> tuple[ScreenState, It
 
 
 def kept(source: Source) -> Source:
-    """The same session as something that can be read more than once; what comes from a pipe is kept in memory."""
-    if source.path is None:
-        return replace(source, lines=list(source.lines))
-    if source.inline is not None or os.path.isfile(source.path):
+    """The same session as something that can be read more than once: a file, or lines that are kept in memory."""
+    if _is_file(source):
         return source
-    _refuse_directory(source.path)
-    with open_session(source.path) as file:
-        return replace(source, path=None, head=file.peek(_SNIFFED), lines=list(file))  # type: ignore[attr-defined]
+    lines = list(_lines_of(source))
+    return Source(source.name, lines=lines, head=b"".join(lines[:1]))
 
 
-def tape_of(source: Source) -> Tape:
-    """The bytes of a session that is kept."""
-    if source.path is None:
-        return MemoryTape(source.lines)
-    return MemoryTape(source.inline.lines()) if source.inline is not None else FileTape(source.path)
+def recording_of(source: Source) -> Recording:
+    """What can be played of a session that is kept, without its sub-agents."""
+    return of_lines(source.lines, source.name) if source.path is None else of_file(source.path)
 
 
 def _through_first_record(events: Iterator[Event], name: str) -> list[Event]:
@@ -130,18 +124,29 @@ def _account_of(events: Iterable[Event]) -> Account:
 def _begun(source: Source, view: View | None) -> tuple[ScreenState, Iterator[Event]]:
     if source.path is None:
         check_head(source.head, source.name)
-        return begun(source.lines, view)
-    if source.inline is not None:
-        return begun(source.inline.lines(), (view or View()).of_subagent())
-    if os.path.isfile(source.path):
+    elif _is_file(source):
         check_file(source.path, source.name)
         return begun(source.path, view)
+    if source.inline is not None:
+        view = (view or View()).of_subagent()
+    return begun(_lines_of(source), view)
+
+
+def _is_file(source: Source) -> bool:
+    """True for a file of its own, which can be read again and again; a pipe has a path, too."""
+    return source.path is not None and source.inline is None and os.path.isfile(source.path)
+
+
+def _lines_of(source: Source) -> Iterable[bytes]:
+    if source.path is None:
+        return source.lines
+    if source.inline is not None:
+        return source.inline.lines()
     _refuse_directory(source.path)
-    return begun(_lines(source.path, source.name), view)
+    return _lines_of_pipe(source.path, source.name)
 
 
-def _lines(path: str, name: str) -> Iterator[bytes]:
-    """The lines of a pipe, which can be read only once."""
+def _lines_of_pipe(path: str, name: str) -> Iterator[bytes]:
     with open_session(path) as file:
         check_head(file.peek(_SNIFFED), name)  # type: ignore[attr-defined]
         yield from file

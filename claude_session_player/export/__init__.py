@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from claude_session_player.events import Event
-    from claude_session_player.export.asciicast import Recording
+    from claude_session_player.export.asciicast import Setup
     from claude_session_player.models import ScreenState
 
 FORMATS: Final = {
@@ -33,6 +33,6 @@ def write(state: ScreenState, file: TextIO, format: str) -> None:
     import_module(f"{__name__}.{FORMATS[format]}").write(state, file)
 
 
-def record(events: Iterable[Event], state: ScreenState, file: TextIO, format: str, how: Recording) -> None:
+def record(events: Iterable[Event], state: ScreenState, file: TextIO, format: str, how: Setup) -> None:
     """Write a session as it unfolded to a text file, while it is read; `state` is the empty screen that it fills."""
     import_module(f"{__name__}.{RECORDINGS[format]}").write(events, state, file, how)

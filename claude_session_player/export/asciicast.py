@@ -31,7 +31,7 @@ _DIGITS: Final = 6
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": ")).encode
 
 
-class Recording(NamedTuple):
+class Setup(NamedTuple):
     """How a session is recorded."""
 
     timing: Timing = Timing()
@@ -49,7 +49,7 @@ class _Cue(NamedTuple):
 
 
 class _Version(NamedTuple):
-    header: Callable[[Recording], dict[str, Any]]
+    header: Callable[[Setup], dict[str, Any]]
     time: Callable[[float, float], float]
     """The time of an event, by its moment and that of the event before."""
     ending: tuple[tuple[str, str], ...] = ()
@@ -69,11 +69,11 @@ VERSIONS: Final = {
 }
 
 
-def write(events: Iterable[Event], state: ScreenState, file: TextIO, how: Recording) -> None:
+def write(events: Iterable[Event], state: ScreenState, file: TextIO, how: Setup) -> None:
     """Write a recording while the events are read; `state` is the empty screen that they fill."""
     version = VERSIONS[how.version]
     picture = Picture(state, how.width, how.height)
-    drawn = [BEGIN]
+    drawn: list[str] = []
     events, timing = fitted(events, how.timing)
     frames = timing.timed(unfold(events, state, lambda: drawn.append(picture.update())), lambda frame: frame)
     first = next(frames, None)
@@ -101,7 +101,7 @@ def _cues(
         for label in _labels(state, frame):
             yield from _output(moment, written)
             yield _Cue(moment, "m", label)
-    written += [*drawn, END]
+    written += [*drawn, "\r\n"]
     yield from _output(moment, written)
     yield from (_Cue(moment, kind, data) for kind, data in version.ending)
 
@@ -109,7 +109,7 @@ def _cues(
 def _output(moment: float, written: list[str]) -> Iterator[_Cue]:
     """What was written since the last time, if anything was."""
     if data := "".join(written):
-        yield _Cue(moment, "o", data)
+        yield _Cue(moment, "o", f"{BEGIN}{data}{END}")
     written.clear()
 
 

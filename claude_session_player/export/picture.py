@@ -16,9 +16,10 @@ from claude_session_player.export.rows import element_rows
 from claude_session_player.formatter import gap
 from claude_session_player.models import ScreenState
 
-BEGIN: Final = "\x1b[?25l\x1b[?7l"
-"""Hide the cursor; and let no row go over into the next one, whatever the terminal thinks of a sign's width."""
-END: Final = "\x1b[?7h\x1b[?25h\r\n"
+BEGIN: Final = "\x1b[?7l"
+"""Before updates: no row goes over into the next one, whatever the terminal thinks of a sign's width."""
+END: Final = "\x1b[?7h"
+"""Behind updates: rows do so again, so that a player that is stopped leaves the terminal as it was."""
 _CLEAR: Final = "\x1b[2J\x1b[H"
 _ERASE_BELOW: Final = "\x1b[J"
 _ERASE_ROW: Final = "\x1b[2K"

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from claude_session_player.errors import BadFilter
-from claude_session_player.play.film import Film
-from claude_session_player.play.player import Player
 from claude_session_player.times import parse_time
 
 HOW: Final = "a line (120), a part (50%), a time into it (1:30), or a moment (2026-01-17 20:31:59)"
@@ -57,19 +55,6 @@ def destination(text: str) -> Destination:
         return Moment(parse_time(words).timestamp())
     except (ValueError, OverflowError):
         raise BadFilter(f"{text!r} is no place: write {HOW}") from None
-
-
-def seek(player: Player, film: Film, place: Destination) -> None:
-    """Let a player that has loaded a film go somewhere."""
-    match place:
-        case Line(number):
-            player.seek(film.frame_of(number))
-        case Part(fraction):
-            player.seek_fraction(fraction)
-        case Elapsed(seconds):
-            player.seek_elapsed(seconds)
-        case Moment(seconds):
-            player.seek_time(seconds)
 
 
 def _elapsed(match: re.Match[str]) -> Destination:
