@@ -13,7 +13,7 @@ from claude_session_player.cli.options import chosen_view, view_options
 from claude_session_player.cli.output import piece_printer, stdout
 from claude_session_player.cli.refs import Source, complete_ref, find_source
 from claude_session_player.cli.report import note_empty, warn
-from claude_session_player.cli.source import kept, recording_of, unfolding
+from claude_session_player.cli.source import kept, unfolding
 from claude_session_player.cli.stores import archive_options
 from claude_session_player.cli.timing import timing_options
 from claude_session_player.names import LATEST
@@ -114,9 +114,11 @@ def tell(
 
 def _line_of(place: Destination, source: Source, view: View, timing: Timing) -> int:
     """The line of the file on which a place in the film is; a film is made to find it."""
-    idle = IDLE if timing.idle == 0 else timing.idle  # a film that takes no time has no places
-    projection = Projection(recording_of(source), view, lambda: 0.0, idle=idle)
-    projection.player.set_pace(timing.pace)
+    from claude_session_player.cli.recordings import lone_recording
+
+    if timing.idle == 0:
+        timing = timing._replace(idle=IDLE)  # a film that takes no time has no places
+    projection = Projection(lone_recording(source), view, lambda: 0.0, timing)
     projection.go(place)
     projection.finish()
     return projection.frame.line if projection.frame else 0

@@ -20,6 +20,11 @@ def recording_of(source: Source, **where: Any) -> Iterator[Recording]:
         yield _recording(kept(source), partial(_store, stack, **where))
 
 
+def lone_recording(source: Source) -> Recording:
+    """What is played of a session that is kept, without its sub-agents."""
+    return _recording(source, partial(Store.open, cache=None, required=False))
+
+
 def _recording(source: Source, open_store: Callable[[], Store]) -> Recording:
     if source.path is None:
         check_head(source.head, source.name)

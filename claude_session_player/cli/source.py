@@ -16,7 +16,6 @@ from claude_session_player.errors import CannotRead, NotASession
 from claude_session_player.events import Event
 from claude_session_player.models import ScreenState
 from claude_session_player.parser import is_subagent_file, is_subagent_name, open_session
-from claude_session_player.play.recording import Recording, of_file, of_lines
 from claude_session_player.playback import begun, replay
 from claude_session_player.renderer import render
 from claude_session_player.store.refs import refusal
@@ -96,11 +95,6 @@ def kept(source: Source) -> Source:
         return source
     lines = list(_lines_of(source))
     return Source(source.name, lines=lines, head=b"".join(lines[:1]))
-
-
-def recording_of(source: Source) -> Recording:
-    """What can be played of a session that is kept, without its sub-agents."""
-    return of_lines(source.lines, source.name) if source.path is None else of_file(source.path)
 
 
 def _through_first_record(events: Iterator[Event], name: str) -> list[Event]:

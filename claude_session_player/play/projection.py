@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from claude_session_player.models import ScreenElement
-from claude_session_player.play.destination import Destination, Line, seek
+from claude_session_player.play.destination import Destination, Elapsed, Line, Moment, Part
 from claude_session_player.play.film import PORTION, Film, Frame
 from claude_session_player.play.following import Followed, News
 from claude_session_player.play.forward import Timing
@@ -118,6 +118,17 @@ class Projection:
         """Go where somebody wants to be, as far as that is possible."""
         if self._wanted is None or not self.player.count:
             return
-        seek(self.player, self.film, self._wanted)
+        self._seek(self._wanted)
         if self.is_over or (isinstance(self._wanted, Line) and self.film.lines > self._wanted.number):
             self._wanted = None
+
+    def _seek(self, where: Destination) -> None:
+        match where:
+            case Line(number):
+                self.player.seek(self.film.frame_of(number))
+            case Part(fraction):
+                self.player.seek_fraction(fraction)
+            case Elapsed(seconds):
+                self.player.seek_elapsed(seconds)
+            case Moment(seconds):
+                self.player.seek_time(seconds)
