@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.cli import wording
+from claude_session_player import wording
 from claude_session_player.cli.care import (
     NOT_ALL,
     complete_archived,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from claude_session_player.cli import wording
+from claude_session_player import wording
 from claude_session_player.cli.tables import Column, print_table, short_ids
 from claude_session_player.text import file_name
 from claude_session_player.times import local_now

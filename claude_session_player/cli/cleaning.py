@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from claude_session_player import wording
 from claude_session_player.care.clean import Outcome, Plan, Reason, Skipped, main_path, skipped
 from claude_session_player.care.leftovers import Finished, pending
-from claude_session_player.cli import wording
 from claude_session_player.cli.care import name_skipped, named
 from claude_session_player.cli.output import encode, print_text
 from claude_session_player.cli.showing import say

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from claude_session_player import rawjson
-from claude_session_player.cli import wording
+from claude_session_player import rawjson, wording
 from claude_session_player.cli.output import stdout
 from claude_session_player.store.session import Session
 from claude_session_player.text import cut, printable

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import click
 
+from claude_session_player import wording
 from claude_session_player.care.findings import KINDS, Finding, Severity
 from claude_session_player.care.verify import Report
-from claude_session_player.cli import wording
 from claude_session_player.names import PROGRAM
 from claude_session_player.store.record import shown
 from claude_session_player.text import printable

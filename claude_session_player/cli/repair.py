@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from claude_session_player.cli import wording
+from claude_session_player import wording
 from claude_session_player.cli.output import encode, print_text
 from claude_session_player.cli.refs import STANDARD_INPUT, complete_ref, find_source
 from claude_session_player.cli.stores import json_option, store_options

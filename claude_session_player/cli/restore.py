@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.cli import wording
+from claude_session_player import wording
 from claude_session_player.cli.care import ARCHIVE_HELP, NOT_ALL, complete_archived, name_skipped, progress_bar
 from claude_session_player.cli.output import print_records, print_text
 from claude_session_player.cli.showing import say

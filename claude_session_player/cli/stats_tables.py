@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from claude_session_player.cli import wording
+from claude_session_player import wording
 from claude_session_player.cli.output import print_text
 from claude_session_player.cli.stats_records import topmost
 from claude_session_player.cli.tables import Column, print_table, short_ids

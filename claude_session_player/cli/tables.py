@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len, set_cell_size
 
-from claude_session_player.cli import wording
+from claude_session_player import wording
 from claude_session_player.cli.output import encode, print_text, stdout
 from claude_session_player.store.memories import Memory
 from claude_session_player.store.projects import Project
