@@ -182,6 +182,17 @@ def test_a_session_in_use_has_a_mark(builder: StoreBuilder) -> None:
     browse(builder, script, (80, 10))
 
 
+def test_a_terminal_without_colours_is_enough(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "missing" in text_of(app))
+        await pilot.press("p", "down", "escape", "/", "x")
+        await until(pilot, lambda: "no session is like this" in text_of(app))
+
+    browse(builder, script)
+
+
 # --- what arrives -----------------------------------------------------------------------------------
 
 

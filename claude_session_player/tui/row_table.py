@@ -20,6 +20,8 @@ from claude_session_player.text import ELLIPSIS, printable
 
 _T = TypeVar("_T")
 _GAP: Final = 2
+_PLAIN: Final = Style()
+"""Without colours, Textual asks every piece of a line for its style."""
 _HEADING: Final = Style(bold=True)
 _CURSOR: Final = Style(reverse=True)
 
@@ -132,7 +134,7 @@ class RowTable(ScrollView, Generic[_T], can_focus=True):
             return _strip([column.name for column in self.columns], fitted, width, _HEADING)
         number = y - 1 + self.scroll_offset.y
         if number >= len(self.rows):
-            return Strip.blank(width)
+            return Strip.blank(width, _PLAIN)
         style = _CURSOR if number == self.cursor else None
         return _strip(self.cells(self.rows[number]), fitted, width, style)
 
@@ -173,5 +175,5 @@ def _strip(cells: Sequence[str], fitted: Sequence[Fitted], width: int, style: St
     segments: list[Segment] = []
     for one in fitted:
         text = sized(printable(cells[one.number]), one.width, one.column.is_right)
-        segments += [Segment(text, style or Style.parse(one.column.style)), Segment(" " * _GAP, style)]
-    return Strip(segments).adjust_cell_length(width, style)
+        segments += [Segment(text, style or Style.parse(one.column.style)), Segment(" " * _GAP, style or _PLAIN)]
+    return Strip(segments).adjust_cell_length(width, style or _PLAIN)
