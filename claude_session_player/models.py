@@ -7,7 +7,7 @@ by the `View`.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from claude_session_player.account import Account
@@ -149,6 +149,7 @@ class ScreenState:
         "open_calls",
         "orphans",
         "removed",
+        "sealed",
         "settled",
         "tool_calls",
         "touched",
@@ -176,12 +177,38 @@ class ScreenState:
         """The positions that the last `render` removed."""
         self.cleared = False
         """Whether the last `render` emptied the screen."""
+        self.sealed = 0
+        """How many of the first elements belong to others, too: such a one is replaced, and never changed."""
 
     @property
     def changes(self) -> Changes:
         """What the last `render` changed."""
         added = range(self.settled, len(self.elements))
         return Changes(self.cleared, tuple(self.removed), tuple(self.touched), added)
+
+    def seal(self) -> None:
+        """Let the elements be kept by others: from now on, one that changes is replaced by another object."""
+        self.sealed = len(self.elements)
+
+    def copy(self) -> ScreenState:
+        """The same screen, which goes on by itself; its account begins anew. The elements are shared, and sealed."""
+        self.seal()
+        other = ScreenState(self.view)
+        other.elements = self.elements.copy()
+        other.tool_calls = self.tool_calls.copy()
+        other.current_request_id = self.current_request_id
+        other.open_calls = {name: queue.copy() for name, queue in self.open_calls.items()}
+        other.orphans = {key: replace(orphan, booking=None) for key, orphan in self.orphans.items()}
+        other.settled = other.sealed = len(other.elements)
+        return other
+
+    def own_call(self, position: int) -> ToolCall:
+        """The call at this position, as an object that may be changed."""
+        call = self.elements[position]
+        assert isinstance(call, ToolCall)  # only calls are registered
+        if position < self.sealed:
+            call = self.elements[position] = replace(call)
+        return call
 
     def clear(self) -> None:
         """Empty the screen."""
@@ -190,7 +217,8 @@ class ScreenState:
         self.open_calls.clear()
         self.orphans.clear()
         self.current_request_id = None
-        self.settled, self.cleared = 0, True
+        self.settled = self.sealed = 0
+        self.cleared = True
 
     def remove(self, position: int) -> None:
         """Take one element off the screen; what stands behind it moves up."""
@@ -204,6 +232,7 @@ class ScreenState:
         for name, queue in self.open_calls.items():
             self.open_calls[name] = deque(place - (place > position) for place in queue)
         self.touched = [place - (place > position) for place in self.touched]
+        self.sealed -= position < self.sealed
         if position < self.settled:
             self.settled -= 1
             self.removed.append(position)

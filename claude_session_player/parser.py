@@ -88,10 +88,10 @@ def only_sidechains(events: Iterable[Event]) -> bool:
     return found
 
 
-def open_session(path: str | os.PathLike[str]) -> BinaryIO:
+def open_session(path: str | os.PathLike[str], buffering: int = _BUFFER) -> BinaryIO:
     """The file, open for reading bytes; raises `CannotRead` with a reason that a person understands."""
     try:
-        return open(path, "rb", buffering=_BUFFER)
+        return open(path, "rb", buffering=buffering)
     except OSError as error:
         raise CannotRead(f"{os.fspath(path)}: {error.strerror or error}") from error
 

@@ -133,6 +133,11 @@ def compact(value: Any) -> str:
     return dump(value).decode()
 
 
+def pretty(value: Any) -> str:
+    """JSON of any value, over several lines."""
+    return msgspec.json.format(dump(value), indent=2).decode()
+
+
 def _plain(value: Any, depth: int) -> Any:
     """A copy that JSON can hold: no lone surrogates, no odd keys, not too deep."""
     if isinstance(value, str):

@@ -230,8 +230,7 @@ def _result(state: ScreenState, event: User, result: ToolResult, *, alone: bool)
     position = state.tool_calls.get(result.tool_use_id) if result.tool_use_id else _unnamed_call(state, event, result)
     if position is None:
         return _early_result(state, event, result, alone=alone)
-    call = state.elements[position]
-    assert isinstance(call, ToolCall)  # only calls are registered
+    call = state.own_call(position)
     if call.tool_name in tools.AGENTS:
         call.result, call.cut = _summary(state, event, result, alone=alone)
     else:
@@ -294,8 +293,9 @@ def _progress(state: ScreenState, event: Progress) -> Outcome:
     assert isinstance(call, ToolCall)  # only calls are registered
     if call.result is not None:
         return LATE
-    call.activity = activity
-    state.touched.append(position)
+    if call.activity != activity:
+        state.own_call(position).activity = activity
+        state.touched.append(position)
     return MERGED
 
 

@@ -31,6 +31,8 @@ _ESCAPES = re.compile(
     r"|[ -/]*[0-~]"  # two-character sequences
     r"|)"  # an escape character that leads nowhere
 )
+CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What a terminal obeys instead of showing it; tabs and line feeds are not among them."""
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 

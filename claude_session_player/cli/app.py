@@ -14,7 +14,9 @@ from claude_session_player.names import LATEST, PROGRAM
 
 COMMANDS: Final = (
     "replay",
+    "play",
     "browse",
+    "export",
     "list",
     "show",
     "get",

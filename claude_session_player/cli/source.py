@@ -6,15 +6,20 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
+from itertools import chain
 from typing import BinaryIO, Final
 
 from claude_session_player.account import BLANK, Account, Fate
 from claude_session_player.cli.refs import Source
 from claude_session_player.errors import CannotRead, NotASession
+from claude_session_player.events import Event
 from claude_session_player.models import ScreenState
 from claude_session_player.parser import is_subagent_file, is_subagent_name, open_session
-from claude_session_player.playback import replay
+from claude_session_player.play.tape import FileTape, MemoryTape, Tape
+from claude_session_player.playback import begun, replay
+from claude_session_player.renderer import render
 from claude_session_player.store.refs import refusal
 from claude_session_player.view import View
 
@@ -71,6 +76,83 @@ def _load_file(session: str, name: str, view: View | None, until: int | None, at
     elif is_file and not state.account.is_session:  # what was read says nothing: look at the rest
         require_session(replay(session).account, name)
     return state
+
+
+def unfolding(source: Source, view: View | None = None) -> tuple[ScreenState, Iterator[Event]]:
+    """The empty screen of a session named on the command line, and the events that fill it, as they are read.
+
+    Raises where there is no session: it is read up to the first line that is a record of one.
+    """
+    try:
+        state, events = _begun(source, view)
+        head = _through_first_record(events, source.name)
+    except OSError as error:
+        raise CannotRead(f"{source.name}: {error.strerror or error}") from error
+    return state, chain(head, _readable(events, source.name))
+
+
+def kept(source: Source) -> Source:
+    """The same session as something that can be read more than once; what comes from a pipe is kept in memory."""
+    if source.path is None:
+        return replace(source, lines=list(source.lines))
+    if source.inline is not None or os.path.isfile(source.path):
+        return source
+    _refuse_directory(source.path)
+    with open_session(source.path) as file:
+        return replace(source, path=None, head=file.peek(_SNIFFED), lines=list(file))  # type: ignore[attr-defined]
+
+
+def tape_of(source: Source) -> Tape:
+    """The bytes of a session that is kept."""
+    if source.path is None:
+        return MemoryTape(source.lines)
+    return MemoryTape(source.inline.lines()) if source.inline is not None else FileTape(source.path)
+
+
+def _through_first_record(events: Iterator[Event], name: str) -> list[Event]:
+    """The first events, up to one that makes a session."""
+    seen: list[Event] = []
+    for event in events:
+        seen.append(event)
+        if _account_of([event]).is_session:
+            return seen
+    require_session(_account_of(seen), name)
+    return seen
+
+
+def _account_of(events: Iterable[Event]) -> Account:
+    state = ScreenState()
+    for event in events:
+        render(state, event)
+    return state.account
+
+
+def _begun(source: Source, view: View | None) -> tuple[ScreenState, Iterator[Event]]:
+    if source.path is None:
+        check_head(source.head, source.name)
+        return begun(source.lines, view)
+    if source.inline is not None:
+        return begun(source.inline.lines(), (view or View()).of_subagent())
+    if os.path.isfile(source.path):
+        check_file(source.path, source.name)
+        return begun(source.path, view)
+    _refuse_directory(source.path)
+    return begun(_lines(source.path, source.name), view)
+
+
+def _lines(path: str, name: str) -> Iterator[bytes]:
+    """The lines of a pipe, which can be read only once."""
+    with open_session(path) as file:
+        check_head(file.peek(_SNIFFED), name)  # type: ignore[attr-defined]
+        yield from file
+
+
+def _readable(events: Iterator[Event], name: str) -> Iterator[Event]:
+    """The same events; where the file cannot be read any further, it is said so."""
+    try:
+        yield from events
+    except OSError as error:
+        raise CannotRead(f"{name}: {error.strerror or error}") from error
 
 
 def check_file(path: str, name: str) -> None:

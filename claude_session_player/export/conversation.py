@@ -8,7 +8,6 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 
 from claude_session_player import rawjson
@@ -253,8 +252,7 @@ def _code(part: Code, style: Style) -> str:
 
 
 def _data(value: Any, style: Style) -> str:
-    pretty = msgspec.json.format(rawjson.dump(value), indent=2).decode()
-    return fenced(shortened(pretty, style.code_lines), "json")
+    return fenced(shortened(rawjson.pretty(value), style.code_lines), "json")
 
 
 def _diff(part: Diff, style: Style) -> str:

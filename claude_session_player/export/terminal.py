@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final, TextIO
 
 from rich.console import Console
@@ -20,6 +19,7 @@ from claude_session_player.models import (
     TurnDuration,
     UserMessage,
 )
+from claude_session_player.text import CONTROLS
 from claude_session_player.view import View
 
 _MARK: Final = {UserMessage: "bold cyan", AssistantText: "bold"}
@@ -30,7 +30,6 @@ _BODY: Final = {
     SystemOutput: "dim",
     CompactionRule: "yellow",
 }
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def write(state: ScreenState, file: TextIO) -> None:
@@ -53,7 +52,7 @@ def write(state: ScreenState, file: TextIO) -> None:
 
 def styled(element: ScreenElement, view: View) -> Text:
     """One element with its colours; what a terminal would obey, not show, is taken out."""
-    plain = _CONTROLS.sub("", element_text(element, view).replace("\r", " "))
+    plain = CONTROLS.sub("", element_text(element, view).replace("\r", " "))
     text = Text(plain, style=_BODY.get(type(element), ""))
     if isinstance(element, ToolCall):
         _style_call(text, element)

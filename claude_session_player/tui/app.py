@@ -24,7 +24,7 @@ class TerminalApp(App[ReturnType]):
     BINDING_GROUP_TITLE = "Everywhere"
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(ansi_color=True)
         self.theme = terminal_theme(os.environ.get("COLORFGBG", ""))
 
     def on_mount(self) -> None:

@@ -1,0 +1,122 @@
+"""What is new on a screen, as text that is only ever added to: for pipes, logs, and terminals that scroll.
+
+An element is told when it appears, and a result when it arrives. Nothing that was told is taken back: a compaction
+empties the screen, but here it is a rule between what was and what comes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from claude_session_player.formatter import element_text, gap
+from claude_session_player.models import CompactionRule, ScreenElement, ScreenState, ToolCall
+from claude_session_player.view import View
+
+
+class Piece(NamedTuple):
+    """A text of one or more lines, without a final line break."""
+
+    element: ScreenElement
+    """What it tells."""
+    text: str
+    is_apart: bool
+    """True where a blank line stands before it."""
+    is_result: bool = False
+    """True where it is the result alone: the head of its call stands right above it."""
+
+    @property
+    def lines(self) -> str:
+        """The text with its line breaks, to be written behind the piece before it."""
+        return f"\n{self.text}\n" if self.is_apart else f"{self.text}\n"
+
+
+class _OpenCall(NamedTuple):
+    """A call that was told and has no result yet: the first, second, … element of its line."""
+
+    line: int
+    number: int
+
+
+class Appended:
+    """Tells of each screen what was not told of the one before.
+
+    >>> from claude_session_player import render
+    >>> appended, state = Appended(), ScreenState()
+    >>> _ = render(state, {"type": "user", "message": {"content": "Hello"}})
+    >>> [piece.lines for piece in appended.after(state)], appended.after(state)
+    (['❯ Hello\\n'], [])
+    """
+
+    def __init__(self, view: View | None = None) -> None:
+        self._view = view or View()
+        self._line = 0
+        """The last line of which something was told."""
+        self._last: ScreenElement | None = None
+        """What was told last."""
+        self._is_last = True
+        """False where somebody else told something since then."""
+        self._open: dict[_OpenCall, ToolCall] = {}
+
+    def interrupt(self) -> None:
+        """Something else was told meanwhile: a result that comes now is told with the head of its call."""
+        self._is_last = False
+
+    def after(self, state: ScreenState) -> list[Piece]:
+        """What is new on a screen: asked for after a whole line, and of a screen that grows by whole lines.
+
+        It takes no longer than what is new, however much is on the screen.
+        """
+        return [*self._compaction(state), *self._results(state), *self._elements(state)]
+
+    def _compaction(self, state: ScreenState) -> Iterator[Piece]:
+        """A rule where everything that was told is gone."""
+        elements = state.elements
+        is_all_new = not elements or elements[0].line > self._line
+        if self._line and is_all_new and self._last is not _RULE and not state.removed:
+            self._open.clear()
+            yield self._piece(_RULE)
+
+    def _results(self, state: ScreenState) -> Iterator[Piece]:
+        for key in list(self._open):
+            call = _call_at(state.elements, key)
+            if call is None or call.result is None:
+                continue
+            told = self._open.pop(key)
+            if self._is_last and self._last is told:
+                self._last = call
+                yield Piece(call, element_text(call, self._view).partition("\n")[2], False, is_result=True)
+            else:
+                yield self._piece(call)
+
+    def _elements(self, state: ScreenState) -> Iterator[Piece]:
+        elements = state.elements
+        start = _after_line(elements, self._line)
+        for element in elements[start:]:
+            yield self._piece(element)
+            if isinstance(element, ToolCall) and element.result is None:
+                first = _after_line(elements, element.line - 1)
+                self._open[_OpenCall(element.line, start - first)] = element
+            start += 1
+        if elements:
+            self._line = max(self._line, elements[-1].line)
+
+    def _piece(self, element: ScreenElement) -> Piece:
+        is_apart = self._last is not None and not (self._is_last and gap(self._last, element) == "\n")
+        self._last, self._is_last = element, True
+        return Piece(element, element_text(element, self._view), is_apart)
+
+
+_RULE: Final = CompactionRule()
+
+
+def _after_line(elements: list[ScreenElement], line: int) -> int:
+    """The place of the first element that a later line brought; elements stand in the order of their lines."""
+    return bisect_right(elements, line, key=lambda element: element.line)
+
+
+def _call_at(elements: list[ScreenElement], key: _OpenCall) -> ToolCall | None:
+    place = _after_line(elements, key.line - 1) + key.number
+    element = elements[place] if place < len(elements) else None
+    return element if isinstance(element, ToolCall) and element.line == key.line else None

@@ -1,0 +1,125 @@
+"""Time as data: how long each frame of a session is waited for. Pure functions, and nothing of a clock.
+
+All times are in seconds. The first frame is never waited for. A time that is missing, or that goes backwards, gives no
+delay at all: the order of a session is that of its lines.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+IDLE: Final = 2.0
+"""The longest pause that is kept, unless somebody asks for another."""
+SPEEDS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+
+_SHORTEST: Final = 0.3
+_LONGEST: Final = 5.0
+_READING: Final = 80
+"""Characters that somebody reads in a second, roughly."""
+
+
+def delays(times: Iterable[float | None]) -> Iterator[float]:
+    """How long after the one before each frame comes.
+
+    >>> list(delays([10.0, 12.5, None, 13.0, 9.0, 10.0]))
+    [0.0, 2.5, 0.0, 0.5, 0.0, 1.0]
+    """
+    before: float | None = None
+    for time in times:
+        yield 0.0 if time is None or before is None else max(time - before, 0.0)
+        before = before if time is None else time
+
+
+def capped(waits: Iterable[float], idle: float | None) -> Iterator[float]:
+    """The same delays, none of them longer than `idle`; with `None` all are as they were.
+
+    >>> list(capped([0.5, 3600.0], 2.0)), list(capped([3600.0], None))
+    ([0.5, 2.0], [3600.0])
+    """
+    return iter(waits) if idle is None else (min(wait, idle) for wait in waits)
+
+
+def at_speed(waits: Iterable[float], speed: float) -> Iterator[float]:
+    """The same delays, so many times as fast.
+
+    >>> list(at_speed([1.0, 3.0], 2.0))
+    [0.5, 1.5]
+    """
+    return (wait / speed for wait in waits)
+
+
+def paced(sizes: Iterable[int]) -> Iterator[float]:
+    """Delays that fit the length of what appears: each frame is waited for until the one before could be read.
+
+    >>> list(paced([80, 0, 100_000, 5]))
+    [0.0, 1.3, 0.3, 5.0]
+    """
+    wait = 0.0
+    for size in sizes:
+        yield wait
+        wait = min(_SHORTEST + size / _READING, _LONGEST)
+
+
+def starts(waits: Iterable[float]) -> Iterator[float]:
+    """When each frame appears, counted from the first.
+
+    >>> list(starts([0.0, 2.0, 0.5]))
+    [0.0, 2.0, 2.5]
+    """
+    moment = 0.0
+    for wait in waits:
+        moment += wait
+        yield moment
+
+
+def frame_at(moments: Sequence[float], moment: float) -> int:
+    """The last frame that has appeared at a moment; the first one where none has.
+
+    >>> frame_at([0.0, 2.0, 2.0, 5.0], 2.0), frame_at([0.0, 2.0], 1.9), frame_at([0.0, 2.0], -1.0)
+    (2, 0, 0)
+    """
+    return max(bisect_right(moments, moment) - 1, 0)
+
+
+def chapter_before(chapters: Sequence[int], frame: int) -> int | None:
+    """The last chapter that begins before a frame.
+
+    >>> chapter_before([0, 5, 9], 9), chapter_before([0, 5, 9], 0)
+    (5, None)
+    """
+    place = bisect_left(chapters, frame)
+    return chapters[place - 1] if place else None
+
+
+def chapter_after(chapters: Sequence[int], frame: int) -> int | None:
+    """The first chapter that begins after a frame.
+
+    >>> chapter_after([0, 5, 9], 0), chapter_after([0, 5, 9], 9)
+    (5, None)
+    """
+    place = bisect_right(chapters, frame)
+    return chapters[place] if place < len(chapters) else None
+
+
+def histogram(moments: Sequence[float], weights: Sequence[int], columns: int) -> list[int]:
+    """How much happens in each of some equal stretches of time.
+
+    >>> histogram([0.0, 1.0, 4.0], [1, 2, 5], 2), histogram([], [], 2)
+    ([3, 5], [0, 0])
+    """
+    heights = [0] * columns
+    total = moments[-1] if moments else 0.0
+    for moment, weight in zip(moments, weights, strict=True):
+        heights[column_of(moment, total, columns)] += weight
+    return heights
+
+
+def column_of(moment: float, total: float, columns: int) -> int:
+    """In which of some equal stretches a moment lies.
+
+    >>> column_of(0.0, 10.0, 5), column_of(10.0, 10.0, 5), column_of(3.0, 0.0, 5)
+    (0, 4, 0)
+    """
+    return min(int(moment / total * columns), columns - 1) if total > 0 else 0

@@ -1,0 +1,216 @@
+"""The screen of a session in a window: scrolled by rows, with a cursor that stands on one of its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.strip import Strip
+from textual.widget import Widget
+
+from claude_session_player.formatter import gap
+from claude_session_player.models import ScreenElement
+from claude_session_player.tui.rows import element_rows
+from claude_session_player.tui.viewport import Place, Viewport
+from claude_session_player.view import View
+
+_CURSOR: Final = Segment("▌", Style(color="blue"))
+_NO_CURSOR: Final = Segment(" ")
+_HIT: Final = Style(color="black", bgcolor="yellow")
+_NO_STYLE: Final = Style()
+"""Terminals without colours need a style for everything, be it none."""
+_BLANK: Final = Strip([])
+_MOST_KEPT: Final = 2000
+_WHEEL: Final = 3
+
+Key = tuple[int, int]
+"""What an element is known by on every screen: its line, and its number among those of this line."""
+Details = Callable[[ScreenElement, int], list[Strip]]
+"""The rows of an element with all that is known of it, in some width."""
+
+
+class _Kept(NamedTuple):
+    """The rows of an element, and what they depend on."""
+
+    element: ScreenElement
+    is_expanded: bool
+    has_gap: bool
+    rows: list[Strip]
+
+
+class ScreenPane(Widget, can_focus=True):
+    """Shows the elements of a screen; whoever owns it says which, and what is done with the one at the cursor."""
+
+    DEFAULT_CSS = "ScreenPane { height: 1fr; width: 1fr; }"
+
+    def __init__(self, view: View, details: Details) -> None:
+        super().__init__()
+        self.view = view
+        self.needle = ""
+        """What is searched for, and therefore shown in another colour."""
+        self._details = details
+        self._elements: Sequence[ScreenElement] = ()
+        self._cursor: int | None = None
+        """The element at the cursor; `None` for the last one, whichever it is."""
+        self._expanded: set[Key] = set()
+        self._kept: dict[int, _Kept] = {}
+        self._viewport = Viewport(lambda element: len(self._rows(element)))
+        self._places: list[Place] | None = None
+
+    # --- what is shown ----------------------------------------------------------------------------------
+
+    def show(self, elements: Sequence[ScreenElement]) -> None:
+        """Show these elements; what was scrolled and expanded stays so."""
+        self._elements = elements
+        self._viewport.count = len(elements)
+        if self._cursor is not None and self._cursor >= len(elements):
+            self._cursor = None
+        self.redraw()
+
+    def redraw(self, *, anew: bool = False) -> None:
+        """Draw what is in sight; with `anew`, no row that was drawn before is used again."""
+        if anew:
+            self._kept.clear()
+        self._places = None
+        self.refresh()
+
+    @property
+    def is_at_end(self) -> bool:
+        """True where the last row is in sight."""
+        return self._viewport.is_at_end
+
+    def render_line(self, y: int) -> Strip:
+        """One row of the window."""
+        if self._places is None:
+            self._viewport.height = self.size.height
+            self._places = self._viewport.rows()
+        if y >= len(self._places):
+            return Strip.blank(self.size.width, _NO_STYLE)
+        element, row = self._places[y]
+        strip = self._rows(element)[row]
+        if self.needle:
+            strip = highlighted(strip, self.needle)
+        mark = _CURSOR if element == self.cursor and row >= self._gap(element) else _NO_CURSOR
+        return Strip([mark, *strip]).adjust_cell_length(self.size.width).apply_style(_NO_STYLE)
+
+    def _rows(self, number: int) -> list[Strip]:
+        element = self._elements[number]
+        has_gap = self._gap(number) > 0
+        is_expanded = self.key(number) in self._expanded if self._expanded else False
+        kept = self._kept.get(id(element))
+        if kept is not None and kept.element is element and kept[1:3] == (is_expanded, has_gap):
+            return kept.rows
+        width = self.size.width - 1
+        rows = self._details(element, width) if is_expanded else element_rows(element, self.view, width)
+        rows = [_BLANK, *rows] if has_gap else rows
+        if len(self._kept) >= _MOST_KEPT:
+            self._kept.clear()
+        self._kept[id(element)] = _Kept(element, is_expanded, has_gap, rows)
+        return rows
+
+    def _gap(self, number: int) -> int:
+        """How many empty rows stand before an element."""
+        return len(gap(self._elements[number - 1], self._elements[number])) - 1 if number else 0
+
+    # --- the cursor ---------------------------------------------------------------------------------------
+
+    @property
+    def cursor(self) -> int:
+        """The number of the element at the cursor; -1 where there is none."""
+        return len(self._elements) - 1 if self._cursor is None else self._cursor
+
+    @property
+    def element(self) -> ScreenElement | None:
+        """The element at the cursor."""
+        return self._elements[self.cursor] if self._elements else None
+
+    def key(self, number: int) -> Key:
+        """What an element is known by, on this screen and on others."""
+        line = self._elements[number].line
+        first = number
+        while first and self._elements[first - 1].line == line:
+            first -= 1
+        return line, number - first
+
+    def move(self, step: int) -> None:
+        """Move the cursor; beyond the last element it stays with whichever is the last."""
+        if self._elements:
+            self.stand(min(max(self.cursor + step, 0), len(self._elements) - 1))
+
+    def stand(self, number: int) -> None:
+        """Put the cursor on an element, and have it in sight."""
+        self._cursor = None if number == len(self._elements) - 1 else number
+        self._viewport.reveal(number)
+        self.redraw()
+
+    def fold(self) -> None:
+        """Show all that is known of the element at the cursor, or no longer."""
+        if self._elements:
+            self._expanded ^= {self.key(self.cursor)}
+            self._viewport.reveal_head(self.cursor)
+            self.redraw()
+
+    def unfold(self, number: int) -> None:
+        """Show all that is known of an element."""
+        self._expanded.add(self.key(number))
+        self.redraw()
+
+    # --- scrolling ------------------------------------------------------------------------------------------
+
+    def scroll_rows(self, rows: int) -> None:
+        """Scroll down, or up."""
+        self._viewport.scroll(rows)
+        self.redraw()
+
+    def scroll_page(self, direction: int) -> None:
+        """Scroll down, or up, by almost all that is in sight."""
+        self.scroll_rows(direction * max(self.size.height - 2, 1))
+
+    def on_resize(self) -> None:
+        """Another width makes other rows."""
+        self.redraw(anew=True)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """The wheel scrolls."""
+        event.stop()
+        self.scroll_rows(_WHEEL)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """The wheel scrolls."""
+        event.stop()
+        self.scroll_rows(-_WHEEL)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click puts the cursor on an element; a second one expands it."""
+        if self._places and event.y < len(self._places):
+            number = self._places[event.y].element
+            if number == self.cursor and event.chain > 1:
+                self.fold()
+            else:
+                self.stand(number)
+
+
+def highlighted(strip: Strip, needle: str) -> Strip:
+    """A row with every occurrence of a text, in capitals or not, in another colour.
+
+    >>> [segment.text for segment in highlighted(Strip([Segment("One tea, two Teas")]), "tea")]
+    ['One ', 'tea', ', two ', 'Tea', 's']
+    """
+    text, wanted = strip.text.lower(), needle.lower()
+    if wanted not in text or len(text) != len(strip.text):  # some signs are longer in lower case
+        return strip
+    parts: list[Strip] = []
+    end = 0
+    while (start := text.find(wanted, end)) >= 0:
+        left, right = strip.index_to_cell_position(start), strip.index_to_cell_position(start + len(wanted))
+        parts += [strip.crop(strip.index_to_cell_position(end), left), _coloured(strip.crop(left, right))]
+        end = start + len(wanted)
+    return Strip.join([*parts, strip.crop(strip.index_to_cell_position(end))])
+
+
+def _coloured(strip: Strip) -> Strip:
+    """The same row, in the colour of what was searched for."""
+    return Strip([Segment(segment.text, (segment.style or Style()) + _HIT) for segment in strip])

@@ -1,0 +1,187 @@
+"""The player: every key and what it does. What is shown, and how, is said by the windows that it is made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from textual import on
+from textual.message import Message
+
+from claude_session_player.errors import SessionError
+from claude_session_player.formatter import element_text
+from claude_session_player.models import ToolCall
+from claude_session_player.play.details import call_of
+from claude_session_player.play.player import Pace
+from claude_session_player.play.recording import Agents
+from claude_session_player.play.timeline import SPEEDS
+from claude_session_player.tools import AGENTS
+from claude_session_player.tui.keys import HelpScreen, bindings
+from claude_session_player.tui.player_keys import KEYS
+from claude_session_player.tui.searching import SearchingWindow
+from claude_session_player.tui.timeline_bar import LEGEND, TimelineBar
+from claude_session_player.view import View
+
+
+class PlayerScreen(SearchingWindow):
+    """Plays one recording; sub-agents are played by another one above it."""
+
+    BINDINGS: ClassVar = bindings(KEYS)
+
+    class AgentsKnown(Message):
+        """Which sub-agents there are, for a call that somebody wants to step into."""
+
+        def __init__(self, call: str | None, agents: Agents | SessionError) -> None:
+            super().__init__()
+            self.call = call
+            self.agents = agents
+
+    # --- keys: time -----------------------------------------------------------------------------------
+
+    def action_pause(self) -> None:
+        """Pause, or go on."""
+        self.player.toggle()
+        self.show_frame()
+
+    def action_step(self, frames: int) -> None:
+        """Go some frames forwards or backwards."""
+        self.player.step(frames)
+        self.show_frame()
+
+    def action_chapter(self, direction: int) -> None:
+        """Go to the next prompt, or to the one before."""
+        if not self.player.chapter(direction):
+            self.say("there is no prompt further on" if direction > 0 else "this is the first prompt")
+        self.show_frame()
+
+    def action_speed(self, number: int) -> None:
+        """Play at one of the speeds."""
+        self.player.set_speed(SPEEDS[number])
+        self.show_frame()
+
+    def action_faster(self, steps: int) -> None:
+        """Play faster, or slower."""
+        self.player.change_speed(steps)
+        self.show_frame()
+
+    def action_real_time(self) -> None:
+        """With all pauses, or without."""
+        self._toggle_pace(Pace.REAL)
+
+    def action_paced(self) -> None:
+        """As long as the text needs, or as it was."""
+        self._toggle_pace(Pace.PACED)
+
+    def _toggle_pace(self, pace: Pace) -> None:
+        self.player.set_pace(Pace.CAPPED if self.player.pace is pace else pace)
+        self.show_frame()
+
+    def action_home(self) -> None:
+        """Go to the first frame."""
+        self.player.seek(0)
+        self.show_frame()
+
+    def action_end(self) -> None:
+        """Go to the last frame."""
+        self.player.end()
+        self.show_frame()
+
+    @on(TimelineBar.Sought)
+    def _seek_on_timeline(self, event: TimelineBar.Sought) -> None:
+        self.player.seek_fraction(event.fraction)
+        self.show_frame()
+
+    def action_history(self) -> None:
+        """Keep what was before a compaction, or not."""
+        self.projection.keep_history(not self.projection.film.view.history)
+        self.search = None
+        self.develop()
+
+    # --- keys: what is shown --------------------------------------------------------------------------
+
+    def action_thinking(self) -> None:
+        """Show thoughts, or not."""
+        self.pane.view = replace(self.pane.view, thinking=not self.pane.view.thinking)
+        self.pane.redraw(anew=True)
+        self.show_status()
+
+    def action_cursor(self, step: int) -> None:
+        """Move the cursor."""
+        self.pane.move(step)
+
+    def action_page(self, direction: int) -> None:
+        """Scroll what is shown."""
+        self.pane.scroll_page(direction)
+
+    def action_expand(self) -> None:
+        """All of the element at the cursor, or no longer."""
+        self.player.pause()
+        self.pane.fold()
+        self.show_status()
+
+    def action_copy(self) -> None:
+        """Copy the element at the cursor."""
+        element = self.pane.element
+        if element is None:
+            return
+        text = element_text(element, View.full(thinking=True))
+        if isinstance(element, ToolCall) and (reply := call_of(self.projection.film, element).reply()):
+            text = reply.text
+        self.app.copy_to_clipboard(text)
+        self.say(f"copied {len(text):,} characters")
+
+    def action_help(self) -> None:
+        """Show all keys."""
+        self.app.push_screen(HelpScreen("Keys of the player", KEYS, LEGEND))
+
+    def action_leave(self) -> None:
+        """Go back to where the player was called from; that may be the shell."""
+        self.dismiss()
+
+    # --- keys: sub-agents -------------------------------------------------------------------------------
+
+    def action_agent(self) -> None:
+        """Step into the sub-agent of a call, or back to whoever called this one."""
+        call = self._agent_call()
+        if call is None and self._callers:
+            self.dismiss()
+        elif call is None:
+            self.say("there is no call of a sub-agent here")
+        else:
+            self.run_worker(lambda: self._look_for_agents(call.id), thread=True, exclusive=True, group="agents")
+
+    def _agent_call(self) -> ToolCall | None:
+        """The call of a sub-agent at the cursor, or, where nobody called this session, the last one before it."""
+        elements = self.projection.elements()
+        at = self.pane.cursor
+        for number in range(at, -1, -1):
+            element = elements[number]
+            if isinstance(element, ToolCall) and element.tool_name in AGENTS:
+                return element
+            if self._callers:
+                return None
+        return None
+
+    def _look_for_agents(self, call: str | None) -> None:
+        """In a thread: nothing here touches a widget."""
+        try:
+            agents: Agents | SessionError = self.projection.recording.agents()
+        except SessionError as error:
+            agents = error
+        self.post_message(self.AgentsKnown(call, agents))
+
+    @on(AgentsKnown)
+    def _step_in(self, event: AgentsKnown) -> None:
+        if isinstance(event.agents, SessionError):
+            self.say(str(event.agents))
+            return
+        found = event.agents.get(event.call or "")
+        if not found:
+            self.say("of this sub-agent, nothing but its answer is known")
+            return
+        self.player.pause()
+        callers = (*self._callers, self.projection.recording.title)
+        try:
+            self.app.push_screen(PlayerScreen(found[0], self._view, callers=callers, **self._how))
+        except SessionError as error:
+            self.say(str(error))

@@ -1,0 +1,223 @@
+"""The window in which something is played: it shows what a projection says, and lets time pass."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.message import Message
+from textual.screen import Screen
+from textual.strip import Strip
+from textual.timer import Timer
+
+from claude_session_player.errors import SessionError
+from claude_session_player.models import ScreenElement
+from claude_session_player.play.destination import Destination
+from claude_session_player.play.details import details_of
+from claude_session_player.play.forward import Timing
+from claude_session_player.play.projection import Projection
+from claude_session_player.play.recording import Recording
+from claude_session_player.tui import workers
+from claude_session_player.tui.keys import KeyBar
+from claude_session_player.tui.pane import ScreenPane
+from claude_session_player.tui.player_keys import KEYS
+from claude_session_player.tui.rows import element_rows
+from claude_session_player.tui.status import status_text
+from claude_session_player.tui.text_line import TextLine
+from claude_session_player.tui.timeline_bar import TimelineBar
+from claude_session_player.view import View
+
+_FASTEST: Final = 1 / 30
+"""Seconds between two pictures, at least."""
+_MESSAGE_SECONDS: Final = 4.0
+_USUAL: Final = Timing()
+_TINY, _LOW = 6, 14
+"""A window of fewer rows has less around what is played."""
+
+
+class PlayerWindow(Screen[None]):
+    """Shows one recording, frame by frame; what keys do is said by `PlayerScreen`."""
+
+    CSS = """
+    PlayerWindow.-low KeyBar, PlayerWindow.-tiny KeyBar { display: none; }
+    PlayerWindow.-tiny TimelineBar, PlayerWindow.-tiny #title { display: none; }
+    """
+
+    class Developed(Message):
+        """More of the film is there, and maybe something is to be said about it."""
+
+        def __init__(self, words: str = "") -> None:
+            super().__init__()
+            self.words = words
+
+    class Described(Message):
+        """What the recording is called, and where it was."""
+
+        def __init__(self, title: str, place: str) -> None:
+            super().__init__()
+            self.title = title
+            self.place = place
+
+    def __init__(
+        self,
+        recording: Recording,
+        view: View | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        timing: Timing = _USUAL,
+        start: Destination | None = None,
+        callers: tuple[str, ...] = (),
+        is_followed: bool = False,
+    ) -> None:
+        """Raises `CannotRead`."""
+        super().__init__()
+        self._view = view or View()
+        self._how: dict[str, Any] = {"clock": clock, "timing": timing}
+        self.projection = Projection(recording, self._view, clock, timing, is_followed=is_followed)
+        self.player = self.projection.player
+        self._callers = callers
+        self._message = ""
+        self._timer: Timer | None = None
+        self._silence: Timer | None = None
+        """Takes the message away."""
+        if start is not None:
+            self.projection.go(start)
+
+    # --- what is shown --------------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        """The title, what is played, the timeline, a line about it, and the keys."""
+        self._title = TextLine("title")
+        self.pane = ScreenPane(self._view, self._details)
+        self._bar = TimelineBar(self.player)
+        self._status = TextLine("status")
+        yield from (self._title, self.pane, self._bar, self._status, KeyBar(KEYS))
+
+    def on_mount(self) -> None:
+        """The first portion is there at once, so that there is something to be seen."""
+        recording = self.projection.recording
+        self._show_title(recording.title, recording.place)
+        self.run_worker(self._describe, thread=True, group="title", exit_on_error=False)
+        self.projection.develop()
+        if not self.player.is_live:
+            self.player.play()
+        self.show_frame()
+        self.develop()
+
+    def _show_title(self, title: str, place: str) -> None:
+        names = Text(" › ".join((*self._callers, title)), "bold", no_wrap=True, overflow="ellipsis")
+        self._title.show(names.append(f"  {place}", style="not bold dim"))
+
+    def _describe(self) -> None:
+        """In a thread: nothing here touches a widget."""
+        try:
+            described = self.projection.recording.describe()
+        except SessionError:  # what there is will do
+            return
+        if described is not None:
+            self.post_message(self.Described(*described))
+
+    @on(Described)
+    def _show_better_title(self, event: Described) -> None:
+        self._show_title(event.title, event.place)
+
+    def on_resize(self) -> None:
+        """Where there is little room, what is played has it."""
+        self.set_class(self.size.height < _TINY, "-tiny")
+        self.set_class(self.size.height < _LOW, "-low")
+
+    def on_unmount(self) -> None:
+        """Let go of the file."""
+        self.projection.close()
+
+    def show_frame(self) -> None:
+        """Show the frame at which the player is, and wait for the next one."""
+        self.pane.show(self.projection.elements())
+        self._bar.show(self.projection.film.frames)
+        self.show_status()
+        self._wait()
+
+    def show_status(self) -> None:
+        """Show what is true of the player now."""
+        projection = self.projection
+        self._status.show(
+            status_text(
+                self.player,
+                projection.frame,
+                projection.film.lines,
+                is_followed=projection.is_followed,
+                flags=" ".join(self.flags()),
+                message=self._message,
+            )
+        )
+
+    def flags(self) -> list[str]:
+        """What is switched on."""
+        names = {"history": self.projection.film.view.history, "thinking": self.pane.view.thinking}
+        return [name for name, is_on in names.items() if is_on]
+
+    def say(self, message: str) -> None:
+        """Say something in the line below the timeline, for a while."""
+        self._message = message
+        self.show_status()
+        if self._silence is not None:
+            self._silence.stop()
+        self._silence = self.set_timer(_MESSAGE_SECONDS, self._say_no_more)
+
+    def _say_no_more(self) -> None:
+        self._message = ""
+        self.show_status()
+
+    def _details(self, element: ScreenElement, width: int) -> list[Strip]:
+        from claude_session_player.tui.parts import details_rows
+
+        head = element_rows(element, replace(self.pane.view, thinking=True), width)
+        details = details_of(self.projection.film, element, self.projection.recording.resolve)
+        return head if details is None else details_rows(head, details, width)
+
+    # --- time -----------------------------------------------------------------------------------------
+
+    def _wait(self) -> None:
+        """Be woken when the next frame is due."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        due = self.player.due()
+        if due is not None:
+            self._timer = self.set_timer(max(due, _FASTEST), self.tick)
+
+    def tick(self) -> None:
+        """Look at the clock."""
+        if self.player.tick():
+            self.show_frame()
+        else:
+            self.show_status()
+            self._wait()
+
+    # --- the film -------------------------------------------------------------------------------------
+
+    def develop(self) -> None:
+        """Begin to take in the film."""
+        projection = self.projection
+        if projection.is_followed:
+            work = workers.follow(projection, self._tell, self._notice)
+        else:
+            work = workers.develop(projection, self._tell)
+        self.run_worker(work, exclusive=True, group="film")
+
+    def _tell(self, words: str) -> None:
+        self.post_message(self.Developed(words))
+
+    def _notice(self, files: frozenset[str]) -> None:
+        """Other files of the session were written to."""
+
+    @on(Developed)
+    def _show_more(self, event: Developed) -> None:
+        self.show_frame()
+        if event.words:
+            self.say(event.words)

@@ -1,0 +1,129 @@
+"""Elements of a screen to rows of a terminal: wrapped, with their colours, and answers with their markdown drawn.
+
+What is loaded for markdown and code is loaded when it is first needed: most sessions begin with a prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from io import StringIO
+from typing import Any, Final
+
+from rich.console import Console, RenderableType
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from rich.theme import Theme
+from textual.strip import Strip
+
+from claude_session_player.export.rows import fold_all
+from claude_session_player.export.terminal import styled
+from claude_session_player.models import AssistantText, ScreenElement, ToolCall
+from claude_session_player.text import CONTROLS
+from claude_session_player.view import View
+
+MOST_DRAWN: Final = 20_000
+"""Characters of an answer that are drawn as markdown; a longer one is shown as it is."""
+MOST_SHOWN: Final = 50_000
+"""Characters of an element that are shown in its place, on the screen."""
+_NARROWEST: Final = 8
+
+_STYLES: Final = Theme(
+    {
+        "markdown.code": "cyan",
+        "markdown.code_block": "none",
+        "markdown.block_quote": "dim",
+        "markdown.h1": "bold underline",
+        "markdown.h2": "bold underline",
+        "markdown.h3": "bold",
+        "markdown.h4": "bold italic",
+        "markdown.item.bullet": "bold",
+        "markdown.link": "blue",
+        "markdown.link_url": "blue underline",
+        "markdown.hr": "dim",
+        "markdown.table.border": "dim",
+    }
+)
+"""Nothing but colours that the terminal has, and none behind the text: it may be dark or light."""
+
+
+def element_rows(element: ScreenElement, view: View, width: int) -> list[Strip]:
+    """The rows of one element."""
+    width = max(width, _NARROWEST)
+    if isinstance(element, AssistantText) and len(element.text) <= MOST_DRAWN:
+        rows = _without_wide_gaps(drawn(_markdown(element.text), width - 2))
+        return indented(rows or [Strip.blank(0)], "● ", Style(bold=True))
+    text = styled(_shortened(element), view)
+    return text_rows(text, width)
+
+
+def text_rows(text: Text, width: int) -> list[Strip]:
+    """A text in rows; what does not fit goes on below the words of its line, not below its mark."""
+    text.expand_tabs(8)
+    rows = fold_all(text.plain, max(width, _NARROWEST))
+    return [Strip(_segments(text[row.start : row.end], row.blanks)) for row in rows]
+
+
+def _segments(text: Text, blanks: int) -> list[Segment]:
+    segments = list(text.render(_console(), end=""))
+    return [Segment(" " * blanks), *segments] if blanks else segments
+
+
+def drawn(what: RenderableType, width: int) -> list[Strip]:
+    """Anything that can be drawn, in rows of this width."""
+    console = _console()
+    options = console.options.update(width=max(width, _NARROWEST))
+    lines = console.render_lines(what, options, pad=False)
+    return [Strip(_without_spaces(line)) for line in lines]
+
+
+def indented(rows: Iterable[Strip], first: str, style: Style | None = None) -> list[Strip]:
+    """Rows with something before the first of them, and as much space before the others."""
+    space = Segment(" " * len(first))
+    return [Strip([space if n else Segment(first, style), *row]) for n, row in enumerate(rows)]
+
+
+def _shortened(element: ScreenElement) -> ScreenElement:
+    """The element without what nobody could read in one place."""
+    name = "result" if isinstance(element, ToolCall) else "text"
+    text = getattr(element, name, None)
+    if not isinstance(text, str) or len(text) <= MOST_SHOWN:
+        return element
+    more = f"… ({len(text) - MOST_SHOWN:,} more characters)"
+    changed: dict[str, Any] = {name: f"{text[:MOST_SHOWN]}\n{more}"}
+    return replace(element, **changed)
+
+
+def _markdown(text: str) -> RenderableType:
+    from rich.markdown import Markdown
+
+    return Markdown(CONTROLS.sub("", text), code_theme="ansi_dark", hyperlinks=False)
+
+
+def _without_wide_gaps(rows: list[Strip]) -> list[Strip]:
+    """Rows without empty ones at the ends, and with one where there are several: code comes with its own."""
+    kept: list[Strip] = []
+    for row in rows:
+        if row.text.strip() or (kept and kept[-1].text.strip()):
+            kept.append(row)
+    return kept[:-1] if kept and not kept[-1].text.strip() else kept
+
+
+def _without_spaces(line: list[Segment]) -> list[Segment]:
+    """A row without the spaces that it ends with, where they have no colour: they say nothing."""
+    while line and not (line[-1].style and line[-1].style.bgcolor):
+        last = line[-1]
+        text = last.text.rstrip(" ")
+        line = line[:-1]
+        if text:
+            return [*line, Segment(text, last.style)]
+    return line
+
+
+@cache
+def _console() -> Console:
+    return Console(
+        file=StringIO(), force_terminal=True, color_system="standard", theme=_STYLES, legacy_windows=False, emoji=False
+    )

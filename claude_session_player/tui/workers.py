@@ -1,0 +1,68 @@
+"""Work that goes on while somebody looks. Each part of it is told; no widget is touched here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Final
+
+from claude_session_player.errors import CannotRead
+from claude_session_player.play.following import News
+from claude_session_player.play.projection import Projection
+from claude_session_player.play.search import Search
+from claude_session_player.store.watch import Folder, changes
+
+_OFTEN: Final = 0.1
+"""Seconds between two pictures of something that is not complete."""
+
+Tell = Callable[[str], None]
+"""Is told that something is new, and what there is to be said about it."""
+
+
+async def develop(projection: Projection, tell: Tell) -> None:
+    """Take in all of a film that there is, and let everything else happen after each portion of it."""
+    film, told = projection.film, time.monotonic()
+    while projection.film is film and projection.develop() is News.GREW:
+        if time.monotonic() - told >= _OFTEN:
+            tell("")
+            told = time.monotonic()
+        await asyncio.sleep(0)
+    if projection.film is film:
+        projection.finish()
+        tell("")
+
+
+async def follow(projection: Projection, tell: Tell, notice: Callable[[frozenset[str]], None]) -> None:
+    """Take in what is there, and whatever is appended to it; other files of the session that change are noticed."""
+    path = os.path.abspath(projection.recording.path or "")
+    folders = (Folder(os.path.dirname(path)), Folder(path.removesuffix(".jsonl"), is_deep=True))
+    await _catch_up(projection, tell)
+    async with aclosing(changes(folders)) as stream:
+        async for noticed in stream:
+            if path in noticed.files:
+                await _catch_up(projection, tell)
+            notice(noticed.files - {path})
+
+
+async def _catch_up(projection: Projection, tell: Tell) -> None:
+    news = None
+    try:
+        while news in (None, News.GREW) or (news is not None and news.is_new_film):
+            news = projection.develop()
+            tell("" if news in (News.NOTHING, News.GREW) else f"the session file: {news.value}")
+            await asyncio.sleep(0)
+    except CannotRead as error:
+        tell(str(error))
+    projection.finish()
+
+
+async def search_through(search: Search, is_wanted: Callable[[], bool], tell: Tell) -> None:
+    """Look through a whole film, for as long as somebody wants to know."""
+    while is_wanted() and not search.is_over:
+        search.go_on()
+        tell("")
+        await asyncio.sleep(0)
+    tell("")

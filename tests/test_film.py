@@ -1,0 +1,195 @@
+"""A session as a film: its frames, and its screens."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_session_player import View, replay
+from claude_session_player.play import film as film_module
+from claude_session_player.play.film import Film, Mark
+from claude_session_player.play.tape import FileTape, MemoryTape
+from tests import corpus
+
+
+def lines_of(*records: Any) -> list[bytes]:
+    return [json.dumps(record).encode() + b"\n" for record in records]
+
+
+def developed(lines: list[bytes], view: View | None = None) -> Film:
+    film = Film(MemoryTape(lines), view)
+    film.finish()
+    return film
+
+
+def prompt(text: str) -> dict[str, Any]:
+    return {"type": "user", "message": {"content": text}}
+
+
+def call(id: str, name: str = "Bash") -> dict[str, Any]:
+    return {"type": "assistant", "message": {"content": [{"type": "tool_use", "id": id, "name": name, "input": {}}]}}
+
+
+def result(id: str, text: str = "done", *, is_error: bool = False) -> dict[str, Any]:
+    block = {"type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error}
+    return {"type": "user", "message": {"content": [block]}}
+
+
+def progress(id: str, text: str) -> dict[str, Any]:
+    return {"type": "progress", "parentToolUseID": id, "data": {"type": "bash_progress", "fullOutput": text}}
+
+
+COMPACTED = {"type": "system", "subtype": "compact_boundary"}
+QUIET = {"type": "mode", "mode": "plan"}
+
+RECORDS = st.one_of(
+    st.sampled_from("abc").map(prompt),
+    st.sampled_from("123").map(call),
+    st.sampled_from("123").map(result),
+    st.tuples(st.sampled_from("123"), st.sampled_from("xy")).map(lambda pair: progress(*pair)),
+    st.just(COMPACTED),
+    st.just(QUIET),
+)
+
+
+def test_a_line_that_changes_nothing_is_no_frame() -> None:
+    film = developed(lines_of(prompt("a"), QUIET, call("1"), progress("1", "x"), progress("1", "x"), result("1")))
+    assert [frame.line for frame in film.frames] == [1, 3, 4, 6]
+
+
+def test_frames_have_marks_for_what_is_worth_to_be_seen() -> None:
+    records = prompt("a"), call("1", "Task"), result("1", is_error=True), COMPACTED, prompt("b")
+    marks = [frame.marks for frame in developed(lines_of(*records)).frames]
+    assert marks == [Mark.PROMPT, Mark.AGENT, Mark.ERROR, Mark.COMPACTION, Mark.PROMPT]
+
+
+def test_a_failed_request_is_an_error() -> None:
+    failed = {"type": "assistant", "isApiErrorMessage": True, "message": {"content": "API Error: 529"}}
+    assert developed(lines_of(failed)).frames[0].marks == Mark.ERROR
+
+
+def test_two_records_on_one_line_are_one_frame() -> None:
+    glued = json.dumps(prompt("a")).encode() + json.dumps(prompt("b")).encode() + b"\n"
+    film = developed([glued, *lines_of(prompt("c"))])
+    assert [(frame.line, frame.size) for frame in film.frames] == [(1, 2), (2, 1)]
+
+
+def test_the_screen_before_the_first_frame_is_empty() -> None:
+    assert developed(lines_of(prompt("a"))).screen(-1).elements == []
+    assert developed([]).screen(-1).elements == []
+
+
+@given(st.lists(RECORDS, max_size=40), st.booleans(), st.data())
+def test_any_screen_is_that_of_a_replay_up_to_its_line(records: list[Any], history: bool, data: st.DataObject) -> None:
+    lines = lines_of(*records)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(film_module, "SPACING", 5)
+        patch.setattr(film_module, "_NEAR", 2)
+        patch.setattr(film_module, "_MOST", 4)
+        film = developed(lines, View(history=history))
+        for number in data.draw(st.lists(st.integers(-1, len(film.frames) - 1), max_size=8)):
+            until = film.frames[number].line if number >= 0 else 0
+            assert film.screen(number).to_markdown() == replay(lines, film.view, until=until).to_markdown()
+
+
+def test_an_element_that_stays_as_it_is_is_the_same_object_on_every_screen() -> None:
+    film = developed(lines_of(prompt("a"), call("1"), call("2"), result("1")))
+    before = list(film.screen(2).elements)
+    after = film.screen(3).elements
+    assert [one is other for one, other in zip(before, after, strict=True)] == [True, False, True]
+
+
+def test_a_line_that_has_no_end_yet_is_taken_in_when_it_has_one(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    whole = lines_of(prompt("a"), prompt("b"))
+    path.write_bytes(whole[0] + whole[1][:10])
+    film = Film(FileTape(str(path)))
+    while film.develop():
+        pass
+    assert film.lines == 1
+    with path.open("ab") as file:
+        file.write(whole[1][10:])
+    while film.develop():
+        pass
+    assert film.screen(1).to_markdown() == "❯ a\n\n❯ b"
+
+
+def test_a_last_line_without_an_end_is_taken_in_when_the_film_is_finished(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"".join(lines_of(prompt("a"), prompt("b"))).rstrip())
+    film = Film(FileTape(str(path)))
+    film.finish()
+    assert film.lines == len(film.frames) == 2
+
+
+def test_a_line_longer_than_a_portion_is_read_at_most_twice() -> None:
+    class Counted(MemoryTape):
+        read_bytes = 0
+
+        def read(self, offset: int, size: int) -> bytes:
+            data = super().read(offset, size)
+            self.read_bytes += len(data)
+            return data
+
+    lines = lines_of(prompt("x" * 100_000), prompt("b"))
+    tape = Counted(lines)
+    film = Film(tape)
+    while film.develop(1000):
+        pass
+    assert film.lines == 2
+    assert tape.read_bytes <= 2 * sum(map(len, lines)) + 2000
+
+
+def test_any_of_50_000_lines_is_shown_after_at_most_2_000_decoded_ones() -> None:
+    builder = [prompt("a"), call("1"), progress("1", "x"), result("1"), QUIET]
+    film = developed(lines_of(*builder) * 10_000)
+    assert film.lines == 50_000
+    assert film.keyframes <= 64
+    last = len(film.frames) - 1
+    for number in (last, 0, last // 2, last // 3, last // 3 - 1, last // 3 - 2, last - 1, -1):
+        before = film.decoded
+        film.screen(number)
+        assert film.decoded - before <= 2000
+
+
+def test_steps_backwards_decode_few_lines() -> None:
+    film = developed(lines_of(prompt("a")) * 5000)
+    film.screen(4990)
+    before = film.decoded
+    for number in range(4989, 4890, -1):
+        film.screen(number)
+    assert film.decoded - before < 100 * 60 + 1000
+
+
+def test_keyframes_are_bounded_however_long_the_session_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(film_module, "SPACING", 10)
+    film = developed(lines_of(prompt("a")) * 5000)
+    assert film.keyframes <= 64
+
+
+def test_lines_can_be_read_again_as_they_stand_in_the_file() -> None:
+    lines = lines_of(prompt("a"), prompt("b"), QUIET)
+    film = developed(lines)
+    assert [film.raw(number) for number in (1, 2, 3)] == lines
+    assert [event.kind for event in film.events(3)] == ["mode"]
+
+
+def test_a_line_leads_to_the_last_frame_before_it() -> None:
+    film = developed(lines_of(QUIET, prompt("a"), QUIET, prompt("b")))
+    assert [film.frame_of(line) for line in (1, 2, 3, 4, 99)] == [0, 0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("path", corpus.session_files()[::16], ids=lambda path: path.name[:20])
+def test_real_sessions_have_the_screens_of_their_replay(path: Path) -> None:
+    view = View(sidechains=True)
+    film = Film(FileTape(str(path)), view)
+    film.finish()
+    last = len(film.frames) - 1
+    for number in {last, last // 2, last // 3, 0} - {-1}:
+        until = film.frames[number].line
+        assert film.screen(number).to_markdown() == replay(path, view, until=until).to_markdown()

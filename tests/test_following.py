@@ -1,0 +1,180 @@
+"""A film of a file that grows, is cut off, replaced or deleted."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from claude_session_player import View
+from claude_session_player.errors import CannotRead
+from claude_session_player.play.following import Followed, News
+from claude_session_player.play.tape import FileTape
+from tests.builder import SessionBuilder, call, text
+
+
+class CountingTape(FileTape):
+    """A tape that counts the bytes that were read from it."""
+
+    count = 0
+
+    def read(self, offset: int, size: int) -> bytes:
+        """The same bytes."""
+        data = super().read(offset, size)
+        CountingTape.count += len(data)
+        return data
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def shown(followed: Followed) -> str:
+    return followed.film.screen(len(followed.film.frames) - 1).to_markdown()
+
+
+@pytest.fixture
+def session() -> SessionBuilder:
+    return SessionBuilder().prompt("Start the engine")
+
+
+@pytest.fixture
+def path(session: SessionBuilder, tmp_path: Path) -> Path:
+    path = session.write(tmp_path / "session.jsonl")
+    session.flush()
+    return path
+
+
+@pytest.fixture
+def followed(path: Path) -> Followed:
+    followed = Followed(str(path))
+    assert followed.catch_up() is News.GREW
+    return followed
+
+
+def test_what_is_appended_is_taken_in(followed: Followed, path: Path, session: SessionBuilder) -> None:
+    assert followed.catch_up() is News.NOTHING
+    append(path, session.response(text("It runs.")).flush())
+    assert followed.catch_up() is News.GREW
+    assert shown(followed) == "❯ Start the engine\n\n● It runs."
+    assert followed.catch_up() is News.NOTHING
+
+
+def test_a_line_that_is_half_written_waits(followed: Followed, path: Path, session: SessionBuilder) -> None:
+    line = session.response(text("It runs.")).flush()
+    append(path, line[:100])
+    assert followed.catch_up() is News.NOTHING
+    append(path, line[100:-1])
+    assert followed.catch_up() is News.NOTHING
+    append(path, line[-1:])
+    assert followed.catch_up() is News.GREW
+    assert shown(followed).endswith("● It runs.")
+
+
+def test_a_file_that_is_cut_off_is_filmed_anew(followed: Followed, path: Path) -> None:
+    film = followed.film
+    path.write_bytes(b"")
+    assert followed.catch_up() is News.SHORTENED
+    assert followed.film is not film
+    assert followed.film.frames == []
+    append(path, SessionBuilder().prompt("Again").data())
+    assert followed.catch_up() is News.GREW
+    assert shown(followed) == "❯ Again"
+
+
+def test_a_file_that_is_cut_off_in_a_half_written_line_is_filmed_anew(followed: Followed, path: Path) -> None:
+    size = path.stat().st_size
+    append(path, b'{"type":"user","mess')
+    followed.catch_up()
+    os.truncate(path, size + 5)
+    assert followed.catch_up() is News.SHORTENED
+    assert shown(followed) == "❯ Start the engine"
+
+
+def test_a_file_that_was_written_anew_and_is_longer_is_filmed_anew(followed: Followed, path: Path) -> None:
+    inode = path.stat().st_ino
+    path.write_bytes(SessionBuilder().prompt("Something else").response(text("Yes.")).data())
+    assert path.stat().st_ino == inode
+    assert followed.catch_up() is News.SHORTENED
+    assert shown(followed) == "❯ Something else\n\n● Yes."
+
+
+def test_a_file_that_takes_the_place_of_another_is_filmed_anew(followed: Followed, path: Path, tmp_path: Path) -> None:
+    other = SessionBuilder().prompt("Another").response(text("Yes.")).write(tmp_path / "other.jsonl")
+    os.replace(other, path)
+    assert followed.catch_up() is News.REPLACED
+    assert shown(followed) == "❯ Another\n\n● Yes."
+
+
+def test_of_a_file_that_is_deleted_the_film_stays(followed: Followed, path: Path, session: SessionBuilder) -> None:
+    append(path, session.response(text("It runs.")).flush())
+    path.unlink()
+    assert followed.catch_up() is News.DELETED
+    assert followed.is_deleted
+    assert shown(followed).endswith("● It runs.")
+    assert followed.catch_up() is News.NOTHING
+
+
+def test_a_file_that_comes_back_is_followed_again(followed: Followed, path: Path, tmp_path: Path) -> None:
+    path.rename(tmp_path / "away")
+    assert followed.catch_up() is News.DELETED
+    (tmp_path / "away").rename(path)
+    assert followed.catch_up() is News.NOTHING
+    assert not followed.is_deleted
+    path.unlink()
+    followed.catch_up()
+    SessionBuilder().prompt("Again").write(path)
+    assert followed.catch_up() in (News.REPLACED, News.SHORTENED)  # the system may use an inode again
+    assert shown(followed) == "❯ Again"
+
+
+def test_what_cannot_be_read_any_more_is_told(followed: Followed, path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(CannotRead):
+        followed.catch_up()
+
+
+def test_a_sub_agents_own_file_shows_its_lines(tmp_path: Path) -> None:
+    path = SessionBuilder(sidechain=True).prompt("Look").write(tmp_path / "agent-a1.jsonl")
+    followed = Followed(str(path), View())
+    followed.catch_up()
+    assert shown(followed) == "❯ Look"
+
+
+def test_a_long_file_is_taken_in_by_portions(tmp_path: Path) -> None:
+    session = SessionBuilder()
+    for number in range(50):
+        session.prompt(f"{number} " + "x" * 1000)
+    followed = Followed(str(session.write(tmp_path / "session.jsonl")))
+    looks = 0
+    while followed.catch_up(portion=5000) is News.GREW:
+        looks += 1
+    assert looks > 10
+    assert len(followed.film.frames) == 50
+
+
+def test_following_reads_no_more_than_is_appended(tmp_path: Path) -> None:
+    """Of a file of 50 MB, too: what was read once is not read again."""
+    session = SessionBuilder().prompt("Start").response(call("Bash", "toolu_1", command="x"))
+    session.result("toolu_1", "y" * 1_000_000)
+    path = session.write(tmp_path / "session.jsonl")
+    for _ in range(50):
+        append(path, session.lines[-1])
+    session.flush()
+    followed = Followed(str(path), opener=CountingTape)
+    CountingTape.count = 0
+    followed.catch_up()
+    assert path.stat().st_size <= CountingTape.count <= path.stat().st_size * 2.2
+    shown(followed)
+    CountingTape.count, appended, decoded = 0, 0, followed.film.decoded
+    for number in range(200):
+        data = session.prompt(f"More {number}").flush()
+        append(path, data)
+        appended += len(data)
+        assert followed.catch_up() is News.GREW
+        shown(followed)
+    assert CountingTape.count <= 2 * appended + 200 * 2 * 64
+    assert followed.film.decoded - decoded == 2 * 200

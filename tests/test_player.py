@@ -1,0 +1,241 @@
+"""The player, with a clock that the test turns, and without a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_session_player.errors import BadFilter
+from claude_session_player.play.destination import destination
+from claude_session_player.play.film import Frame, Mark
+from claude_session_player.play.player import Pace, Player
+from claude_session_player.play.timeline import SPEEDS
+
+
+class Clock:
+    """A clock that stands still until somebody turns it."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        """What the clock shows."""
+        return self.now
+
+
+def frames(*times: float | None, prompts: tuple[int, ...] = (0,)) -> list[Frame]:
+    marks = dict.fromkeys(prompts, Mark.PROMPT)
+    return [Frame(number + 1, time, 80, marks.get(number, Mark.NONE)) for number, time in enumerate(times)]
+
+
+def loaded(*times: float | None, idle: float | None = 2.0, prompts: tuple[int, ...] = (0,)) -> tuple[Player, Clock]:
+    clock = Clock()
+    player = Player(clock, idle=idle)
+    player.load(frames(*times, prompts=prompts))
+    return player, clock
+
+
+def test_a_new_player_shows_the_first_frame_and_waits() -> None:
+    player, clock = loaded(0.0, 1.0)
+    clock.now += 100
+    assert (player.tick(), player.position, player.due()) == (False, 0, None)
+
+
+def test_frames_appear_when_they_are_due() -> None:
+    player, clock = loaded(0.0, 1.0, 1.5)
+    player.play()
+    assert player.due() == 1.0
+    clock.now += 0.9
+    assert not player.tick()
+    clock.now += 0.1
+    assert player.tick()
+    assert (player.position, player.due()) == (1, 0.5)
+
+
+def test_long_pauses_are_cut_to_the_idle_time() -> None:
+    player, _ = loaded(0.0, 3600.0, 3601.0)
+    assert (player.total, list(player.starts)) == (3.0, [0.0, 2.0, 3.0])
+
+
+def test_without_an_idle_time_pauses_are_as_they_were() -> None:
+    player, _ = loaded(0.0, 3600.0, idle=None)
+    assert player.total == 3600.0
+
+
+def test_times_that_are_missing_or_go_backwards_are_not_waited_for() -> None:
+    player, clock = loaded(5.0, None, 4.0, 5.0)
+    player.play()
+    assert player.due() == 0.0
+    player.tick()
+    assert (player.position, player.due()) == (2, 1.0)
+    clock.now += 1
+    player.tick()
+    assert (player.position, player.is_playing) == (3, False)
+
+
+def test_the_film_stops_at_its_end_and_begins_again_from_there() -> None:
+    player, clock = loaded(0.0, 1.0)
+    player.play()
+    clock.now += 5
+    player.tick()
+    assert (player.is_at_end, player.is_playing) == (True, False)
+    player.play()
+    assert (player.position, player.is_playing) == (0, True)
+
+
+def test_a_film_that_may_grow_does_not_stop_at_its_last_frame() -> None:
+    player, clock = loaded(0.0, 1.0)
+    player.is_growing = True
+    player.play()
+    clock.now += 5
+    player.tick()
+    assert (player.position, player.is_playing) == (1, True)
+    player.load(frames(0.0, 1.0, 2.0))
+    player.tick()
+    assert player.position == 2
+
+
+def test_a_computer_that_slept_goes_on_where_it_was() -> None:
+    player, clock = loaded(*(float(second) for second in range(100)))
+    player.play()
+    clock.now += 3600
+    player.tick()
+    assert player.position <= 2
+
+
+def test_speed_divides_the_time_that_is_waited() -> None:
+    player, _ = loaded(0.0, 2.0)
+    player.play()
+    player.set_speed(4.0)
+    assert player.due() == 0.5
+
+
+def test_speed_is_changed_by_steps_from_a_quarter_to_64() -> None:
+    player, _ = loaded(0.0)
+    player.change_speed(-20)
+    assert player.speed == 0.25
+    player.change_speed(+1)
+    assert player.speed == 0.5
+    player.change_speed(+20)
+    assert player.speed == 64.0 == SPEEDS[-1]
+
+
+def test_real_time_has_all_pauses_at_normal_speed() -> None:
+    player, _ = loaded(0.0, 3600.0)
+    player.set_speed(8.0)
+    player.set_pace(Pace.REAL)
+    player.play()
+    assert (player.due(), player.speed) == (3600.0, 1.0)
+
+
+def test_a_paced_film_takes_time_for_what_appears_whatever_the_session_says() -> None:
+    player, _ = loaded(None, None, None)
+    assert (player.total, player.has_times) == (0.0, False)
+    player.set_pace(Pace.PACED)
+    assert player.total == pytest.approx(2 * 1.3)
+
+
+def test_steps_pause_the_player_and_stay_within_the_film() -> None:
+    player, _ = loaded(0.0, 1.0, 2.0)
+    player.play()
+    player.step(+1)
+    assert (player.position, player.is_playing) == (1, False)
+    player.step(+9)
+    assert player.position == 2
+    player.step(-9)
+    assert player.position == 0
+
+
+def test_chapters_are_prompts_and_a_player_that_plays_goes_on() -> None:
+    player, _ = loaded(*map(float, range(6)), prompts=(0, 3))
+    player.play()
+    assert player.chapter(+1)
+    assert (player.position, player.is_playing) == (3, True)
+    assert not player.chapter(+1)
+    assert player.chapter(-1)
+    assert player.position == 0
+
+
+def test_a_place_is_found_by_time_by_part_and_by_moment() -> None:
+    player, _ = loaded(100.0, 101.0, 102.0, 104.0)
+    player.seek_elapsed(1.5)
+    assert player.position == 1
+    player.seek_fraction(1.0)
+    assert player.position == 3
+    player.seek_time(102.5)
+    assert player.position == 2
+    player.seek_time(0.0)
+    assert player.position == 0
+
+
+def test_in_a_film_without_time_a_part_is_one_of_its_frames() -> None:
+    player, _ = loaded(None, None, None, None, None)
+    player.seek_fraction(0.5)
+    assert player.position == 2
+
+
+def test_a_live_player_goes_to_each_new_frame_until_somebody_looks_elsewhere() -> None:
+    player, _ = loaded(0.0, 1.0)
+    player.is_growing = True
+    player.end()
+    player.load(frames(0.0, 1.0, 2.0))
+    assert player.position == 2
+    player.step(-1)
+    player.load(frames(0.0, 1.0, 2.0, 3.0))
+    assert player.position == 1
+
+
+def test_the_end_of_a_film_that_cannot_grow_is_just_its_last_frame() -> None:
+    player, _ = loaded(0.0, 1.0)
+    player.end()
+    assert (player.position, player.is_live) == (1, False)
+
+
+def test_a_player_without_frames_does_nothing() -> None:
+    player, _ = loaded()
+    for act in (player.play, player.tick, player.end, player.toggle, lambda: player.step(1)):
+        act()
+    player.seek_fraction(0.5)
+    player.seek_time(1.0)
+    assert (player.position, player.is_playing, player.total, player.elapsed) == (-1, False, 0.0, 0.0)
+
+
+_TIMES = st.lists(st.one_of(st.none(), st.floats(0, 100)), max_size=20)
+
+
+@given(_TIMES, st.integers(0, 20))
+def test_it_does_not_matter_in_how_many_portions_a_film_is_loaded(times: list[float | None], cut: int) -> None:
+    whole, _ = loaded(*times)
+    parts, _ = loaded(*times[:cut])
+    parts.load(frames(*times))
+    for pace in Pace:
+        whole.set_pace(pace)
+        parts.set_pace(pace)
+        assert list(whole.starts) == list(parts.starts)
+    assert whole.chapters == parts.chapters
+
+
+@given(_TIMES, st.lists(st.tuples(st.integers(0, 5), st.floats(0, 5))))
+def test_whatever_is_done_the_position_is_in_the_film(times: list[float | None], acts: list[tuple[int, float]]) -> None:
+    player, clock = loaded(*times)
+    deeds: list[Callable[[float], object]] = [
+        lambda amount: player.toggle(),
+        lambda amount: player.tick(),
+        lambda amount: player.step(round(amount) - 2),
+        player.seek_fraction,
+        lambda amount: player.set_pace(list(Pace)[round(amount) % 3]),
+        lambda amount: player.end(),
+    ]
+    for number, amount in acts:
+        clock.now += amount
+        deeds[number](amount)
+        assert -1 <= player.position < max(player.count, 1)
+        assert player.position >= 0 or not times
+
+
+@pytest.mark.parametrize("text", ["", "soon", "50 percent", "-3", "1:2:3:4"])
+def test_what_is_no_place_is_answered_with_what_is_one(text: str) -> None:
+    with pytest.raises(BadFilter, match="write a line"):
+        destination(text)

@@ -1,0 +1,528 @@
+"""The player's window: keys go in, and the screen says what they did. The clock is the test's."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from claude_session_player.errors import CannotRead
+from claude_session_player.play.recording import Recording, of_file, of_lines
+from claude_session_player.tui.player_app import PlayerApp
+from claude_session_player.tui.player_screen import PlayerScreen
+from claude_session_player.tui.timeline_bar import TimelineBar
+from tests.builder import SessionBuilder, call, text, thought
+from tests.screens import LARGE, SMALL, check_picture, run, text_of
+
+ANSWER = """I will let the **clock** be passed in:
+
+```python
+def steep(minutes, sleep=time.sleep):
+    sleep(minutes * 60)
+```
+
+- `steep` converts minutes to seconds
+- the test brings a clock of its own
+"""
+PATCH = {
+    "structuredPatch": [
+        {
+            "oldStart": 4,
+            "oldLines": 3,
+            "newStart": 4,
+            "newLines": 3,
+            "lines": [
+                " import time",
+                "-def steep(minutes):",
+                "-    time.sleep(minutes)",
+                "+def steep(minutes, sleep):",
+            ],
+        }
+    ]
+}
+
+
+class Clock:
+    """A clock that stands still until somebody turns it."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        """What the clock shows."""
+        return self.now
+
+
+def teapot() -> SessionBuilder:
+    """A session with something of everything that the player can show."""
+    return (
+        SessionBuilder()
+        .prompt("The bell of my tea timer rings too early.")
+        .response(thought("It must be the unit."), text(ANSWER), call("Edit", "e", file_path="/home/ada/timer.py"))
+        .result("e", "The file has been updated.", toolUseResult=PATCH)
+        .response(call("Bash", "b", command="pytest", description="Run the tests"))
+        .result("b", "\n".join(f"test {number} of the kettle passed" for number in range(9)))
+        .response(call("Task", "t", description="Find the temperature", prompt="How hot?"))
+        .result("t", "Between 70 and 80 degrees.")
+        .response(call("Read", "r", file_path="/home/ada/cup.py"))
+        .result("r", "no such file", error=True)
+        .prompt("Thank you.")
+        .response(text("You are welcome."))
+    )
+
+
+def scholar() -> Recording:
+    lines = SessionBuilder(sidechain=True).prompt("How hot?").response(text("Between 70 and 80 degrees.")).lines
+    return of_lines(lines, "Find the temperature")
+
+
+def recording(session: SessionBuilder | None = None) -> Recording:
+    made = of_lines((session or teapot()).lines, "A tea timer")
+    return replace(made, place="/home/ada/teapot", agents=lambda: {"t": [scholar()]})
+
+
+def player(what: Recording | None = None, **options: Any) -> tuple[PlayerApp, Clock]:
+    clock = Clock()
+    return PlayerApp(lambda: PlayerScreen(what or recording(), clock=clock, **options)), clock
+
+
+def screen_of(app: PlayerApp) -> PlayerScreen:
+    screen = app.screen
+    assert isinstance(screen, PlayerScreen)
+    return screen
+
+
+Script = Callable[[Pilot[Any], PlayerScreen], Awaitable[None]]
+
+
+def played(script: Script, what: Recording | None = None, size: tuple[int, int] = SMALL, **options: Any) -> str:
+    """What is on the screen when a script is over."""
+    app, _ = player(what, **options)
+    shown = []
+
+    async def whole(pilot: Pilot[Any]) -> None:
+        await pilot.pause()
+        await script(pilot, screen_of(app))
+        await pilot.pause()
+        shown.append(text_of(app))
+
+    run(app, whole, size)
+    return shown[0]
+
+
+def keys(*names: str) -> Script:
+    async def press(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        for name in names:
+            await pilot.press(name)
+            await pilot.pause()
+
+    return press
+
+
+# --- pictures -------------------------------------------------------------------------------------------
+
+
+async def _playing(pilot: Pilot[Any], clock: Clock) -> None:
+    for _ in range(4):
+        clock.now += 1
+        screen_of(pilot.app).tick()  # type: ignore[arg-type]
+        await pilot.pause()
+
+
+def _press(*names: str) -> Callable[[Pilot[Any], Clock], Awaitable[None]]:
+    async def script(pilot: Pilot[Any], clock: Clock) -> None:
+        await pilot.press(*names)
+        await pilot.pause()
+
+    return script
+
+
+async def _to_agent(pilot: Pilot[Any], clock: Clock) -> None:
+    await pilot.press("end", "s")
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+    await pilot.press("end")
+    await pilot.pause()
+
+
+async def _search(pilot: Pilot[Any], clock: Clock) -> None:
+    await pilot.press("slash", *"kettle", "enter")
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+PICTURES = {
+    "playing": _playing,
+    "paused": _press("space", "right", "right"),
+    "expanded-diff": _press("g", *"5", "enter", "enter"),
+    "help": _press("question_mark"),
+    "search": _search,
+    "sub-agent": _to_agent,
+    "thinking": _press("end", "t", "home", "right", "right"),
+}
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "120x40"])
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_player_looks_as_it_did(name: str, size: tuple[int, int]) -> None:
+    app, clock = player()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await pilot.pause()
+        await PICTURES[name](pilot, clock)
+        await pilot.pause()
+        check_picture(app, name)
+
+    run(app, script, size)
+
+
+# --- what keys do -----------------------------------------------------------------------------------------
+
+
+def test_it_begins_to_play_with_the_first_frame() -> None:
+    shown = played(keys())
+    assert "❯ The bell of my tea timer rings too early." in shown
+    assert "▶ 1×  0:00/" in shown
+
+
+def test_frames_appear_as_time_goes_by() -> None:
+    app, clock = player()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await pilot.pause()
+        assert "✱ Thinking…" not in text_of(app)
+        clock.now += 1
+        screen_of(app).tick()
+        await pilot.pause()
+        assert "✱ Thinking…" in text_of(app)
+
+    run(app, script)
+
+
+def test_space_pauses_and_goes_on() -> None:
+    assert "❚❚ 1×" in played(keys("space"))
+    assert "▶ 1×" in played(keys("space", "space"))
+
+
+def test_arrows_go_to_the_next_and_the_previous_frame() -> None:
+    assert "line 3/" in played(keys("right", "right"))
+    assert "line 2/" in played(keys("right", "right", "left"))
+
+
+def test_shift_and_arrows_go_to_prompts() -> None:
+    assert "❯ Thank you." in played(keys("shift+right"))
+    assert "line 1/" in played(keys("shift+right", "shift+left"))
+    assert "there is no prompt further on" in played(keys("shift+right", "shift+right"))
+
+
+@pytest.mark.parametrize(
+    ("key", "speed"), [("1", "0.25×"), ("3", "1×"), ("9", "64×"), ("plus", "2×"), ("minus", "0.5×")]
+)
+def test_keys_change_the_speed(key: str, speed: str) -> None:
+    assert f"▶ {speed}  " in played(keys(key))
+
+
+def test_real_time_and_pace_are_switched_on_and_off() -> None:
+    assert "▶ real time  " in played(keys("r"))
+    assert "▶ paced 1×  " in played(keys("p"))
+    assert "▶ 1×  " in played(keys("p", "p"))
+
+
+def test_home_and_end_go_to_the_first_and_the_last_frame() -> None:
+    assert "● You are welcome." in played(keys("end"))
+    assert "line 1/" in played(keys("end", "home"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"), [("6", 6), ("100%", 13), ("0:04", 5), ("2026-01-17 20:32:03", 4), ("99999", 13)]
+)
+def test_g_goes_to_a_line_a_part_a_time_or_a_moment(typed: str, line: int) -> None:
+    names = {" ": "space", "%": "percent_sign", ":": "colon", "-": "minus"}
+    assert f"line {line}/" in played(keys("g", *(names.get(sign, sign) for sign in typed), "enter"))
+
+
+def test_g_says_what_can_be_typed_where_it_is_something_else() -> None:
+    assert "'soon' is no place" in played(keys("g", *"soon", "enter"), size=LARGE)
+
+
+def test_who_gives_up_a_question_is_where_they_were() -> None:
+    assert "line 1/" in played(keys("g", "5", "escape"))
+
+
+def test_a_search_finds_what_is_cut_off_and_shows_it() -> None:
+    async def search(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("slash", *"test", "space", *"8", "enter")
+        await pilot.app.workers.wait_for_complete()
+
+    shown = played(search)
+    assert "test 8 of the kettle passed" in shown
+    assert "/test 8 1/1" in shown
+
+
+def test_n_goes_round_the_hits() -> None:
+    async def search(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("slash", *"minutes", "enter")
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        await pilot.press("n")
+        assert screen.player.position == 2
+        await pilot.press("N")
+
+    assert "1/1" in played(search)
+
+
+def test_what_is_nowhere_is_said_to_be_nowhere() -> None:
+    async def search(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("slash", *"coffee", "enter")
+        await pilot.app.workers.wait_for_complete()
+
+    assert "'coffee' is nowhere" in played(search)
+
+
+def test_t_shows_thoughts() -> None:
+    assert "It must be the unit." in played(keys("right", "t"))
+    assert "It must be the unit." not in played(keys("right", "t", "t"))
+
+
+def test_enter_shows_the_whole_result_of_the_call_at_the_cursor_and_folds_it_again() -> None:
+    at_result = keys("g", "7", "enter", "enter")
+    assert "test 8 of the kettle passed" in played(at_result)
+    assert "test 8 of the kettle passed" not in played(keys("g", "7", "enter", "enter", "enter"))
+
+
+def test_enter_on_a_thought_shows_it() -> None:
+    assert "It must be the unit." in played(keys("right", "enter"))
+
+
+def test_s_steps_into_a_sub_agent_and_back() -> None:
+    async def in_and_out(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await _to_agent(pilot, Clock())
+        assert "A tea timer › Find the temperature" in text_of(pilot.app)
+        assert "● Between 70 and 80 degrees." in text_of(pilot.app)
+        await pilot.press("s")
+
+    assert "● You are welcome." in played(in_and_out)
+
+
+def test_a_sub_agent_of_which_nothing_is_known_is_said_to_be_unknown() -> None:
+    async def step_in(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("end", "s")
+        await pilot.app.workers.wait_for_complete()
+
+    assert "nothing but its answer" in played(step_in, replace(recording(), agents=dict))
+
+
+def test_a_store_that_cannot_be_read_is_said_and_the_player_goes_on() -> None:
+    def refuse() -> dict[str, list[Recording]]:
+        raise CannotRead("the store is gone")
+
+    async def step_in(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("end", "s")
+        await pilot.app.workers.wait_for_complete()
+
+    assert "the store is gone" in played(step_in, replace(recording(), agents=refuse))
+
+
+def test_h_keeps_what_was_before_a_compaction_at_the_same_place() -> None:
+    session = SessionBuilder().prompt("Before").compaction().prompt("After")
+
+    async def toggled(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("end")
+        assert "❯ Before" not in text_of(pilot.app)
+        await pilot.press("h")
+        await pilot.app.workers.wait_for_complete()
+
+    shown = played(toggled, recording(session))
+    assert "❯ Before" in shown
+    assert "compacted" in shown
+    assert "❯ After" in shown
+    assert "history" in shown
+
+
+def test_c_copies_all_of_the_element_at_the_cursor() -> None:
+    async def copy(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("g", "7", "enter", "c")
+        assert pilot.app.clipboard.endswith("test 8 of the kettle passed")
+
+    assert "copied" in played(copy)
+
+
+def test_a_click_on_the_timeline_seeks() -> None:
+    async def click(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.click(TimelineBar, offset=(79, 1))
+
+    assert "100%" in played(click)
+
+
+def test_the_wheel_scrolls_and_a_click_moves_the_cursor() -> None:
+    async def use_the_mouse(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("end", "pageup", "pageup")
+        await pilot.click(screen.pane, offset=(5, 0))
+
+    assert "▌❯ The bell" in played(use_the_mouse)
+
+
+# --- odd sessions and odd terminals -------------------------------------------------------------------------
+
+
+def test_a_session_with_nothing_to_show_is_an_empty_screen() -> None:
+    shown = played(keys("space", "right", "end", "enter", "c", "t"), recording(SessionBuilder()))
+    assert "0:00/0:00" in shown
+
+
+def test_a_session_of_one_line_can_be_played() -> None:
+    assert "❯ Hi" in played(keys("space", "right", "left", "h"), recording(SessionBuilder().prompt("Hi")))
+
+
+def test_a_session_without_times_is_paced() -> None:
+    session = SessionBuilder()
+    for word in ("one", "two", "three"):
+        session.line({"type": "user", "message": {"content": word}})
+    assert "▶ paced 1×  0:00/0:00" in played(keys(), recording(session))
+
+
+@pytest.mark.parametrize("size", [(20, 5), (1, 1), (8, 3), (300, 100)])
+def test_any_size_of_a_terminal_will_do(size: tuple[int, int]) -> None:
+    played(keys("end", "enter", "question_mark", "escape", "space"), size=size)
+
+
+def test_on_a_tiny_terminal_what_is_played_has_the_room() -> None:
+    shown = played(keys("end"), size=(20, 5)).split("\n")
+    assert any("You are welcome" in line for line in shown)
+
+
+def test_a_terminal_may_be_resized_while_it_plays() -> None:
+    async def resize(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("end")
+        for size in ((40, 10), (20, 5), (100, 30)):
+            await pilot.resize_terminal(*size)
+
+    assert "● You are welcome." in played(resize)
+
+
+def test_an_element_of_5_megabytes_is_shown_by_its_beginning() -> None:
+    session = SessionBuilder().prompt("x " * 2_500_000).response(text("Long. " * 900_000))
+    assert "more characters" in played(keys("end"), recording(session))
+
+
+def test_a_result_of_5_megabytes_can_be_expanded() -> None:
+    session = SessionBuilder().response(call("Bash", command="yes")).result("toolu_1", "y\n" * 2_500_000)
+    shown = played(keys("end", "enter"), recording(session))
+    assert "● Bash(yes)" in shown
+
+
+def test_signs_that_a_terminal_would_obey_are_not_sent_to_it() -> None:
+    session = SessionBuilder().prompt("a\x1b[2Jb\x07c\x9bd").response(text("e\x1b]0;title\x07f\x08g"))
+    shown = played(keys("end"), recording(session))
+    assert not any(sign in shown for sign in "\x1b\x07\x08\x9b")
+
+
+def png(width: int, height: int) -> str:
+    """A red picture in base64."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = (b"\0" + b"\xff\0\0" * width) * height
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return base64.b64encode(data).decode()
+
+
+def picture_of(data: str) -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+
+
+def test_a_picture_is_drawn_where_the_element_is_expanded() -> None:
+    session = SessionBuilder().prompt([{"type": "text", "text": "Look:"}, picture_of(png(8, 8))])
+    shown = played(keys("enter"), recording(session))
+    assert "▀" * 8 in shown
+    assert "[image image/png]" in shown
+
+
+@pytest.mark.parametrize("data", ["", "no base64 at all!", base64.b64encode(b"no picture").decode(), png(8, 8)[:60]])
+def test_a_picture_that_is_damaged_is_only_named(data: str) -> None:
+    shown = played(keys("enter"), recording(SessionBuilder().prompt([picture_of(data)])))
+    assert "[image image/png]" in shown
+    assert "▀" not in shown
+
+
+def test_without_colours_a_picture_is_only_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    shown = played(keys("enter"), recording(SessionBuilder().prompt([picture_of(png(8, 8))])))
+    assert "▀" not in shown
+
+
+# --- what happens now -----------------------------------------------------------------------------------------
+
+
+async def until(pilot: Pilot[Any], words: str) -> None:
+    """Wait for something to appear on the screen."""
+    for _ in range(500):
+        if words in text_of(pilot.app):
+            return
+        await pilot.pause(0.02)
+    raise AssertionError(f"{words!r} is not on the screen:\n{text_of(pilot.app)}")
+
+
+def followed(path: Path, script: Callable[[Pilot[Any]], Awaitable[None]]) -> None:
+    app, clock = player(of_file(str(path)), is_followed=True)
+    del clock
+    run(app, script)
+
+
+def test_what_is_appended_to_a_followed_session_is_shown(tmp_path: Path) -> None:
+    session = SessionBuilder().prompt("Hi")
+    path = session.write(tmp_path / "s.jsonl")
+    session.flush()
+
+    async def append(pilot: Pilot[Any]) -> None:
+        await until(pilot, "❯ Hi")
+        assert "● live" in text_of(pilot.app)
+        with path.open("ab") as file:
+            file.write(session.response(text("Hello, as it happens.")).flush())
+        await until(pilot, "● Hello, as it happens.")
+        check = text_of(pilot.app)
+        assert "● live" in check
+
+    followed(path, append)
+
+
+def test_who_looks_back_is_not_torn_away_by_what_is_new(tmp_path: Path) -> None:
+    session = SessionBuilder().prompt("One").prompt("Two")
+    path = session.write(tmp_path / "s.jsonl")
+    session.flush()
+
+    async def append(pilot: Pilot[Any]) -> None:
+        await until(pilot, "❯ Two")
+        await pilot.press("left")
+        with path.open("ab") as file:
+            file.write(session.prompt("Three").flush())
+        await until(pilot, "line 1/3")
+        assert "❯ Three" not in text_of(pilot.app)
+        await pilot.press("end")
+        await until(pilot, "❯ Three")
+
+    followed(path, append)
+
+
+def test_a_followed_session_that_is_replaced_or_deleted_is_said_to_be(tmp_path: Path) -> None:
+    path = SessionBuilder().prompt("Old").write(tmp_path / "s.jsonl")
+
+    async def replace_and_delete(pilot: Pilot[Any]) -> None:
+        await until(pilot, "❯ Old")
+        SessionBuilder().prompt("New").write(tmp_path / "new").replace(path)
+        await until(pilot, "❯ New")
+        await until(pilot, "another file took its place")
+        assert "❯ Old" not in text_of(pilot.app)
+        path.unlink()
+        await until(pilot, "it was deleted")
+        assert "❯ New" in text_of(pilot.app)
+
+    followed(path, replace_and_delete)
