@@ -15,7 +15,7 @@ import pytest
 
 from claude_session_player import __version__, errors
 from claude_session_player.cli.app import COMMANDS, app
-from scripts import cli_reference
+from scripts import cli_reference, screens
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
