@@ -31,6 +31,7 @@ bench: .venv/.installed-dev  ## speed and memory, against references measured in
 docs: .venv/.installed-dev  ## the CLI reference and the picture, made anew
 	$(BIN)/python -m scripts.cli_reference
 	$(BIN)/python -m scripts.picture
+	$(BIN)/python -m scripts.screens
 
 .venv/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'

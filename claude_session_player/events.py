@@ -138,6 +138,8 @@ class Message(Struct, gc=False):
     id: str | None = None
     content: Content = None
     model: str | None = None
+    stop_reason: str | None = None
+    """Why the model stopped, where that was known when the line was written; the response may go on behind it."""
     usage: Usage | None = None
 
 

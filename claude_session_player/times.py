@@ -62,3 +62,15 @@ def moment(text: str | None) -> str | None:
         return format_time(parse_time(text)) if text else None
     except (ValueError, OverflowError):
         return None
+
+
+def epoch(text: str | None) -> float | None:
+    """A time in seconds since 1970; `None` where it is none.
+
+    >>> epoch("1970-01-01T00:01:00Z"), epoch("soon"), epoch(None)
+    (60.0, None, None)
+    """
+    try:
+        return parse_time(text).timestamp() if text else None
+    except (ValueError, OverflowError):
+        return None

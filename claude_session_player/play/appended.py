@@ -87,8 +87,8 @@ class Appended:
             if self._is_last and self._last is told:
                 self._last = call
                 yield Piece(call, element_text(call, self._view).partition("\n")[2], False, is_result=True)
-            else:
-                yield self._piece(call)
+            else:  # it begins anew, and is no part of what was told last
+                yield self._piece(call)._replace(is_apart=True)
 
     def _elements(self, state: ScreenState) -> Iterator[Piece]:
         elements = state.elements

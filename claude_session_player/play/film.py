@@ -192,6 +192,10 @@ class Film:
         """The last frame that has appeared when a line was read; the first one where none has."""
         return max(bisect_right(self.frames, line, key=lambda frame: frame.line) - 1, 0)
 
+    def lines_before(self, offset: int) -> int:
+        """How many lines end before a place in the file, or at it."""
+        return bisect_right(self._offsets, offset) - 1
+
     def _before(self, wanted: int) -> _Keyframe:
         """The nearest screen before a line that is at hand, as one that may go on."""
         if self._near and not self._near[0].lines <= wanted <= self._near[-1].lines + _NEAR * 2:

@@ -88,7 +88,7 @@ async def _while_there(folder: Folder) -> AsyncGenerator[Noticed, None]:
     async with aclosing(_batches(real, is_deep=folder.is_deep)) as batches:
         async for batch in batches:
             changed = {folder.path + path.removeprefix(real) for path in batch.paths}
-            files = set(_affected(changed, known) if known or changed else _files_in(folder))
+            files = set(_affected(changed, known) if known or changed else files_in(folder))
             known |= files
             if files or batch.is_first:
                 yield Noticed(frozenset(files), batch.is_polled)
@@ -107,12 +107,13 @@ def _affected(paths: Iterable[str], known: Iterable[str]) -> Iterator[str]:
         elif is_session_name(name):
             yield path
         elif os.path.isdir(path):
-            yield from _files_in(Folder(path, is_deep=True))
+            yield from files_in(Folder(path, is_deep=True))
         elif not os.path.splitext(name)[1]:
             yield from [file for file in known if file.startswith(path + os.sep)]
 
 
-def _files_in(folder: Folder) -> Iterator[str]:
+def files_in(folder: Folder) -> Iterator[str]:
+    """The session files in a directory that is watched; none where it is not there."""
     for above, folders, names in os.walk(folder.path):
         folders[:] = [name for name in folders if folder.is_deep and not name.startswith(".")]
         yield from (os.path.join(above, name) for name in names if is_session_name(name) and not name.startswith("."))

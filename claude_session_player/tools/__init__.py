@@ -31,7 +31,7 @@ class Tool(Struct, frozen=True):
 
     The label is the first of `fields` that the input has, made shorter by `shape`. The answer of a sub-agent
     (`is_agent`) is shown on one line. `look` tells the call, and what came back, in a conversation.
-    A tool that `touch`es a file names it under the key `file`.
+    A tool that `touch`es a file names it under the key `file`. One that `asks` has its result from the person.
     """
 
     fields: tuple[str, ...] = ()
@@ -40,11 +40,12 @@ class Tool(Struct, frozen=True):
     look: Look = looks.anything
     touch: Touch | None = None
     file: str = "file_path"
+    asks: bool = False
 
 
 _AGENT = Tool(("description",), is_agent=True, look=looks.agent)
 _SHELL = Tool(("description", "command"), look=looks.shell)
-_PLAN = Tool(look=looks.plan)
+_PLAN = Tool(look=looks.plan, asks=True)
 
 TOOLS: Final[dict[str, Tool]] = {
     "Bash": _SHELL,
@@ -65,7 +66,7 @@ TOOLS: Final[dict[str, Tool]] = {
     "TodoWrite": Tool(look=looks.todos),
     "TaskCreate": Tool(look=looks.task),
     "TaskUpdate": Tool(look=looks.task),
-    "AskUserQuestion": Tool(look=looks.questions),
+    "AskUserQuestion": Tool(look=looks.questions, asks=True),
     "ExitPlanMode": _PLAN,
     "exit_plan_mode": _PLAN,  # its name in 1.0
     "Skill": Tool(look=looks.skill),
@@ -78,6 +79,8 @@ _OTHER: Final = Tool()
 
 AGENTS: Final = frozenset(name for name, tool in TOOLS.items() if tool.is_agent)
 """The tools that are sub-agents."""
+ASKING: Final = frozenset(name for name, tool in TOOLS.items() if tool.asks)
+"""The tools that wait for an answer of the person."""
 
 
 def touched_file(name: str | None, tool_input: Any) -> tuple[Touch, str] | None:

@@ -1,0 +1,139 @@
+"""A session that is followed together with its sub-agents: what is new in any of their files, as text to be added.
+
+Sub-agents that are there already are not read before they say something more.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from claude_session_player.errors import CannotRead
+from claude_session_player.play.appended import Appended, Piece
+from claude_session_player.play.following import Followed, News
+from claude_session_player.play.glimpse import Glimpse
+from claude_session_player.store.layout import AGENT, Found, Walk, found_at
+from claude_session_player.view import View
+
+
+class Told(NamedTuple):
+    """What is new in one file."""
+
+    news: News
+    pieces: list[Piece]
+    agent: str = ""
+    """How the sub-agent is called whose file it is; empty for the session itself."""
+    task: str | None = None
+    """What a sub-agent is for that has just started; `None` for all others."""
+
+
+class _Part:
+    """One file, and how much of it was told."""
+
+    def __init__(self, path: str, view: View, name: str = "") -> None:
+        """Raises `CannotRead`."""
+        self.name = name
+        self.followed = Followed(path, view)
+        self._restart()
+
+    def _restart(self) -> None:
+        self.appended = Appended(self.followed.film.view)
+        self._told = 0
+
+    def begin(self, size: int | None = None) -> list[Piece]:
+        """What is on the screen now, or was when the file had so many bytes: all of it is told with this."""
+        self.followed.catch_up()
+        film = self.followed.film
+        lines = film.lines if size is None else film.lines_before(size)
+        self._told = sum(frame.line <= lines for frame in film.frames)
+        return self.appended.after(film.screen(self._told - 1))
+
+    def catch_up(self) -> tuple[News, list[Piece]]:
+        """What happened, and what there is to tell of it."""
+        news = self.followed.catch_up()
+        if news.is_new_film:
+            self._restart()
+        film = self.followed.film
+        new = range(self._told, len(film.frames))
+        self._told = len(film.frames)
+        return news, [piece for frame in new for piece in self.appended.after(film.screen(frame))]
+
+
+class Company:
+    """A session and its sub-agents. It is told which files have changed, and tells what is new in them."""
+
+    def __init__(self, found: Found, view: View) -> None:
+        """Raises `CannotRead`."""
+        self._found = found
+        self._view = view
+        self._past = {one.path: one.stamp.size for one in Walk().relatives(found) if one.is_agent}
+        """Sub-agents that were there before, and how long their files were."""
+        self._parts = {found.path: _Part(found.path, view)}
+        self._strangers: set[str] = set()
+        """Files of sub-agents of other sessions."""
+
+    def begin(self) -> list[Piece]:
+        """What is on the screen of the session now."""
+        return self._parts[self._found.path].begin()
+
+    def notice(self, files: Iterable[str]) -> Iterator[Told]:
+        """What is new in files that may have changed; the session itself comes first. Raises `CannotRead`."""
+        for path in sorted(files, key=lambda path: (path != self._found.path, path)):
+            part, task = self._parts.get(path), None
+            if part is None and self._may_be_ours(path):
+                part, task = self._join(path)
+            if part is None:
+                continue
+            news, pieces = part.catch_up()
+            if pieces or task is not None:
+                self._interrupt(part)
+            if pieces or task is not None or news not in (News.NOTHING, News.GREW):
+                yield Told(news, pieces, part.name, task)
+
+    def close(self) -> None:
+        """Let go of all files."""
+        for part in self._parts.values():
+            part.followed.close()
+
+    def _may_be_ours(self, path: str) -> bool:
+        folder, name = os.path.split(path)
+        is_below = folder == self._found.home or folder.startswith(self._found.belongings + os.sep)
+        if self._found.is_agent or not is_below or not name.startswith(AGENT) or path in self._strangers:
+            return False
+        return _size(path) != self._past.get(path)
+
+    def _join(self, path: str) -> tuple[_Part | None, str | None]:
+        """A sub-agent that was not followed so far; and what it is for, where it has just started."""
+        try:
+            glimpse = Glimpse(found_at(path))
+            glimpse.catch_up()
+            if glimpse.session_id != self._found.id:
+                if glimpse.session_id is not None:
+                    self._strangers.add(path)
+                return None, None
+            part = self._parts[path] = _Part(path, self._view, self._name(glimpse))
+        except (OSError, CannotRead):  # it is gone again
+            return None, None
+        if path not in self._past:
+            return part, glimpse.title
+        part.begin(self._past[path])
+        return part, None
+
+    def _name(self, glimpse: Glimpse) -> str:
+        """The kind of a sub-agent; with its id, where another one is called like that."""
+        name = glimpse.agent or glimpse.found.id
+        taken = {part.name for part in self._parts.values()}
+        return f"{name} {glimpse.found.id}" if name in taken else name
+
+    def _interrupt(self, speaker: _Part) -> None:
+        for part in self._parts.values():
+            if part is not speaker:
+                part.appended.interrupt()
+
+
+def _size(path: str) -> int | None:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return None

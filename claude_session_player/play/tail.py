@@ -1,0 +1,76 @@
+"""The beginning and the end of a file, and then what is appended to it: whole lines only."""
+
+from __future__ import annotations
+
+import os
+from typing import BinaryIO, Final
+
+HEAD: Final = 1 << 16
+"""Bytes that are read of the beginning of a long file."""
+END: Final = 1 << 18
+"""Bytes that are read of its end, to begin with; more, where they hold no whole line."""
+
+
+class Tail:
+    """Reads a file as it grows; it is open only meanwhile. One that was cut off or replaced is begun anew."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.written: float | None = None
+        """When the file was last written to, in seconds since 1970; `None` where it is gone."""
+        self.is_new = False
+        """True where the lines that were read last are those of a file that is begun, or begun anew."""
+        self.count = 0
+        """How many bytes were read so far."""
+        self._known = 0
+        """Bytes of the file that were read, or left out."""
+        self._inode: int | None = None
+        self._rest = b""
+        """The beginning of a line that has no end yet."""
+
+    def lines(self) -> list[bytes]:
+        """The lines that are new, as far as they are whole; none where the file is gone. Raises `OSError`."""
+        try:
+            with open(self.path, "rb", buffering=0) as file:
+                status = os.fstat(file.fileno())
+                self.written = status.st_mtime
+                self.is_new = status.st_ino != self._inode or status.st_size < self._known
+                if self.is_new:
+                    self._inode, self._rest = status.st_ino, b""
+                    return self._begin(file, status.st_size)
+                return self._whole(self._read(file, self._known, status.st_size))
+        except FileNotFoundError:
+            self.written = None
+            return []
+
+    def _begin(self, file: BinaryIO, size: int) -> list[bytes]:
+        """The beginning and the end of a long file; all of a short one."""
+        if size <= HEAD + END:
+            return self._whole(self._read(file, 0, size))
+        head = self._read(file, 0, HEAD)
+        start = size - END
+        while start > HEAD:
+            end = self._read(file, start, size)
+            cut = end.find(b"\n") + 1
+            if end.rfind(b"\n") >= cut:
+                return [*_lines(head), *self._whole(end[cut:])]
+            start -= 3 * (size - start)
+        return self._whole(head + self._read(file, HEAD, size))
+
+    def _read(self, file: BinaryIO, start: int, end: int) -> bytes:
+        file.seek(start)
+        data = file.read(end - start)
+        self._known = start + len(data)
+        self.count += len(data)
+        return data
+
+    def _whole(self, data: bytes) -> list[bytes]:
+        """The whole lines; what is behind them waits."""
+        data = self._rest + data
+        lines = _lines(data)
+        self._rest = data[sum(map(len, lines)) :]
+        return lines
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return data[: data.rfind(b"\n") + 1].splitlines(keepends=True)

@@ -1,0 +1,173 @@
+"""What goes on in a session, by its last events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from claude_session_player.parser import read_events
+from claude_session_player.play.activity import Activity, Phase, Status
+from claude_session_player.times import epoch
+from tests.builder import SessionBuilder, call, text, thought, timestamp
+
+Build = Callable[[SessionBuilder], object]
+
+THINKING, RUNNING, WAITING, IDLE = Phase.THINKING, Phase.RUNNING, Phase.WAITING, Phase.IDLE
+
+
+def status(session: SessionBuilder, seconds: float = 12, *, is_subagent: bool = False) -> Status:
+    """What goes on some seconds after the last line."""
+    activity = Activity(is_subagent=is_subagent)
+    activity.take(read_events(session.lines))
+    return activity.status((epoch(timestamp(len(session.lines))) or 0) + seconds)
+
+
+def stopped(session: SessionBuilder, reason: str) -> SessionBuilder:
+    """The last line with the reason for which the model stopped."""
+    session.lines[-1] = session.lines[-1].replace(b'"stop_reason":null', f'"stop_reason":"{reason}"'.encode())
+    return session
+
+
+STATES: list[tuple[Phase, str, Build]] = [
+    (IDLE, "nobody has said anything yet", lambda s: s),
+    (THINKING, "a prompt came 12s ago, and no answer yet", lambda s: s.prompt("Start")),
+    (THINKING, "the last thought came 12s ago", lambda s: s.prompt("Start").response(thought())),
+    (
+        RUNNING,
+        "a call of Bash has no result for 12s; it runs, or waits for permission",
+        lambda s: s.prompt("Start").response(text("I look."), call("Bash", "a", command="ls")),
+    ),
+    (
+        RUNNING,
+        "a call of Bash has no result for 13s",
+        lambda s: s.response(call("Bash", "a")).progress("bash_progress", "a", fullOutput="1 %"),
+    ),
+    (RUNNING, "a call of Task has no result for 12s", lambda s: s.response(call("Task", "a", prompt="Look"))),
+    (
+        RUNNING,
+        "2 calls have no result for 13s: Read, Bash; they run, or wait for permission",
+        lambda s: s.response(call("Read", "a"), call("Bash", "b")),
+    ),
+    (
+        RUNNING,
+        "a call of Bash has no result for 13s; it runs, or waits for permission",
+        lambda s: s.response(call("Read", "a"), call("Bash", "b")).result("a"),
+    ),
+    (
+        THINKING,
+        "the last result came 12s ago, the model has the word",
+        lambda s: s.response(call("Bash", "a")).result("a"),
+    ),
+    (WAITING, "the last answer, 12s ago, calls no tool", lambda s: s.prompt("Start").response(text("It runs."))),
+    (WAITING, "the turn was over 12s ago", lambda s: s.response(text("Yes.")).system("turn_duration", durationMs=1)),
+    (WAITING, "AskUserQuestion has no answer for 12s", lambda s: s.response(call("AskUserQuestion", "a"))),
+    (WAITING, "ExitPlanMode has no answer for 12s", lambda s: s.response(call("ExitPlanMode", "a"))),
+    (
+        WAITING,
+        "the person interrupted it 12s ago",
+        lambda s: s.response(call("Bash", "a")).prompt([text("[Request interrupted by user for tool use]")]),
+    ),
+    (
+        WAITING,
+        "the last was a command of the person, 12s ago",
+        lambda s: s.prompt("<command-name>/model</command-name>").prompt(
+            "<local-command-stdout></local-command-stdout>"
+        ),
+    ),
+    (
+        WAITING,
+        "the last was a command of the person, 12s ago",
+        lambda s: s.response(text("Yes.")).compaction(trigger="manual"),
+    ),
+    (THINKING, "it was compacted 12s ago, and goes on", lambda s: s.response(call("Bash", "a")).compaction()),
+    (THINKING, "a request failed 12s ago, and is tried again", lambda s: s.prompt("Start").system("api_error")),
+    (
+        WAITING,
+        "the last request failed 12s ago",
+        lambda s: s.prompt("Start").response(text("API Error: 500"), isApiErrorMessage=True),
+    ),
+    (
+        THINKING,
+        "a prompt came 12s ago, and no answer yet",
+        lambda s: s.prompt("<task-notification><summary>Done</summary></task-notification>"),
+    ),
+    (
+        THINKING,
+        "a prompt came 12s ago, and no answer yet",
+        lambda s: s.response(text("Yes.")).attachment("queued_command", prompt="And now?"),
+    ),
+    (
+        WAITING,
+        "the last answer, 13s ago, calls no tool",
+        lambda s: s.response(text("Yes.")).prompt("Base directory for this skill", isMeta=True),
+    ),
+]
+
+
+@pytest.mark.parametrize(("phase", "how", "build"), STATES, ids=[f"{p.value}: {how}" for p, how, _ in STATES])
+def test_the_last_events_tell_what_goes_on(phase: Phase, how: str, build: Build) -> None:
+    session = SessionBuilder()
+    build(session)
+    found = status(session)
+    assert (found.phase, found.how) == (phase, how)
+
+
+def test_an_answer_that_may_go_on_is_no_end_yet() -> None:
+    session = SessionBuilder().response(text("I look."))
+    assert status(session, 3).phase is THINKING
+    assert status(session, 9).phase is WAITING
+    assert status(stopped(session, "end_turn"), 1).phase is WAITING
+
+
+def test_an_answer_that_says_that_a_call_follows_is_never_the_last() -> None:
+    session = stopped(SessionBuilder().response(text("I look.")), "tool_use")
+    found = status(session, 60)
+    assert (found.phase, found.how) == (THINKING, "an answer came 1m ago, and a call is to follow")
+
+
+def test_after_ten_minutes_without_a_word_a_session_is_idle() -> None:
+    session = SessionBuilder().response(call("Bash", "a"))
+    assert status(session, 599).phase is RUNNING
+    found = status(session, 600)
+    assert found.phase is IDLE
+    assert found.how.startswith("nothing was written for 10m; a call of Bash has no result for 10m")
+
+
+def test_a_file_that_is_written_to_is_not_idle_whatever_its_times_say() -> None:
+    activity = Activity()
+    activity.take(read_events(SessionBuilder().prompt("Start").lines))
+    now = (epoch(timestamp(1)) or 0) + 5000
+    assert activity.status(now).phase is IDLE
+    assert activity.status(now, written=now - 1).phase is THINKING
+
+
+def test_a_result_that_comes_before_its_call_closes_it() -> None:
+    assert status(SessionBuilder().result("a").response(call("Bash", "a"))).calls == ()
+
+
+def test_calls_that_were_never_answered_are_forgotten_when_the_model_speaks_again() -> None:
+    session = SessionBuilder().response(call("Bash", "a")).response(call("Read", "b"))
+    assert [call.name for call in status(session).calls] == ["Read"]
+
+
+def test_calls_without_an_id_are_closed_in_their_order() -> None:
+    session = SessionBuilder()
+    for name in ("Bash", "Read"):
+        session.line({"type": "tool_use", "tool_name": name, "tool_input": {}})
+    session.line({"type": "tool_result", "tool_name": "Bash", "tool_output": "x"})
+    assert [call.name for call in status(session).calls] == ["Read"]
+
+
+def test_a_sub_agent_inside_of_a_session_does_not_count_but_in_its_own_file() -> None:
+    session = SessionBuilder().response(call("Task", "a"))
+    session.sidechain = True
+    session.prompt("Look").response(text("Nothing."))
+    assert status(session).phase is RUNNING
+    assert status(session, is_subagent=True).phase is WAITING
+
+
+def test_times_that_are_missing_do_no_harm() -> None:
+    activity = Activity()
+    activity.take(read_events([b'{"type":"user","message":{"content":"Hi"}}']))
+    assert activity.status(0.0).how == "a prompt came at a time that is not known, and no answer yet"

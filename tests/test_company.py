@@ -1,0 +1,153 @@
+"""A session that is followed together with its sub-agents."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from claude_session_player import View
+from claude_session_player.export.told import Teller
+from claude_session_player.play.company import Company, Told
+from claude_session_player.play.following import News
+from claude_session_player.store.layout import found_at
+from tests.builder import SessionBuilder, call, text
+from tests.stores import ONE, TWO, StoreBuilder
+
+
+class Following:
+    """A session in a store that grows, and what is printed of it."""
+
+    def __init__(self, root: Path) -> None:
+        self.store = StoreBuilder(root)
+        self.main = SessionBuilder(session_id=ONE).prompt("Start the engine")
+        self.path = self.main.write(self.store.home() / f"{ONE}.jsonl")
+        self.main.flush()
+        self.file = io.StringIO()
+
+    def begin(self, lines: int = 20) -> None:
+        """Begin to follow it."""
+        self.company = Company(found_at(str(self.path)), View())
+        self.teller = Teller(self.file, View())
+        self.teller.begin(self.company.begin(), lines)
+
+    def agent_file(self, id: str, folder: str = f"{ONE}/subagents") -> Path:
+        """The file of a sub-agent."""
+        return self.store.home() / folder / f"agent-{id}.jsonl"
+
+    def grow(self, path: Path, session: SessionBuilder) -> list[Told]:
+        """Append to a file, and print what that tells."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as file:
+            file.write(session.flush())
+        found = list(self.company.notice([str(path)]))
+        for told in found:
+            self.teller.tell(told)
+        return found
+
+    @property
+    def printed(self) -> str:
+        """What was printed since the last time."""
+        text = self.file.getvalue()
+        self.file.seek(0)
+        self.file.truncate()
+        return text
+
+
+@pytest.fixture
+def following(tmp_path: Path) -> Following:
+    return Following(tmp_path / "store")
+
+
+def agent(session: str = ONE) -> SessionBuilder:
+    return SessionBuilder(session_id=session, sidechain=True)
+
+
+def test_the_past_is_shown_first_and_then_what_is_appended(following: Following) -> None:
+    following.begin()
+    assert following.printed == "❯ Start the engine\n"
+    following.grow(following.path, following.main.response(call("Bash", "a", command="ls")))
+    following.grow(following.path, following.main.result("a", "one"))
+    assert following.printed == "\n● Bash(ls)\n  └ one\n"
+
+
+def test_no_more_of_the_past_is_shown_than_is_wanted(following: Following) -> None:
+    with following.path.open("ab") as file:
+        file.write(following.main.response(text("one\ntwo\nthree")).flush())
+    following.begin(lines=2)
+    assert following.printed == "  two\n  three\n"
+    following.begin(lines=0)
+    assert following.printed == ""
+    following.grow(following.path, following.main.prompt("More"))
+    assert following.printed == "❯ More\n"
+
+
+def test_a_sub_agent_is_told_when_it_starts_and_its_lines_have_its_name(following: Following) -> None:
+    following.begin()
+    following.grow(following.path, following.main.response(call("Task", "t", description="Look")))
+    path = following.agent_file("a1")
+    path.parent.mkdir(parents=True)
+    following.store.meta(path, agentType="Explore", description="Look around")
+    explorer = agent()
+    following.grow(path, explorer.prompt("Look"))
+    following.grow(path, explorer.response(text("One.\nTwo."), call("Grep", "g", pattern="x")))
+    following.grow(path, explorer.result("g", "found"))
+    following.grow(following.path, following.main.result("t", "Nothing."))
+    assert following.printed == (
+        "❯ Start the engine\n\n● Task(Look)\n"
+        "\n● Agent(Explore) started: Look around\nExplore │ ❯ Look\n"
+        "\nExplore │ ● One.\nExplore │   Two.\nExplore │ ● Grep(x)\nExplore │   └ found\n"
+        "\n● Task(Look)\n  └ Nothing.\n"
+    )
+
+
+def test_two_sub_agents_of_one_kind_are_told_apart(following: Following) -> None:
+    following.begin()
+    for id in ("a1", "a2"):
+        path = following.agent_file(id)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        following.store.meta(path, agentType="Explore")
+        following.grow(path, agent().prompt("Look"))
+    assert "Agent(Explore) started: Look\nExplore │ ❯ Look\n" in (printed := following.printed)
+    assert "Agent(Explore a2) started: Look\nExplore a2 │ ❯ Look\n" in printed
+
+
+def test_a_sub_agent_that_was_there_is_told_from_now_on(following: Following) -> None:
+    path, old = following.agent_file("a1"), agent().prompt("Look").response(text("Before."))
+    old.write(path)
+    old.flush()
+    following.begin()
+    assert following.grow(path, old) == []
+    following.grow(path, old.response(text("After.")))
+    assert following.printed == "❯ Start the engine\n\na1 │ ● After.\n"
+
+
+def test_flat_sub_agents_of_other_sessions_are_left_alone(following: Following) -> None:
+    following.begin()
+    assert following.grow(following.agent_file("b1", ""), agent(TWO).prompt("Not ours")) == []
+    (told,) = following.grow(following.agent_file("b2", ""), agent().prompt("Ours"))
+    assert (told.agent, told.task) == ("b2", "Ours")
+
+
+def test_a_file_that_is_replaced_or_deleted_is_told_as_that(following: Following) -> None:
+    following.begin()
+    following.path.write_bytes(b"")
+    assert [told.news for told in following.grow(following.path, SessionBuilder().prompt("Again"))] == [News.SHORTENED]
+    assert following.printed.endswith("❯ Again\n")
+    following.path.unlink()
+    assert [told.news for told in following.company.notice([str(following.path)])] == [News.DELETED]
+    following.company.close()
+
+
+def test_on_a_terminal_there_are_colours_and_nothing_that_it_would_obey(following: Following) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    following.file = Terminal()
+    following.begin()
+    following.grow(following.path, following.main.response(text("It \x07runs.\x1b]0;title\x07")))
+    assert "\x1b[" in (printed := following.printed)
+    assert "\x07" not in printed
+    assert "It runs." in printed
