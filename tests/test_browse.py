@@ -13,6 +13,7 @@ import pytest
 from rich.text import Text
 from textual.pilot import Pilot
 
+from claude_session_player import export
 from claude_session_player.store.library import Library
 from claude_session_player.store.session import Session
 from claude_session_player.tui import chores, opening, preview_pane
@@ -22,6 +23,7 @@ from claude_session_player.tui.preview_pane import PreviewPane
 from claude_session_player.tui.session_table import FilterInput, SessionTable
 from claude_session_player.tui.shelf import Shelf
 from tests.builder import SessionBuilder, call, text
+from tests.program import csp
 from tests.screens import LARGE, SMALL, check_picture, run, text_of
 from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder, settle
 from tests.test_arriving import opened_files
@@ -383,18 +385,38 @@ def test_a_session_is_exported_into_the_working_directory(
     assert (tmp_path / f"{ONE}.md").read_text() == "❯ Start the engine\n\n● It runs.\n"
 
 
-def test_the_format_changes_the_name(builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("id", [THREE, AGENT])
+@pytest.mark.parametrize(("format", "suffix"), [("markdown", ".md"), ("json", ".jsonl"), ("asciicast", ".cast")])
+def test_what_is_written_is_what_export_writes(
+    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, id: str, format: str, suffix: str
+) -> None:
     monkeypatch.chdir(tmp_path)
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await pilot.press("e", "down")
-        await pilot.pause()
-        assert "[json]" in text_of(app)
+        await pilot.press("a", "e", *["down"] * export.ALL.index(format))
+        await until(pilot, lambda: f"[{format}]" in text_of(app))
         await pilot.press("enter")
         await until(pilot, lambda: "written to" in said(app))
 
+    browse(builder, script, words=id)
+    written = (tmp_path / f"{id}{suffix}").read_bytes()
+    assert written == csp("export", id, "--format", format, "--root", builder.root).stdout
+    assert len(written.splitlines()) > 1
+
+
+def test_a_session_that_is_none_any_more_leaves_no_file(
+    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        (builder.home() / f"{THREE}.jsonl").write_bytes(b"")
+        await pilot.press("e", "enter")
+        await until(pilot, lambda: "holds no session any more" in said(app))
+
     browse(builder, script)
-    assert (tmp_path / f"{THREE}.jsonl").read_text().startswith("{")
+    assert [path for path in sorted(tmp_path.iterdir()) if path.name != "cache"] == before
 
 
 def test_a_file_is_replaced_only_if_that_is_said_twice(

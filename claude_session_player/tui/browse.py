@@ -195,7 +195,7 @@ class BrowseScreen(Screen[None]):
     def _export(self, entry: Entry, target: Target) -> None:
         try:
             chores.write_export(entry.session, target)
-        except (SessionError, OSError) as error:
+        except SessionError as error:
             self.post_message(Failed(str(error)))
         else:
             self.post_message(Exported(target))

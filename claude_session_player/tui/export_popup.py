@@ -12,9 +12,9 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from claude_session_player.export import FORMATS
+from claude_session_player.export import ALL
 
-_SUFFIXES: Final = {"markdown": ".md", "json": ".jsonl", "text": ".txt"}
+_SUFFIXES: Final = {"markdown": ".md", "json": ".jsonl", "text": ".txt", "asciicast": ".cast"}
 _KEYS: Final = "↑ ↓ format · enter write · esc cancel"
 
 
@@ -45,7 +45,7 @@ class ExportPopup(ModalScreen[Target | None]):
 
     def __init__(self, id: str) -> None:
         super().__init__()
-        self._target = Target(f"{id}{suffix_of(next(iter(FORMATS)))}", next(iter(FORMATS)))
+        self._target = Target(f"{id}{suffix_of(ALL[0])}", ALL[0])
 
     def compose(self) -> ComposeResult:
         """The formats, the name of the file, and what is to be said about it."""
@@ -63,8 +63,7 @@ class ExportPopup(ModalScreen[Target | None]):
 
     def action_format(self, step: int) -> None:
         """Take the next format; a name that ends like its format goes along."""
-        names = list(FORMATS)
-        chosen = names[(names.index(self._target.format) + step) % len(names)]
+        chosen = ALL[(ALL.index(self._target.format) + step) % len(ALL)]
         name = self.query_one(Input)
         name.value = renamed(name.value, self._target.format, chosen)
         name.cursor_position = len(name.value)
@@ -89,7 +88,7 @@ class ExportPopup(ModalScreen[Target | None]):
             self.dismiss(self._target._replace(path=path))
 
     def _show_formats(self) -> None:
-        words = [f"[{name}]" if name == self._target.format else f" {name} " for name in FORMATS]
+        words = [f"[{name}]" if name == self._target.format else f" {name} " for name in ALL]
         self.query_one("#formats", Static).update(" ".join(words))
 
 
