@@ -18,10 +18,10 @@ from claude_session_player.store.library import Library
 from claude_session_player.store.session import Session
 from claude_session_player.tui import chores, opening, preview_pane
 from claude_session_player.tui.browse import BrowseApp
-from claude_session_player.tui.popups import TextPopup
 from claude_session_player.tui.preview_pane import PreviewPane
 from claude_session_player.tui.session_table import FilterInput, SessionTable
 from claude_session_player.tui.shelf import Shelf
+from claude_session_player.tui.text_popup import TextPopup
 from tests.builder import SessionBuilder, call, text
 from tests.program import csp
 from tests.screens import LARGE, SMALL, check_picture, run, text_of
@@ -277,8 +277,10 @@ def test_the_arrows_lead_from_the_words_to_the_table_and_escape_clears_them(buil
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("/", "q")
         assert app.screen.query_one(FilterInput).has_focus
+        assert "to the table" in text_of(app)
         await pilot.press("down")
         assert table(app).has_focus
+        assert "to the table" not in text_of(app)
         await pilot.press("escape")
         assert len(titles(app)) == 3
 

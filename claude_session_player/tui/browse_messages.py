@@ -9,7 +9,7 @@ from textual.message import Message
 
 from claude_session_player.tui.export_popup import Target
 from claude_session_player.tui.listing import Entry
-from claude_session_player.tui.popups import TextPopup
+from claude_session_player.tui.text_popup import TextPopup
 
 
 @dataclass

@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 from claude_session_player.export import ALL
 
 _SUFFIXES: Final = {"markdown": ".md", "json": ".jsonl", "text": ".txt", "asciicast": ".cast"}
-_KEYS: Final = "↑ ↓ format · enter write · esc cancel"
+_KEYS: Final = "↑ ↓ format · Enter write · Esc back"
 
 
 class Target(NamedTuple):
@@ -38,9 +38,9 @@ class ExportPopup(ModalScreen[Target | None]):
     ExportPopup #answer { color: ansi_yellow; height: auto; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "Cancel"),
-        Binding("up", "format(-1)", "Format"),
-        Binding("down", "format(1)", "Format"),
+        Binding("escape", "dismiss", "back"),
+        Binding("up", "format(-1)", "format"),
+        Binding("down", "format(1)", "format"),
     ]
 
     def __init__(self, id: str) -> None:
@@ -83,7 +83,7 @@ class ExportPopup(ModalScreen[Target | None]):
             self.query_one("#answer", Static).update("this is no name of a file")
         elif os.path.lexists(path) and not self._target.may_replace:
             self._target = self._target._replace(may_replace=True)
-            self.query_one("#answer", Static).update("this file is there already: enter replaces it, esc leaves it")
+            self.query_one("#answer", Static).update("this file is there already: Enter replaces it, Esc leaves it")
         else:
             self.dismiss(self._target._replace(path=path))
 
