@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.text import Text
+from textual.geometry import Size
 from textual.pilot import Pilot
+from textual.strip import Strip
 
 from claude_session_player import export
 from claude_session_player.store.library import Library
@@ -221,9 +222,9 @@ def test_the_first_paint_opens_no_session_file(builder: StoreBuilder, monkeypatc
 def test_a_screen_is_read_only_where_the_cursor_rests(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[str] = []
 
-    def look(session: Session) -> Text:
+    def look(session: Session, size: Size) -> list[Strip]:
         looks.append(session.id)
-        return Text()
+        return []
 
     monkeypatch.setattr(preview_pane, "preview_of", look)
     app = BrowseApp(Shelf((str(builder.root),), None), clock=lambda: NOW, rest=1000)
