@@ -13,6 +13,7 @@ from claude_session_player.names import LATEST, PROGRAM
 
 COMMANDS: Final = (
     "replay",
+    "follow",
     "list",
     "show",
     "get",

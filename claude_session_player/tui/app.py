@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
-from typing import ClassVar
+import signal
+from typing import ClassVar, Final
 
 from textual.app import App, ReturnType
+from textual.binding import Binding
 
 _LIGHT_BACKGROUNDS = frozenset(("7", "15"))
+_ENDINGS: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""How a program is told from outside that it is over. By default it would not tidy up the terminal."""
+_KILLED: Final = 128
+"""What a shell adds to the number of a signal, as an exit code."""
 
 
 class TerminalApp(App[ReturnType]):
@@ -15,10 +23,22 @@ class TerminalApp(App[ReturnType]):
 
     ENABLE_COMMAND_PALETTE: ClassVar = False
     BINDING_GROUP_TITLE = "Everywhere"
+    BINDINGS: ClassVar = [Binding("ctrl+c", "interrupt", show=False, priority=True)]
 
     def __init__(self) -> None:
         super().__init__(ansi_color=True)
         self.theme = terminal_theme(os.environ.get("COLORFGBG", ""))
+
+    def on_mount(self) -> None:
+        """The terminal is left as it was found, also where somebody ends the program from outside."""
+        loop = asyncio.get_running_loop()
+        for number in _ENDINGS:
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # only Unix, only the main thread
+                loop.add_signal_handler(number, self.exit, None, _KILLED + number)
+
+    def action_interrupt(self) -> None:
+        """End like any other program that is interrupted."""
+        self.exit(return_code=_KILLED + signal.SIGINT)
 
 
 def terminal_theme(colours: str) -> str:
