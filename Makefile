@@ -5,11 +5,12 @@ SESSION ?=
 
 .PHONY: play test test-faults check bench docs clean
 
-play: .venv/.installed  ## replay the demo, or SESSION=reference
+play: .venv/.installed  ## play the demo, or SESSION=reference; without a terminal, print its screen
 ifeq ($(SESSION),)
-	@$(BIN)/claude-session-player demo
+	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/claude-session-player demo --play; else $(BIN)/claude-session-player demo; fi
 else
-	@$(BIN)/claude-session-player replay --format text "$(SESSION)"
+	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/claude-session-player play "$(SESSION)"; \
+	else $(BIN)/claude-session-player replay --format text "$(SESSION)"; fi
 endif
 
 test: check  ## everything that CI runs
@@ -30,6 +31,7 @@ bench: .venv/.installed-dev  ## speed and memory, against references measured in
 docs: .venv/.installed-dev  ## the CLI reference and the picture, made anew
 	$(BIN)/python -m scripts.cli_reference
 	$(BIN)/python -m scripts.picture
+	$(BIN)/python -m scripts.screens
 
 .venv/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
+import random
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from bench.measure import Row, best_process_times, best_times, peak_memory, process
+from bench.measure import Row, best_process_times, best_times, peak_memory, process, until_shown
 from bench.sessions import write_long_line, write_session, write_store
 from claude_session_player import ScreenState, Session, Store, collector, read_events, render, replay, summarize
 from claude_session_player.conversation.cast import Cast
@@ -21,6 +24,8 @@ from claude_session_player.conversation.walk import Walk
 from claude_session_player.events import decode
 from claude_session_player.export.conversation import Style, blocks, document
 from claude_session_player.formatter import MarkdownWindow
+from claude_session_player.play.film import Film
+from claude_session_player.play.tape import FileTape
 from tests import corpus
 
 PROGRAM = str(Path(sys.executable).with_name("claude-session-player"))
@@ -39,6 +44,8 @@ def main() -> None:
             show,
             summary,
             startup,
+            first_frame,
+            seeking,
             finding,
             stats,
             checking,
@@ -132,6 +139,40 @@ def startup(folder: Path) -> Iterator[Row]:
     """The whole process of `--version`."""
     ours, python = best_process_times(30, [PROGRAM, "--version"], [sys.executable, "-c", "pass"])
     yield Row("--version", "python -c pass", ours / python, 5, "×", False, _ms(ours, python))
+
+
+def first_frame(folder: Path) -> Iterator[Row]:
+    """The player, from the start of the process to the first frame on the terminal: of a file, and of a store."""
+    store = write_store(folder / "played", 20, 40)
+    os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
+    session = next(store.rglob("*.jsonl"))
+    file, found, python = best_times(
+        15,
+        until_shown([PROGRAM, "play", str(session)], "❯"),
+        until_shown([PROGRAM, "play", session.stem, "--root", str(store)], "❯"),
+        process([sys.executable, "-c", "pass"]),
+    )
+    yield Row("play FILE to its first frame", "python -c pass", file / python, 40, "×", False, _ms(file, python))
+    yield Row("play ID to its first frame", "python -c pass", found / python, 40, "×", False, _ms(found, python))
+
+
+def seeking(folder: Path) -> Iterator[Row]:
+    """Any screen of a session of 50,000 lines, from a keyframe: the slowest of 200, each the best of three times."""
+    path = write_session(folder / "seek.jsonl", 130)
+    film = Film(FileTape(str(path)))
+    while film.lines < 50_000 and film.develop():
+        pass
+    places = random.Random(6).sample(range(len(film.frames)), 200)
+    times: dict[int, float] = {}
+    most = 0
+    for place in places * 3:
+        before, start = film.decoded, time.perf_counter()
+        film.screen(place)
+        times[place] = min(time.perf_counter() - start, times.get(place, math.inf))
+        most = max(most, film.decoded - before)
+    details = f"{most} lines decoded at most, {film.keyframes} keyframes"
+    slowest = max(times.values()) * 1000
+    yield Row(f"any screen of a session of {film.lines} lines", "50 ms", slowest, 50, "ms", False, details)
 
 
 def finding(folder: Path) -> Iterator[Row]:

@@ -9,6 +9,11 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
+
+import pexpect
+
+_TERMINAL: Final = {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,19 @@ def best_process_times(rounds: int, *commands: list[str]) -> list[float]:
 def process(command: list[str]) -> Callable[[], object]:
     """A job that runs a command as a whole process."""
     return lambda: subprocess.run(command, stdout=subprocess.DEVNULL, check=True, env=ordinary_environment())
+
+
+def until_shown(command: list[str], words: str) -> Callable[[], object]:
+    """A job that runs a full-screen command on a terminal, until these words are on the screen."""
+
+    def run() -> None:
+        child = pexpect.spawn(command[0], command[1:], env={**ordinary_environment(), **_TERMINAL}, dimensions=(24, 80))
+        try:
+            child.expect_exact(words.encode(), timeout=30)
+        finally:
+            child.close(force=True)
+
+    return run
 
 
 def ordinary_environment() -> dict[str, str]:

@@ -37,6 +37,19 @@ def replay(
     >>> replay(lines, until=1).to_markdown()
     '❯ Hi'
     """
+    state, events = begun(source, view)
+    if until is not None:
+        events = _through(events, until)
+    if at is not None:
+        events = _before(events, at)
+    with collector.paused():
+        for event in events:
+            render(state, event)
+    return state
+
+
+def begun(source: Source, view: View | None = None) -> tuple[ScreenState, Iterator[Event]]:
+    """The empty screen of a session, with the view that fits its file, and the events that fill it."""
     view = view or View()
     if view.sidechains:
         subagent, events = True, read_events(source)
@@ -44,15 +57,7 @@ def replay(
         subagent, events = is_subagent_file(source), read_events(source)
     else:
         subagent, events = _peek(read_events(source))
-    if until is not None:
-        events = _through(events, until)
-    if at is not None:
-        events = _before(events, at)
-    state = ScreenState(view.of_subagent() if subagent else view)
-    with collector.paused():
-        for event in events:
-            render(state, event)
-    return state
+    return ScreenState(view.of_subagent() if subagent else view), events
 
 
 def _peek(events: Iterator[Event]) -> tuple[bool, Iterator[Event]]:

@@ -15,7 +15,7 @@ import pytest
 
 from claude_session_player import __version__, errors
 from claude_session_player.cli.app import COMMANDS, app
-from scripts import cli_reference
+from scripts import cli_reference, screens
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -86,3 +86,7 @@ def test_the_picture_shows_the_demo() -> None:
     drawn = html.unescape(re.sub(r"<style>.*?</style>|<[^>]*>|\s", "", picture, flags=re.DOTALL))
     for line in (ROOT / "tests" / "fixtures" / "demo.md").read_text(encoding="utf-8").splitlines():
         assert "".join(line.split()) in "".join(drawn.split()), "run 'make docs'"
+
+
+def test_the_picture_of_the_player_is_what_it_draws() -> None:
+    assert (ROOT / "docs" / "player.svg").read_text(encoding="utf-8") == screens.player(), "run 'make docs'"

@@ -48,6 +48,12 @@ def test_replay_loads_nothing_heavy(format: str) -> None:
     assert not modules_after(code) & HEAVY
 
 
+@pytest.mark.parametrize("command", [["export"], ["play", "--idle", "0"]])
+def test_what_goes_to_a_pipe_loads_nothing_heavy(command: list[str]) -> None:
+    code = f"from claude_session_player.cli import run; run([*{command!r}, {str(DEMO)!r}])"
+    assert not modules_after(code) & HEAVY
+
+
 def test_the_library_is_loaded_by_its_first_use() -> None:
     assert "msgspec" in modules_after("from claude_session_player import replay")
 

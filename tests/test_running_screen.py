@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 from claude_session_player.times import epoch
 from claude_session_player.tui.player_screen import PlayerScreen
 from claude_session_player.tui.running import RunningApp
+from claude_session_player.tui.shelf import Shelf
 from tests.builder import START, SessionBuilder, call, text, timestamp
 from tests.screens import LARGE, SMALL, check_picture, run, text_of
 from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder
@@ -43,7 +44,7 @@ class Sessions:
 
     def __init__(self, root: Path) -> None:
         self.store = StoreBuilder(root)
-        self.app = RunningApp([str(root)], clock=lambda: NOW)
+        self.app = RunningApp(Shelf((str(root),), None), clock=lambda: NOW)
         self.main = session(ONE, 2).prompt("Start the engine").response(text("I send somebody."))
         self.main.response(call("Task", "t", description="Look around", prompt="Look around"))
         self.path = write(self.file(ONE), self.main)
@@ -122,10 +123,7 @@ def test_the_cursor_stays_on_its_session_when_others_move(sessions: Sessions) ->
     run(app, script)
 
 
-def test_enter_follows_a_session_in_the_player_and_q_comes_back(
-    sessions: Sessions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def test_enter_follows_a_session_in_the_player_and_q_comes_back(sessions: Sessions) -> None:
     app = sessions.app
 
     async def script(pilot: Pilot[Any]) -> None:
@@ -171,7 +169,7 @@ def test_any_window_will_do(sessions: Sessions, size: tuple[int, int]) -> None:
 
 
 def test_an_empty_store_says_what_will_come(tmp_path: Path) -> None:
-    app = RunningApp([str(StoreBuilder(tmp_path / "store").root)], clock=lambda: NOW)
+    app = RunningApp(Shelf((str(StoreBuilder(tmp_path / "store").root),), None), clock=lambda: NOW)
 
     async def script(pilot: Pilot[Any]) -> None:
         await pilot.press("down", "enter")

@@ -141,7 +141,8 @@ class ArchivedLibrary(Library):
         return next(one for one in _files_of(archived, folder) if one.name == file.name)
 
     def close(self) -> None:
-        """Remove what was unpacked."""
+        """Remove what was unpacked, and let go of the catalogue."""
+        super().close()
         for folder in self._folders.values():
             shutil.rmtree(folder, ignore_errors=True)
         self._folders.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from importlib import import_module
 from typing import Final
@@ -13,7 +14,10 @@ from claude_session_player.names import LATEST, PROGRAM
 
 COMMANDS: Final = (
     "replay",
+    "play",
     "follow",
+    "browse",
+    "export",
     "list",
     "show",
     "get",
@@ -78,11 +82,12 @@ def _refuse_typo(ctx: click.Context, word: str) -> None:
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="'claude-session-player REF' is short for 'claude-session-player replay REF'.",
+    epilog="'claude-session-player REF' is short for 'claude-session-player replay REF'; without arguments, on a "
+    "terminal, it is 'claude-session-player browse'.",
 )
 @click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
 @click.pass_context
-def app(ctx: click.Context) -> None:
+def app(ctx: click.Context) -> int:
     """Find Claude Code sessions, tell what happened in them, and replay them as the terminal screen they were.
 
     \b
@@ -101,4 +106,17 @@ def app(ctx: click.Context) -> None:
       130  interrupted with Ctrl-C
     """
     if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+        return _browse_or_help(ctx)
+    return 0
+
+
+def _browse_or_help(ctx: click.Context) -> int:
+    """Browse, if there is somebody to do so, and a store; a newcomer gets the help."""
+    from claude_session_player.cli.browse import browse, is_terminal
+    from claude_session_player.errors import NoStore
+
+    with contextlib.suppress(NoStore):
+        if is_terminal():
+            return browse()
+    click.echo(ctx.get_help())
+    return 0

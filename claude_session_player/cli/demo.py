@@ -9,15 +9,23 @@ import click
 from claude_session_player.cli.options import chosen_view, print_screen, screen_options
 from claude_session_player.cli.refs import Source
 from claude_session_player.cli.source import load
+from claude_session_player.play.forward import Timing
 
 
 @click.command()
+@click.option("--play", "is_played", is_flag=True, help="Play it, as 'play' does.")
 @screen_options("text")
-def command(history: bool, thinking: bool, full: bool, format: str) -> None:
+def command(is_played: bool, history: bool, thinking: bool, full: bool, format: str) -> int:
     """Replay a short session that ships with the package.
 
     It has every kind of element: parallel tools, an error, a sub-agent, a compaction. Try it with --history.
     """
+    view = chosen_view(history=history, thinking=thinking, full=full)
     with as_file(files("claude_session_player") / "data" / "demo.jsonl") as path:
-        state = load(Source("the demo", str(path)), chosen_view(history=history, thinking=thinking, full=full))
-    print_screen(state, format)
+        source = Source("the demo", str(path))
+        if is_played:
+            from claude_session_player.cli.play import play
+
+            return play(source, view, Timing())
+        print_screen(load(source, view), format)
+    return 0

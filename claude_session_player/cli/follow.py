@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from claude_session_player.cli.browse import is_terminal
 from claude_session_player.cli.refs import complete_ref, find_source
+from claude_session_player.cli.source import check_file
 from claude_session_player.cli.stores import opened, store_options
 from claude_session_player.errors import CannotRead, NoSuchSession
 from claude_session_player.store.refs import refusal
@@ -65,10 +66,10 @@ def command(
         raise click.UsageError("--all follows every session, and REF names one: one of them is too much")
     gc.enable()  # this may run for days
     if everything:
-        return _follow_all(plain or not _has_terminal(), **where)
+        return _follow_all(plain=plain or not is_terminal(), **where)
     found = _written_last(**where) if ref is None else _found(ref, **where)
     view = View(history=history, thinking=thinking)
-    if not plain and _has_terminal():
+    if not plain and is_terminal():
         return _play(found, view, **where)
     from claude_session_player.cli.following import follow_session
 
@@ -76,38 +77,38 @@ def command(
     return follow_session(found, view, shown)
 
 
-def _has_terminal() -> bool:
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
-
-
 def _play(found: Found, view: View, roots: tuple[str, ...], no_cache: bool) -> int:
     """The session in the player's window."""
     from functools import partial
 
+    from claude_session_player.play.forward import Timing
     from claude_session_player.play.recording import of_found
-    from claude_session_player.store.store import DEFAULT_CACHE, Store
-    from claude_session_player.tui.player_app import PlayerApp
-    from claude_session_player.tui.player_screen import PlayerScreen
+    from claude_session_player.store.store import Store
+    from claude_session_player.tui.player_app import run_player
 
-    open_store = partial(Store.open, *roots, cache=None if no_cache else DEFAULT_CACHE, required=False)
-    recording = of_found(found, open_store)
-    app = PlayerApp(lambda: PlayerScreen(recording, view, is_followed=True))
-    app.run()
-    return app.return_code or 0
+    open_store = partial(Store.open, *roots, cache=_cache(no_cache), required=False)
+    return run_player(of_found(found, open_store), view, Timing(), is_followed=True)
 
 
-def _follow_all(plain: bool, **where: Any) -> int:
-    with opened(**where) as store:
+def _follow_all(roots: tuple[str, ...], no_cache: bool, *, plain: bool) -> int:
+    with opened(roots, no_cache) as store:
         roots, in_use = store.roots, _in_use(store)
     if plain:
         from claude_session_player.cli.following import follow_all
 
         return follow_all(roots, in_use)
     from claude_session_player.tui.running import RunningApp
+    from claude_session_player.tui.shelf import Shelf
 
-    app = RunningApp(roots, in_use)
+    app = RunningApp(Shelf(roots, _cache(no_cache)), in_use)
     app.run()
     return app.return_code or 0
+
+
+def _cache(no_cache: bool) -> str | None:
+    from claude_session_player.store.store import DEFAULT_CACHE
+
+    return None if no_cache else DEFAULT_CACHE
 
 
 def _in_use(store: Store) -> list[str]:
@@ -145,6 +146,9 @@ def _found(ref: str, **where: Any) -> Found:
     if os.path.isdir(source.path):
         raise CannotRead(refusal(source.path))
     try:
-        return source.found or found_at(os.path.abspath(source.path))
+        found = source.found or found_at(os.path.abspath(source.path))
     except OSError as error:
         raise CannotRead(f"{source.name}: {error.strerror or error}") from error
+    if found.stamp.size:  # a session that has just begun may be empty
+        check_file(found.path, source.name)
+    return found

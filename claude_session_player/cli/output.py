@@ -5,11 +5,15 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from claude_session_player.errors import CannotWrite
+
+if TYPE_CHECKING:
+    from claude_session_player.play.appended import Piece
+    from claude_session_player.view import View
 
 ARRAY: Final = "array"
 LINES: Final = "lines"
@@ -30,6 +34,16 @@ def stdout() -> TextIO:
 def print_text(text: str) -> None:
     """Write a text and a line break."""
     stdout().write(text + "\n")
+
+
+def piece_printer(view: View) -> Callable[[Iterable[Piece]], None]:
+    """Something that writes pieces of a text to stdout: in colour on a terminal, and to the letter anywhere else."""
+    file = stdout()
+    if not file.isatty():
+        return lambda pieces: file.writelines(piece.lines for piece in pieces)
+    from claude_session_player.export.pieces import printer
+
+    return printer(file, view)
 
 
 def print_records(records: Iterable[Any], form: str) -> None:

@@ -7,14 +7,17 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import chain
 from typing import BinaryIO, Final
 
 from claude_session_player.account import BLANK, Account, Fate
 from claude_session_player.cli.refs import Source
 from claude_session_player.errors import CannotRead, NotASession
+from claude_session_player.events import Event
 from claude_session_player.models import ScreenState
 from claude_session_player.parser import is_subagent_file, is_subagent_name, open_session
-from claude_session_player.playback import replay
+from claude_session_player.playback import begun, replay
+from claude_session_player.renderer import render
 from claude_session_player.store.refs import refusal
 from claude_session_player.view import View
 
@@ -71,6 +74,84 @@ def _load_file(session: str, name: str, view: View | None, until: int | None, at
     elif is_file and not state.account.is_session:  # what was read says nothing: look at the rest
         require_session(replay(session).account, name)
     return state
+
+
+def unfolding(source: Source, view: View | None = None) -> tuple[ScreenState, Iterator[Event]]:
+    """The empty screen of a session named on the command line, and the events that fill it, as they are read.
+
+    Raises where there is no session: it is read up to the first line that is a record of one.
+    """
+    try:
+        state, events = _begun(source, view)
+        head = _through_first_record(events, source.name)
+    except OSError as error:
+        raise CannotRead(f"{source.name}: {error.strerror or error}") from error
+    return state, chain(head, _readable(events, source.name))
+
+
+def kept(source: Source) -> Source:
+    """The same session as something that can be read more than once: a file, or lines that are kept in memory."""
+    if _is_file(source):
+        return source
+    lines = list(_lines_of(source))
+    return Source(source.name, lines=lines, head=b"".join(lines[:1]))
+
+
+def _through_first_record(events: Iterator[Event], name: str) -> list[Event]:
+    """The first events, up to one that makes a session."""
+    seen: list[Event] = []
+    for event in events:
+        seen.append(event)
+        if _account_of([event]).is_session:
+            return seen
+    require_session(_account_of(seen), name)
+    return seen
+
+
+def _account_of(events: Iterable[Event]) -> Account:
+    state = ScreenState()
+    for event in events:
+        render(state, event)
+    return state.account
+
+
+def _begun(source: Source, view: View | None) -> tuple[ScreenState, Iterator[Event]]:
+    if source.path is None:
+        check_head(source.head, source.name)
+    elif _is_file(source):
+        check_file(source.path, source.name)
+        return begun(source.path, view)
+    if source.inline is not None:
+        view = (view or View()).of_subagent()
+    return begun(_lines_of(source), view)
+
+
+def _is_file(source: Source) -> bool:
+    """True for a file of its own, which can be read again and again; a pipe has a path, too."""
+    return source.path is not None and source.inline is None and os.path.isfile(source.path)
+
+
+def _lines_of(source: Source) -> Iterable[bytes]:
+    if source.path is None:
+        return source.lines
+    if source.inline is not None:
+        return source.inline.lines()
+    _refuse_directory(source.path)
+    return _lines_of_pipe(source.path, source.name)
+
+
+def _lines_of_pipe(path: str, name: str) -> Iterator[bytes]:
+    with open_session(path) as file:
+        check_head(file.peek(_SNIFFED), name)  # type: ignore[attr-defined]
+        yield from file
+
+
+def _readable(events: Iterator[Event], name: str) -> Iterator[Event]:
+    """The same events; where the file cannot be read any further, it is said so."""
+    try:
+        yield from events
+    except OSError as error:
+        raise CannotRead(f"{name}: {error.strerror or error}") from error
 
 
 def check_file(path: str, name: str) -> None:

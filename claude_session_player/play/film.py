@@ -37,7 +37,7 @@ _MOST: Final = 64
 """Keyframes that are kept: where there are more, every other one is let go."""
 _NEAR: Final = 50
 """Lines between two screens that are remembered on a long way, for steps backwards."""
-_MOST_NEAR: Final = 20
+_MOST_NEAR: Final = 5
 
 
 class Mark(IntFlag):
@@ -138,22 +138,19 @@ class Film:
         event = next(events, None)
         with collector.paused():
             for number, line in enumerate(lines, self.lines + 1):
-                added: list[_Change] = []
+                added: list[Change] = []
                 time = None
                 while event is not None and event.line == number:
-                    time = _seconds(event) if time is None else time
-                    added.append(_shown(self._newest, event))
+                    time = seconds(event) if time is None else time
+                    added.append(shown(self._newest, event))
                     event = next(events, None)
                 offset += len(line)
                 self._offsets.append(offset)
                 self._note(number, time, added)
 
-    def _note(self, line: int, time: float | None, changes: list[_Change]) -> None:
-        if any(change.is_visible for change in changes):
-            marks = Mark.NONE
-            for change in changes:
-                marks |= change.marks
-            self.frames.append(Frame(line, time, sum(change.size for change in changes), marks))
+    def _note(self, line: int, time: float | None, changes: list[Change]) -> None:
+        if (frame := framed(line, time, changes)) is not None:
+            self.frames.append(frame)
         if line - self._keyframes[-1].lines >= self._spacing:
             self._keyframes.append(_Keyframe(line, self._newest.copy()))
             if len(self._keyframes) > _MOST:
@@ -220,7 +217,7 @@ class Film:
         return decode_lines(lines, before, offset)
 
 
-class _Change(NamedTuple):
+class Change(NamedTuple):
     """What one record did to the screen."""
 
     is_visible: bool
@@ -228,7 +225,17 @@ class _Change(NamedTuple):
     marks: Mark
 
 
-def _shown(state: ScreenState, event: Event) -> _Change:
+def framed(line: int, time: float | None, changes: list[Change]) -> Frame | None:
+    """The frame of a line, by what each of its records did; none where nothing is to be seen of them."""
+    if not any(change.is_visible for change in changes):
+        return None
+    marks = Mark.NONE
+    for change in changes:
+        marks |= change.marks
+    return Frame(line, time, sum(change.size for change in changes), marks)
+
+
+def shown(state: ScreenState, event: Event) -> Change:
     """Let a record change the screen."""
     render(state, event)
     elements = state.elements
@@ -240,7 +247,7 @@ def _shown(state: ScreenState, event: Event) -> _Change:
         marks |= _mark(element)
     if _has_failed(event) or any(isinstance(element, ToolCall) and element.is_error for element in touched):
         marks |= Mark.ERROR
-    return _Change(is_visible, sum(map(_size, (*new, *touched))), marks)
+    return Change(is_visible, sum(map(_size, (*new, *touched))), marks)
 
 
 def _has_failed(event: Event) -> bool:
@@ -268,7 +275,8 @@ def _size(element: ScreenElement) -> int:
     return len(getattr(element, "text", ""))
 
 
-def _seconds(event: Event) -> float | None:
+def seconds(event: Event) -> float | None:
+    """When a record was written, in seconds since 1970."""
     try:
         return parse_time(event.timestamp).timestamp() if event.timestamp else None
     except (ValueError, OverflowError):

@@ -9,9 +9,9 @@ from claude_session_player.models import ScreenElement
 from claude_session_player.play.destination import Destination, Elapsed, Line, Moment, Part
 from claude_session_player.play.film import PORTION, Film, Frame
 from claude_session_player.play.following import Followed, News
+from claude_session_player.play.forward import Timing
 from claude_session_player.play.player import Pace, Player
 from claude_session_player.play.recording import Recording
-from claude_session_player.play.timeline import IDLE
 from claude_session_player.view import View
 
 
@@ -26,13 +26,14 @@ class Projection:
         recording: Recording,
         view: View,
         clock: Callable[[], float],
+        timing: Timing,
         *,
-        idle: float | None = IDLE,
         is_followed: bool = False,
     ) -> None:
         """Raises `CannotRead`."""
         self.recording = recording
-        self.player = Player(clock, idle=idle)
+        self.player = Player(clock, idle=timing.idle)
+        self.player.speed, self.player.pace = timing.speed, timing.pace
         self.player.is_growing = True
         self.is_over = False
         """True where the film is complete."""

@@ -22,6 +22,10 @@ def _no_agents() -> Agents:
     return {}
 
 
+def _nothing() -> None:
+    return None
+
+
 @dataclass(frozen=True)
 class Recording:
     """What is played. Nothing of it is opened before it is asked for."""
@@ -38,6 +42,8 @@ class Recording:
     """The sub-agents as they are known now; this may take a moment."""
     resolve: Callable[[str], str] = str
     """Gives a result with the whole output that it refers to."""
+    describe: Callable[[], tuple[str, str] | None] = _nothing
+    """A better title and place, where finding them takes a moment."""
 
 
 def of_lines(lines: Iterable[bytes], name: str) -> Recording:
@@ -61,6 +67,7 @@ def of_found(found: Found, open_store: Callable[[], Store]) -> Recording:
         found.path,
         partial(_agents, found, open_store),
         resolver([found]),
+        partial(_described, found, open_store),
     )
 
 
@@ -80,6 +87,11 @@ def of_session(session: Session, open_store: Callable[[], Store]) -> Recording:
 
 def _inline_tape(session: Session) -> Tape:
     return MemoryTape(session.lines())
+
+
+def _described(found: Found, open_store: Callable[[], Store]) -> tuple[str, str]:
+    session = open_store().of(found)
+    return session.title or session.id, session.project or found.name
 
 
 def _agents(found: Found, open_store: Callable[[], Store]) -> Agents:

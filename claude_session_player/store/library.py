@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from claude_session_player.store.catalogue import Catalogue, Kept, Row
 from claude_session_player.store.jobs import DIGEST, Job, Result
@@ -17,6 +17,14 @@ _KEEP_SECONDS: Final = 0.2
 
 Progress = Callable[[int, int], None]
 """Is told how many bytes of session files are read, and how many there are to read."""
+
+
+class Arrival(NamedTuple):
+    """The session files of some stores, by path, as far as they are known."""
+
+    members: dict[str, Member]
+    waiting: int
+    """How many files are still to be read; some of them are known as they were."""
 
 
 class Library:
@@ -37,12 +45,33 @@ class Library:
     def everything(self, roots: Sequence[str]) -> dict[str, Member]:
         """Every session file of some stores that can be read, by path."""
         found = self.files(roots)
-        known = {path: row for root in roots for path, row in self._catalogue.below(root).items()}
+        known = self._known(roots)
         members = self._members(found, known)
-        gone = known.keys() - {file.name for file in found}
-        hidden = tuple(os.path.join(trouble.path, "") for trouble in self.troubles)  # it may be there, out of sight
-        self._catalogue.forget(path for path in gone if not f"{path}{os.sep}".startswith(hidden))
+        self._forget(known.keys() - {file.name for file in found})
         return members
+
+    def arriving(self, roots: Sequence[str], seconds: float) -> Iterator[Arrival]:
+        """The same, for somebody who does not want to wait for all of it.
+
+        First comes what the catalogue knows, and no file is opened for that. Then the files are read that are new or
+        changed, the last written first; every so many seconds comes what is known by then, and in the end all of it.
+        """
+        found = self.files(roots)
+        known = self._known(roots)
+        members = {file.name: Member(file, known[file.name], self.recall) for file in found if file.name in known}
+        stale = {file.name: file for file in found if file.name not in known or members[file.name].is_stale}
+        yield Arrival(members, len(stale))
+        self._forget(known.keys() - {file.name for file in found})
+        told, waiting = time.monotonic(), len(stale)
+        newest_first = sorted(stale.values(), key=lambda file: file.stamp.mtime_ns, reverse=True)
+        for result in self._digested(newest_first, known):
+            waiting -= 1
+            members.pop(result.path, None)  # what cannot be read now is not what it was
+            if result.row is not None:
+                members[result.path] = Member(stale[result.path], result.row, self.recall, result.responses)
+            if not waiting or time.monotonic() - told >= seconds:
+                yield Arrival(members, waiting)
+                told = time.monotonic()
 
     def members(self, found: Sequence[Found]) -> dict[str, Member]:
         """These files, as far as they can be read, by path."""
@@ -78,19 +107,33 @@ class Library:
                     members[file.name] = Member(file, result.row, self.recall, result.responses)
         return members
 
+    def close(self) -> None:
+        """Let go of the catalogue; a later question opens it again."""
+        self._catalogue.close()
+
+    def _known(self, roots: Sequence[str]) -> dict[str, Row]:
+        return {path: row for root in roots for path, row in self._catalogue.below(root).items()}
+
+    def _forget(self, gone: Iterable[str]) -> None:
+        """Forget files that are no more; what lies in a directory that cannot be read may still be there."""
+        hidden = tuple(os.path.join(trouble.path, "") for trouble in self.troubles)
+        self._catalogue.forget(path for path in gone if not f"{path}{os.sep}".startswith(hidden))
+
     def _read(self, files: Sequence[Found], known: Mapping[str, Row]) -> dict[str, Result]:
         """Digest files, and remember what they hold; gives the result of each, by path."""
+        return {result.path: result for result in self._digested(files, known)}
+
+    def _digested(self, files: Sequence[Found], known: Mapping[str, Row]) -> Iterator[Result]:
+        """The same, one by one, in any order."""
         grown = [file.name for file in files if file.name in known and _has_grown(file, known[file.name])]
         states = self._catalogue.states(grown)
         is_kept = self._catalogue.is_kept
         jobs = [_job(file, known.get(file.name), states.get(file.name), is_kept) for file in files]
         sizes = {job.found.name: job.size for job in jobs}
         done, total = 0, sum(sizes.values())
-        results: dict[str, Result] = {}
         new: list[Kept] = []
         kept = time.monotonic()
         for result in self._results(jobs):
-            results[result.path] = result._replace(state=b"")
             self.note(result.troubles)
             if result.row is not None and not result.troubles:  # what could not be read is tried, and named, again
                 new.append(Kept(result.path, result.row, result.state, result.responses))
@@ -100,8 +143,8 @@ class Library:
             done += sizes[result.path]
             if self._progress is not None:
                 self._progress(done, total)
+            yield result._replace(state=b"")
         self._catalogue.keep(new)
-        return results
 
     def _results(self, jobs: Sequence[Job]) -> Iterator[Result]:
         """The results of all jobs, in any order."""

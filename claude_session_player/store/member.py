@@ -35,6 +35,11 @@ class Member:
         return self._facts
 
     @property
+    def is_stale(self) -> bool:
+        """True where the file is another one since the catalogue knows it."""
+        return self.row.stamp != self.found.version
+
+    @property
     def responses(self) -> Responses:
         """The responses of the file, each once."""
         recall([self])

@@ -67,6 +67,11 @@ class Session:
         return self._inline is not None
 
     @property
+    def is_stale(self) -> bool:
+        """True where its file has changed since; see `Store.arriving`."""
+        return self._member.is_stale
+
+    @property
     def facts(self) -> Facts:
         """All that is known of the file."""
         return self._member.facts

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
 
 from claude_session_player.errors import CannotRead, NoStore
 from claude_session_player.store.catalogue import Catalogue, default_folder
@@ -14,6 +14,7 @@ from claude_session_player.store.inuse import InUse
 from claude_session_player.store.layout import Found, Trouble, found_at
 from claude_session_player.store.library import Library, Progress
 from claude_session_player.store.locate import locate
+from claude_session_player.store.member import Member
 from claude_session_player.store.projects import Project, projects_of
 from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
@@ -26,6 +27,15 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 DEFAULT_CACHE: Final = "(in the platform's cache directory)"
+ARRIVAL_SECONDS: Final = 0.5
+
+
+class Look(NamedTuple):
+    """What is known of stores while their files are still being read."""
+
+    sessions: list[Session]
+    waiting: int
+    """How many files are still to be read."""
 
 
 class Store:
@@ -72,6 +82,15 @@ class Store:
     def sessions(self, filter: Filter | None = None) -> list[Session]:
         """The sessions that are wanted, in the wanted order: by default all but sub-agents, the last active first."""
         return (filter or Filter()).apply(self._everything())
+
+    def arriving(self, filter: Filter | None = None, *, seconds: float = ARRIVAL_SECONDS) -> Iterator[Look]:
+        """The same for somebody who looks on: at once what is known already, then more and more until all is known.
+
+        For the first look no session file is opened. What it tells of files that have changed since then is stale.
+        """
+        wanted = filter or Filter()
+        for members, waiting in self._library.arriving(self.roots, seconds):
+            yield Look(wanted.apply(self._sessions(members)), waiting)
 
     def projects(self) -> list[Project]:
         """The projects, the last active first."""
@@ -169,8 +188,14 @@ class Store:
         self._library.note(troubles)
         return found
 
+    def close(self) -> None:
+        """Let go of the catalogue; a later question opens it again."""
+        self._library.close()
+
     def _everything(self) -> list[Session]:
-        members = self._library.everything(self.roots)
+        return self._sessions(self._library.everything(self.roots))
+
+    def _sessions(self, members: Mapping[str, Member]) -> list[Session]:
         by_path = families(members)
         in_use = self._in_use()
         return [Session(member, by_path[path], in_use) for path, member in members.items()]

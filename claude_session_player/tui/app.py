@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 from typing import ClassVar, Final
@@ -27,6 +28,7 @@ class TerminalApp(App[ReturnType]):
 
     def __init__(self) -> None:
         super().__init__(ansi_color=True)
+        gc.enable()  # whoever looks may stay for hours
         self.theme = terminal_theme(os.environ.get("COLORFGBG", ""))
 
     def on_mount(self) -> None:

@@ -15,10 +15,10 @@ from claude_session_player.store.store import Store
 from claude_session_player.tui.player_screen import PlayerScreen
 
 
-def play(app: App[Any], session: Session, *, live: bool, open_store: Callable[[], Store] = Store.open) -> None:
+def play(app: App[Any], session: Session, *, live: bool, open_store: Callable[[], Store]) -> None:
     """Play a session, or follow it, in a window over the present one. If its file is gone, say so."""
     if not os.path.exists(session.path):
-        app.notify("This session is no more.", severity="error", markup=False)
+        app.notify("This session is no more. r reads the store again.", severity="error", markup=False)
         return
     try:
         app.push_screen(PlayerScreen(of_session(session, open_store), is_followed=live and not session.is_inline))

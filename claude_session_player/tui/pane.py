@@ -19,7 +19,7 @@ from claude_session_player.view import View
 
 _CURSOR: Final = Segment("▌", Style(color="blue"))
 _NO_CURSOR: Final = Segment(" ")
-_HIT: Final = Style(color="black", bgcolor="yellow")
+_HIT: Final = Style(color="black", bgcolor="yellow", dim=False)
 _NO_STYLE: Final = Style()
 """Terminals without colours need a style for everything, be it none."""
 _BLANK: Final = Strip([])

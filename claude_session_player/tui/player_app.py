@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
+from claude_session_player.play.destination import Destination
+from claude_session_player.play.forward import Timing
+from claude_session_player.play.recording import Recording
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.player_screen import PlayerScreen
+from claude_session_player.view import View
 
 
 class PlayerApp(TerminalApp[None]):
@@ -18,3 +23,12 @@ class PlayerApp(TerminalApp[None]):
     def on_mount(self) -> None:
         """Show the player."""
         self.push_screen(self._make_screen(), lambda _: self.exit())
+
+
+def run_player(
+    recording: Recording, view: View, timing: Timing, start: Destination | None = None, *, is_followed: bool = False
+) -> int:
+    """Play a recording on the whole terminal until somebody has seen enough; gives the exit code."""
+    app = PlayerApp(partial(PlayerScreen, recording, view, timing=timing, start=start, is_followed=is_followed))
+    app.run()
+    return app.return_code or 0

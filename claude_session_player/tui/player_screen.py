@@ -180,8 +180,7 @@ class PlayerScreen(SearchingWindow):
             self.say("of this sub-agent, nothing but its answer is known")
             return
         self.player.pause()
-        callers = (*self._callers, self.projection.recording.title)
         try:
-            self.app.push_screen(PlayerScreen(found[0], self._view, callers=callers, **self._how))
+            self.app.push_screen(PlayerScreen(found[0], self._view, callers=self.names, **self._how))
         except SessionError as error:
             self.say(str(error))

@@ -15,12 +15,13 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.timer import Timer
 
+from claude_session_player.errors import SessionError
 from claude_session_player.models import ScreenElement
 from claude_session_player.play.destination import Destination
 from claude_session_player.play.details import details_of
+from claude_session_player.play.forward import Timing
 from claude_session_player.play.projection import Projection
 from claude_session_player.play.recording import Recording
-from claude_session_player.play.timeline import IDLE
 from claude_session_player.tui import workers
 from claude_session_player.tui.keys import KeyBar
 from claude_session_player.tui.pane import ScreenPane
@@ -34,6 +35,7 @@ from claude_session_player.view import View
 _FASTEST: Final = 1 / 30
 """Seconds between two pictures, at least."""
 _MESSAGE_SECONDS: Final = 4.0
+_USUAL: Final = Timing()
 _TINY, _LOW = 6, 14
 """A window of fewer rows has less around what is played."""
 
@@ -53,13 +55,21 @@ class PlayerWindow(Screen[None]):
             super().__init__()
             self.words = words
 
+    class Described(Message):
+        """What the recording is called, and where it was."""
+
+        def __init__(self, title: str, place: str) -> None:
+            super().__init__()
+            self.title = title
+            self.place = place
+
     def __init__(
         self,
         recording: Recording,
         view: View | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
-        idle: float | None = IDLE,
+        timing: Timing = _USUAL,
         start: Destination | None = None,
         callers: tuple[str, ...] = (),
         is_followed: bool = False,
@@ -67,10 +77,12 @@ class PlayerWindow(Screen[None]):
         """Raises `CannotRead`."""
         super().__init__()
         self._view = view or View()
-        self._how: dict[str, Any] = {"clock": clock, "idle": idle}
-        self.projection = Projection(recording, self._view, clock, idle=idle, is_followed=is_followed)
+        self._how: dict[str, Any] = {"clock": clock, "timing": timing}
+        self.projection = Projection(recording, self._view, clock, timing, is_followed=is_followed)
         self.player = self.projection.player
         self._callers = callers
+        self.names = (*callers, recording.title)
+        """Who called whom, down to what is played here."""
         self._message = ""
         self._timer: Timer | None = None
         self._silence: Timer | None = None
@@ -91,13 +103,31 @@ class PlayerWindow(Screen[None]):
     def on_mount(self) -> None:
         """The first portion is there at once, so that there is something to be seen."""
         recording = self.projection.recording
-        title = Text(" › ".join((*self._callers, recording.title)), "bold", no_wrap=True, overflow="ellipsis")
-        self._title.show(title.append(f"  {recording.place}", style="not bold dim"))
+        self._show_title(recording.title, recording.place)
+        self.run_worker(self._describe, thread=True, group="title", exit_on_error=False)
         self.projection.develop()
         if not self.player.is_live:
             self.player.play()
         self.show_frame()
         self.develop()
+
+    def _show_title(self, title: str, place: str) -> None:
+        self.names = (*self._callers, title)
+        names = Text(" › ".join(self.names), "bold", no_wrap=True, overflow="ellipsis")
+        self._title.show(names.append(f"  {place}", style="not bold dim"))
+
+    def _describe(self) -> None:
+        """In a thread: nothing here touches a widget."""
+        try:
+            described = self.projection.recording.describe()
+        except SessionError:  # what there is will do
+            return
+        if described is not None:
+            self.post_message(self.Described(*described))
+
+    @on(Described)
+    def _show_better_title(self, event: Described) -> None:
+        self._show_title(event.title, event.place)
 
     def on_resize(self) -> None:
         """Where there is little room, what is played has it."""
@@ -117,8 +147,17 @@ class PlayerWindow(Screen[None]):
 
     def show_status(self) -> None:
         """Show what is true of the player now."""
-        lines, flags = self.projection.film.lines, " ".join(self.flags())
-        self._status.show(status_text(self.player, self.projection.frame, lines, flags=flags, message=self._message))
+        projection = self.projection
+        self._status.show(
+            status_text(
+                self.player,
+                projection.frame,
+                projection.film.lines,
+                is_followed=projection.is_followed,
+                flags=" ".join(self.flags()),
+                message=self._message,
+            )
+        )
 
     def flags(self) -> list[str]:
         """What is switched on."""

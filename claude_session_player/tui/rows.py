@@ -18,6 +18,7 @@ from rich.text import Text
 from rich.theme import Theme
 from textual.strip import Strip
 
+from claude_session_player.export.rows import fold_all
 from claude_session_player.export.terminal import styled
 from claude_session_player.models import AssistantText, ScreenElement, ToolCall
 from claude_session_player.text import CONTROLS
@@ -27,7 +28,6 @@ MOST_DRAWN: Final = 20_000
 """Characters of an answer that are drawn as markdown; a longer one is shown as it is."""
 MOST_SHOWN: Final = 50_000
 """Characters of an element that are shown in its place, on the screen."""
-_MARKS: Final = "❯●✱└✗"
 _NARROWEST: Final = 8
 
 _STYLES: Final = Theme(
@@ -61,19 +61,15 @@ def element_rows(element: ScreenElement, view: View, width: int) -> list[Strip]:
 
 def text_rows(text: Text, width: int) -> list[Strip]:
     """A text in rows; what does not fit goes on below the words of its line, not below its mark."""
-    rows: list[Strip] = []
-    for line in text.split("\n", allow_blank=True):
-        plain = line.plain
-        indent = len(plain) - len(plain.lstrip(" "))
-        if plain[indent : indent + 1] in _MARKS and plain[indent + 1 : indent + 2] == " ":
-            indent += 2
-        if not 0 < indent < width - _NARROWEST:
-            rows += drawn(line, width)
-            continue
-        head, body = line.divide([indent])
-        rest = drawn(body, width - indent)
-        rows += indented(rest or [Strip.blank(0)], head.plain, head.get_style_at_offset(_console(), max(indent - 2, 0)))
-    return rows
+    text.expand_tabs(8)
+    rows = fold_all(text.plain, max(width, _NARROWEST))
+    return [Strip(_segments(text[row.start : row.end], row.blanks)) for row in rows]
+
+
+def _segments(text: Text, blanks: int) -> list[Segment]:
+    console = _console()
+    segments = list(Segment.apply_style(text.render(console, end=""), console.get_style(text.style)))
+    return [Segment(" " * blanks), *segments] if blanks else segments
 
 
 def drawn(what: RenderableType, width: int) -> list[Strip]:

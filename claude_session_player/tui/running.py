@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
-from functools import partial
 from typing import ClassVar, Final
 
 from rich.segment import Segment
@@ -21,12 +20,12 @@ from textual.strip import Strip
 from claude_session_player.errors import SessionError
 from claude_session_player.play.running import Board, Row
 from claude_session_player.store.session import Session
-from claude_session_player.store.store import Store
 from claude_session_player.store.watch import Noticed, changes, files_in
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.keys import HelpScreen, Key, KeyBar, bindings
 from claude_session_player.tui.opening import play
 from claude_session_player.tui.running_rows import Drawn, drawn
+from claude_session_player.tui.shelf import Shelf
 from claude_session_player.tui.text_line import TextLine
 from claude_session_player.wording import many
 
@@ -150,12 +149,10 @@ class RunningApp(TerminalApp[None]):
             super().__init__()
             self.session = session
 
-    def __init__(
-        self, roots: Sequence[str], in_use: Iterable[str] = (), *, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, shelf: Shelf, in_use: Iterable[str] = (), *, clock: Callable[[], float] = time.time) -> None:
         super().__init__()
-        self._open_store = partial(Store.open, *roots)
-        self._board = Board(roots, in_use=in_use)
+        self._shelf = shelf
+        self._board = Board(shelf.roots, in_use=in_use)
         self._clock = clock
         self._is_polled = False
 
@@ -218,7 +215,7 @@ class RunningApp(TerminalApp[None]):
 
     def _find(self, path: str) -> None:
         try:
-            session: Session | SessionError = self._open_store().at(path)
+            session: Session | SessionError = self._shelf.open().at(path)
         except SessionError as error:
             session = error
         self.post_message(self.Found(session))
@@ -228,7 +225,7 @@ class RunningApp(TerminalApp[None]):
         if isinstance(event.session, SessionError):
             self.notify(str(event.session), severity="error", markup=False)
         else:
-            play(self, event.session, live=True, open_store=self._open_store)
+            play(self, event.session, live=True, open_store=self._shelf.open)
 
 
 def _summary(rows: Sequence[Row], *, is_polled: bool) -> Text:

@@ -11,11 +11,18 @@ from claude_session_player.play.player import Pace, Player
 from claude_session_player.tui.timeline_bar import fraction_of
 
 
-def status_text(player: Player, frame: Frame | None, lines: int, *, flags: str = "", message: str = "") -> Text:
+def status_text(
+    player: Player, frame: Frame | None, lines: int, *, is_followed: bool = False, flags: str = "", message: str = ""
+) -> Text:
     """Everything that is true of the player now, or what has to be said first."""
     text = Text(no_wrap=True, overflow="ellipsis")
-    text.append(*_state(player))
-    text.append(f" {speed_word(player)}")
+    if player.is_live and is_followed:
+        text.append("● live", style="bold red")
+    else:
+        text.append(*_state(player))
+        text.append(f" {speed_word(player)}")
+    if player.is_growing and not is_followed:
+        text.append("  reading…", style="dim")
     if message:
         return text.append(f"  {message}", style="yellow")
     text.append(f"  {clock_word(player.elapsed)}/{clock_word(player.total)}  {fraction_of(player):.0%}")
@@ -29,8 +36,6 @@ def status_text(player: Player, frame: Frame | None, lines: int, *, flags: str =
 
 def _state(player: Player) -> tuple[str, str]:
     """A sign and its style."""
-    if player.is_live and player.is_growing:
-        return "● live", "bold red"
     if player.is_playing:
         return "▶", "bold green"
     return ("■" if player.is_at_end else "❚❚"), "bold yellow"

@@ -1,0 +1,46 @@
+"""`browse`: find a session in a full-screen table."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from claude_session_player.cli.stores import store_options
+
+
+@click.command()
+@click.argument("words", nargs=-1)
+@store_options
+def command(words: tuple[str, ...], roots: tuple[str, ...], no_cache: bool) -> int:
+    """Find a session in a table that fills the terminal; the command without arguments does the same.
+
+    WORDS filter the table from the beginning: each has to be in the title, the project, the id, the branch or the
+    first prompt of a session. The keys are shown below the table, and all of them with '?'.
+    """
+    if not is_terminal():
+        raise click.UsageError("browse needs a terminal: use 'list' to print the sessions")
+    return browse(words, roots, no_cache)
+
+
+def is_terminal() -> bool:
+    """True where somebody can look and type: a full-screen program is drawn on stderr."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+
+
+def browse(words: tuple[str, ...] = (), roots: tuple[str, ...] = (), no_cache: bool = False) -> int:
+    """Fill the terminal until somebody leaves; gives the exit code. Raises `NoStore`."""
+    import gc
+
+    from claude_session_player.store.store import DEFAULT_CACHE, Store
+
+    cache = None if no_cache else DEFAULT_CACHE
+    Store.open(*roots, cache=cache)  # what is wrong with the stores is said before the terminal is taken
+
+    from claude_session_player.tui.browse import BrowseApp
+    from claude_session_player.tui.shelf import Shelf
+
+    gc.enable()  # this goes on for long
+    app = BrowseApp(Shelf(roots, cache), " ".join(words))
+    app.run()
+    return app.return_code or 0

@@ -1,0 +1,98 @@
+"""`export`: write a session out, as its screen is in the end or as it unfolded."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import click
+from click.core import ParameterSource
+
+from claude_session_player import export
+from claude_session_player.cli.options import chosen_view, format_option, view_options
+from claude_session_player.cli.refs import complete_ref, find_source
+from claude_session_player.cli.report import note_empty, warn
+from claude_session_player.cli.source import load, unfolding
+from claude_session_player.cli.stores import archive_options
+from claude_session_player.cli.target import STANDARD_OUTPUT, is_terminal, target
+from claude_session_player.cli.timing import timing_options
+from claude_session_player.play.forward import Timing
+
+_FORMATS: Final = (*export.FORMATS, *export.RECORDINGS)
+_OF_RECORDINGS: Final = ("speed", "idle", "pace", "width", "height", "v3")
+
+
+@click.command()
+@click.argument("ref", shell_complete=complete_ref)
+@format_option("markdown", _FORMATS)
+@click.option("-o", "--output", default=STANDARD_OUTPUT, metavar="FILE", help="Write to a file, not to stdout.")
+@click.option("--force", is_flag=True, help="Overwrite a file that is there already.")
+@view_options
+@timing_options
+@click.option(
+    "--width",
+    type=click.IntRange(10, 1000),
+    default=80,
+    metavar="N",
+    show_default=True,
+    help="Columns of the terminal.",
+)
+@click.option(
+    "--height", type=click.IntRange(2, 1000), default=24, metavar="N", show_default=True, help="Rows of the terminal."
+)
+@click.option("--v3", is_flag=True, help="Write asciicast version 3, for asciinema 3 and later, instead of version 2.")
+@archive_options
+def command(
+    ref: str,
+    format: str,
+    output: str,
+    force: bool,
+    history: bool,
+    thinking: bool,
+    full: bool,
+    timing: Timing,
+    width: int,
+    height: int,
+    v3: bool,
+    **where: Any,
+) -> None:
+    """Write a session out: its screen, or, with --format asciicast, how it unfolded.
+
+    REF is a session file, or - for standard input, or it names a session of the store: an id or at least 4 characters
+    of its beginning, a sub-agent's id, latest, latest:2, a title in quotes, a breadcrumb file.
+
+    An asciicast plays in asciinema and on web pages. Prompts are markers, pauses are cut to 2 seconds, unless with
+    --idle; where a session has no times, frames take as long as it takes to read them. --speed, --idle, --paced,
+    --real-time, --width, --height and --v3 are for this format alone.
+    """
+    view = chosen_view(history=history, thinking=thinking, full=full)
+    if format in export.FORMATS:
+        _refuse_options_of_recordings(format)
+    elif is_terminal(output):
+        raise click.UsageError(f"{format} is for a player, not for a terminal: name a file with -o, or use a pipe")
+    source = find_source(ref, **where)
+    with target(output, force=force) as file:
+        if format in export.FORMATS:
+            state = load(source, view)
+            export.write(state, file, format)
+        else:
+            from claude_session_player.export.asciicast import Setup
+
+            state, events = unfolding(source, view)
+            export.record(events, state, file, format, Setup(timing, width, height, 3 if v3 else 2))
+    note_empty(state)
+    warn(state.account)
+
+
+def _refuse_options_of_recordings(format: str) -> None:
+    ctx = click.get_current_context()
+    for param in ctx.command.params:
+        if param.name in _OF_RECORDINGS and _is_given(ctx, param):
+            raise click.UsageError(f"{param.opts[0]} is for {', '.join(export.RECORDINGS)}, not for {format}")
+
+
+def _is_given(ctx: click.Context, param: click.Parameter) -> bool:
+    """True where somebody typed this option; of several flags that stand for one thing, it is that which counts."""
+    assert param.name is not None
+    if ctx.get_parameter_source(param.name) is not ParameterSource.COMMANDLINE:
+        return False
+    return not (isinstance(param, click.Option) and param.is_flag) or param.flag_value == ctx.params[param.name]

@@ -1,0 +1,124 @@
+"""`play`: a session unfolds as it happened."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+
+from claude_session_player.cli.options import chosen_view, view_options
+from claude_session_player.cli.output import piece_printer, stdout
+from claude_session_player.cli.refs import Source, complete_ref, find_source
+from claude_session_player.cli.report import note_empty, warn
+from claude_session_player.cli.source import kept, unfolding
+from claude_session_player.cli.stores import archive_options
+from claude_session_player.cli.timing import timing_options
+from claude_session_player.names import LATEST
+from claude_session_player.play.appended import Piece
+from claude_session_player.play.destination import HOW, Destination, destination
+from claude_session_player.play.forward import Timing
+from claude_session_player.play.plain import plain_frames
+from claude_session_player.play.projection import Projection
+from claude_session_player.play.timeline import IDLE
+from claude_session_player.view import View
+
+
+def _place(ctx: click.Context, param: click.Parameter, value: str | None) -> Destination | None:
+    return None if value is None else destination(value)
+
+
+@click.command()
+@click.argument("ref", default=LATEST, shell_complete=complete_ref)
+@click.option("--plain", is_flag=True, help="Do not use the whole screen: let text appear below the command.")
+@click.option("--from", "start", callback=_place, metavar="PLACE", help=f"Begin at {HOW}.")
+@timing_options
+@view_options
+@archive_options
+def command(
+    ref: str,
+    plain: bool,
+    start: Destination | None,
+    timing: Timing,
+    history: bool,
+    thinking: bool,
+    full: bool,
+    **where: Any,
+) -> int:
+    """Play a session: it unfolds as it happened, without its long pauses.
+
+    REF is a session file, or - for standard input, or it names a session of the store: an id or at least 4 characters
+    of its beginning, a sub-agent's id, latest (the default), latest:2, a title in quotes, a breadcrumb file.
+
+    With --plain, and where stdin or stdout is no terminal, what happens is told as text that is only added to: each
+    element when it appears, and results when they arrive, all in their time. With --idle 0 nothing is waited for. Where
+    a session has no times, frames take as long as it takes to read them.
+    """
+    view = chosen_view(history=history, thinking=thinking, full=full)
+    return play(find_source(ref, **where), view, timing, start, plain=plain, **where)
+
+
+def play(
+    source: Source,
+    view: View,
+    timing: Timing,
+    start: Destination | None = None,
+    *,
+    plain: bool = False,
+    **where: Any,
+) -> int:
+    """Play a session on the whole terminal, or, where there is none, as text; gives the exit code."""
+    if not plain and _has_terminal():
+        return _full_screen(source, view, timing, start, **where)
+    _plain(source, view, timing, start)
+    return 0
+
+
+def _has_terminal() -> bool:
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def _full_screen(source: Source, view: View, timing: Timing, start: Destination | None, **where: Any) -> int:
+    from claude_session_player.cli.recordings import recording_of
+    from claude_session_player.tui.player_app import run_player
+
+    with recording_of(source, **where) as recording:
+        return run_player(recording, view, timing, start)
+
+
+def _plain(source: Source, view: View, timing: Timing, start: Destination | None) -> None:
+    source = source if start is None else kept(source)
+    state, events = unfolding(source, view)
+    line = 0 if start is None else _line_of(start, source, state.view, timing)
+    tell(plain_frames(events, state, timing, line), piece_printer(state.view), stdout().flush)
+    note_empty(state)
+    warn(state.account)
+
+
+def tell(
+    frames: Iterable[tuple[float, list[Piece]]],
+    show: Callable[[Iterable[Piece]], None],
+    flush: Callable[[], None],
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Show each frame in its time. Whatever is waited for, all that came before can be seen meanwhile."""
+    for wait, pieces in frames:
+        if wait > 0:
+            flush()
+            sleep(wait)
+        show(pieces)
+    flush()
+
+
+def _line_of(place: Destination, source: Source, view: View, timing: Timing) -> int:
+    """The line of the file on which a place in the film is; a film is made to find it."""
+    from claude_session_player.cli.recordings import lone_recording
+
+    if timing.idle == 0:
+        timing = timing._replace(idle=IDLE)  # a film that takes no time has no places
+    projection = Projection(lone_recording(source), view, lambda: 0.0, timing)
+    projection.go(place)
+    projection.finish()
+    return projection.frame.line if projection.frame else 0

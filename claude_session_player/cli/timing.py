@@ -1,0 +1,79 @@
+"""The options that say how long frames are waited for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Final, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from claude_session_player.play.forward import Timing
+from claude_session_player.play.player import Pace
+from claude_session_player.play.timeline import IDLE
+
+_R = TypeVar("_R")
+_NO_LIMIT: Final = "none"
+
+
+def _idle(ctx: click.Context, param: click.Parameter, value: str) -> float | None:
+    return None if value == _NO_LIMIT else _number(value, f"a number of seconds, or {_NO_LIMIT}")
+
+
+def _speed(ctx: click.Context, param: click.Parameter, value: str) -> float:
+    speed = _number(value, "a number like 2 or 0.5")
+    if speed == 0:
+        raise click.BadParameter("0 would take for ever; with --idle 0 nothing is waited for")
+    return speed
+
+
+def _number(value: str, what: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or number < 0:
+        raise click.BadParameter(f"{value!r} is not {what}")
+    return number
+
+
+_OPTIONS: Final = (
+    click.option("--speed", default="1", callback=_speed, metavar="N", show_default=True, help="N times as fast."),
+    click.option(
+        "--idle",
+        default=f"{IDLE:g}",
+        callback=_idle,
+        metavar="SECONDS",
+        show_default=True,
+        help=f"The longest pause; 0 waits for nothing, {_NO_LIMIT} keeps all pauses as they were.",
+    ),
+    click.option(
+        "--paced", "pace", flag_value=Pace.PACED.name, help="Wait as long as it takes to read what has appeared."
+    ),
+    click.option("--real-time", "pace", flag_value=Pace.REAL.name, help="Exactly as it was, with all pauses."),
+)
+
+
+def timing_options(function: Callable[..., _R]) -> Callable[..., _R]:
+    """The options as one parameter: `timing`, a `Timing`."""
+
+    @wraps(function)
+    def with_timing(speed: float, idle: float | None, pace: str | None, **given: Any) -> _R:
+        _refuse_others(pace)
+        return function(timing=Timing(Pace[pace] if pace else Pace.CAPPED, idle, speed), **given)
+
+    for option in reversed(_OPTIONS):
+        with_timing = option(with_timing)
+    return with_timing
+
+
+def _refuse_others(pace: str | None) -> None:
+    """What has no meaning beside another option is a mistake."""
+    ctx = click.get_current_context()
+    ruled_out = {Pace.PACED.name: ("idle",), Pace.REAL.name: ("idle", "speed")}
+    for name in ruled_out.get(pace or "", ()):
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = "--real-time" if pace == Pace.REAL.name else "--paced"
+            raise click.UsageError(f"--{name} has no meaning with {option}")

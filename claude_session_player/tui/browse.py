@@ -1,0 +1,282 @@
+"""The window in which sessions are found: a table, words to filter it, and a look at the session under the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import ClassVar, Final
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+from textual.widgets import Footer, Input, Static
+from textual.worker import Worker, WorkerCancelled, get_current_worker
+
+from claude_session_player.errors import SessionError
+from claude_session_player.store.filters import Filter
+from claude_session_player.text import printable
+from claude_session_player.times import local_now
+from claude_session_player.tui import browse_words, chores, opening
+from claude_session_player.tui.app import TerminalApp
+from claude_session_player.tui.browse_messages import Arrived, Exported, Failed, Summarized
+from claude_session_player.tui.export_popup import ExportPopup, Target
+from claude_session_player.tui.listing import (
+    Choice,
+    Entry,
+    ProjectEntry,
+    entry_of,
+    looked_at,
+    place_of,
+    projects_in,
+    resume_command,
+)
+from claude_session_player.tui.popups import ProjectPopup, TextPopup
+from claude_session_player.tui.preview_pane import REST, PreviewPane
+from claude_session_player.tui.row_table import RowTable
+from claude_session_player.tui.session_table import FilterInput, SessionTable
+from claude_session_player.tui.shelf import Shelf
+
+_EVERYTHING: Final = Filter(include_subagents=True)
+
+
+class BrowseScreen(Screen[None]):
+    """The sessions of some stores."""
+
+    DEFAULT_CSS = """
+    BrowseScreen {
+        #top { height: 1; }
+        FilterInput { width: 1fr; }
+        #status { width: auto; max-width: 70%; padding: 0 0 0 2; text-style: dim; }
+        #middle { height: 1fr; }
+        PreviewPane { height: 40%; border-top: solid ansi_bright_black; }
+        &.-wide #middle { layout: horizontal; }
+        &.-wide #table { width: 3fr; margin: 0 1 0 0; }
+        &.-wide PreviewPane { width: 2fr; height: 1fr; border-top: none; border-left: solid ansi_bright_black; }
+        &.-wide PreviewPane { padding: 0 0 0 1; }
+        &.-wide #about { height: 3; }
+        &.-low PreviewPane { display: none; }
+        &.-slim #status { display: none; }
+    }
+    """
+    # Textual does not declare these as what they are: variables of the class.
+    HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (50, "-narrow"), (100, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (18, "-high")]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "widen", "All", show=False, tooltip="show all sessions again")
+    ]
+
+    def __init__(self, shelf: Shelf, words: str, clock: Callable[[], datetime], rest: float) -> None:
+        super().__init__()
+        self._shelf = shelf
+        self._clock = clock
+        self._rest = rest
+        self._choice = Choice(words)
+        self._entries: list[Entry] = []
+        """All that is known, in the wanted order."""
+        self._waiting: int | None = None
+
+    def compose(self) -> ComposeResult:
+        """Words on top, then the table, beside it or below it a look at one session."""
+        with Horizontal(id="top"):
+            yield FilterInput(self._choice.words)
+            yield Static(id="status", markup=False)
+        with Vertical(id="middle"):
+            yield SessionTable(self._clock)
+            yield PreviewPane(self._rest)
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Begin to read."""
+        self.set_focus(self._table)
+        self.action_reload()
+
+    @property
+    def _table(self) -> SessionTable:
+        return self.query_one(SessionTable)
+
+    # --- the table ------------------------------------------------------------------------------
+
+    @work(thread=True, exclusive=True, group="reading")
+    def _read(self) -> None:
+        """Look at the stores. Whether sessions are in use is asked last: their files are opened for it."""
+        worker = get_current_worker()
+        entries: list[Entry] = []
+        try:
+            with self._shelf.opened(partial(_go_on, worker)) as store:
+                for look in store.arriving(_EVERYTHING):
+                    entries = [entry_of(session) for session in look.sessions]
+                    if worker.is_cancelled:
+                        return
+                    self.post_message(Arrived(entries, look.waiting))
+            self.post_message(Arrived([looked_at(entry) for entry in entries], 0))
+        except (SessionError, OSError) as error:
+            self.post_message(Failed(str(error)))
+
+    @on(Arrived)
+    def _take(self, message: Arrived) -> None:
+        self._entries = self._choice.sort(message.entries)
+        self._waiting = message.waiting
+        self._show()
+
+    @on(Failed)
+    def _complain(self, message: Failed) -> None:
+        self.notify(printable(message.reason), severity="error", markup=False)
+
+    @on(Input.Changed)
+    def _filter(self, event: Input.Changed) -> None:
+        self._choice = self._choice._replace(words=event.value)
+        self._show()
+
+    def _show(self) -> None:
+        """Show what is wanted of what is known. The cursor stays on its session; at the top it stays there."""
+        table = self._table
+        rows = self._choice.select(self._entries)
+        total = len(self._choice.wider().select(self._entries))
+        key = table.current.key if table.current and table.cursor else None
+        table.show(rows, place_of(rows, key, table.cursor))
+        self.query_one("#status", Static).update(browse_words.status(self._choice, len(rows), total, self._waiting))
+
+    def _change(self, choice: Choice) -> None:
+        """Want something else."""
+        if (choice.order, choice.is_reversed) != (self._choice.order, self._choice.is_reversed):
+            self._entries = choice.sort(self._entries)
+        self._choice = choice
+        self.query_one(FilterInput).value = choice.words
+        self._show()
+
+    @on(RowTable.Moved)
+    def _show_preview(self) -> None:
+        self.query_one(PreviewPane).show(self._table.current, browse_words.nothing(self._choice, self._waiting))
+
+    # --- keys -----------------------------------------------------------------------------------
+
+    @on(RowTable.Chosen)
+    def _choose(self) -> None:
+        self.action_play(False)
+
+    def action_play(self, live: bool) -> None:
+        """Play a session, or follow it."""
+        if entry := self._table.current:
+            opening.play(self.app, entry.session, live=live, open_store=self._shelf.open)
+
+    def action_summary(self) -> None:
+        """Show what a session comes to."""
+        if entry := self._table.current:
+            popup = TextPopup("Summary", "reading…")
+            self.app.push_screen(popup)
+            self._summarize(entry, popup)
+
+    @work(thread=True, exclusive=True, group="summary")
+    def _summarize(self, entry: Entry, popup: TextPopup) -> None:
+        try:
+            text = chores.summary_text(self._shelf, entry.session.found)
+        except (SessionError, OSError) as error:
+            text = printable(str(error))
+        self.post_message(Summarized(popup, text))
+
+    @on(Summarized)
+    def _show_summary(self, message: Summarized) -> None:
+        if message.popup.is_attached:
+            message.popup.tell(message.text)
+
+    def action_export(self) -> None:
+        """Ask where a session shall be written to, and write it."""
+        if entry := self._table.current:
+            self.app.push_screen(ExportPopup(entry.session.id), partial(self._export_to, entry))
+
+    def _export_to(self, entry: Entry, target: Target | None) -> None:
+        if target is not None:
+            self._export(entry, target)
+
+    @work(thread=True, group="export")
+    def _export(self, entry: Entry, target: Target) -> None:
+        try:
+            chores.write_export(entry.session, target)
+        except (SessionError, OSError) as error:
+            self.post_message(Failed(str(error)))
+        else:
+            self.post_message(Exported(target))
+
+    @on(Exported)
+    def _tell_export(self, message: Exported) -> None:
+        self.notify(f"written to {printable(message.target.path)}", markup=False)
+
+    def action_copy(self) -> None:
+        """Copy the command that goes on with a session."""
+        if entry := self._table.current:
+            command = resume_command(entry.session)
+            self.app.copy_to_clipboard(command)
+            self.notify(printable(command), title="Copied", markup=False)
+
+    def action_filter(self) -> None:
+        """Let words be typed."""
+        self.set_focus(self.query_one(FilterInput))
+
+    def action_table(self) -> None:
+        """Go back to the table."""
+        self.set_focus(self._table)
+
+    def action_widen(self) -> None:
+        """Leave nothing out."""
+        self._change(self._choice.wider())
+        self.set_focus(self._table)
+
+    def action_sort(self) -> None:
+        """Sort by what comes next."""
+        self._change(self._choice.next_order())
+
+    def action_reverse(self) -> None:
+        """Turn the order around."""
+        self._change(self._choice._replace(is_reversed=not self._choice.is_reversed))
+
+    def action_subagents(self) -> None:
+        """Show sub-agents as well, or no longer."""
+        self._change(self._choice._replace(with_subagents=not self._choice.with_subagents))
+
+    def action_projects(self) -> None:
+        """Choose a project, or all of them."""
+        projects = projects_in(self._entries)
+        everything = ProjectEntry("all projects", sum(project.sessions for project in projects), "")
+        names = [None, *(project.name for project in projects)]
+        cursor = names.index(self._choice.project) if self._choice.project in names else 0
+
+        def choose(project: ProjectEntry | None) -> None:
+            if project is not None:
+                self._change(self._choice._replace(project=None if project is everything else project.name))
+
+        self.app.push_screen(ProjectPopup([everything, *projects], cursor, self._clock()), choose)
+
+    def action_reload(self) -> None:
+        """Read the stores again."""
+        self.query_one(PreviewPane).forget()
+        self._read()
+
+    def action_help(self) -> None:
+        """Tell what the keys do."""
+        bindings = [*SessionTable.BINDINGS, *BrowseScreen.BINDINGS]
+        self.app.push_screen(TextPopup("Keys", browse_words.help_text(Binding.make_bindings(bindings))))
+
+
+def _go_on(worker: Worker[None], done: int, total: int) -> None:
+    """Told after every file that was read: whoever wants to leave does not wait for the rest."""
+    if worker.is_cancelled:
+        raise WorkerCancelled
+
+
+class BrowseApp(TerminalApp[None]):
+    """Finds sessions; what is done with one of them opens over it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "Quit", show=False, priority=True)]
+
+    def __init__(
+        self, shelf: Shelf, words: str = "", *, clock: Callable[[], datetime] = local_now, rest: float = REST
+    ) -> None:
+        super().__init__()
+        self._first = BrowseScreen(shelf, words, clock, rest)
+
+    def get_default_screen(self) -> Screen[None]:
+        """The list of sessions is below everything else."""
+        return self._first

@@ -1,0 +1,65 @@
+"""What the list of sessions says about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from textual.binding import Binding
+
+from claude_session_player.store.session import Session
+from claude_session_player.text import file_name, printable
+from claude_session_player.tui.listing import Choice, project_of
+from claude_session_player.tui.session_table import IN_USE, STALE
+from claude_session_player.wording import many, model
+
+_BETWEEN: Final = " · "
+_KEY_NAMES: Final = {
+    "enter": "enter",
+    "slash": "/",
+    "question_mark": "?",
+    "escape": "esc",
+}
+_MORE: Final = (
+    ("↑ ↓", "move; so do j, k, page up, page down, home, end and the mouse"),
+    (IN_USE, "somebody works with this session"),
+    (STALE, "it has changed, and is being read"),
+)
+_SHORT_ID: Final = 8
+
+
+def status(choice: Choice, shown: int, total: int, waiting: int | None) -> str:
+    """How many sessions there are, of which project, in which order, and whether more are to come."""
+    count = f"{shown} of {many(total, 'session')}" if choice.is_narrow else many(total, "session")
+    parts = (
+        "" if waiting is None else count,
+        printable(file_name(choice.project)) if choice.project else "",
+        f"by {choice.order}" + (" ↑" if choice.is_reversed else ""),
+        "" if waiting == 0 else "reading…" if waiting is None else f"{many(waiting, 'file')} to read",
+    )
+    return _BETWEEN.join(part for part in parts if part)
+
+
+def about(session: Session) -> str:
+    """What the table has no room for, in two lines: the first is what one would miss most."""
+    facts = session.facts
+    branch = facts.branches[-1] if facts.branches else ""
+    name = model(session.speech.models[-1]) if session.speech.models else ""
+    first = (session.id[:_SHORT_ID], branch, name, session.agent or "")
+    return "\n".join((_BETWEEN.join(printable(part) for part in first if part), printable(project_of(session))))
+
+
+def nothing(choice: Choice, waiting: int | None) -> str:
+    """Why the table is empty."""
+    if waiting != 0:
+        return "reading…"
+    return "no session is like this: esc shows all" if choice.is_narrow else "there is no session here"
+
+
+def help_text(bindings: Iterable[Binding]) -> str:
+    """What the keys do, and what the marks mean."""
+    keys: dict[str, list[str]] = {}
+    for binding in bindings:
+        keys.setdefault(binding.tooltip or binding.description, []).append(_KEY_NAMES.get(binding.key, binding.key))
+    told = [(", ".join(names), what) for what, names in keys.items()]
+    return "\n".join(f"{names:<8}{what}" for names, what in (*told, *_MORE))

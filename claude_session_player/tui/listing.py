@@ -1,0 +1,126 @@
+"""Which sessions are listed, and in which order: everything about a list of sessions that needs no screen."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from claude_session_player.store.filters import SORTS
+from claude_session_player.store.record import shown
+from claude_session_player.store.session import Session
+
+ORDERS: Final = tuple(SORTS)
+
+
+class Entry(NamedTuple):
+    """A session in the list."""
+
+    session: Session
+    haystack: str
+    """All that words are looked for in, in small letters."""
+    in_use: bool = False
+
+    @property
+    def key(self) -> str:
+        """What tells it from all others."""
+        return self.session.found.name
+
+    @property
+    def project(self) -> str:
+        """The project of the session, or of the one that a sub-agent belongs to."""
+        return project_of(self.session)
+
+
+class ProjectEntry(NamedTuple):
+    """A project in the list of projects."""
+
+    name: str
+    sessions: int
+    updated_at: str
+
+
+class Choice(NamedTuple):
+    """What is wanted of a list. Each of the words has to be somewhere in a session."""
+
+    words: str = ""
+    project: str | None = None
+    order: str = ORDERS[0]
+    is_reversed: bool = False
+    with_subagents: bool = False
+
+    @property
+    def is_narrow(self) -> bool:
+        """True where something is left out that could be shown."""
+        return bool(self.words.strip()) or self.project is not None
+
+    def wider(self) -> Choice:
+        """The same order, and nothing left out."""
+        return self._replace(words="", project=None)
+
+    def next_order(self) -> Choice:
+        """The same sessions in the order that comes next."""
+        following = (ORDERS.index(self.order) + 1) % len(ORDERS)
+        return self._replace(order=ORDERS[following], is_reversed=False)
+
+    def sort(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Entries in the wanted order."""
+        key, largest_first = SORTS[self.order]
+        ordered = sorted(entries, key=lambda entry: entry.key)
+        ordered.sort(key=lambda entry: key(entry.session), reverse=largest_first != self.is_reversed)
+        return ordered
+
+    def select(self, entries: Iterable[Entry]) -> list[Entry]:
+        """The entries that are wanted, in the order in which they come."""
+        words = self.words.casefold().split()
+        some = (entry for entry in entries if self.with_subagents or not entry.session.is_subagent)
+        if self.project is not None:
+            some = (entry for entry in some if entry.project == self.project)
+        return [entry for entry in some if all(word in entry.haystack for word in words)]
+
+
+def entry_of(session: Session) -> Entry:
+    """A session as an entry. Whether it is in use is not asked: that would take a look at its file."""
+    facts = session.facts
+    told = (session.title, project_of(session), session.id, session.parent_id, *facts.branches)
+    texts = (*told, session.speech.first_prompt, session.agent)
+    haystack = "\n".join(text for text in texts if text).casefold()
+    return Entry(session, haystack)
+
+
+def looked_at(entry: Entry) -> Entry:
+    """The same entry, if one may look at its file: whether it is in use is known."""
+    return entry._replace(in_use=entry.session.in_use)
+
+
+def project_of(session: Session) -> str:
+    """The project that a session belongs to; in brackets, where only the name of its directory is known."""
+    head = session.head
+    path = head.project or session.project
+    return path or f"({shown(session.found.project or session.found.kind)})"
+
+
+def projects_in(entries: Iterable[Entry]) -> list[ProjectEntry]:
+    """The projects of some sessions, the last active first."""
+    known: dict[str, list[str]] = {}
+    for entry in entries:
+        if not entry.session.is_subagent:
+            known.setdefault(entry.project, []).append(entry.session.updated_at)
+    projects = [ProjectEntry(name, len(times), max(times)) for name, times in known.items()]
+    return sorted(projects, key=lambda project: (project.updated_at, project.name), reverse=True)
+
+
+def place_of(entries: Sequence[Entry], key: str | None, default: int) -> int:
+    """Where an entry is now; if it is no more, the place where it was, or the last one."""
+    found = next((number for number, entry in enumerate(entries) if entry.key == key), None)
+    return max(min(default, len(entries) - 1), 0) if found is None else found
+
+
+def resume_command(session: Session) -> str:
+    """The command that goes on with a session, or with the one that a sub-agent belongs to.
+
+    Claude Code finds a session only from the directory of its project.
+    """
+    resume = f"claude --resume {shlex.quote(session.parent_id or session.id)}"
+    folder = session.head.project or session.project
+    return f"cd {shlex.quote(folder)} && {resume}" if folder else resume

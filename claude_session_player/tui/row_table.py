@@ -1,0 +1,179 @@
+"""A table of any number of rows. Only those that are in sight are drawn, so that thousands of them cost nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from claude_session_player.text import ELLIPSIS, printable
+
+_T = TypeVar("_T")
+_GAP: Final = 2
+_PLAIN: Final = Style()
+"""Without colours, Textual asks every piece of a line for its style."""
+_HEADING: Final = Style(bold=True)
+_CURSOR: Final = Style(reverse=True)
+
+
+class Column(NamedTuple):
+    """A column: how wide it is, and how dear; the dearest stays longest."""
+
+    name: str
+    width: int
+    """The least width, for a column that takes what the others leave."""
+    rank: int
+    style: str = ""
+    is_right: bool = False
+    grows: bool = False
+
+
+class Fitted(NamedTuple):
+    """A column that has its place: the number of its cell in a row, and its width."""
+
+    number: int
+    column: Column
+    width: int
+
+
+class RowTable(ScrollView, Generic[_T], can_focus=True):
+    """A table with a heading and a cursor. What its cells say is told by whoever derives from it."""
+
+    DEFAULT_CSS = "RowTable { height: 1fr; scrollbar-size-vertical: 1; overflow-x: hidden; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "Up", show=False),
+        Binding("down,j", "move(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "A page up", show=False),
+        Binding("pagedown", "page(1)", "A page down", show=False),
+        Binding("home", "first", "First", show=False),
+        Binding("end", "last", "Last", show=False),
+    ]
+    columns: ClassVar[Sequence[Column]] = ()
+    cursor: reactive[int] = reactive(0)
+
+    class Moved(Message):
+        """The cursor is on another row, or on none."""
+
+    class Chosen(Message):
+        """Somebody clicked twice on a row."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.rows: Sequence[_T] = ()
+
+    def cells(self, row: _T) -> Sequence[str]:
+        """What a row says, a text for each column."""
+        raise NotImplementedError
+
+    @property
+    def current(self) -> _T | None:
+        """The row under the cursor."""
+        return self.rows[self.cursor] if self.rows else None
+
+    def show(self, rows: Sequence[_T], cursor: int) -> None:
+        """Show other rows, with the cursor on one of them."""
+        self.rows = rows
+        self.virtual_size = Size(self.size.width, len(rows) + 1)
+        self.set_reactive(RowTable.cursor, cursor)
+        self.watch_cursor()
+
+    def validate_cursor(self, cursor: int) -> int:
+        """The cursor stays inside of the table."""
+        return max(min(cursor, len(self.rows) - 1), 0)
+
+    def watch_cursor(self) -> None:
+        """The cursor stays in sight."""
+        self._follow_cursor()
+        self.refresh()
+        self.post_message(self.Moved())
+
+    def action_move(self, rows: int) -> None:
+        """Go some rows down."""
+        self.cursor += rows
+
+    def action_page(self, pages: int) -> None:
+        """Go some pages down."""
+        self.cursor += pages * max(self.size.height - 2, 1)
+
+    def action_first(self) -> None:
+        """Go to the first row."""
+        self.cursor = 0
+
+    def action_last(self) -> None:
+        """Go to the last row."""
+        self.cursor = len(self.rows) - 1
+
+    def on_resize(self) -> None:
+        """The heading and the cursor stay in sight, whatever the size."""
+        self.virtual_size = Size(self.size.width, len(self.rows) + 1)
+        self._follow_cursor()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click moves the cursor, two of them choose the row."""
+        number = event.y - 1 + self.scroll_offset.y
+        if event.y > 0 and number < len(self.rows):
+            self.cursor = number
+            if event.chain > 1:
+                self.post_message(self.Chosen())
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen: the heading, or a row."""
+        width = self.scrollable_content_region.width
+        fitted = fit(self.columns, width)
+        if y == 0:
+            return _strip([column.name for column in self.columns], fitted, width, _HEADING)
+        number = y - 1 + self.scroll_offset.y
+        if number >= len(self.rows):
+            return Strip.blank(width, _PLAIN)
+        style = _CURSOR if number == self.cursor else None
+        return _strip(self.cells(self.rows[number]), fitted, width, style)
+
+    def _follow_cursor(self) -> None:
+        visible = max(self.size.height - 1, 1)
+        top = self.scroll_offset.y
+        wanted = min(max(top, self.cursor - visible + 1), self.cursor)
+        if wanted != top:
+            self.scroll_to(y=wanted, animate=False, immediate=True)
+
+
+def fit(columns: Sequence[Column], width: int) -> list[Fitted]:
+    """The columns that have a place in a width, the cheapest left out first; what is left goes to those that grow."""
+    kept = [Fitted(number, column, column.width) for number, column in enumerate(columns)]
+    while len(kept) > 1 and sum(one.width + _GAP for one in kept) - _GAP > width:
+        kept.remove(min(kept, key=lambda one: one.column.rank))
+    left = width - sum(one.width + _GAP for one in kept) + _GAP
+    growing = [one for one in kept if one.column.grows] or kept[:1]
+    share, more = divmod(left, len(growing)) if growing else (0, 0)
+    extra = {one.number: share + (place < more) for place, one in enumerate(growing)}
+    return [one._replace(width=max(one.width + extra.get(one.number, 0), 0)) for one in kept]
+
+
+def sized(text: str, width: int, is_right: bool = False) -> str:
+    """A text in exactly so many cells of a terminal; what is cut off is marked.
+
+    >>> sized("kettle", 4), sized("tea", 4), sized("tea", 4, is_right=True), sized("茶茶茶", 4)
+    ('ket…', 'tea ', ' tea', '茶 …')
+    """
+    size = cell_len(text)
+    if size > width:
+        return set_cell_size(text, width - 1) + ELLIPSIS if width > 0 else ""
+    return " " * (width - size) + text if is_right else text + " " * (width - size)
+
+
+def _strip(cells: Sequence[str], fitted: Sequence[Fitted], width: int, style: Style | None) -> Strip:
+    """Cells side by side; where a style is given it is that of all of them."""
+    segments: list[Segment] = []
+    for one in fitted:
+        text = sized(printable(cells[one.number]), one.width, one.column.is_right)
+        segments += [Segment(text, style or Style.parse(one.column.style)), Segment(" " * _GAP, style or _PLAIN)]
+    return Strip(segments).adjust_cell_length(width, style or _PLAIN)

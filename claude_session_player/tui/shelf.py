@@ -1,0 +1,39 @@
+"""Which stores a window looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from claude_session_player.insight.prices import Prices
+from claude_session_player.store.catalogue import default_folder
+from claude_session_player.store.library import Progress
+from claude_session_player.store.store import DEFAULT_CACHE, Store
+
+
+class Shelf(NamedTuple):
+    """The stores as they were named, and where the catalogue is kept; see `Store.open`.
+
+    A connection to the catalogue belongs to one thread, so that whoever works in another one opens the store anew.
+    """
+
+    roots: tuple[str, ...] = ()
+    cache: str | None = DEFAULT_CACHE
+
+    @contextmanager
+    def opened(self, progress: Progress | None = None) -> Iterator[Store]:
+        """The stores, for the thread that asks. Raises `NoStore`."""
+        store = self.open(progress)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def open(self, progress: Progress | None = None) -> Store:
+        """The same, for whoever closes it, or lets it go. Raises `NoStore`."""
+        return Store.open(*self.roots, cache=self.cache, progress=progress)
+
+    def prices(self) -> Prices:
+        """The usual prices. Raises `BadPrices`."""
+        return Prices.load(default_folder() if self.cache == DEFAULT_CACHE else self.cache)

@@ -1,0 +1,157 @@
+"""Sessions as recordings: the format, its times and markers, and what players show of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import pytest
+
+from claude_session_player import View, export
+from claude_session_player.export.asciicast import Setup
+from claude_session_player.play.forward import Timing
+from claude_session_player.play.player import Pace
+from claude_session_player.playback import begun, replay
+from tests import corpus
+from tests.builder import SessionBuilder, call, text
+from tests.casts import expected, played, recorded
+from tests.program import csp
+
+DEMO = Path(__file__).parents[1] / "claude_session_player" / "data" / "demo.jsonl"
+
+
+def session() -> SessionBuilder:
+    """A session of 6 lines, one second each."""
+    builder = SessionBuilder().prompt("Make tea,\nplease").response(text("Gladly."), call("Bash", command="boil"))
+    return builder.result("toolu_1", "hot").prompt("Thank you").response(text("It was nothing."))
+
+
+def at(*seconds: float) -> list[bytes]:
+    """Prompts at these seconds."""
+    moments = [f"2026-01-17T20:{int(second) // 60:02}:{second % 60:06.3f}Z" for second in seconds]
+    lines = [{"type": "user", "timestamp": moment, "message": {"content": "Hi"}} for moment in moments]
+    return [json.dumps(line).encode() + b"\n" for line in lines]
+
+
+def times(lines: list[bytes], **how: Any) -> list[float]:
+    """When markers are set in a recording."""
+    return [time for time, _ in recorded(lines, Setup(**how)).of("m")]
+
+
+def test_the_header_of_version_2_says_how_large_the_terminal_is_and_when_it_began() -> None:
+    header = {"version": 2, "width": 100, "height": 30, "env": {"TERM": "xterm-256color"}, "timestamp": 1768681919}
+    assert recorded(session().lines, Setup(width=100, height=30)).header == header
+
+
+def test_the_header_of_version_3_describes_the_terminal() -> None:
+    cast = recorded(session().lines, Setup(version=3))
+    term = {"cols": 80, "rows": 24, "type": "xterm-256color"}
+    assert cast.header == {"version": 3, "term": term, "timestamp": 1768681919}
+    assert cast.events[-1] == (0.0, "x", "0")
+
+
+def test_the_times_of_version_3_are_those_of_version_2_from_one_event_to_the_next() -> None:
+    lines = at(0, 0.001, 1.5, 7, 7, 7.25)
+    moment, sums = 0.0, []
+    for time, _, _ in recorded(lines, Setup(version=3)).events:
+        moment += time
+        sums.append(round(moment, 6))
+    two = recorded(lines)
+    assert sums[:-1] == [time for time, _, _ in two.events]
+
+
+def test_pauses_are_cut_and_speed_is_applied_afterwards() -> None:
+    lines = at(0, 1, 61)
+    assert times(lines) == [0.0, 1.0, 3.0]
+    assert times(lines, timing=Timing(idle=10, speed=2)) == [0.0, 0.5, 5.5]
+    assert times(lines, timing=Timing(idle=None)) == [0.0, 1.0, 61.0]
+    assert times(lines, timing=Timing(Pace.REAL)) == [0.0, 1.0, 61.0]
+    assert times(lines, timing=Timing(idle=0)) == [0.0, 0.0, 0.0]
+
+
+def test_a_session_without_times_is_paced() -> None:
+    lines = [json.dumps({"type": "user", "message": {"content": "x" * 80}}).encode() + b"\n"] * 3
+    assert times(lines) == [0.0, 1.3, 2.6]
+    assert "timestamp" not in recorded(lines).header
+
+
+def test_a_prompt_is_a_marker_with_its_first_words_and_stands_behind_it() -> None:
+    cast = recorded(session().lines)
+    assert cast.of("m") == [(0.0, "Make tea, please"), (4.0, "Thank you")]
+    kinds = [(time, kind) for time, kind, _ in cast.events]
+    assert kinds[:2] == [(0.0, "o"), (0.0, "m")]
+
+
+def test_what_appears_at_one_moment_is_one_event() -> None:
+    lines = SessionBuilder().response(*(text(str(n)) for n in range(5)), timestamp="2026-01-17T20:00:00Z").lines
+    assert len(recorded(lines).of("o")) == 1
+
+
+def test_a_label_holds_nothing_that_a_terminal_obeys() -> None:
+    (marker,) = recorded(SessionBuilder().prompt("\x07Ring " + "x" * 5000).lines).of("m")
+    assert marker[1].isprintable()
+    assert len(marker[1]) <= 61
+
+
+def test_a_compaction_clears_the_terminal() -> None:
+    lines = session().compaction().response(text("Where were we?")).lines
+    assert [row for row in played(recorded(lines)).rows if row] == ["● Where were we?"]
+    history = played(recorded(lines, view=View(history=True))).rows
+    assert "── compacted (auto, 167503 tokens) ──" in history
+
+
+def test_a_session_in_which_nothing_is_shown_is_a_recording_of_an_empty_terminal() -> None:
+    cast = recorded([b'{"type":"mode","mode":"plan"}\n'])
+    assert not any(played(cast).rows)
+
+
+def test_the_screen_at_any_moment_is_that_of_the_replay() -> None:
+    lines = session().lines
+    cast = recorded(lines, Setup(width=40, height=6))
+    for second in range(6):
+        state = replay(lines, until=second + 1)
+        assert played(cast, second).rows == expected(state, 40, 6).rows
+
+
+def test_events_are_written_while_the_session_is_read() -> None:
+    state, events = begun(at(*range(3000)))
+    file = StringIO()
+    written: list[int] = []
+
+    def watched() -> Any:
+        for event in events:
+            written.append(file.tell())
+            yield event
+
+    export.record(watched(), state, file, "asciicast", Setup())
+    assert written[1500] > 0
+    assert written[-1] > written[1500]
+
+
+@pytest.mark.parametrize("path", corpus.session_files()[::8], ids=lambda path: path.name[:20])
+def test_real_sessions_end_with_the_screen_of_their_replay(path: Path) -> None:
+    cast = recorded(path, Setup(width=100, height=30))
+    assert played(cast).rows == expected(replay(path), 100, 30).rows
+
+
+def test_asciinema_plays_it(tmp_path: Path) -> None:
+    cast = tmp_path / "demo.cast"
+    assert csp("export", DEMO, "--format", "asciicast", "-o", cast, "--idle", "0.01").returncode == 0
+    player = pexpect.spawn(sys.executable, ["-m", "asciinema", "play", str(cast)], timeout=60, encoding="utf-8")
+    player.setwinsize(24, 80)
+    player.expect("tea timer rings too early")
+    player.expect("Thank you. The tea is ready.")
+    player.expect(pexpect.EOF)
+    player.close()
+    assert player.exitstatus == 0
+
+
+def test_a_player_that_is_stopped_between_two_events_leaves_the_terminal_as_it_was() -> None:
+    for _, data in recorded(session().lines).of("o"):
+        assert data.startswith("\x1b[?7l")
+        assert data.endswith("\x1b[?7h")
+        assert "\x1b[?25l" not in data

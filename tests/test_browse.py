@@ -1,0 +1,425 @@
+"""The window in which sessions are found, run without a terminal."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.text import Text
+from textual.pilot import Pilot
+
+from claude_session_player.store.library import Library
+from claude_session_player.store.session import Session
+from claude_session_player.tui import chores, opening, preview_pane
+from claude_session_player.tui.browse import BrowseApp
+from claude_session_player.tui.popups import TextPopup
+from claude_session_player.tui.session_table import FilterInput, SessionTable
+from claude_session_player.tui.shelf import Shelf
+from tests.builder import SessionBuilder, call, text
+from tests.screens import LARGE, SMALL, check_picture, run, text_of
+from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder, settle
+from tests.test_arriving import opened_files
+
+NOW = datetime(2026, 1, 19, 12, 0, tzinfo=UTC)
+KETTLE = "/home/ada/kettle"
+Script = Callable[[BrowseApp, Pilot[Any]], Awaitable[None]]
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> StoreBuilder:
+    builder = StoreBuilder(tmp_path / "store")
+    builder.session(ONE, "Start the engine")
+    builder.agent(AGENT, ONE, task="Look around")
+    builder.session(TWO, "Boil water", cwd=KETTLE, days=-30)
+    session = SessionBuilder(session_id=THREE, branch="oil").prompt("Oil [the] wheels")
+    session.response(text("I will look first."), call("Bash", "t1", command="ls wheels"))
+    session.result("t1", "front\nrear").response(call("Read", "t2", file_path="rear"))
+    session.result("t2", "File does not exist.", error=True).response(text("The rear wheel is *missing*."))
+    session.write(builder.home() / f"{THREE}.jsonl")
+    settle(builder.root)
+    return builder
+
+
+def browse(builder: StoreBuilder, script: Script, size: tuple[int, int] = SMALL, words: str = "") -> None:
+    """Browse a store when all of it is on the screen."""
+    app = BrowseApp(
+        Shelf((str(builder.root),), str(builder.root.parent / "cache")), words, clock=lambda: NOW, rest=0.001
+    )
+
+    async def body(pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: app.screen._waiting == 0)  # type: ignore[attr-defined]
+        await settled(pilot)
+        await script(app, pilot)
+
+    run(app, body, size)
+
+
+async def until(pilot: Pilot[Any], holds: Callable[[], bool]) -> None:
+    """Wait for something that a thread brings about."""
+    for _ in range(500):
+        await pilot.pause()
+        if holds():
+            return
+        await pilot.pause(0.01)
+    raise AssertionError(text_of(pilot.app))
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    """Wait until no thread has anything to tell."""
+    await until(pilot, lambda: all(worker.is_finished for worker in pilot.app.workers))
+    await pilot.pause()
+    await until(pilot, lambda: all(worker.is_finished for worker in pilot.app.workers))
+    await pilot.pause()
+
+
+def titles(app: BrowseApp) -> list[str | None]:
+    return [entry.session.title for entry in table(app).rows]
+
+
+def said(app: BrowseApp) -> str:
+    """What was said in notifications."""
+    return "\n".join(notification.message for notification in app._notifications)
+
+
+def table(app: BrowseApp) -> SessionTable:
+    return app.screen_stack[0].query_one(SessionTable)
+
+
+# --- how it looks -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+def test_sessions_stand_in_a_table_with_the_screen_of_one_of_them(builder: StoreBuilder, size: tuple[int, int]) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "missing" in text_of(app))
+        check_picture(app, "browse")
+
+    browse(builder, script, size)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+def test_typing_filters_the_table(builder: StoreBuilder, size: tuple[int, int]) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("/", *"engine st")
+        await until(pilot, lambda: "It runs." in text_of(app))
+        assert titles(app) == ["Start the engine"]
+        check_picture(app, "browse-filter")
+
+    browse(builder, script, size)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+def test_all_keys_are_told_in_the_help(builder: StoreBuilder, size: tuple[int, int]) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "missing" in text_of(app))
+        await pilot.press("?")
+        await until(pilot, lambda: "Keys" in text_of(app))
+        check_picture(app, "browse-help")
+
+    browse(builder, script, size)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+def test_the_summary_is_what_the_summary_command_prints(builder: StoreBuilder, size: tuple[int, int]) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("v")
+        await until(pilot, lambda: f"Session {THREE} (7 events)" in text_of(app))
+        app.screen.query_one("#box").scroll_home(animate=False)
+        assert "- Errors: 1" in text_of(app)
+        await pilot.press("escape")
+        assert not isinstance(app.screen, TextPopup)
+
+    browse(builder, script, size)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+def test_the_summary_stands_in_a_window_of_its_own(
+    builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+) -> None:
+    told = "Session 1f2e (6 events)\n- Duration: 5 seconds\n- Title: Oil [the] wheels\n- Cost: $0.02"
+    monkeypatch.setattr(chores, "summary_text", lambda shelf, found: told)
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "missing" in text_of(app))
+        await pilot.press("v")
+        await until(pilot, lambda: "$0.02" in text_of(app))
+        check_picture(app, "browse-summary")
+
+    browse(builder, script, size)
+
+
+@pytest.mark.parametrize("size", [(20, 5), (1, 1), (40, 10)])
+def test_a_tiny_terminal_is_survived(builder: StoreBuilder, size: tuple[int, int]) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("down", "up", "s", "/", "o", "escape", "?", "escape", "p", "escape", "e", "escape", "end")
+        await pilot.resize_terminal(*LARGE)
+        await until(pilot, lambda: "Boil water" in text_of(app))
+
+    browse(builder, script, size)
+
+
+def test_an_empty_store_says_that_it_is_empty(tmp_path: Path) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "there is no session here" in text_of(app))
+        assert "0 sessions" in text_of(app)
+        await pilot.press("enter", "f", "v", "e", "y", "down", "end", "p", "enter", "s", "S")
+        assert len(app.screen_stack) == 1
+
+    browse(StoreBuilder(tmp_path / "store"), script)
+
+
+def test_a_session_in_use_has_a_mark(builder: StoreBuilder) -> None:
+    os.utime(builder.home() / f"{ONE}.jsonl")
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "●" in text_of(app).splitlines()[3])
+
+    browse(builder, script, (80, 10))
+
+
+def test_a_terminal_without_colours_is_enough(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "missing" in text_of(app))
+        await pilot.press("p", "down", "escape", "/", "x")
+        await until(pilot, lambda: "no session is like this" in text_of(app))
+
+    browse(builder, script)
+
+
+# --- what arrives -----------------------------------------------------------------------------------
+
+
+def test_the_first_paint_opens_no_session_file(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = str(builder.root.parent / "cache")
+    builder.open(Path(cache)).sessions()
+    os.utime(builder.home() / f"{ONE}.jsonl")
+    seen = threading.Event()
+    monkeypatch.setattr(Library, "_digested", lambda *_: iter(()) if seen.wait() else None)
+    app = BrowseApp(Shelf((str(builder.root),), cache), clock=lambda: NOW, rest=1000)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "Boil water" in text_of(app))
+        assert "…" in text_of(app).splitlines()[3]
+        assert "1 file to read" in text_of(app)
+        assert opened == []
+        seen.set()
+
+    with opened_files() as opened:
+        run(app, script)
+
+
+def test_a_screen_is_read_only_where_the_cursor_rests(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[str] = []
+
+    def look(session: Session) -> Text:
+        looks.append(session.id)
+        return Text()
+
+    monkeypatch.setattr(preview_pane, "preview_of", look)
+    app = BrowseApp(Shelf((str(builder.root),), None), clock=lambda: NOW, rest=0.3)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "Boil water" in text_of(app))
+        await pilot.press("down", "down")
+        await until(pilot, lambda: bool(looks))
+
+    run(app, script)
+    assert looks == [TWO]
+
+
+def test_reloading_keeps_the_cursor_on_its_session(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("end")
+        builder.session("b0000000-0004-4000-8000-000000000004", "Newest", days=1)
+        await pilot.press("r")
+        await until(pilot, lambda: "Newest" in text_of(app))
+        assert titles(app)[0] == "Newest"
+        assert table(app).current is not None
+        assert table(app).current.session.id == TWO  # type: ignore[union-attr]
+
+    browse(builder, script)
+
+
+def test_a_store_that_is_gone_when_it_is_read_again_is_told(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        builder.root.rename(builder.root.with_name("elsewhere"))
+        await pilot.press("r")
+        await until(pilot, lambda: "there is no such directory" in said(app))
+
+    browse(builder, script, LARGE)
+
+
+# --- keys ---------------------------------------------------------------------------------------------
+
+
+def test_words_of_the_command_line_filter_from_the_beginning(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        assert titles(app) == ["Boil water"]
+        await pilot.press("escape")
+        assert len(titles(app)) == 3
+
+    browse(builder, script, words="BOIL kettle")
+
+
+def test_the_arrows_lead_from_the_words_to_the_table_and_escape_clears_them(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("/", "q")
+        assert app.screen.query_one(FilterInput).has_focus
+        await pilot.press("down")
+        assert table(app).has_focus
+        await pilot.press("escape")
+        assert len(titles(app)) == 3
+
+    browse(builder, script)
+
+
+def test_sorting_goes_through_the_orders_and_says_which(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        assert titles(app) == ["Oil [the] wheels", "Start the engine", "Boil water"]
+        await pilot.press("s", "s", "s", "s", "S")
+        await pilot.pause()
+        assert "by size ↑" in text_of(app)
+        assert titles(app)[-1] == "Oil [the] wheels"
+
+    browse(builder, script)
+
+
+def test_a_project_is_chosen_from_a_table(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("p", "down", "down")
+        await pilot.pause()
+        assert KETTLE in text_of(app)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert titles(app) == ["Boil water"]
+        assert "1 of 3 sessions · kettle" in text_of(app)
+        await pilot.press("p", "home", "enter")
+        assert len(titles(app)) == 3
+
+    browse(builder, script)
+
+
+def test_subagents_are_shown_when_they_are_wanted(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("a")
+        await pilot.pause()
+        assert "↳ Look around" in text_of(app)
+        await pilot.press("a")
+        await pilot.pause()
+        assert "↳ Look around" not in text_of(app)
+
+    browse(builder, script)
+
+
+@pytest.mark.parametrize(("key", "live"), [("enter", False), ("f", True)])
+def test_keys_play_and_follow_the_session_under_the_cursor(
+    builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch, key: str, live: bool
+) -> None:
+    played: list[tuple[str, bool]] = []
+    monkeypatch.setattr(opening, "play", lambda app, session, *, live: played.append((session.id, live)))
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("down", key)
+
+    browse(builder, script)
+    assert played == [(ONE, live)]
+
+
+def test_enter_plays_the_first_session_that_the_words_find(
+    builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[str] = []
+    monkeypatch.setattr(opening, "play", lambda app, session, *, live: played.append(session.id))
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("/", *"boil", "enter")
+
+    browse(builder, script)
+    assert played == [TWO]
+
+
+def test_a_session_that_is_gone_is_not_played(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        (builder.home() / f"{THREE}.jsonl").unlink()
+        await pilot.press("enter")
+        await until(pilot, lambda: "This session is no more." in said(app))
+        await pilot.press("v")
+        await until(pilot, lambda: f"{THREE}.jsonl: No such file" in text_of(app))
+
+    browse(builder, script, LARGE)
+
+
+def test_the_command_that_goes_on_is_copied_and_shown(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("y")
+        assert app.clipboard == said(app) == f"cd /home/ada/engine && claude --resume {THREE}"
+
+    browse(builder, script)
+
+
+# --- export -------------------------------------------------------------------------------------------
+
+
+def test_a_session_is_exported_into_the_working_directory(
+    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("down", "e", "enter")
+        await until(pilot, lambda: "written to" in said(app))
+
+    browse(builder, script)
+    assert (tmp_path / f"{ONE}.md").read_text() == "❯ Start the engine\n\n● It runs.\n"
+
+
+def test_the_format_changes_the_name(builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("e", "down")
+        await pilot.pause()
+        assert "[json]" in text_of(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: "written to" in said(app))
+
+    browse(builder, script)
+    assert (tmp_path / f"{THREE}.jsonl").read_text().startswith("{")
+
+
+def test_a_file_is_replaced_only_if_that_is_said_twice(
+    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    target = tmp_path / f"{ONE}.md"
+    target.write_text("mine")
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("down", "e", "enter")
+        await until(pilot, lambda: "this file is there already" in text_of(app))
+        await pilot.press("escape", "e", "enter")
+        assert target.read_text() == "mine"
+        await pilot.press("enter")
+        await until(pilot, lambda: "written to" in said(app))
+        assert target.read_text().startswith("❯ Start")
+
+    browse(builder, script)
+
+
+def test_what_cannot_be_written_is_told(builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("e", "ctrl+a", "ctrl+k", "enter")
+        await until(pilot, lambda: "this is no name of a file" in text_of(app))
+        await pilot.press(*"no/where.md", "enter")
+        await until(pilot, lambda: "No such file or directory" in said(app))
+
+    browse(builder, script, LARGE)

@@ -1,0 +1,145 @@
+"""`export`, as people run it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from claude_session_player import export
+from tests.builder import SessionBuilder, text
+from tests.casts import cast_of, played
+from tests.program import PROGRAM, csp, on_terminal, told_on_terminal
+from tests.stores import AGENT, ONE, StoreBuilder
+
+CAST = ("--format", "asciicast")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return SessionBuilder().prompt("Make tea").response(text("Gladly.")).compaction().write(tmp_path / "s.jsonl")
+
+
+@pytest.mark.parametrize("format", export.FORMATS)
+def test_a_screen_is_exported_as_replay_prints_it(format: str, path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    done = csp("export", path, "--format", format, "--history", "-o", target)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    printed = csp("replay", path, "--format", format, "--history").stdout
+    assert target.read_bytes() == printed == csp("export", path, "--format", format, "--history").stdout
+
+
+def test_a_recording_has_the_size_and_the_times_that_were_asked_for(path: Path) -> None:
+    done = csp("export", path, *CAST, "--width", "30", "--height", "9", "--speed", "4", "--history")
+    cast = cast_of(done.stdout.decode())
+    assert (cast.header["width"], cast.header["height"]) == (30, 9)
+    assert [time for time, _ in cast.of("o")] == [0.0, 0.25, 0.5]
+    assert played(cast).rows[:3] == ["❯ Make tea", "", "● Gladly."]
+
+
+def test_version_3_is_written_where_it_is_asked_for(path: Path) -> None:
+    cast = cast_of(csp("export", path, *CAST, "--v3").stdout.decode())
+    assert cast.header["version"] == 3
+
+
+def test_it_reads_standard_input_and_names_of_the_store(tmp_path: Path, path: Path) -> None:
+    store = StoreBuilder(tmp_path / "store")
+    store.session()
+    store.agent()
+    data = csp("export", "-", *CAST, stdin=path.read_bytes()).stdout
+    assert data == csp("export", path, *CAST).stdout
+    for ref, words in ((ONE[:13], "It runs."), (AGENT, "Nothing there."), ("latest", "It runs.")):
+        assert words in csp("export", ref, *CAST, "--root", store.root).stdout.decode()
+
+
+def test_a_file_that_is_there_is_overwritten_only_by_force(path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.md"
+    target.write_text("precious")
+    done = csp("export", path, "--history", "-o", target)
+    assert done.returncode == 5
+    assert done.stderr.decode() == f"claude-session-player: {target} is there already: --force overwrites it\n"
+    assert target.read_text() == "precious"
+    assert csp("export", path, "--history", "-o", target, "--force").returncode == 0
+    assert target.read_text() == "❯ Make tea\n\n● Gladly.\n\n── compacted (auto, 167503 tokens) ──\n"
+
+
+def test_where_the_export_fails_no_file_is_left(path: Path, tmp_path: Path) -> None:
+    before = sorted(os.listdir(tmp_path))
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text('{"a": 1}\n')
+    assert csp("export", broken, *CAST, "-o", tmp_path / "out.cast").returncode == 4
+    broken.unlink()
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+@pytest.mark.parametrize(
+    ("target", "what"), [("", "is a directory: name a file"), ("no/where.cast", "No such file or directory")]
+)
+def test_a_place_that_cannot_be_written_to_is_named(target: str, what: str, path: Path, tmp_path: Path) -> None:
+    done = csp("export", path, "-o", tmp_path / target)
+    assert done.returncode == 5
+    assert what in done.stderr.decode()
+
+
+def test_a_file_gets_the_permissions_of_any_other(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").touch()
+    csp("export", path, "-o", tmp_path / "out.md")
+    assert (tmp_path / "out.md").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_a_device_is_written_to_without_force(path: Path) -> None:
+    assert csp("export", path, "-o", os.devnull).returncode == 0
+
+
+def test_no_session_gives_no_output(tmp_path: Path) -> None:
+    broken = tmp_path / "todo.jsonl"
+    broken.write_text('{"type": "todo", "id": "1", "text": "Oil it", "completed": false}\n')
+    done = csp("export", broken, *CAST)
+    assert (done.returncode, done.stdout) == (4, b"")
+
+
+def test_a_recording_does_not_go_to_a_terminal(path: Path) -> None:
+    output, code = told_on_terminal("export", path, *CAST)
+    assert code == 2
+    assert "name a file with -o, or use a pipe" in output
+    assert "Make tea" in on_terminal("export", path, "--history", "--format", "text")
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (("--width", "40"), "--width is for asciicast, not for markdown"),
+        (("--real-time",), "--real-time is for asciicast, not for markdown"),
+        ((*CAST, "--idle", "soon"), "'soon' is not a number of seconds, or none"),
+        ((*CAST, "--idle", "-1"), "'-1' is not a number of seconds, or none"),
+        ((*CAST, "--speed", "0"), "0 would take for ever"),
+        ((*CAST, "--speed", "nan"), "'nan' is not a number"),
+        ((*CAST, "--real-time", "--speed", "2"), "--speed has no meaning with --real-time"),
+        ((*CAST, "--paced", "--idle", "2"), "--idle has no meaning with --paced"),
+        ((*CAST, "--width", "9"), "9 is not in the range"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options: tuple[str, ...], what: str, path: Path) -> None:
+    done = csp("export", path, *options)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert what in done.stderr.decode()
+
+
+def test_a_sub_agent_inside_of_its_parents_file_is_recorded(tmp_path: Path) -> None:
+    store = StoreBuilder(tmp_path / "store")
+    store.every_layout()
+    (agent,) = (agent for session in store.open().sessions() for agent in session.subagents if agent.is_inline)
+    cast = cast_of(csp("export", agent.id, *CAST, "--root", store.root).stdout.decode())
+    assert cast.of("m") == [(0.0, "What is it?")]
+    told = csp("play", agent.id, "--idle", "0", "--from", "2", "--root", store.root).stdout.decode()
+    assert told == "❯ What is it?\n\n● A kettle.\n"
+
+
+def test_a_named_pipe_is_read_once(path: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen([*PROGRAM, "play", pipe, "--idle", "0", "--from", "1"], stdout=subprocess.PIPE) as process:
+        pipe.write_bytes(path.read_bytes())
+        assert process.communicate(timeout=60)[0].decode() == "❯ Make tea\n\n● Gladly.\n\n── compacted ──\n"

@@ -1,0 +1,122 @@
+"""`play --plain`, as people run it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from claude_session_player.cli.play import tell
+from claude_session_player.models import UserMessage
+from claude_session_player.play.appended import Piece
+from tests.builder import SessionBuilder, call, text
+from tests.program import PROGRAM, csp, on_terminal
+from tests.stores import ONE, StoreBuilder
+
+AT_ONCE = ("--idle", "0")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    builder = SessionBuilder().prompt("Make tea").response(call("Bash", command="boil"))
+    return builder.result("toolu_1", "hot").compaction().response(text("Here.")).write(tmp_path / "s.jsonl")
+
+
+TOLD = "❯ Make tea\n\n● Bash(boil)\n  └ hot\n\n── compacted ──\n\n● Here.\n"
+
+
+def test_what_was_told_can_be_seen_while_the_next_is_waited_for() -> None:
+    done: list[object] = []
+    pieces = [[Piece(UserMessage(word), word, False)] for word in ("one", "two", "three")]
+    tell(
+        zip((0.0, 0.0, 1.5), pieces, strict=True),
+        lambda shown: done.extend(piece.text for piece in shown),
+        lambda: done.append("flush"),
+        done.append,
+    )
+    assert done == ["one", "two", "flush", 1.5, "three", "flush"]
+
+
+def test_a_pipe_gets_everything_that_appeared_in_order(path: Path) -> None:
+    done = csp("play", path, *AT_ONCE)
+    assert (done.returncode, done.stdout.decode(), done.stderr) == (0, TOLD, b"")
+    assert csp("play", "-", "--plain", *AT_ONCE, stdin=path.read_bytes()).stdout.decode() == TOLD
+
+
+def test_the_default_is_the_latest_session(tmp_path: Path) -> None:
+    store = StoreBuilder(tmp_path / "store")
+    store.session(ONE)
+    assert csp("play", *AT_ONCE, "--root", store.root).stdout.decode() == "❯ Start the engine\n\n● It runs.\n"
+
+
+def test_without_a_store_it_is_said_that_there_is_none(tmp_path: Path) -> None:
+    assert csp("play", "--root", tmp_path / "none").returncode == 6
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("2", "❯ Make tea\n\n● Bash(boil)\n  └ hot\n\n── compacted ──\n\n● Here.\n"),
+        ("3", "❯ Make tea\n\n● Bash(boil)\n  └ hot\n\n── compacted ──\n\n● Here.\n"),
+        ("100%", "● Here.\n"),
+        ("0:04", "● Here.\n"),
+        ("2026-01-17T20:32:03.200Z", "● Here.\n"),
+        ("999", "● Here.\n"),
+    ],
+)
+def test_it_begins_with_the_screen_of_a_place(place: str, told: str, path: Path) -> None:
+    assert csp("play", path, *AT_ONCE, "--from", place).stdout.decode() == told
+    assert csp("play", "-", *AT_ONCE, "--from", place, stdin=path.read_bytes()).stdout.decode() == told
+
+
+def test_a_place_that_is_none_is_refused(path: Path) -> None:
+    done = csp("play", path, "--from", "somewhere")
+    assert done.returncode == 2
+    assert "'somewhere' is no place" in done.stderr.decode()
+
+
+def test_a_terminal_gets_colours_and_nothing_that_it_would_obey(tmp_path: Path) -> None:
+    path = SessionBuilder().prompt("\x1b[2JMake\x07 tea").response(call("Bash", command="boil")).write(tmp_path / "s")
+    output = on_terminal("play", "--plain", path, *AT_ONCE)
+    assert "\x1b[1;36m❯\x1b[0m\x1b[1m Make tea\x1b[0m\n" in output
+    assert "\x07" not in output
+    assert "\x1b[2J" not in output
+
+
+def test_a_terminal_without_colour_gets_the_text_alone(path: Path) -> None:
+    assert on_terminal("play", "--plain", path, *AT_ONCE, NO_COLOR="1", TERM="dumb") == TOLD
+
+
+def test_a_session_that_shows_nothing_is_no_failure(tmp_path: Path) -> None:
+    done = csp("play", SessionBuilder().line({"type": "mode", "mode": "plan"}).write(tmp_path / "s.jsonl"))
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr == b"note: the screen is empty here\n"
+
+
+def test_a_reader_that_leaves_ends_it_quietly(tmp_path: Path) -> None:
+    builder = SessionBuilder()
+    for number in range(5000):
+        builder.prompt(f"Prompt {number} " + "x" * 100)
+    path = builder.write(tmp_path / "s.jsonl")
+    with subprocess.Popen(
+        [*PROGRAM, "play", path, *AT_ONCE], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert (process.wait(60), process.stderr.read()) == (0, b"")
+
+
+def test_it_is_interrupted_while_it_waits(path: Path) -> None:
+    arguments = ["-m", "claude_session_player", "play", "--plain", str(path), "--speed", "0.001"]
+    player = pexpect.spawn(sys.executable, arguments, timeout=60, encoding="utf-8", env={**os.environ, "NO_COLOR": "1"})
+    player.expect("Make tea")
+    player.sendintr()
+    player.expect(pexpect.EOF)
+    player.close()
+    assert player.exitstatus == 130

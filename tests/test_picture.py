@@ -1,0 +1,157 @@
+"""What a terminal shows of a screen that changes, compared with a terminal emulator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_session_player import ScreenState, View, render
+from claude_session_player.export.picture import BEGIN, Picture
+from claude_session_player.export.rows import element_rows, fold
+from claude_session_player.models import AssistantText, ToolCall, UserMessage
+from tests.casts import Terminal, all_rows, expected
+from tests.test_film import COMPACTED, QUIET, call, progress, prompt, result
+
+WORDS = (
+    "a",
+    "two\nlines",
+    "",
+    "far too long for a row of this terminal",
+    "茶を一杯どうぞお願いします",
+    "e\u0301🍵\ttab",
+    "\x1b[2Jx\x07",
+)
+IDS = st.sampled_from("1234")
+RECORDS = st.one_of(
+    st.sampled_from(WORDS).map(prompt),
+    IDS.map(call),
+    st.builds(result, IDS, st.sampled_from(WORDS), is_error=st.booleans()),
+    st.builds(progress, IDS, st.sampled_from(WORDS)),
+    st.just(COMPACTED),
+    st.just(QUIET),
+)
+
+
+def shown(records: list[Any], width: int = 20, height: int = 5, view: View | None = None) -> tuple[Picture, Terminal]:
+    """A picture after some records, and the terminal that shows it."""
+    state = ScreenState(view)
+    picture, terminal = Picture(state, width, height), Terminal(width, height)
+    terminal.write(BEGIN)
+    for record in records:
+        render(state, record)
+        terminal.write(picture.update())
+    return picture, terminal
+
+
+@given(st.lists(RECORDS, max_size=30), st.integers(10, 30), st.integers(2, 9), st.booleans())
+def test_after_every_record_the_terminal_shows_the_end_of_the_screen(
+    records: list[Any], width: int, height: int, history: bool
+) -> None:
+    state = ScreenState(View(history=history))
+    picture, terminal = Picture(state, width, height), Terminal(width, height)
+    terminal.write(BEGIN)
+    for record in records:
+        render(state, record)
+        terminal.write(picture.update())
+        assert terminal.rows == expected(state, width, height).rows
+    assert terminal.cells == expected(state, width, height).cells
+
+
+@given(st.lists(RECORDS, max_size=20))
+def test_a_larger_terminal_shows_the_same_rows_at_the_end(records: list[Any]) -> None:
+    state = ScreenState(View(history=True))
+    picture, terminal = Picture(state, 20, 5), Terminal(30, 400)
+    for record in records:
+        render(state, record)
+        terminal.write(picture.update())
+    rows = expected(state, 20, 5).rows[: len(picture.rows)]
+    last = terminal.screen.cursor.y
+    assert terminal.rows[last - len(rows) + 1 : last + 1] == rows
+
+
+def test_what_scrolls_away_is_complete_and_in_order() -> None:
+    records = [
+        prompt("a"),
+        call("1"),
+        result("1", "x\ny\nz"),
+        prompt("b\nc\nd\ne\nf\ng\nh"),
+        call("2"),
+        result("2", "v\nw"),
+    ]
+    _, terminal = shown(records, 40, 4)
+    everything = terminal.scrolled_away + terminal.rows
+    state = ScreenState()
+    for record in records:
+        render(state, record)
+    plain = Terminal(40, 100)
+    plain.write("\r\n".join(all_rows(state, 40)))
+    assert everything == plain.rows[: len(everything)]
+
+
+def test_what_changes_above_the_screen_costs_nothing() -> None:
+    records = [call("1"), *(prompt("words") for _ in range(10)), QUIET]
+    picture, _ = shown(records)
+    before = picture.laid_out
+    state = picture.state
+    for record in (progress("1", "x"), progress("1", "y"), result("1", "many\nlines")):
+        render(state, record)
+        assert picture.update() == ""
+    assert picture.laid_out == before
+
+
+def test_a_row_that_changes_in_place_is_the_only_one_that_is_written() -> None:
+    picture, _ = shown([call("1"), progress("1", "first"), prompt("below")], height=9)
+    render(picture.state, progress("1", "second"))
+    written = picture.update()
+    assert "second" in written
+    assert "below" not in written
+
+
+def test_rows_laid_out_are_as_many_as_changed_however_long_the_session_is() -> None:
+    turn = [prompt("a"), call("1"), progress("1", "x"), result("1", "one\ntwo")]
+    short, long = (shown(turn * count, 80, 24)[0].laid_out for count in (100, 1000))
+    assert long <= 10.1 * short
+    assert len(shown(turn * 1000, 80, 24)[0]._blocks) <= 24
+
+
+def test_nothing_is_written_for_a_record_that_changes_nothing() -> None:
+    picture, _ = shown([prompt("a")])
+    render(picture.state, QUIET)
+    assert picture.update() == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "rows"),
+    [
+        ("● one two three, and four", ["● one two three, and", "  four"]),
+        ("● " + "x" * 25, ["● xxxxxxxxxxxxxxxxxx", "  xxxxxxx"]),
+        ("  └ a long result of a tool", ["  └ a long result of", "    a tool"]),
+        ("茶" * 11, ["茶" * 10, "茶"]),
+        ("x" + "茶" * 10, ["x" + "茶" * 9, "茶"]),
+        (" " * 30 + "deep", [" " * 20, " " * 9 + "deep"]),
+        ("e\u0301" * 21, ["e\u0301" * 20, "e\u0301"]),
+        ("👨‍👩‍👧" * 11, ["👨‍👩‍👧" * 10, "👨‍👩‍👧"]),
+        ("exactly twenty signs", ["exactly twenty signs"]),
+    ],
+)
+def test_lines_are_folded_between_words_and_hang_below_their_text(line: str, rows: list[str]) -> None:
+    assert [" " * row.blanks + line[row.start : row.end] for row in fold(line, 20)] == rows
+
+
+def test_a_sign_wider_than_the_terminal_has_a_row_of_its_own() -> None:
+    assert [(row.start, row.end) for row in fold("茶茶", 1)] == [(0, 1), (1, 2)]
+
+
+def test_rows_have_the_colours_of_their_element() -> None:
+    pending, done = ToolCall("Bash", "ls"), ToolCall("Bash", "ls", result="no", is_error=True)
+    assert element_rows(UserMessage("Hi"), View(), 80) == ["\x1b[1;36m❯\x1b[0m\x1b[1m Hi\x1b[0m"]
+    assert element_rows(AssistantText("Hi"), View(), 80) == ["\x1b[1m●\x1b[0m Hi"]
+    assert element_rows(pending, View(), 80) == ["\x1b[33m●\x1b[0m \x1b[1mBash\x1b[0m(ls)"]
+    assert element_rows(done, View(), 80)[1] == "\x1b[31m  ✗ no\x1b[0m"
+
+
+def test_a_very_long_line_is_folded_in_no_time() -> None:
+    assert len(element_rows(AssistantText("x" * 5_000_000), View(), 80)) == 64_103

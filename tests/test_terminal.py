@@ -1,0 +1,121 @@
+"""The player in a real terminal: it is left as it was found, however the player ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from tests.builder import SessionBuilder, text
+from tests.program import PROGRAM
+
+ALTERNATE, ORDINARY = b"\x1b[?1049h", b"\x1b[?1049l"
+SHOW_CURSOR, NO_MOUSE = b"\x1b[?25h", b"\x1b[?1000l"
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    made = SessionBuilder().prompt("Is the water hot?").response(text("It is **hot**."))
+    return made.prompt("Thank you.").write(tmp_path / "s.jsonl")
+
+
+def player(*arguments: object, rows: int = 24, columns: int = 80, **environment: str) -> pexpect.spawn[bytes]:
+    settings = {**os.environ, "TERM": "xterm-256color", **environment}
+    return pexpect.spawn(
+        PROGRAM[0], [*PROGRAM[1:], *map(str, arguments)], env=settings, dimensions=(rows, columns), timeout=30
+    )
+
+
+def ended(child: pexpect.spawn[bytes]) -> tuple[bytes, int]:
+    """The last that the player said, and its exit code."""
+    child.expect(pexpect.EOF)
+    said = child.before or b""
+    child.close()
+    return said, child.exitstatus if child.exitstatus is not None else -(child.signalstatus or 0)
+
+
+def is_tidy(said: bytes) -> bool:
+    return ORDINARY in said and SHOW_CURSOR in said and NO_MOUSE in said and ALTERNATE not in said.split(ORDINARY)[-1]
+
+
+def test_a_session_is_played_from_its_first_frame_until_somebody_quits(session: Path) -> None:
+    child = player("play", session)
+    child.expect_exact(ALTERNATE)
+    child.expect_exact("❯".encode())
+    child.expect_exact(b"Is the water hot?")
+    child.send("\x1b[F")  # End
+    child.expect_exact(b"Thank you.")
+    child.send("q")
+    said, code = ended(child)
+    assert code == 0
+    assert is_tidy(said)
+
+
+def test_it_goes_on_by_itself_as_time_passes(session: Path) -> None:
+    child = player("play", session, "--speed", "8")
+    child.expect_exact(b"Thank you.")
+    child.send("q")
+    assert ended(child)[1] == 0
+
+
+def test_ctrl_c_ends_it_like_any_program(session: Path) -> None:
+    child = player("play", session)
+    child.expect_exact(b"Is the water hot?")
+    child.send("\x03")
+    said, code = ended(child)
+    assert code == 130
+    assert is_tidy(said)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_whoever_ends_it_from_outside_finds_the_terminal_as_it_was(session: Path, number: signal.Signals) -> None:
+    child = player("play", session)
+    child.expect_exact(b"Is the water hot?")
+    child.kill(number)
+    said, code = ended(child)
+    assert code == 128 + number
+    assert is_tidy(said)
+
+
+def test_a_lost_connection_ends_it(session: Path) -> None:
+    child = player("play", session)
+    child.expect_exact(b"Is the water hot?")
+    os.close(child.child_fd)
+    child.ptyproc.closed = True  # type: ignore[attr-defined]
+    for _ in range(300):
+        pid, _ = os.waitpid(child.pid or 0, os.WNOHANG)
+        if pid:
+            return
+        signal.sigtimedwait([signal.SIGCHLD], 0.1)
+    child.kill(signal.SIGKILL)
+    pytest.fail("it goes on, although nobody can look")
+
+
+def test_a_terminal_may_change_its_size_while_it_plays(session: Path) -> None:
+    child = player("play", session)
+    child.expect_exact(b"Is the water hot?")
+    for rows, columns in ((5, 20), (1, 1), (40, 120)):
+        child.setwinsize(rows, columns)
+    child.send("\x1b[F")
+    child.expect_exact(b"Thank you.")
+    child.send("q")
+    assert ended(child)[1] == 0
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": "vt100"}, {"COLORFGBG": "0;15"}])
+def test_terminals_of_all_kinds_will_do(session: Path, environment: dict[str, str]) -> None:
+    child = player("play", session, rows=5, columns=20, **environment)
+    child.expect_exact(b"Is the")
+    child.send("q")
+    assert ended(child)[1] == 0
+
+
+def test_without_a_terminal_it_plays_as_text(session: Path) -> None:
+    command = f"{' '.join(PROGRAM)} play {session} --idle 0 | cat"
+    child: pexpect.spawn[bytes] = pexpect.spawn("/bin/sh", ["-c", command], timeout=30)
+    child.expect_exact(b"Thank you.")
+    said, _ = ended(child)
+    assert ALTERNATE not in said
