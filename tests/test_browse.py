@@ -18,6 +18,7 @@ from claude_session_player.store.session import Session
 from claude_session_player.tui import chores, opening, preview_pane
 from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.popups import TextPopup
+from claude_session_player.tui.preview_pane import PreviewPane
 from claude_session_player.tui.session_table import FilterInput, SessionTable
 from claude_session_player.tui.shelf import Shelf
 from tests.builder import SessionBuilder, call, text
@@ -223,12 +224,14 @@ def test_a_screen_is_read_only_where_the_cursor_rests(builder: StoreBuilder, mon
         return Text()
 
     monkeypatch.setattr(preview_pane, "preview_of", look)
-    app = BrowseApp(Shelf((str(builder.root),), None), clock=lambda: NOW, rest=0.3)
+    app = BrowseApp(Shelf((str(builder.root),), None), clock=lambda: NOW, rest=1000)
 
     async def script(pilot: Pilot[Any]) -> None:
         await until(pilot, lambda: "Boil water" in text_of(app))
         await pilot.press("down", "down")
-        await until(pilot, lambda: bool(looks))
+        assert looks == []
+        app.screen.query_one(PreviewPane).look()
+        await settled(pilot)
 
     run(app, script)
     assert looks == [TWO]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from claude_session_player.parser import is_subagent_file, only_sidechains, read_events
 from claude_session_player.play.tape import FileTape, MemoryTape, Tape
@@ -13,6 +14,9 @@ from claude_session_player.store.layout import Found
 from claude_session_player.store.outputs import resolver
 from claude_session_player.store.session import Session
 from claude_session_player.store.store import Store
+
+_LARGE: Final = 64 << 20
+"""A larger file is not read for its title: somebody would have to wait for that when they leave."""
 
 Agents = dict[str, list["Recording"]]
 """Sub-agents, by the call that they come from."""
@@ -89,7 +93,9 @@ def _inline_tape(session: Session) -> Tape:
     return MemoryTape(session.lines())
 
 
-def _described(found: Found, open_store: Callable[[], Store]) -> tuple[str, str]:
+def _described(found: Found, open_store: Callable[[], Store]) -> tuple[str, str] | None:
+    if found.stamp.size > _LARGE:
+        return None
     session = open_store().of(found)
     return session.title or session.id, session.project or found.name
 

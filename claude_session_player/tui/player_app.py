@@ -17,18 +17,22 @@ class PlayerApp(TerminalApp[None]):
     """Shows one player, and ends with it."""
 
     def __init__(self, make_screen: Callable[[], PlayerScreen]) -> None:
+        """Raises `CannotRead`, before the terminal is taken."""
         super().__init__()
-        self._make_screen = make_screen
+        self._first = make_screen()
 
     def on_mount(self) -> None:
         """Show the player."""
-        self.push_screen(self._make_screen(), lambda _: self.exit())
+        self.push_screen(self._first, lambda _: self.exit())
 
 
 def run_player(
     recording: Recording, view: View, timing: Timing, start: Destination | None = None, *, is_followed: bool = False
 ) -> int:
-    """Play a recording on the whole terminal until somebody has seen enough; gives the exit code."""
+    """Play a recording on the whole terminal until somebody has seen enough; gives the exit code.
+
+    Raises `CannotRead`.
+    """
     app = PlayerApp(partial(PlayerScreen, recording, view, timing=timing, start=start, is_followed=is_followed))
     app.run()
     return app.return_code or 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -105,7 +106,8 @@ class PlayerWindow(Screen[None]):
         recording = self.projection.recording
         self._show_title(recording.title, recording.place)
         self.run_worker(self._describe, thread=True, group="title", exit_on_error=False)
-        self.projection.develop()
+        with suppress(SessionError):  # whoever develops the rest will say so
+            self.projection.develop()
         if not self.player.is_live:
             self.player.play()
         self.show_frame()

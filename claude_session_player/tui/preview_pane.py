@@ -54,7 +54,7 @@ class PreviewPane(Vertical):
             self._shown = None
             self._text("picture").update(otherwise)
         else:
-            self._timer = self.set_timer(self._rest, self._look)
+            self._timer = self.set_timer(self._rest, self.look)
 
     def forget(self) -> None:
         """Read the screen anew, the next time that it is wanted."""
@@ -62,9 +62,10 @@ class PreviewPane(Vertical):
 
     def on_show(self) -> None:
         """There is room now for what was wanted before."""
-        self._look()
+        self.look()
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Read the screen that is wanted, unless it is shown already, or there is no room for it."""
         if self._wanted is not None and self.display and not _is_same(self._wanted, self._shown):
             self._shown = self._wanted
             self._read(self._wanted)

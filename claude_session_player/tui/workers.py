@@ -13,8 +13,10 @@ from claude_session_player.errors import CannotRead
 from claude_session_player.play.following import News
 from claude_session_player.play.projection import Projection
 from claude_session_player.play.search import Search
+from claude_session_player.store.layout import SUFFIX
 from claude_session_player.store.watch import Folder, changes
 
+_USUAL: Final = (News.NOTHING, News.GREW)
 _OFTEN: Final = 0.1
 """Seconds between two pictures of something that is not complete."""
 
@@ -23,40 +25,33 @@ Tell = Callable[[str], None]
 
 
 async def develop(projection: Projection, tell: Tell) -> None:
-    """Take in all of a film that there is, and let everything else happen after each portion of it."""
-    film, told = projection.film, time.monotonic()
-    while projection.film is film and projection.develop() is News.GREW:
-        if time.monotonic() - told >= _OFTEN:
-            tell("")
+    """Take in all of a film that there is now, and let everything else happen after each portion of it."""
+    news, told = News.GREW, time.monotonic()
+    while news is News.GREW or news.is_new_film:
+        try:
+            news = projection.develop()
+        except CannotRead as error:
+            tell(str(error))
+            break
+        words = "" if news in _USUAL else f"the session file: {news.value}"
+        if words or time.monotonic() - told >= _OFTEN:
+            tell(words)
             told = time.monotonic()
         await asyncio.sleep(0)
-    if projection.film is film:
-        projection.finish()
-        tell("")
+    projection.finish()
+    tell("")
 
 
 async def follow(projection: Projection, tell: Tell, notice: Callable[[frozenset[str]], None]) -> None:
-    """Take in what is there, and whatever is appended to it; other files of the session that change are noticed."""
+    """Take in what is there, and whatever is appended to it; all files that change are noticed."""
     path = os.path.abspath(projection.recording.path or "")
-    folders = (Folder(os.path.dirname(path)), Folder(path.removesuffix(".jsonl"), is_deep=True))
-    await _catch_up(projection, tell)
+    folders = (Folder(os.path.dirname(path)), Folder(path.removesuffix(SUFFIX), is_deep=True))
+    await develop(projection, tell)
     async with aclosing(changes(folders)) as stream:
         async for noticed in stream:
             if path in noticed.files:
-                await _catch_up(projection, tell)
-            notice(noticed.files - {path})
-
-
-async def _catch_up(projection: Projection, tell: Tell) -> None:
-    news = None
-    try:
-        while news in (None, News.GREW) or (news is not None and news.is_new_film):
-            news = projection.develop()
-            tell("" if news in (News.NOTHING, News.GREW) else f"the session file: {news.value}")
-            await asyncio.sleep(0)
-    except CannotRead as error:
-        tell(str(error))
-    projection.finish()
+                await develop(projection, tell)
+            notice(noticed.files)
 
 
 async def search_through(search: Search, is_wanted: Callable[[], bool], tell: Tell) -> None:
