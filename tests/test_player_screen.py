@@ -540,7 +540,7 @@ def test_a_sub_agent_appears_when_it_starts(tmp_path: Path) -> None:
     async def start_agent(pilot: Pilot[Any]) -> None:
         await until(pilot, "running a tool")
         assert "Measure the water" not in text_of(pilot.app)
-        SessionBuilder(session_id="other", sidechain=True).prompt("Not ours.").write(agent_file(path, 2))
+        SessionBuilder(session_id="other", sidechain=True).prompt("Not ours.").write(tmp_path / "agent-a2.jsonl")
         helper.response(call("Bash", "b", command="thermometer")).write(agent_file(path, 1))
         await until(pilot, "Measure the water.")
         await until(pilot, "a call of Bash has no result")
