@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.cli.browse import is_terminal
 from claude_session_player.cli.refs import complete_ref, find_source
 from claude_session_player.cli.source import check_file
 from claude_session_player.cli.stores import opened, store_options
+from claude_session_player.cli.terminal import is_terminal
 from claude_session_player.errors import CannotRead, NoSuchSession
 from claude_session_player.store.refs import refusal
 from claude_session_player.view import View
