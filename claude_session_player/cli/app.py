@@ -15,6 +15,7 @@ from claude_session_player.names import LATEST, PROGRAM
 COMMANDS: Final = (
     "replay",
     "play",
+    "follow",
     "browse",
     "export",
     "list",
@@ -111,7 +112,8 @@ def app(ctx: click.Context) -> int:
 
 def _browse_or_help(ctx: click.Context) -> int:
     """Browse, if there is somebody to do so, and a store; a newcomer gets the help."""
-    from claude_session_player.cli.browse import browse, is_terminal
+    from claude_session_player.cli.browse import browse
+    from claude_session_player.cli.terminal import is_terminal
     from claude_session_player.errors import NoStore
 
     with contextlib.suppress(NoStore):

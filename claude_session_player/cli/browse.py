@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from claude_session_player.cli.stores import store_options
+from claude_session_player.cli.terminal import is_terminal
 
 
 @click.command()
@@ -21,11 +20,6 @@ def command(words: tuple[str, ...], roots: tuple[str, ...], no_cache: bool) -> i
     if not is_terminal():
         raise click.UsageError("browse needs a terminal: use 'list' to print the sessions")
     return browse(words, roots, no_cache)
-
-
-def is_terminal() -> bool:
-    """True where somebody can look and type: a full-screen program is drawn on stderr."""
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
 
 
 def browse(words: tuple[str, ...] = (), roots: tuple[str, ...] = (), no_cache: bool = False) -> int:

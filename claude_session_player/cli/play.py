@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -15,6 +14,7 @@ from claude_session_player.cli.refs import Source, complete_ref, find_source
 from claude_session_player.cli.report import note_empty, warn
 from claude_session_player.cli.source import kept, unfolding
 from claude_session_player.cli.stores import archive_options
+from claude_session_player.cli.terminal import is_terminal
 from claude_session_player.cli.timing import timing_options
 from claude_session_player.names import LATEST
 from claude_session_player.play.appended import Piece
@@ -70,14 +70,10 @@ def play(
     **where: Any,
 ) -> int:
     """Play a session on the whole terminal, or, where there is none, as text; gives the exit code."""
-    if not plain and _has_terminal():
+    if not plain and is_terminal():
         return _full_screen(source, view, timing, start, **where)
     _plain(source, view, timing, start)
     return 0
-
-
-def _has_terminal() -> bool:
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def _full_screen(source: Source, view: View, timing: Timing, start: Destination | None, **where: Any) -> int:

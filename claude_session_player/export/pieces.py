@@ -19,11 +19,12 @@ def printer(file: TextIO, view: View) -> Callable[[Iterable[Piece]], None]:
 
     def show(pieces: Iterable[Piece]) -> None:
         for piece in pieces:
-            console.print("\n" if piece.is_apart else "", _coloured(piece, view), sep="")
+            console.print("\n" if piece.is_apart else "", coloured(piece, view), sep="")
 
     return show
 
 
-def _coloured(piece: Piece, view: View) -> Text:
+def coloured(piece: Piece, view: View) -> Text:
+    """One piece with its colours."""
     text = styled(piece.element, view)
     return text[text.plain.index("\n") + 1 :] if piece.is_result else text

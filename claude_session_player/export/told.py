@@ -8,7 +8,7 @@ from typing import Final, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from claude_session_player.export.terminal import styled
+from claude_session_player.export.pieces import coloured
 from claude_session_player.formatter import ANSWER
 from claude_session_player.play.appended import Piece
 from claude_session_player.play.company import Told
@@ -41,8 +41,8 @@ class Teller:
         name = printable(told.agent)
         if told.task is not None:
             about = f": {printable(told.task)}" if told.task else ""
-            self._write(self._coloured(Text(f"{ANSWER}Agent({name}) started{about}", "yellow")), is_apart=True)
-        prefix = self._coloured(Text(f"{name}{_BAR}", "dim")) if name else ""
+            self._write(self._rendered(Text(f"{ANSWER}Agent({name}) started{about}", "yellow")), is_apart=True)
+        prefix = self._rendered(Text(f"{name}{_BAR}", "dim")) if name else ""
         for piece in told.pieces:
             self._write(prefix + self._drawn(piece).replace("\n", f"\n{prefix}"), piece.is_apart)
         self._file.flush()
@@ -50,10 +50,9 @@ class Teller:
     def _drawn(self, piece: Piece) -> str:
         if self._console is None:
             return piece.text
-        text = styled(piece.element, self._view)
-        return self._coloured(text[text.plain.index("\n") + 1 :] if piece.is_result else text)
+        return self._rendered(coloured(piece, self._view))
 
-    def _coloured(self, text: Text) -> str:
+    def _rendered(self, text: Text) -> str:
         """A text as the terminal wants it; each of its lines has its own colours."""
         if self._console is None:
             return text.plain

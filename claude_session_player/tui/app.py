@@ -10,6 +10,7 @@ import signal
 from typing import ClassVar, Final
 
 from textual.app import App, ReturnType
+from textual.binding import Binding
 
 _LIGHT_BACKGROUNDS = frozenset(("7", "15"))
 _ENDINGS: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -23,6 +24,7 @@ class TerminalApp(App[ReturnType]):
 
     ENABLE_COMMAND_PALETTE: ClassVar = False
     BINDING_GROUP_TITLE = "Everywhere"
+    BINDINGS: ClassVar = [Binding("ctrl+c", "interrupt", show=False, priority=True)]
 
     def __init__(self) -> None:
         super().__init__(ansi_color=True)
@@ -35,6 +37,10 @@ class TerminalApp(App[ReturnType]):
         for number in _ENDINGS:
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # only Unix, only the main thread
                 loop.add_signal_handler(number, self.exit, None, _KILLED + number)
+
+    def action_interrupt(self) -> None:
+        """End like any other program that is interrupted."""
+        self.exit(return_code=_KILLED + signal.SIGINT)
 
 
 def terminal_theme(colours: str) -> str:

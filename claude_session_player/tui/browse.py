@@ -166,7 +166,7 @@ class BrowseScreen(Screen[None]):
     def action_play(self, live: bool) -> None:
         """Play a session, or follow it."""
         if entry := self._table.current:
-            opening.play(self.app, entry.session, live=live)
+            opening.play(self.app, entry.session, live=live, open_store=self._shelf.open)
 
     def action_summary(self) -> None:
         """Show what a session comes to."""

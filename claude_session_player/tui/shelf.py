@@ -24,11 +24,15 @@ class Shelf(NamedTuple):
     @contextmanager
     def opened(self, progress: Progress | None = None) -> Iterator[Store]:
         """The stores, for the thread that asks. Raises `NoStore`."""
-        store = Store.open(*self.roots, cache=self.cache, progress=progress)
+        store = self.open(progress)
         try:
             yield store
         finally:
             store.close()
+
+    def open(self, progress: Progress | None = None) -> Store:
+        """The same, for whoever closes it, or lets it go. Raises `NoStore`."""
+        return Store.open(*self.roots, cache=self.cache, progress=progress)
 
     def prices(self) -> Prices:
         """The usual prices. Raises `BadPrices`."""

@@ -1,0 +1,238 @@
+"""`follow`, as the real program, in pipes and on a real terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import pytest
+
+from tests.builder import SessionBuilder, text
+from tests.program import PROGRAM, csp
+from tests.stores import ONE, StoreBuilder, settle
+
+PATIENCE = 30
+NEW_SCREEN, OLD_SCREEN, CURSOR = "\x1b[?1049h", "\x1b[?1049l", "\x1b[?25h"
+
+
+class Live:
+    """A session that is written while somebody follows it."""
+
+    def __init__(self, root: Path) -> None:
+        self.store = StoreBuilder(root)
+        self.session = SessionBuilder(session_id=ONE).prompt("Start the engine")
+        self.path = self.session.write(self.store.home() / f"{ONE}.jsonl")
+        self.session.flush()
+        self.where = ["--root", str(root), "--no-cache"]
+
+    def say(self, words: str) -> None:
+        """Let the model say something."""
+        with self.path.open("ab") as file:
+            file.write(self.session.response(text(words)).flush())
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Live:
+    return Live(tmp_path / "store")
+
+
+@pytest.fixture
+def started() -> Iterator[list[Any]]:
+    processes: list[Any] = []
+    yield processes
+    for process in processes:
+        process.close(force=True)
+
+
+@pytest.fixture
+def terminal(live: Live, started: list[Any]) -> Any:
+    """Begins the program on a terminal."""
+
+    def spawn(*arguments: str) -> pexpect.spawn[str]:
+        child: pexpect.spawn[str] = pexpect.spawn(
+            PROGRAM[0],
+            [*PROGRAM[1:], "follow", *arguments, *live.where],
+            env={**os.environ, "TERM": "xterm-256color"},
+            dimensions=(24, 80),
+            timeout=PATIENCE,
+            encoding="utf-8",
+        )
+        started.append(child)
+        return child
+
+    return spawn
+
+
+def end_of(child: pexpect.spawn[str]) -> tuple[str, int | None]:
+    """What was printed until the end, and the exit code."""
+    child.expect(pexpect.EOF)
+    child.wait()
+    return child.before or "", child.exitstatus
+
+
+# --- pipes -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def follower(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """The program with pipes; it does not outlive the test."""
+    command = [*PROGRAM, "follow", *arguments]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, encoding="utf-8") as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def lines_until(process: subprocess.Popen[str], words: str) -> list[str]:
+    lines = []
+    for line in process.stdout or ():
+        lines.append(line)
+        if words in line:
+            return lines
+    raise AssertionError(lines)
+
+
+def test_in_a_pipe_what_is_appended_is_printed_at_once(live: Live) -> None:
+    with follower(*live.where) as process:
+        assert lines_until(process, "engine") == ["❯ Start the engine\n"]
+        live.say("It runs.")
+        assert lines_until(process, "It runs.") == ["\n", "● It runs.\n"]
+        live.path.unlink()
+        assert "the session: it was deleted" in (process.stderr or iter(())).readline()  # type: ignore[union-attr]
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out, err) == (130, "", "")
+
+
+def test_all_of_them_in_a_pipe_are_a_line_for_each_change(live: Live) -> None:
+    with follower("--all", *live.where) as process:
+        (first,) = lines_until(process, "\n")
+        assert re.match(r"\d\d:\d\d:\d\d  1f2e3d4c  engine  thinking +a prompt came", first)
+        live.say("It runs.")
+        assert "1f2e3d4c  engine  waiting for the person" in lines_until(process, "\n")[0]
+        live.path.unlink()
+        assert "1f2e3d4c  engine  gone" in lines_until(process, "\n")[0]
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+
+
+def test_a_reader_that_has_seen_enough_ends_it(live: Live) -> None:
+    with follower(*live.where) as process:
+        lines_until(process, "engine")
+        assert process.stdout is not None
+        process.stdout.close()
+        live.say("Nobody reads this.")
+        assert process.wait(PATIENCE) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
+def test_without_a_ref_the_session_is_followed_that_was_written_to_last(live: Live) -> None:
+    live.store.session("a9b8c7d6-0003-4000-8000-000000000003", "Another")
+    settle(live.store.root)
+    agent = live.store.agent(place="subagents")
+    os.utime(agent)
+    with follower(*live.where) as process:
+        assert lines_until(process, "\n") == ["❯ Start the engine\n"]
+        process.send_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "code"),
+    [
+        (["--all", "1f2e"], "one of them is too much", 2),
+        (["-"], "standard input cannot be followed", 3),
+        (["nothing-like-it"], "there is no file", 7),
+        (["./nothing.jsonl"], "No such file", 3),
+        (["/"], "is a directory", 3),
+        (["/dev/null"], "not a regular file", 3),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(live: Live, arguments: list[str], words: str, code: int) -> None:
+    done = csp("follow", *arguments, *live.where, stdin=b'{"type":"user"}\n')
+    assert words in done.stderr.decode()
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (code, b"", 1)
+
+
+def test_an_empty_store_has_nothing_to_follow(tmp_path: Path) -> None:
+    store = StoreBuilder(tmp_path / "store")
+    done = csp("follow", "--root", store.root)
+    assert (done.returncode, done.stdout) == (7, b"")
+    assert b"there is no session" in done.stderr
+
+
+# --- a terminal --------------------------------------------------------------------------------------
+
+
+def test_on_a_terminal_a_session_is_followed_in_the_players_window(live: Live, terminal: Any) -> None:
+    child = terminal("1f2e")
+    child.expect_exact(NEW_SCREEN)
+    child.expect_exact("engine")
+    live.say("The kettle boils.")
+    child.expect_exact("kettle")
+    child.sendintr()
+    out, code = end_of(child)
+    assert OLD_SCREEN in out
+    assert CURSOR in out
+    assert "Traceback" not in out
+    assert code == 130
+
+
+@pytest.mark.parametrize("arguments", [["1f2e"], ["--all"]])
+def test_q_is_the_usual_end_and_leaves_the_terminal_as_it_was(live: Live, terminal: Any, arguments: list[str]) -> None:
+    child = terminal(*arguments)
+    child.expect_exact("engine")
+    child.send("q")
+    out, code = end_of(child)
+    assert OLD_SCREEN in out
+    assert CURSOR in out
+    assert code == 0
+
+
+def test_a_session_that_is_deleted_meanwhile_is_told_and_can_be_left(live: Live, terminal: Any) -> None:
+    child = terminal("1f2e")
+    child.expect_exact("engine")
+    live.path.unlink()
+    child.expect_exact("deleted")
+    child.send("q")
+    assert end_of(child)[1] == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_ended_from_outside_it_leaves_the_terminal_as_it_was(live: Live, terminal: Any, number: int) -> None:
+    child = terminal("--all")
+    child.expect_exact("Start")
+    child.kill(number)
+    out, code = end_of(child)
+    assert OLD_SCREEN in out
+    assert code == 128 + number
+
+
+def test_a_lost_terminal_ends_it(live: Live, terminal: Any) -> None:
+    child = terminal("--all")
+    child.expect_exact("Start")
+    child.ptyproc.fileobj.close()
+    child.wait()
+    assert not child.isalive()
+    assert child.exitstatus == 128 + signal.SIGHUP
+
+
+def test_plain_on_a_terminal_prints_in_colour_and_leaves_it_alone(live: Live, terminal: Any) -> None:
+    child = terminal("1f2e", "--plain")
+    child.expect_exact("engine")
+    live.say("It runs.")
+    child.expect_exact("It runs.")
+    child.sendintr()
+    out, code = end_of(child)
+    assert NEW_SCREEN not in out
+    assert code == 130
