@@ -19,6 +19,7 @@ from claude_session_player.store.library import Library
 from claude_session_player.store.session import Session
 from claude_session_player.tui import chores, opening, preview_pane
 from claude_session_player.tui.browse import BrowseApp
+from claude_session_player.tui.player_screen import PlayerScreen
 from claude_session_player.tui.preview_pane import PreviewPane
 from claude_session_player.tui.session_table import FilterInput, SessionTable
 from claude_session_player.tui.shelf import Shelf
@@ -351,6 +352,19 @@ def test_enter_plays_the_first_session_that_the_words_find(
 
     browse(builder, script)
     assert played == [TWO]
+
+
+def test_the_player_opens_over_the_list_and_leads_back_to_it(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: isinstance(app.screen, PlayerScreen))
+        await pilot.press("end")
+        await until(pilot, lambda: "It runs." in text_of(app))
+        await pilot.press("q")
+        await until(pilot, lambda: "3 sessions" in text_of(app))
+        assert table(app).has_focus
+
+    browse(builder, script)
 
 
 def test_a_session_that_is_gone_is_not_played(builder: StoreBuilder) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
-from typing import ClassVar, Final
+from typing import Final
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import DescendantFocus
 from textual.screen import Screen
@@ -274,8 +273,6 @@ def _go_on(worker: Worker[None], done: int, total: int) -> None:
 
 class BrowseApp(TerminalApp[None]):
     """Finds sessions; what is done with one of them opens over it."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "Quit", show=False, priority=True)]
 
     def __init__(
         self, shelf: Shelf, words: str = "", *, clock: Callable[[], datetime] = local_now, rest: float = REST
