@@ -326,7 +326,7 @@ def test_keys_play_and_follow_the_session_under_the_cursor(
     builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch, key: str, live: bool
 ) -> None:
     played: list[tuple[str, bool]] = []
-    monkeypatch.setattr(opening, "play", lambda app, session, *, live: played.append((session.id, live)))
+    monkeypatch.setattr(opening, "play", lambda app, session, *, live, open_store: played.append((session.id, live)))
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("down", key)
@@ -339,7 +339,7 @@ def test_enter_plays_the_first_session_that_the_words_find(
     builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     played: list[str] = []
-    monkeypatch.setattr(opening, "play", lambda app, session, *, live: played.append(session.id))
+    monkeypatch.setattr(opening, "play", lambda app, session, *, live, open_store: played.append(session.id))
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("/", *"boil", "enter")
