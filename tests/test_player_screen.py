@@ -18,7 +18,7 @@ from claude_session_player.play.recording import Recording, of_file, of_lines
 from claude_session_player.tui.player_app import PlayerApp
 from claude_session_player.tui.player_screen import PlayerScreen
 from claude_session_player.tui.timeline_bar import TimelineBar
-from tests.builder import SessionBuilder, call, text, thought
+from tests.builder import START, SessionBuilder, call, text, thought
 from tests.screens import LARGE, SMALL, check_picture, run, text_of
 
 ANSWER = """I will let the **clock** be passed in:
@@ -526,3 +526,39 @@ def test_a_followed_session_that_is_replaced_or_deleted_is_said_to_be(tmp_path: 
         assert "❯ New" in text_of(pilot.app)
 
     followed(path, replace_and_delete)
+
+
+def agent_file(path: Path, number: int) -> Path:
+    return path.with_suffix("") / "subagents" / f"agent-a{number}.jsonl"
+
+
+def test_a_sub_agent_appears_when_it_starts(tmp_path: Path) -> None:
+    session = SessionBuilder(session_id="s").prompt("How hot?").response(call("Task", "t", description="Measure"))
+    path = session.write(tmp_path / "s.jsonl")
+    helper = SessionBuilder(session_id="s", sidechain=True).prompt("Measure the water.")
+
+    async def start_agent(pilot: Pilot[Any]) -> None:
+        await until(pilot, "running a tool")
+        assert "Measure the water" not in text_of(pilot.app)
+        SessionBuilder(session_id="other", sidechain=True).prompt("Not ours.").write(tmp_path / "agent-a2.jsonl")
+        helper.response(call("Bash", "b", command="thermometer")).write(agent_file(path, 1))
+        await until(pilot, "Measure the water.")
+        await until(pilot, "a call of Bash has no result")
+        assert "Not ours." not in text_of(pilot.app)
+
+    followed(path, start_agent)
+
+
+def test_a_followed_session_looks_as_it_did(tmp_path: Path) -> None:
+    path = teapot().write(tmp_path / "s.jsonl")
+    what = replace(of_file(str(path)), title="A tea timer", place="/home/ada/teapot")
+    now = START.timestamp() + 20
+
+    for size in (SMALL, LARGE):
+        app, _ = player(what, is_followed=True, wall=lambda: now)
+
+        async def script(pilot: Pilot[Any], app: PlayerApp = app) -> None:
+            await until(pilot, "waiting for the person")
+            check_picture(app, "follow")
+
+        run(app, script, size)

@@ -24,6 +24,11 @@ class Row(NamedTuple):
     status: Status
     is_subagent: bool = False
 
+    def belongs_to(self, path: str) -> bool:
+        """True for the session in a file, and for each of its sub-agents."""
+        name = os.path.basename(path).removesuffix(SUFFIX)
+        return self.glimpse.found.path == path or (self.is_subagent and self.glimpse.session_id == name)
+
 
 class Board:
     """What runs in some stores. It is told which files have changed, and reads what was appended to them."""

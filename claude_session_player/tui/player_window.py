@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,7 +24,10 @@ from claude_session_player.play.details import details_of
 from claude_session_player.play.forward import Timing
 from claude_session_player.play.projection import Projection
 from claude_session_player.play.recording import Recording
+from claude_session_player.play.running import Board
+from claude_session_player.store.layout import AGENT
 from claude_session_player.tui import workers
+from claude_session_player.tui.company_bar import CompanyBar
 from claude_session_player.tui.keys import KeyBar
 from claude_session_player.tui.pane import ScreenPane
 from claude_session_player.tui.player_keys import KEYS
@@ -36,6 +40,7 @@ from claude_session_player.view import View
 _FASTEST: Final = 1 / 30
 """Seconds between two pictures, at least."""
 _MESSAGE_SECONDS: Final = 4.0
+_SECOND: Final = 1.0
 _USUAL: Final = Timing()
 _TINY, _LOW = 6, 14
 """A window of fewer rows has less around what is played."""
@@ -46,6 +51,7 @@ class PlayerWindow(Screen[None]):
 
     CSS = """
     PlayerWindow.-low KeyBar, PlayerWindow.-tiny KeyBar { display: none; }
+    PlayerWindow.-low CompanyBar { display: none; }
     PlayerWindow.-tiny TimelineBar, PlayerWindow.-tiny #title { display: none; }
     """
 
@@ -55,6 +61,13 @@ class PlayerWindow(Screen[None]):
         def __init__(self, words: str = "") -> None:
             super().__init__()
             self.words = words
+
+    class Noticed(Message):
+        """Session files near the one that is followed were written to."""
+
+        def __init__(self, files: frozenset[str]) -> None:
+            super().__init__()
+            self.files = files
 
     class Described(Message):
         """What the recording is called, and where it was."""
@@ -70,6 +83,7 @@ class PlayerWindow(Screen[None]):
         view: View | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
         timing: Timing = _USUAL,
         start: Destination | None = None,
         callers: tuple[str, ...] = (),
@@ -79,6 +93,10 @@ class PlayerWindow(Screen[None]):
         super().__init__()
         self._view = view or View()
         self._how: dict[str, Any] = {"clock": clock, "timing": timing}
+        self._wall = wall
+        self._path = os.path.abspath(recording.path or "")
+        self._board = Board((), in_use=[self._path])
+        """What the session does, and its sub-agents; where it is followed."""
         self.projection = Projection(recording, self._view, clock, timing, is_followed=is_followed)
         self.player = self.projection.player
         self._callers = callers
@@ -97,9 +115,10 @@ class PlayerWindow(Screen[None]):
         """The title, what is played, the timeline, a line about it, and the keys."""
         self._title = TextLine("title")
         self.pane = ScreenPane(self._view, self._details)
+        self._company = CompanyBar()
         self._bar = TimelineBar(self.player)
         self._status = TextLine("status")
-        yield from (self._title, self.pane, self._bar, self._status, KeyBar(KEYS))
+        yield from (self._title, self.pane, self._company, self._bar, self._status, KeyBar(KEYS))
 
     def on_mount(self) -> None:
         """The first portion is there at once, so that there is something to be seen."""
@@ -112,6 +131,8 @@ class PlayerWindow(Screen[None]):
             self.player.play()
         self.show_frame()
         self.develop()
+        if self.projection.is_followed:
+            self.set_interval(_SECOND, self._show_company)
 
     def _show_title(self, title: str, place: str) -> None:
         self.names = (*self._callers, title)
@@ -219,7 +240,18 @@ class PlayerWindow(Screen[None]):
         self.post_message(self.Developed(words))
 
     def _notice(self, files: frozenset[str]) -> None:
-        """Other files of the session were written to."""
+        self.post_message(self.Noticed(files))
+
+    @on(Noticed)
+    def _look_at_company(self, event: Noticed) -> None:
+        """Files of the session, or of others, were written to: the board reads what was appended to ours."""
+        agents = {path for path in event.files if os.path.basename(path).startswith(AGENT)}
+        self._board.notice(agents | (event.files & {self._path}), self._wall())
+        self._show_company()
+
+    def _show_company(self) -> None:
+        now = self._wall()
+        self._company.show([row for row in self._board.rows(now) if row.belongs_to(self._path)], now)
 
     @on(Developed)
     def _show_more(self, event: Developed) -> None:

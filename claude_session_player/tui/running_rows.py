@@ -38,7 +38,7 @@ def drawn(rows: list[Row], now: float, width: int) -> list[Drawn]:
     lines: list[Drawn] = []
     for number, row in enumerate(rows):
         if row.is_subagent:
-            lines.append(Drawn(number, _agent_head(row, now, width)))
+            lines.append(Drawn(number, agent_head(row, now, width)))
             continue
         lines.append(Drawn(number, _head(row, now, width)))
         words = row.glimpse.words
@@ -65,7 +65,14 @@ def _head(row: Row, now: float, width: int) -> Text:
     )
 
 
-def _agent_head(row: Row, now: float, width: int) -> Text:
+def state_line(row: Row, width: int) -> Text:
+    """What a session does, and how this is known."""
+    mark, style = _LOOKS[row.status.phase]
+    return _fitted(width, (f"{mark} {row.status.phase.value}", style), (f"  {printable(row.status.how)}", "dim"))
+
+
+def agent_head(row: Row, now: float, width: int) -> Text:
+    """What a sub-agent is called, and what it does."""
     mark, style = _LOOKS[row.status.phase]
     agent = printable(row.glimpse.agent or "sub-agent")
     return _fitted(
