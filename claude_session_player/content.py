@@ -11,7 +11,19 @@ import msgspec
 from msgspec import Raw
 
 from claude_session_player import rawjson
-from claude_session_player.events import REFUSALS, AnyBlock, Document, Image, Text, ToolResult, text_of
+from claude_session_player.events import (
+    REFUSALS,
+    AnyBlock,
+    Attachment,
+    Content,
+    Document,
+    Event,
+    Image,
+    Text,
+    ToolResult,
+    Turn,
+    text_of,
+)
 from claude_session_player.fit import content_of
 from claude_session_player.parts import Picture
 from claude_session_player.results import (
@@ -38,6 +50,13 @@ _AGENT_ID: Final = re.compile(r"agentId:\s*([a-zA-Z0-9_-]+)")
 _PICTURES: Final = ("image", "document")
 
 _decode_string: Final = msgspec.json.Decoder(str).decode
+
+
+def said_in(event: Event) -> Content:
+    """What a record says: the content of a turn, or what a person typed meanwhile; nothing for all others."""
+    if isinstance(event, Turn):
+        return event.said
+    return event.attachment.prompt if isinstance(event, Attachment) and event.attachment is not None else None
 
 
 def joined(blocks: Iterable[AnyBlock]) -> str:

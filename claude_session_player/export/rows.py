@@ -65,7 +65,7 @@ def fold(line: str, width: int) -> Iterator[Row]:
     """The rows of a line. Words stay whole where they can; a row that goes on begins below the first one's text.
 
     >>> list(fold("● one two three, and four", 20))
-    [_Row(start=0, end=20, blanks=0), _Row(start=21, end=25, blanks=2)]
+    [Row(start=0, end=20, blanks=0), Row(start=21, end=25, blanks=2)]
     """
     if cell_len(line) <= width:
         yield Row(0, len(line))

@@ -7,16 +7,13 @@ from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from claude_session_player.content import pictures_of, result_parts
+from claude_session_player.content import pictures_of, result_parts, said_in
 from claude_session_player.conversation.entries import Call, Kind, Result
 from claude_session_player.events import (
     AnyBlock,
-    Attachment,
-    Content,
     Event,
     Thinking,
     ToolResult,
-    Turn,
     text_of,
 )
 from claude_session_player.models import ScreenElement, SystemOutput, ThinkingIndicator, ToolCall, UserMessage
@@ -90,9 +87,5 @@ def _blocks(events: Sequence[Event], kind: type[_B]) -> list[_B]:
 
 
 def _content(event: Event) -> Sequence[AnyBlock]:
-    said: Content = None
-    if isinstance(event, Turn):
-        said = event.said
-    elif isinstance(event, Attachment) and event.attachment is not None:
-        said = event.attachment.prompt
+    said = said_in(event)
     return said if isinstance(said, list) else ()

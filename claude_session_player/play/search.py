@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from claude_session_player import rawjson
-from claude_session_player.content import raw_text
+from claude_session_player.content import raw_text, said_in
 from claude_session_player.events import (
     AnyBlock,
-    Attachment,
-    Content,
     Event,
     Other,
     Progress,
@@ -19,7 +17,6 @@ from claude_session_player.events import (
     Thinking,
     ToolResult,
     ToolUse,
-    Turn,
     text_of,
 )
 from claude_session_player.play.film import Film
@@ -74,12 +71,8 @@ class Search:
 
 def texts(event: Event) -> Iterator[str]:
     """Everything in a record that a person may look for: words, thoughts, what tools were given and gave back."""
-    content: Content = None
-    if isinstance(event, Turn):
-        content = event.said
-    elif isinstance(event, Attachment) and event.attachment is not None:
-        content = event.attachment.prompt
-    elif isinstance(event, Progress) and event.data is not None:
+    content = said_in(event)
+    if isinstance(event, Progress) and event.data is not None:
         yield event.data.full_output or event.data.query or event.data.task_description or ""
     if isinstance(content, str):
         yield content
