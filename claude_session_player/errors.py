@@ -37,6 +37,10 @@ class CannotWrite(SessionError):
     exit_code = 5
 
 
+class AlreadyThere(CannotWrite):
+    """Something else is where a file shall be written to, and nobody said that it may be replaced."""
+
+
 class BadFilter(SessionError):
     """A word that is asked for is not understood; the message says which are."""
 

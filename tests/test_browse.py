@@ -10,18 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.text import Text
+from textual.geometry import Size
 from textual.pilot import Pilot
+from textual.strip import Strip
 
+from claude_session_player import export
 from claude_session_player.store.library import Library
 from claude_session_player.store.session import Session
 from claude_session_player.tui import chores, opening, preview_pane
 from claude_session_player.tui.browse import BrowseApp
-from claude_session_player.tui.popups import TextPopup
+from claude_session_player.tui.player_screen import PlayerScreen
 from claude_session_player.tui.preview_pane import PreviewPane
 from claude_session_player.tui.session_table import FilterInput, SessionTable
 from claude_session_player.tui.shelf import Shelf
+from claude_session_player.tui.text_popup import TextPopup
 from tests.builder import SessionBuilder, call, text
+from tests.program import csp
 from tests.screens import LARGE, SMALL, check_picture, run, text_of
 from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder, settle
 from tests.test_arriving import opened_files
@@ -219,9 +223,9 @@ def test_the_first_paint_opens_no_session_file(builder: StoreBuilder, monkeypatc
 def test_a_screen_is_read_only_where_the_cursor_rests(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[str] = []
 
-    def look(session: Session) -> Text:
+    def look(session: Session, size: Size) -> list[Strip]:
         looks.append(session.id)
-        return Text()
+        return []
 
     monkeypatch.setattr(preview_pane, "preview_of", look)
     app = BrowseApp(Shelf((str(builder.root),), None), clock=lambda: NOW, rest=1000)
@@ -275,8 +279,10 @@ def test_the_arrows_lead_from_the_words_to_the_table_and_escape_clears_them(buil
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("/", "q")
         assert app.screen.query_one(FilterInput).has_focus
+        assert "to the table" in text_of(app)
         await pilot.press("down")
         assert table(app).has_focus
+        assert "to the table" not in text_of(app)
         await pilot.press("escape")
         assert len(titles(app)) == 3
 
@@ -348,6 +354,19 @@ def test_enter_plays_the_first_session_that_the_words_find(
     assert played == [TWO]
 
 
+def test_the_player_opens_over_the_list_and_leads_back_to_it(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: isinstance(app.screen, PlayerScreen))
+        await pilot.press("end")
+        await until(pilot, lambda: "It runs." in text_of(app))
+        await pilot.press("q")
+        await until(pilot, lambda: "3 sessions" in text_of(app))
+        assert table(app).has_focus
+
+    browse(builder, script)
+
+
 def test_a_session_that_is_gone_is_not_played(builder: StoreBuilder) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         (builder.home() / f"{THREE}.jsonl").unlink()
@@ -383,18 +402,38 @@ def test_a_session_is_exported_into_the_working_directory(
     assert (tmp_path / f"{ONE}.md").read_text() == "❯ Start the engine\n\n● It runs.\n"
 
 
-def test_the_format_changes_the_name(builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("id", [THREE, AGENT])
+@pytest.mark.parametrize(("format", "suffix"), [("markdown", ".md"), ("json", ".jsonl"), ("asciicast", ".cast")])
+def test_what_is_written_is_what_export_writes(
+    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, id: str, format: str, suffix: str
+) -> None:
     monkeypatch.chdir(tmp_path)
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await pilot.press("e", "down")
-        await pilot.pause()
-        assert "[json]" in text_of(app)
+        await pilot.press("a", "e", *["down"] * export.ALL.index(format))
+        await until(pilot, lambda: f"[{format}]" in text_of(app))
         await pilot.press("enter")
         await until(pilot, lambda: "written to" in said(app))
 
+    browse(builder, script, words=id)
+    written = (tmp_path / f"{id}{suffix}").read_bytes()
+    assert written == csp("export", id, "--format", format, "--root", builder.root).stdout
+    assert len(written.splitlines()) > 1
+
+
+def test_a_session_that_is_none_any_more_leaves_no_file(
+    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        (builder.home() / f"{THREE}.jsonl").write_bytes(b"")
+        await pilot.press("e", "enter")
+        await until(pilot, lambda: "holds no session any more" in said(app))
+
     browse(builder, script)
-    assert (tmp_path / f"{THREE}.jsonl").read_text().startswith("{")
+    assert [path for path in sorted(tmp_path.iterdir()) if path.name != "cache"] == before
 
 
 def test_a_file_is_replaced_only_if_that_is_said_twice(

@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -304,6 +305,31 @@ def test_several_processes_may_write_it_at_once(builder: StoreBuilder, cache: Pa
     outputs = {line for process in processes for line in process.communicate()[0].splitlines()}
     assert outputs == {str(told(builder))}
     assert all(process.returncode == 0 for process in processes)
+
+
+def test_any_thread_may_ask_a_session_that_another_one_found(
+    builder: StoreBuilder, cache: Path, counter: type[CountingFile]
+) -> None:
+    told(builder, cache)
+    before = file_of(cache).read_bytes()
+    store = builder.open(cache)
+    sessions = store.sessions(EVERYTHING)
+    counter.opened.clear()
+    with ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(lambda session: session.responses, sessions))
+        threads.submit(store.close).result()
+    assert counter.opened == []
+    assert file_of(cache).read_bytes() == before
+    assert answers == [session.responses for session in builder.open().sessions(EVERYTHING)]
+
+
+def test_a_mistake_in_a_question_is_not_taken_for_damage(builder: StoreBuilder, cache: Path) -> None:
+    told(builder, cache)
+    before = file_of(cache).read_bytes()
+    known = catalogue.Catalogue(str(cache))
+    assert known._read("SELECT path FROM files WHERE path = ?", []) == []
+    assert not known.is_kept
+    assert file_of(cache).read_bytes() == before
 
 
 def test_nobody_else_may_read_it(builder: StoreBuilder, cache: Path) -> None:

@@ -75,12 +75,12 @@ def test_the_terminal_is_left_as_it_was_when_the_program_is_ended(
     assert child.exitstatus == code
 
 
-def test_ctrl_c_leaves(builder: StoreBuilder) -> None:
+def test_ctrl_c_ends_it_like_any_other_program(builder: StoreBuilder) -> None:
     child = started("browse", "engine", root=builder.root, size=(5, 20))
     child.expect_exact("Start the engine")
     child.send("\x03")
     assert is_tidy(ended(child))
-    assert child.exitstatus == 0
+    assert child.exitstatus == 128 + signal.SIGINT
 
 
 def test_without_a_terminal_another_command_is_named(builder: StoreBuilder) -> None:

@@ -6,12 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
-from textual.binding import Binding
 
 from claude_session_player import Filter
 from claude_session_player.store.filters import SORTS
 from claude_session_player.tui import browse_words
-from claude_session_player.tui.browse import BrowseScreen
 from claude_session_player.tui.listing import (
     ORDERS,
     Choice,
@@ -22,7 +20,6 @@ from claude_session_player.tui.listing import (
     projects_in,
     resume_command,
 )
-from claude_session_player.tui.session_table import SessionTable
 from tests.builder import SessionBuilder, text
 from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder, settle
 
@@ -152,12 +149,4 @@ def test_the_status_says_how_many_in_which_order_and_what_is_to_come() -> None:
 def test_an_empty_table_says_why() -> None:
     assert browse_words.nothing(Choice(), None) == "reading…"
     assert browse_words.nothing(Choice(), 0) == "there is no session here"
-    assert browse_words.nothing(Choice("tea"), 0) == "no session is like this: esc shows all"
-
-
-def test_the_help_tells_every_key_of_the_table() -> None:
-    bindings = list(Binding.make_bindings([*SessionTable.BINDINGS, *BrowseScreen.BINDINGS]))
-    lines = browse_words.help_text(bindings).splitlines()
-    assert len(lines) > len(bindings)
-    assert all(binding.tooltip for binding in bindings)
-    assert [line.split()[0] for line in lines[:6]] == ["enter", "f", "v", "e", "y", "/"]
+    assert browse_words.nothing(Choice("tea"), 0) == "no session is like this: Esc shows all"

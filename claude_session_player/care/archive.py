@@ -15,12 +15,13 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from claude_session_player.care.bundles import EACH, FILE, Bundle, Item, Progress, Refused, change_of
-from claude_session_player.care.durable import make_folders, place, sync_folder
+from claude_session_player.care.durable import make_folders, sync_folder
 from claude_session_player.care.manifest import Entry, Manifest, encode, manifest_of
 from claude_session_player.care.packing import Changed, Checksums, checksums_of, pack, tell
 from claude_session_player.care.unpacking import check, is_complete
 from claude_session_player.care.vault import PARTIAL, Archived, Vault
 from claude_session_player.errors import BadArchive, CannotWrite
+from claude_session_player.placing import place
 from claude_session_player.store.record import shown
 
 NEW: Final = "new"

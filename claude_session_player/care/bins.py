@@ -17,7 +17,8 @@ from typing import Final
 import msgspec
 
 from claude_session_player.care.bundles import Bundle, Refused
-from claude_session_player.care.durable import lock, place, remove_tree, sync_folder
+from claude_session_player.care.durable import lock, remove_tree, sync_folder
+from claude_session_player.placing import place
 from claude_session_player.store.locate import PROJECTS
 from claude_session_player.store.record import shown
 

@@ -1,4 +1,4 @@
-"""Files and directories that outlast a power cut, and things that come to their place without replacing others."""
+"""Files and directories that outlast a power cut, and that nobody else uses meanwhile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-_NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES)
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
@@ -102,18 +101,6 @@ def write_new(path: str, pieces: Iterable[bytes], mtime_ns: int, mode: int) -> N
         os.chmod(path, mode)
         os.utime(path, ns=(mtime_ns, mtime_ns))
         os.fsync(file.fileno())
-
-
-def place(source: str, target: str) -> None:
-    """Let a file be at another place in the same file system, too. Raises `FileExistsError`: nothing is replaced."""
-    try:
-        os.link(source, target, follow_symlinks=False)
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        if os.path.lexists(target):  # a file system without links has no better way
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from error
-        os.rename(source, target)
 
 
 def remove_tree(path: str) -> None:

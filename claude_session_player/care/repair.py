@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
 from claude_session_player import rawjson
-from claude_session_player.care.durable import place
 from claude_session_player.care.findings import DAMAGE
 from claude_session_player.care.lines import is_strict, is_utf8, look_at_all, look_closely
 from claude_session_player.errors import CannotWrite
 from claude_session_player.parser import Piece, open_session, salvage
+from claude_session_player.placing import place
 
 REJECTED: Final = ".rejected"
 _BATCH: Final = 1 << 18

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from claude_session_player.care.bundles import EACH, FILE, FOLDER, LINK, Progress, Refused
-from claude_session_player.care.durable import make_folders, place, reserved, sync_folder, write_new
+from claude_session_player.care.durable import make_folders, reserved, sync_folder, write_new
 from claude_session_player.care.lookup import has_main
 from claude_session_player.care.manifest import Entry, Manifest
 from claude_session_player.care.packing import tell
@@ -18,6 +18,7 @@ from claude_session_player.care.unpacking import Unpacker, unpacking
 from claude_session_player.care.vault import Archived
 from claude_session_player.errors import CannotRead, CannotWrite, NoStore, SessionError
 from claude_session_player.names import PROGRAM
+from claude_session_player.placing import place
 from claude_session_player.store.documents import document
 from claude_session_player.store.layout import Trouble
 from claude_session_player.store.locate import VARIABLE, usual_places

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, TextIO
 
 import click
 from click.core import ParameterSource
 
 from claude_session_player import export
 from claude_session_player.cli.options import chosen_view, format_option, view_options
+from claude_session_player.cli.output import stdout
 from claude_session_player.cli.refs import complete_ref, find_source
 from claude_session_player.cli.report import note_empty, warn
 from claude_session_player.cli.source import load, unfolding
 from claude_session_player.cli.stores import archive_options
-from claude_session_player.cli.target import STANDARD_OUTPUT, is_terminal, target
 from claude_session_player.cli.timing import timing_options
+from claude_session_player.errors import AlreadyThere
+from claude_session_player.export.target import whole_file
 from claude_session_player.play.forward import Timing
 
-_FORMATS: Final = (*export.FORMATS, *export.RECORDINGS)
+_STANDARD_OUTPUT: Final = "-"
 _OF_RECORDINGS: Final = ("speed", "idle", "pace", "width", "height", "v3")
 
 
 @click.command()
 @click.argument("ref", shell_complete=complete_ref)
-@format_option("markdown", _FORMATS)
-@click.option("-o", "--output", default=STANDARD_OUTPUT, metavar="FILE", help="Write to a file, not to stdout.")
+@format_option("markdown", export.ALL)
+@click.option("-o", "--output", default=_STANDARD_OUTPUT, metavar="FILE", help="Write to a file, not to stdout.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is there already.")
 @view_options
 @timing_options
@@ -67,10 +72,10 @@ def command(
     view = chosen_view(history=history, thinking=thinking, full=full)
     if format in export.FORMATS:
         _refuse_options_of_recordings(format)
-    elif is_terminal(output):
+    elif output == _STANDARD_OUTPUT and sys.stdout is not None and sys.stdout.isatty():
         raise click.UsageError(f"{format} is for a player, not for a terminal: name a file with -o, or use a pipe")
     source = find_source(ref, **where)
-    with target(output, force=force) as file:
+    with _opened(output, force) as file:
         if format in export.FORMATS:
             state = load(source, view)
             export.write(state, file, format)
@@ -81,6 +86,19 @@ def command(
             export.record(events, state, file, format, Setup(timing, width, height, 3 if v3 else 2))
     note_empty(state)
     warn(state.account)
+
+
+@contextmanager
+def _opened(output: str, force: bool) -> Iterator[TextIO]:
+    """Standard output, or the file that is asked for."""
+    if output == _STANDARD_OUTPUT:
+        yield stdout()
+        return
+    try:
+        with whole_file(output, may_replace=force) as file:
+            yield file
+    except AlreadyThere as error:
+        raise AlreadyThere(f"{error}: --force overwrites it") from None
 
 
 def _refuse_options_of_recordings(format: str) -> None:

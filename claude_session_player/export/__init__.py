@@ -26,6 +26,7 @@ RECORDINGS: Final = {
     "asciicast": "asciicast",
 }
 """The same for a session as it unfolded."""
+ALL: Final = (*FORMATS, *RECORDINGS)
 
 
 def write(state: ScreenState, file: TextIO, format: str) -> None:

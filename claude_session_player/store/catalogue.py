@@ -1,7 +1,7 @@
 """The catalogue: what is known of every session file, kept in SQLite in the platform's cache directory.
 
 It is a convenience and never the truth. It may be deleted, damaged, locked or of another version at any time: what
-it does not know, or knows wrongly, is read from the files again. Nothing here raises.
+it does not know, or knows wrongly, is read from the files again. Nothing here raises. Any thread may ask.
 """
 
 import contextlib
@@ -9,6 +9,7 @@ import os
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.names import PROGRAM
@@ -87,6 +88,8 @@ class Catalogue:
         self.path = os.path.join(folder, f"catalogue-{VERSION}.sqlite") if folder is not None else None
         self._connection: sqlite3.Connection | None = None
         self._given_up = folder is None
+        self._lock = Lock()
+        """Held by the thread that uses the connection."""
 
     @property
     def is_kept(self) -> bool:
@@ -148,6 +151,10 @@ class Catalogue:
 
     def close(self) -> None:
         """Let go of the file."""
+        with self._lock:
+            self._let_go()
+
+    def _let_go(self) -> None:
         if self._connection is not None:
             with contextlib.suppress(Exception):
                 self._connection.close()
@@ -164,25 +171,27 @@ class Catalogue:
     def _read(self, query: str, values: Sequence[bytes]) -> list[Any]:
         import sqlite3
 
-        if (connection := self._open()) is None:
-            return []
-        try:
-            return connection.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            self._part_with(error)
+        with self._lock:
+            if (connection := self._open()) is None:
+                return []
+            try:
+                return connection.execute(query, values).fetchall()
+            except sqlite3.Error as error:
+                self._part_with(error)
         return []
 
     def _write(self, *changes: tuple[str, Sequence[tuple[object, ...]]]) -> None:
         import sqlite3
 
-        if (connection := self._open()) is None:
-            return
-        try:
-            with connection:
-                for statement, rows in changes:
-                    connection.executemany(statement, rows)
-        except (sqlite3.Error, UnicodeError, OverflowError) as error:
-            self._part_with(error)
+        with self._lock:
+            if (connection := self._open()) is None:
+                return
+            try:
+                with connection:
+                    for statement, rows in changes:
+                        connection.executemany(statement, rows)
+            except (sqlite3.Error, UnicodeError, OverflowError) as error:
+                self._part_with(error)
 
     def _open(self) -> "sqlite3.Connection | None":
         if self._connection is not None or self._given_up or self.path is None:
@@ -203,9 +212,11 @@ class Catalogue:
         return None
 
     def _part_with(self, error: Exception) -> None:
-        """Locked by another process, or read-only: do without it. Anything else: it is damaged, and made anew."""
-        self.close()
-        if any(word in str(error) for word in _NOT_OURS):
+        """Locked, read-only, or asked wrongly: do without it. Anything else: it is damaged, and made anew."""
+        import sqlite3
+
+        self._let_go()
+        if isinstance(error, sqlite3.ProgrammingError) or any(word in str(error) for word in _NOT_OURS):
             self._given_up = True
         elif self.path is not None and not self._given_up:
             _remove(self.path)
@@ -216,7 +227,7 @@ def _connected(path: str) -> "sqlite3.Connection":
     import sqlite3
 
     _make_private(path)
-    connection = sqlite3.connect(path, timeout=_WAIT_SECONDS)
+    connection = sqlite3.connect(path, timeout=_WAIT_SECONDS, check_same_thread=False)  # there is the lock
     try:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version not in (0, VERSION):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
-from typing import ClassVar, Final
+from typing import Final
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.events import DescendantFocus
 from textual.screen import Screen
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 from textual.worker import Worker, WorkerCancelled, get_current_worker
 
 from claude_session_player.errors import SessionError
@@ -21,8 +21,10 @@ from claude_session_player.text import printable
 from claude_session_player.times import local_now
 from claude_session_player.tui import browse_words, chores, opening
 from claude_session_player.tui.app import TerminalApp
+from claude_session_player.tui.browse_keys import FILTER_KEYS, KEYS
 from claude_session_player.tui.browse_messages import Arrived, Exported, Failed, Summarized
 from claude_session_player.tui.export_popup import ExportPopup, Target
+from claude_session_player.tui.keys import HelpScreen, KeyBar
 from claude_session_player.tui.listing import (
     Choice,
     Entry,
@@ -33,11 +35,12 @@ from claude_session_player.tui.listing import (
     projects_in,
     resume_command,
 )
-from claude_session_player.tui.popups import ProjectPopup, TextPopup
 from claude_session_player.tui.preview_pane import REST, PreviewPane
+from claude_session_player.tui.project_popup import ProjectPopup
 from claude_session_player.tui.row_table import RowTable
 from claude_session_player.tui.session_table import FilterInput, SessionTable
 from claude_session_player.tui.shelf import Shelf
+from claude_session_player.tui.text_popup import TextPopup
 
 _EVERYTHING: Final = Filter(include_subagents=True)
 
@@ -57,16 +60,13 @@ class BrowseScreen(Screen[None]):
         &.-wide PreviewPane { width: 2fr; height: 1fr; border-top: none; border-left: solid ansi_bright_black; }
         &.-wide PreviewPane { padding: 0 0 0 1; }
         &.-wide #about { height: 3; }
-        &.-low PreviewPane { display: none; }
+        &.-low PreviewPane, &.-tiny PreviewPane, &.-tiny KeyBar { display: none; }
         &.-slim #status { display: none; }
     }
     """
     # Textual does not declare these as what they are: variables of the class.
     HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (50, "-narrow"), (100, "-wide")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (18, "-high")]  # noqa: RUF012
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "widen", "All", show=False, tooltip="show all sessions again")
-    ]
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (14, "-low"), (18, "-high")]  # noqa: RUF012
 
     def __init__(self, shelf: Shelf, words: str, clock: Callable[[], datetime], rest: float) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class BrowseScreen(Screen[None]):
         with Vertical(id="middle"):
             yield SessionTable(self._clock)
             yield PreviewPane(self._rest)
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeyBar(KEYS, FILTER_KEYS)
 
     def on_mount(self) -> None:
         """Begin to read."""
@@ -151,6 +151,11 @@ class BrowseScreen(Screen[None]):
     def _show_preview(self) -> None:
         self.query_one(PreviewPane).show(self._table.current, browse_words.nothing(self._choice, self._waiting))
 
+    @on(DescendantFocus)
+    def _show_keys(self) -> None:
+        is_typing = isinstance(self.focused, FilterInput)
+        self.query_one(KeyBar).show(FILTER_KEYS if is_typing else KEYS)
+
     # --- keys -----------------------------------------------------------------------------------
 
     @on(RowTable.Chosen)
@@ -195,7 +200,7 @@ class BrowseScreen(Screen[None]):
     def _export(self, entry: Entry, target: Target) -> None:
         try:
             chores.write_export(entry.session, target)
-        except (SessionError, OSError) as error:
+        except SessionError as error:
             self.post_message(Failed(str(error)))
         else:
             self.post_message(Exported(target))
@@ -256,8 +261,8 @@ class BrowseScreen(Screen[None]):
 
     def action_help(self) -> None:
         """Tell what the keys do."""
-        bindings = [*SessionTable.BINDINGS, *BrowseScreen.BINDINGS]
-        self.app.push_screen(TextPopup("Keys", browse_words.help_text(Binding.make_bindings(bindings))))
+        keys = dict.fromkeys((*KEYS, *FILTER_KEYS))  # some are in both
+        self.app.push_screen(HelpScreen("Keys of the list", tuple(keys), browse_words.NOTES))
 
 
 def _go_on(worker: Worker[None], done: int, total: int) -> None:
@@ -268,8 +273,6 @@ def _go_on(worker: Worker[None], done: int, total: int) -> None:
 
 class BrowseApp(TerminalApp[None]):
     """Finds sessions; what is done with one of them opens over it."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "Quit", show=False, priority=True)]
 
     def __init__(
         self, shelf: Shelf, words: str = "", *, clock: Callable[[], datetime] = local_now, rest: float = REST

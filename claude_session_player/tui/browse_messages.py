@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from rich.text import Text
+from textual.geometry import Size
 from textual.message import Message
+from textual.strip import Strip
 
+from claude_session_player.store.layout import Stamp
 from claude_session_player.tui.export_popup import Target
 from claude_session_player.tui.listing import Entry
-from claude_session_player.tui.popups import TextPopup
+from claude_session_player.tui.text_popup import TextPopup
 
 
 @dataclass
@@ -27,12 +30,20 @@ class Failed(Message):
     reason: str
 
 
+class Glance(NamedTuple):
+    """Which session is looked at, in which state, and how large the look is."""
+
+    key: str
+    stamp: Stamp
+    size: Size
+
+
 @dataclass
 class Previewed(Message):
-    """The last screen of a session."""
+    """The last rows of a session's screen."""
 
-    entry: Entry
-    text: Text
+    glance: Glance
+    rows: list[Strip]
 
 
 @dataclass

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
-
-from textual.binding import Binding
 
 from claude_session_player.store.session import Session
 from claude_session_player.text import file_name, printable
@@ -14,18 +11,12 @@ from claude_session_player.tui.session_table import IN_USE, STALE
 from claude_session_player.wording import many, model
 
 _BETWEEN: Final = " · "
-_KEY_NAMES: Final = {
-    "enter": "enter",
-    "slash": "/",
-    "question_mark": "?",
-    "escape": "esc",
-}
-_MORE: Final = (
-    ("↑ ↓", "move; so do j, k, page up, page down, home, end and the mouse"),
-    (IN_USE, "somebody works with this session"),
-    (STALE, "it has changed, and is being read"),
-)
 _SHORT_ID: Final = 8
+NOTES: Final = (
+    f"{IN_USE} somebody works with this session   {STALE} it has changed, and is being read\n"
+    "A bare letter is a key: words that shall be found are typed behind /."
+)
+"""What the help says beside the keys."""
 
 
 def status(choice: Choice, shown: int, total: int, waiting: int | None) -> str:
@@ -53,13 +44,4 @@ def nothing(choice: Choice, waiting: int | None) -> str:
     """Why the table is empty."""
     if waiting != 0:
         return "reading…"
-    return "no session is like this: esc shows all" if choice.is_narrow else "there is no session here"
-
-
-def help_text(bindings: Iterable[Binding]) -> str:
-    """What the keys do, and what the marks mean."""
-    keys: dict[str, list[str]] = {}
-    for binding in bindings:
-        keys.setdefault(binding.tooltip or binding.description, []).append(_KEY_NAMES.get(binding.key, binding.key))
-    told = [(", ".join(names), what) for what, names in keys.items()]
-    return "\n".join(f"{names:<8}{what}" for names, what in (*told, *_MORE))
+    return "no session is like this: Esc shows all" if choice.is_narrow else "there is no session here"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
-
 from claude_session_player import export
-from claude_session_player.errors import CannotRead
+from claude_session_player.errors import CannotWrite, NotASession
+from claude_session_player.export.asciicast import Setup
 from claude_session_player.export.summary import summary_markdown
+from claude_session_player.export.target import whole_file
 from claude_session_player.insight.summary import summarize
-from claude_session_player.playback import replay
+from claude_session_player.playback import begun, replay
 from claude_session_player.store.layout import Found
 from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
@@ -25,15 +25,17 @@ def summary_text(shelf: Shelf, found: Found) -> str:
 
 
 def write_export(session: Session, target: Target) -> None:
-    """Write the whole screen of a session into a file. Raises `SessionError` or `OSError`.
-
-    Nothing is written before all is known, so that a session that cannot be read costs no file.
-    """
-    written = io.StringIO()
+    """Write a whole session into a file. Raises `SessionError`, and then there is no such file."""
+    view = View().of_subagent() if session.is_subagent else View()
     try:
-        state = replay(session.path, View(sidechains=session.is_subagent))
+        with whole_file(target.path, may_replace=target.may_replace) as file:
+            if target.format in export.FORMATS:
+                state = replay(session.path, view)
+                export.write(state, file, target.format)
+            else:
+                state, events = begun(session.path, view)
+                export.record(events, state, file, target.format, Setup())
+            if not state.account.is_session:
+                raise NotASession(f"{shown(session.path)} holds no session any more")
     except OSError as error:
-        raise CannotRead(f"{shown(session.path)}: {error.strerror or error}") from error
-    export.write(state, written, target.format)
-    with open(target.path, "w" if target.may_replace else "x", encoding="utf-8", newline="\n") as file:
-        file.write(written.getvalue())
+        raise CannotWrite(f"{target.path} is not written: {error.strerror or error}") from error

@@ -12,10 +12,10 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from claude_session_player.export import FORMATS
+from claude_session_player.export import ALL
 
-_SUFFIXES: Final = {"markdown": ".md", "json": ".jsonl", "text": ".txt"}
-_KEYS: Final = "↑ ↓ format · enter write · esc cancel"
+_SUFFIXES: Final = {"markdown": ".md", "json": ".jsonl", "text": ".txt", "asciicast": ".cast"}
+_KEYS: Final = "↑ ↓ format · Enter write · Esc back"
 
 
 class Target(NamedTuple):
@@ -38,14 +38,14 @@ class ExportPopup(ModalScreen[Target | None]):
     ExportPopup #answer { color: ansi_yellow; height: auto; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "Cancel"),
-        Binding("up", "format(-1)", "Format"),
-        Binding("down", "format(1)", "Format"),
+        Binding("escape", "dismiss", "back"),
+        Binding("up", "format(-1)", "format"),
+        Binding("down", "format(1)", "format"),
     ]
 
     def __init__(self, id: str) -> None:
         super().__init__()
-        self._target = Target(f"{id}{suffix_of(next(iter(FORMATS)))}", next(iter(FORMATS)))
+        self._target = Target(f"{id}{suffix_of(ALL[0])}", ALL[0])
 
     def compose(self) -> ComposeResult:
         """The formats, the name of the file, and what is to be said about it."""
@@ -63,8 +63,7 @@ class ExportPopup(ModalScreen[Target | None]):
 
     def action_format(self, step: int) -> None:
         """Take the next format; a name that ends like its format goes along."""
-        names = list(FORMATS)
-        chosen = names[(names.index(self._target.format) + step) % len(names)]
+        chosen = ALL[(ALL.index(self._target.format) + step) % len(ALL)]
         name = self.query_one(Input)
         name.value = renamed(name.value, self._target.format, chosen)
         name.cursor_position = len(name.value)
@@ -84,12 +83,12 @@ class ExportPopup(ModalScreen[Target | None]):
             self.query_one("#answer", Static).update("this is no name of a file")
         elif os.path.lexists(path) and not self._target.may_replace:
             self._target = self._target._replace(may_replace=True)
-            self.query_one("#answer", Static).update("this file is there already: enter replaces it, esc leaves it")
+            self.query_one("#answer", Static).update("this file is there already: Enter replaces it, Esc leaves it")
         else:
             self.dismiss(self._target._replace(path=path))
 
     def _show_formats(self) -> None:
-        words = [f"[{name}]" if name == self._target.format else f" {name} " for name in FORMATS]
+        words = [f"[{name}]" if name == self._target.format else f" {name} " for name in ALL]
         self.query_one("#formats", Static).update(" ".join(words))
 
 

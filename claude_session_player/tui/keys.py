@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rich.text import Text
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
-from textual.screen import ModalScreen
 from textual.widget import Widget
+
+from claude_session_player.tui.text_popup import TextPopup
 
 _WIDTH = 14
 
@@ -25,12 +25,14 @@ class Key(NamedTuple):
     shown: str
     word: str
     about: str
+    is_first: bool = False
+    """It goes before all others, so that what is typed behind it, however fast, is meant for what it opens."""
 
 
 def bindings(keys: Sequence[Key]) -> list[BindingType]:
     """What Textual needs to know of the keys."""
     return [
-        Binding(name, key.actions[number if len(key.actions) > 1 else 0], key.word, show=False)
+        Binding(name, key.actions[number if len(key.actions) > 1 else 0], key.word, show=False, priority=key.is_first)
         for key in keys
         for number, name in enumerate(key.keys)
     ]
@@ -58,51 +60,37 @@ def help_text(keys: Sequence[Key]) -> Text:
 
 
 class KeyBar(Widget):
-    """The footer: every key, and a word for it."""
+    """The footer: every key, and a word for it. Where the keys change, its height does not."""
 
     DEFAULT_CSS = "KeyBar { height: auto; }"
 
-    def __init__(self, keys: Sequence[Key]) -> None:
+    def __init__(self, *tables: Sequence[Key]) -> None:
+        """The keys that may be shown; at first it is the first table of them."""
         super().__init__()
+        self._tables = tables
+        self._keys = tables[0]
+
+    def show(self, keys: Sequence[Key]) -> None:
+        """Show another table of keys."""
         self._keys = keys
+        self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many lines as the keys need."""
-        return len(footer_lines(self._keys, width))
+        return max(len(footer_lines(keys, width)) for keys in self._tables)
 
     def render(self) -> Text:
         """The keys."""
         return Text("\n").join(footer_lines(self._keys, self.size.width))
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(TextPopup):
     """Every key and what it does, above whatever was there."""
 
     DEFAULT_CSS = """
-    HelpScreen { align: center middle; background: ansi_default; }
-    HelpScreen > _HelpText {
-        width: auto; max-width: 100%; height: auto; max-height: 100%; border: round ansi_blue; padding: 0 1;
-        background: ansi_default; overflow-y: auto;
-    }
+    HelpScreen > #box { width: auto; }
+    HelpScreen > #box > #text { width: auto; max-width: 100%; }
     """
-    BINDINGS: ClassVar = [Binding("escape,q,question_mark,enter,space", "dismiss", "back", show=False)]
 
     def __init__(self, title: str, keys: Sequence[Key], notes: str = "") -> None:
-        super().__init__()
-        self._text = help_text(keys) + Text(f"\n{notes}" if notes else "", style="dim")
-        self._title = title
-
-    def compose(self) -> ComposeResult:
-        """One box of text."""
-        box = _HelpText(self._text)
-        box.border_title = self._title
-        yield box
-
-
-class _HelpText(Widget, can_focus=True):
-    def __init__(self, text: Text) -> None:
-        super().__init__()
-        self._text = text
-
-    def render(self) -> Text:
-        return self._text
+        super().__init__(title, help_text(keys) + Text(f"\n{notes}" if notes else "", style="dim"))

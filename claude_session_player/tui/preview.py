@@ -1,4 +1,4 @@
-"""The last screen of a session, as far as a glance needs it: only the end of a large file is read."""
+"""The end of a session's screen, as far as a glance needs it: only the end of a large file is read."""
 
 from __future__ import annotations
 
@@ -6,27 +6,30 @@ import os
 from typing import Final
 
 from rich.text import Text
+from textual.geometry import Size
+from textual.strip import Strip
 
-from claude_session_player.export.terminal import styled
 from claude_session_player.formatter import gap
 from claude_session_player.models import ScreenState
 from claude_session_player.playback import replay
 from claude_session_player.store.session import Session
+from claude_session_player.tui.rows import element_rows, text_rows
 from claude_session_player.view import View
 
 _ENDS: Final = (1 << 18, 1 << 21, 1 << 24)
 """How many bytes of the end are read: more, only where less of it shows nothing."""
-_MOST_LINES: Final = 200
-_MOST_CHARACTERS: Final = 1 << 14
+_BLANK: Final = Strip([])
 
 
-def preview_of(session: Session) -> Text:
-    """The end of a session's screen in colour, or why it cannot be shown."""
+def preview_of(session: Session, size: Size) -> list[Strip]:
+    """The last rows of a session's screen that fit into some space, or why there are none."""
     try:
-        text = last_lines(last_screen(session.path, is_subagent=session.is_subagent))
+        state = last_screen(session.path, is_subagent=session.is_subagent)
     except OSError as error:
-        return Text(f"cannot be read: {error.strerror or error}", style="red")
-    return text if text.plain else Text("there is nothing to see on its screen", style="dim")
+        return text_rows(Text(f"cannot be read: {error.strerror or error}", style="red"), size.width)
+    if not state.elements:
+        return text_rows(Text("there is nothing to see on its screen", style="dim"), size.width)
+    return last_rows(state, size)
 
 
 def last_screen(path: str, *, is_subagent: bool = False) -> ScreenState:
@@ -41,21 +44,17 @@ def last_screen(path: str, *, is_subagent: bool = False) -> ScreenState:
     return state
 
 
-def last_lines(state: ScreenState) -> Text:
-    """The last lines of a screen, in colour; of a long text its end."""
-    pieces: list[Text] = []
-    lines = 0
+def last_rows(state: ScreenState, size: Size) -> list[Strip]:
+    """The last rows of a screen, as the player shows them; only the elements that they belong to are laid out."""
+    rows: list[Strip] = []
     following = None
     for element in reversed(state.elements):
-        if lines > _MOST_LINES:
+        if len(rows) >= size.height:
             break
-        if following is not None:
-            pieces.append(Text(gap(element, following)))
-        text = styled(element, state.view)
-        pieces.append(text[-_MOST_CHARACTERS:] if len(text) > _MOST_CHARACTERS else text)
-        lines += pieces[-1].plain.count("\n") + 2  # its last line, and the gap
+        blanks = 0 if following is None else len(gap(element, following)) - 1
+        rows = [*element_rows(element, state.view, size.width), *[_BLANK] * blanks, *rows]
         following = element
-    return Text().join(reversed(pieces))
+    return rows[max(len(rows) - size.height, 0) :]
 
 
 def _lines_at_end(path: str, count: int) -> list[bytes]:

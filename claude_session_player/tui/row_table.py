@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
@@ -17,6 +17,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from claude_session_player.text import ELLIPSIS, printable
+from claude_session_player.tui.keys import Key, bindings
 
 _T = TypeVar("_T")
 _GAP: Final = 2
@@ -24,6 +25,13 @@ _PLAIN: Final = Style()
 """Without colours, Textual asks every piece of a line for its style."""
 _HEADING: Final = Style(bold=True)
 _CURSOR: Final = Style(reverse=True)
+MOVE: Final = Key(
+    ("up,k", "down,j", "pageup", "pagedown", "home", "end"),
+    ("move(-1)", "move(1)", "page(-1)", "page(1)", "first", "last"),
+    "↑ ↓",
+    "move",
+    "move; so do k, j, PgUp, PgDn, Home, End and the mouse",
+)
 
 
 class Column(NamedTuple):
@@ -50,14 +58,7 @@ class RowTable(ScrollView, Generic[_T], can_focus=True):
     """A table with a heading and a cursor. What its cells say is told by whoever derives from it."""
 
     DEFAULT_CSS = "RowTable { height: 1fr; scrollbar-size-vertical: 1; overflow-x: hidden; }"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", show=False),
-        Binding("down,j", "move(1)", "Down", show=False),
-        Binding("pageup", "page(-1)", "A page up", show=False),
-        Binding("pagedown", "page(1)", "A page down", show=False),
-        Binding("home", "first", "First", show=False),
-        Binding("end", "last", "Last", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings([MOVE])
     columns: ClassVar[Sequence[Column]] = ()
     cursor: reactive[int] = reactive(0)
 

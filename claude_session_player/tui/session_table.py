@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.widgets import Input
 
 from claude_session_player.text import file_name
+from claude_session_player.tui.browse_keys import FILTER_KEYS, KEYS
+from claude_session_player.tui.keys import bindings
 from claude_session_player.tui.listing import Entry
 from claude_session_player.tui.row_table import Column, RowTable
 from claude_session_player.wording import ago, size, span
@@ -21,29 +23,7 @@ STALE = "…"
 class SessionTable(RowTable[Entry]):
     """A line for each session. What is done with one of them is up to the screen."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "screen.play(False)", "Play", key_display="↵", tooltip="play the session"),
-        Binding("f", "screen.play(True)", "Follow", tooltip="follow it: what happens now, as it happens"),
-        Binding("v", "screen.summary", "Summary", tooltip="what it comes to: time, tools, files, tokens, cost"),
-        Binding("e", "screen.export", "Export", tooltip="write its screen into a file"),
-        Binding("y", "screen.copy", "Copy", tooltip="copy the command that goes on with it"),
-        # It goes before all others, so that what is typed behind it, however fast, is not taken for keys of the table.
-        Binding(
-            "slash",
-            "screen.filter",
-            "Find",
-            key_display="/",
-            priority=True,
-            tooltip="type words: each has to be in it",
-        ),
-        Binding("s", "screen.sort", "Sort", tooltip="sort by what comes next"),
-        Binding("S", "screen.reverse", "Turn", show=False, tooltip="turn the order around"),
-        Binding("p", "screen.projects", "Project", tooltip="choose a project"),
-        Binding("a", "screen.subagents", "Agents", show=False, tooltip="show sub-agents as well, or not"),
-        Binding("r", "screen.reload", "Reload", show=False, tooltip="read the stores again"),
-        Binding("question_mark", "screen.help", "Help", key_display="?", tooltip="this help"),
-        Binding("q", "app.quit", "Quit", tooltip="leave"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(KEYS)
     columns = (
         Column("", 1, 8, "yellow"),
         Column("WHEN", 10, 9),
@@ -77,11 +57,7 @@ class SessionTable(RowTable[Entry]):
 class FilterInput(Input):
     """The words that sessions are filtered by."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "screen.play(False)", "Play", key_display="↵"),
-        Binding("down,up", "screen.table", "To the table", key_display="↓"),
-        Binding("escape", "screen.widen", "Clear"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(FILTER_KEYS)
 
     def __init__(self, words: str) -> None:
         super().__init__(words, placeholder="/ to find", compact=True, select_on_focus=False)

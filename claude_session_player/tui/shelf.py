@@ -15,7 +15,7 @@ from claude_session_player.store.store import DEFAULT_CACHE, Store
 class Shelf(NamedTuple):
     """The stores as they were named, and where the catalogue is kept; see `Store.open`.
 
-    A connection to the catalogue belongs to one thread, so that whoever works in another one opens the store anew.
+    Whoever works in a thread opens the store anew: what cannot be read there is not mixed with what others look at.
     """
 
     roots: tuple[str, ...] = ()

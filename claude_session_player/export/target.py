@@ -1,41 +1,31 @@
-"""Where an export goes: standard output, or a file that is there when it is complete."""
+"""Where an export goes: a file that is there when it is complete."""
 
 from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
-from typing import Final, TextIO
+from typing import TextIO
 
-from claude_session_player.cli.output import stdout
-from claude_session_player.errors import CannotWrite
-
-STANDARD_OUTPUT: Final = "-"
-
-
-def is_terminal(path: str) -> bool:
-    """True where what is written goes to a terminal."""
-    return path == STANDARD_OUTPUT and sys.stdout is not None and sys.stdout.isatty()
+from claude_session_player.errors import AlreadyThere, CannotWrite
+from claude_session_player.placing import place
 
 
 @contextmanager
-def target(path: str, *, force: bool) -> Iterator[TextIO]:
-    """The file to write to. A path that is there already is refused, unless with `force`; pipes and devices are not.
+def whole_file(path: str, *, may_replace: bool) -> Iterator[TextIO]:
+    """The file to write to. Raises `AlreadyThere` for one that may not be replaced, or `CannotWrite`.
 
-    A file comes to its place when all of it is written; whatever goes wrong before, there is none.
+    A file comes to its place when all of it is written; whatever goes wrong before, there is none. Pipes and devices
+    are written to as they are.
     """
-    if path == STANDARD_OUTPUT:
-        yield stdout()
-        return
     if _is_stream(path):
         with _opened(path) as file:
             yield file
         return
-    path = os.path.realpath(path) if force else path
-    _refuse(path, force)
+    path = os.path.realpath(path) if may_replace else path
+    _refuse(path, may_replace)
     try:
         folder = TemporaryDirectory(prefix=".export-", dir=os.path.dirname(os.path.abspath(path)))
     except OSError as error:
@@ -44,7 +34,7 @@ def target(path: str, *, force: bool) -> Iterator[TextIO]:
         part = os.path.join(name, "part")
         with _opened(part) as file:
             yield file
-        _put(part, path, force)
+        _put(part, path, may_replace)
 
 
 def _is_stream(path: str) -> bool:
@@ -56,11 +46,11 @@ def _is_stream(path: str) -> bool:
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
-def _refuse(path: str, force: bool) -> None:
+def _refuse(path: str, may_replace: bool) -> None:
     if os.path.isdir(path):
         raise CannotWrite(f"{path} is a directory: name a file")
-    if not force and os.path.lexists(path):
-        raise CannotWrite(f"{path} is there already: --force overwrites it")
+    if not may_replace and os.path.lexists(path):
+        raise AlreadyThere(f"{path} is there already")
 
 
 def _opened(path: str) -> TextIO:
@@ -70,12 +60,10 @@ def _opened(path: str) -> TextIO:
         raise CannotWrite(f"{path}: {error.strerror or error}") from error
 
 
-def _put(part: str, path: str, force: bool) -> None:
-    from claude_session_player.care.durable import place
-
+def _put(part: str, path: str, may_replace: bool) -> None:
     try:
-        os.replace(part, path) if force else place(part, path)
+        os.replace(part, path) if may_replace else place(part, path)
     except FileExistsError:
-        raise CannotWrite(f"{path} appeared meanwhile: --force overwrites it") from None
+        raise AlreadyThere(f"{path} appeared meanwhile") from None
     except OSError as error:
         raise CannotWrite(f"{path}: {error.strerror or error}") from error

@@ -1,4 +1,4 @@
-"""Small windows over another one: a text to read, a project to choose."""
+"""A small window in which a project is chosen."""
 
 from __future__ import annotations
 
@@ -8,45 +8,11 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from claude_session_player.tui.listing import ProjectEntry
 from claude_session_player.tui.row_table import Column, RowTable
 from claude_session_player.wording import ago
-
-_CSS = """
-{name} {{ align: center middle; background: transparent; }}
-{name} > #box {{
-    width: 84; max-width: 100%; height: auto; max-height: 100%;
-    border: round ansi_cyan; background: ansi_default; padding: 0 1;
-    scrollbar-size-vertical: 1;
-}}
-"""
-
-
-class TextPopup(ModalScreen[None]):
-    """A text that can be scrolled; it may come later than its window."""
-
-    DEFAULT_CSS = _CSS.format(name="TextPopup")
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,question_mark", "dismiss", "Close")]
-
-    def __init__(self, title: str, text: str) -> None:
-        super().__init__()
-        self._heading = title
-        self._text = text
-
-    def compose(self) -> ComposeResult:
-        """A box with a title."""
-        with VerticalScroll(id="box") as box:
-            box.border_title = self._heading
-            box.border_subtitle = "esc close"
-            yield Static(self._text, id="text", markup=False)
-
-    def tell(self, text: str) -> None:
-        """Show another text."""
-        self.query_one("#text", Static).update(text)
 
 
 class ProjectTable(RowTable[ProjectEntry]):
@@ -70,10 +36,16 @@ class ProjectTable(RowTable[ProjectEntry]):
 class ProjectPopup(ModalScreen[ProjectEntry | None]):
     """Which project is wanted; none where the window is closed."""
 
-    DEFAULT_CSS = _CSS.format(name="ProjectPopup")
+    DEFAULT_CSS = """
+    ProjectPopup { align: center middle; background: transparent; }
+    ProjectPopup > #box {
+        width: 84; max-width: 100%; height: auto; max-height: 100%;
+        border: round ansi_cyan; background: ansi_default; padding: 0 1; scrollbar-size-vertical: 1;
+    }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,p", "dismiss", "Close"),
-        Binding("enter", "choose", "Choose"),
+        Binding("escape,q,p", "dismiss", "back"),
+        Binding("enter", "choose", "choose"),
     ]
 
     def __init__(self, projects: Sequence[ProjectEntry], cursor: int, now: datetime) -> None:
@@ -85,7 +57,7 @@ class ProjectPopup(ModalScreen[ProjectEntry | None]):
     def compose(self) -> ComposeResult:
         """A table in a box."""
         table = ProjectTable(self._now)
-        table.border_title, table.border_subtitle = "Projects", "enter choose · esc close"
+        table.border_title, table.border_subtitle = "Projects", "Enter choose · Esc back"
         table.styles.height = len(self._projects) + 3
         yield table
 

@@ -1,0 +1,40 @@
+"""A small window over another one, with a text to read."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+
+class TextPopup(ModalScreen[None]):
+    """A text that can be scrolled; it may come later than its window."""
+
+    DEFAULT_CSS = """
+    TextPopup { align: center middle; background: transparent; }
+    TextPopup > #box {
+        width: 84; max-width: 100%; height: auto; max-height: 100%;
+        border: round ansi_cyan; background: ansi_default; padding: 0 1; scrollbar-size-vertical: 1;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,enter,space", "dismiss", "back")]
+
+    def __init__(self, title: str, text: str | Text) -> None:
+        super().__init__()
+        self._heading = title
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """A box with a title."""
+        with VerticalScroll(id="box") as box:
+            box.border_title, box.border_subtitle = self._heading, "Esc back"
+            yield Static(self._text, id="text", markup=False)
+
+    def tell(self, text: str) -> None:
+        """Show another text."""
+        self.query_one("#text", Static).update(text)

@@ -1,0 +1,80 @@
+"""Keys are said once: what is bound, what the footer shows, and what the help tells is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.pilot import Pilot
+
+from claude_session_player.tui.app import TerminalApp
+from claude_session_player.tui.browse import BrowseScreen
+from claude_session_player.tui.browse_keys import FILTER_KEYS, KEYS
+from claude_session_player.tui.keys import HelpScreen, Key, KeyBar, bindings, footer_lines
+from claude_session_player.tui.player_keys import KEYS as PLAYER_KEYS
+from claude_session_player.tui.player_screen import PlayerScreen
+from claude_session_player.tui.session_table import FilterInput, SessionTable
+from tests.screens import run, text_of
+
+ONE, TWO = (Key((name,), ("none",), name, "word", "about") for name in "ab")
+
+
+def actions(keys: Sequence[Key]) -> list[str]:
+    return [binding.action.partition("(")[0] for binding in Binding.make_bindings(bindings(keys))]
+
+
+@pytest.mark.parametrize(
+    ("keys", "widget", "screen"),
+    [
+        (KEYS, SessionTable, BrowseScreen),
+        (FILTER_KEYS, FilterInput, BrowseScreen),
+        (PLAYER_KEYS, PlayerScreen, PlayerScreen),
+    ],
+)
+def test_every_key_does_something(keys: Sequence[Key], widget: type, screen: type) -> None:
+    owners = {"": widget, "screen": screen, "app": TerminalApp}
+    for action in actions(keys):
+        owner, _, name = action.rpartition(".")
+        assert hasattr(owners[owner], f"action_{name}"), action
+
+
+@pytest.mark.parametrize(("keys", "lines"), [(KEYS, 2), (FILTER_KEYS, 1), (PLAYER_KEYS, 3)])
+def test_the_footer_has_a_place_for_all_keys(keys: Sequence[Key], lines: int) -> None:
+    footer = footer_lines(keys, 80)
+    assert len(footer) == lines
+    assert all(line.cell_len <= 80 for line in footer)
+    shown = "  ".join(line.plain for line in footer)
+    assert shown == "  ".join(f"{key.shown} {key.word}" for key in keys)
+
+
+def test_the_footer_keeps_its_height_when_other_keys_are_shown() -> None:
+    class App(TerminalApp[None]):
+        def compose(self) -> ComposeResult:
+            yield KeyBar([ONE, TWO], [TWO])
+
+    async def script(pilot: Pilot[Any]) -> None:
+        bar = pilot.app.query_one(KeyBar)
+        assert text_of(pilot.app) == "a word\nb word"
+        bar.show([TWO])
+        await pilot.pause()
+        assert text_of(pilot.app) == "b word"
+        assert bar.size.height == 2
+
+    run(App(), script, (10, 5))
+
+
+def test_a_help_that_is_longer_than_the_terminal_can_be_scrolled() -> None:
+    async def script(pilot: Pilot[Any]) -> None:
+        pilot.app.push_screen(HelpScreen("Keys", PLAYER_KEYS, "and more"))
+        await pilot.pause()
+        assert "and more" not in text_of(pilot.app)
+        pilot.app.screen.query_one("#box").scroll_end(animate=False)
+        await pilot.pause()
+        assert "and more" in text_of(pilot.app)
+        await pilot.press("escape")
+        assert len(pilot.app.screen_stack) == 1
+
+    run(TerminalApp(), script, (60, 8))
