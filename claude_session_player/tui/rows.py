@@ -22,6 +22,7 @@ from claude_session_player.export.rows import fold_all
 from claude_session_player.export.terminal import styled
 from claude_session_player.models import AssistantText, ScreenElement, ToolCall
 from claude_session_player.text import CONTROLS
+from claude_session_player.tui.theme import code_theme
 from claude_session_player.view import View
 
 MOST_DRAWN: Final = 20_000
@@ -100,7 +101,7 @@ def _shortened(element: ScreenElement) -> ScreenElement:
 def _markdown(text: str) -> RenderableType:
     from rich.markdown import Markdown
 
-    return Markdown(CONTROLS.sub("", text), code_theme="ansi_dark", hyperlinks=False)
+    return Markdown(CONTROLS.sub("", text), code_theme=code_theme(), hyperlinks=False)
 
 
 def _without_wide_gaps(rows: list[Strip]) -> list[Strip]:
