@@ -18,7 +18,7 @@ def is_light(colours: str) -> bool:
 
 
 def terminal_theme() -> str:
-    """The theme of windows. Both use the terminal's colours; they differ in a few that are hard to see on one of them."""
+    """The theme of windows. Both use the colours of the terminal; they differ in those that are hard to see on one."""
     return f"ansi-{_shade()}"
 
 
