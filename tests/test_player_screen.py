@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import random
 import struct
 import zlib
 from collections.abc import Awaitable, Callable
@@ -16,6 +17,7 @@ from textual.pilot import Pilot
 from claude_session_player.errors import CannotRead
 from claude_session_player.play.recording import Recording, of_file, of_lines
 from claude_session_player.tui.player_app import PlayerApp
+from claude_session_player.tui.player_keys import KEYS
 from claude_session_player.tui.player_screen import PlayerScreen
 from claude_session_player.tui.timeline_bar import TimelineBar
 from tests.builder import START, SessionBuilder, call, text, thought
@@ -562,3 +564,28 @@ def test_a_followed_session_looks_as_it_did(tmp_path: Path) -> None:
             check_picture(app, "follow")
 
         run(app, script, size)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_keys_are_pressed_the_player_goes_on(seed: int) -> None:
+    chance = random.Random(seed)
+    names = [name for key in KEYS for names in key.keys for name in names.split(",") if name != "q"]
+    names += ["escape", "5", "percent_sign", "backspace", "tab"]
+    app, clock = player()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        for _ in range(120):
+            await pilot.press(chance.choice(names))
+            clock.now += chance.choice((0.0, 0.1, 3.0))
+            if chance.random() < 0.05:
+                await pilot.resize_terminal(chance.choice((1, 20, 80)), chance.choice((1, 5, 24)))
+        assert app.is_running
+
+    run(app, script)
+
+
+@pytest.mark.parametrize(("colours", "theme"), [("0;15", "ansi-light"), ("15;0", "ansi-dark")])
+def test_the_theme_follows_the_terminal(monkeypatch: pytest.MonkeyPatch, colours: str, theme: str) -> None:
+    monkeypatch.setenv("COLORFGBG", colours)
+    app, _ = player()
+    assert app.theme == theme

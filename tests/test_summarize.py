@@ -181,6 +181,16 @@ def compare(session: Any) -> SessionSummary:
     return told
 
 
+def test_a_call_that_is_repeated_under_the_same_odd_uuid_is_one(builder: StoreBuilder) -> None:
+    block = {"type": "tool_use", "name": "Bash", "input": {}}
+    line = {"type": "assistant", "uuid": {}, "message": {"content": [block]}}
+    lines = [json.dumps(line).encode() + b"\n"] * 2
+    path = builder.home() / "oddly.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(lines))
+    assert sum(compare(builder.open().resolve("oddly")).tool_calls.values()) == 1
+
+
 # --- how long ----------------------------------------------------------------------------------------
 
 

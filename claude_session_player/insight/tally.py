@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
+from claude_session_player.content import said_in
 from claude_session_player.conversation.branches import ABSENT, PLAIN, SIDE, TOOL, Branches, Row
 from claude_session_player.conversation.copies import Copies
 from claude_session_player.events import (
@@ -19,7 +20,6 @@ from claude_session_player.events import (
     Assistant,
     Attachment,
     CallLine,
-    Content,
     Event,
     LegacyMessage,
     ResultLine,
@@ -76,6 +76,8 @@ class Tally:
         """Of each call that asks for a file: what becomes of the file, and its path."""
         self._seen: set[str | None] = set()
         self._prompts = Copies()
+        self._odd = Copies()
+        """Lines that are no plain records."""
         self._calls: set[str] = set()
         self._failed: set[str] = set()
         self._line = 0
@@ -112,7 +114,8 @@ class Tally:
         except REFUSALS:
             events = decode_lines((line,), self._line, 0)
             self._note(events)
-            self._add(*zip(*self._take_events(events), strict=True))
+            fresh = [one for one in events if not self._odd.has(one.uuid, one.timestamp, said_in(one))]
+            self._add(*zip(*self._take_events(fresh), strict=True))
             self._line += 1
 
     def _take_skims(self, skims: Sequence[Skim], lines: Sequence[bytes]) -> None:
@@ -166,7 +169,7 @@ class Tally:
             if self._skips_sidechains and (event.is_sidechain or event.agent_call):
                 continue
             is_prompt = human_prompt(event) is not None
-            self.prompts += is_prompt and not self._prompts.has(event.uuid, event.timestamp, _said(event))
+            self.prompts += is_prompt and not self._prompts.has(event.uuid, event.timestamp, said_in(event))
             if (taker := _TAKERS.get(type(event))) is not None:
                 taker(self, event)
             rows.append(self.branches.row(event, is_prompt=is_prompt))
@@ -191,13 +194,6 @@ class Tally:
             self._failed.add(call)
         self.errors += 1
         self._files.pop(call or "", None)
-
-
-def _said(event: Event) -> Content:
-    """What was said in a user's place, or typed while the model was at work."""
-    if isinstance(event, Attachment):
-        return event.attachment.prompt if event.attachment else None
-    return event.said if isinstance(event, Turn) else None
 
 
 # --- skimmed: the role of a line in the tree, or that it is worth a closer look ------------------------

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import os
 import signal
 from typing import ClassVar, Final
 
 from textual.app import App, ReturnType
 from textual.binding import Binding
 
-_LIGHT_BACKGROUNDS = frozenset(("7", "15"))
+from claude_session_player.tui.theme import terminal_theme
+
 _ENDINGS: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """How a program is told from outside that it is over. By default it would not tidy up the terminal."""
 _KILLED: Final = 128
@@ -29,7 +29,7 @@ class TerminalApp(App[ReturnType]):
     def __init__(self) -> None:
         super().__init__(ansi_color=True)
         gc.enable()  # whoever looks may stay for hours
-        self.theme = terminal_theme(os.environ.get("COLORFGBG", ""))
+        self.theme = terminal_theme()
 
     def on_mount(self) -> None:
         """The terminal is left as it was found, also where somebody ends the program from outside."""
@@ -41,14 +41,3 @@ class TerminalApp(App[ReturnType]):
     def action_interrupt(self) -> None:
         """End like any other program that is interrupted."""
         self.exit(return_code=_KILLED + signal.SIGINT)
-
-
-def terminal_theme(colours: str) -> str:
-    """The theme that fits a terminal, by what it says of its colours in `COLORFGBG`.
-
-    Both themes use the terminal's own colours; they differ in a few that would be hard to see on light paper.
-
-    >>> terminal_theme("0;15"), terminal_theme("15;0"), terminal_theme("")
-    ('ansi-light', 'ansi-dark', 'ansi-dark')
-    """
-    return "ansi-light" if colours.rpartition(";")[2] in _LIGHT_BACKGROUNDS else "ansi-dark"

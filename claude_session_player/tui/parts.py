@@ -16,6 +16,7 @@ from claude_session_player.parts import Checklist, Code, Data, Diff, Part, Pictu
 from claude_session_player.play.details import Details
 from claude_session_player.text import CONTROLS, file_name
 from claude_session_player.tui.rows import MOST_DRAWN, drawn, indented
+from claude_session_player.tui.theme import code_theme
 
 _MOST, _MOST_LINES = 200_000, 3000
 """Characters and lines of a part that are shown: a hundred screens."""
@@ -56,7 +57,7 @@ def _prose(part: Prose, name: str) -> RenderableType:
         return Text(_cut(part.text))
     from rich.markdown import Markdown
 
-    return Markdown(_plain(part.text), code_theme="ansi_dark", hyperlinks=False)
+    return Markdown(_plain(part.text), code_theme=code_theme(), hyperlinks=False)
 
 
 def _code(part: Code, name: str) -> RenderableType:
@@ -69,7 +70,7 @@ def _code(part: Code, name: str) -> RenderableType:
 def _highlighted(text: str, language: str) -> RenderableType:
     from rich.syntax import Syntax
 
-    return Syntax(_cut(text), language, theme="ansi_dark", word_wrap=True, background_color="default")
+    return Syntax(_cut(text), language, theme=code_theme(), word_wrap=True, background_color="default")
 
 
 def _diff(part: Diff, name: str) -> RenderableType:

@@ -22,6 +22,7 @@ from claude_session_player.export.rows import fold_all
 from claude_session_player.export.terminal import styled
 from claude_session_player.models import AssistantText, ScreenElement, ToolCall
 from claude_session_player.text import CONTROLS
+from claude_session_player.tui.theme import code_theme
 from claude_session_player.view import View
 
 MOST_DRAWN: Final = 20_000
@@ -62,8 +63,9 @@ def element_rows(element: ScreenElement, view: View, width: int) -> list[Strip]:
 def text_rows(text: Text, width: int) -> list[Strip]:
     """A text in rows; what does not fit goes on below the words of its line, not below its mark."""
     text.expand_tabs(8)
-    rows = fold_all(text.plain, max(width, _NARROWEST))
-    return [Strip(_segments(text[row.start : row.end], row.blanks)) for row in rows]
+    rows = list(fold_all(text.plain, max(width, _NARROWEST)))
+    pieces = text.divide([place for row in rows for place in (row.start, row.end)])  # one is between two rows
+    return [Strip(_segments(piece, row.blanks)) for row, piece in zip(rows, pieces[1::2], strict=True)]
 
 
 def _segments(text: Text, blanks: int) -> list[Segment]:
@@ -100,7 +102,7 @@ def _shortened(element: ScreenElement) -> ScreenElement:
 def _markdown(text: str) -> RenderableType:
     from rich.markdown import Markdown
 
-    return Markdown(CONTROLS.sub("", text), code_theme="ansi_dark", hyperlinks=False)
+    return Markdown(CONTROLS.sub("", text), code_theme=code_theme(), hyperlinks=False)
 
 
 def _without_wide_gaps(rows: list[Strip]) -> list[Strip]:
