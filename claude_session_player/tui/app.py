@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import gc
 import signal
+import sys
+from types import FrameType
 from typing import ClassVar, Final
 
 from textual.app import App, ReturnType
@@ -37,7 +39,24 @@ class TerminalApp(App[ReturnType]):
         for number in _ENDINGS:
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # only Unix, only the main thread
                 loop.add_signal_handler(number, self.exit, None, _KILLED + number)
+        _go_on_only_in_a_terminal()
 
     def action_interrupt(self) -> None:
         """End like any other program that is interrupted."""
         self.exit(return_code=_KILLED + signal.SIGINT)
+
+
+def _go_on_only_in_a_terminal() -> None:
+    """A lost connection also tells a program to go on. Textual would start to draw once more, and wait for ever.
+
+    What it does is done only where there is still a terminal, as when somebody stopped the program for a while.
+    """
+    go_on = signal.getsignal(signal.SIGCONT) if hasattr(signal, "SIGCONT") else None
+    if not callable(go_on):  # nothing draws on a terminal
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if sys.__stderr__ is not None and sys.__stderr__.isatty():
+            go_on(number, frame)
+
+    signal.signal(signal.SIGCONT, handle)
