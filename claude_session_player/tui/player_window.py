@@ -26,6 +26,7 @@ from claude_session_player.play.projection import Projection
 from claude_session_player.play.recording import Recording
 from claude_session_player.play.running import Board
 from claude_session_player.store.layout import AGENT
+from claude_session_player.text import printable
 from claude_session_player.tui import workers
 from claude_session_player.tui.company_bar import CompanyBar
 from claude_session_player.tui.keys import KeyBar
@@ -136,8 +137,8 @@ class PlayerWindow(Screen[None]):
 
     def _show_title(self, title: str, place: str) -> None:
         self.names = (*self._callers, title)
-        names = Text(" › ".join(self.names), "bold", no_wrap=True, overflow="ellipsis")
-        self._title.show(names.append(f"  {place}", style="not bold dim"))
+        names = Text(printable(" › ".join(self.names)), "bold", no_wrap=True, overflow="ellipsis")
+        self._title.show(names.append(f"  {printable(place)}", style="not bold dim"))
 
     def _describe(self) -> None:
         """In a thread: nothing here touches a widget."""
@@ -189,7 +190,7 @@ class PlayerWindow(Screen[None]):
 
     def say(self, message: str) -> None:
         """Say something in the line below the timeline, for a while."""
-        self._message = message
+        self._message = printable(message)
         self.show_status()
         if self._silence is not None:
             self._silence.stop()
