@@ -54,6 +54,17 @@ def test_a_session_is_played_from_its_first_frame_until_somebody_quits(session: 
     assert is_tidy(said)
 
 
+def test_what_is_typed_fast_behind_a_slash_is_searched_for(session: Path) -> None:
+    child = player("play", session)
+    child.expect_exact(b"Is the water hot?")
+    child.send("/ghost/g\r")
+    child.expect_exact(b"'ghost/g' is nowhere")
+    child.send("g3\r")
+    child.expect_exact(b"Thank you.")
+    child.send("q")
+    assert ended(child)[1] == 0
+
+
 def test_it_goes_on_by_itself_as_time_passes(session: Path) -> None:
     child = player("play", session, "--speed", "8")
     child.expect_exact(b"Thank you.")

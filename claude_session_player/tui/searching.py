@@ -13,6 +13,7 @@ from claude_session_player.tui.player_window import PlayerWindow
 from claude_session_player.tui.workers import search_through
 
 _GO, _FIND = "go", "find"
+_ASKING = ("goto", "search")
 
 
 class SearchingWindow(PlayerWindow):
@@ -22,6 +23,7 @@ class SearchingWindow(PlayerWindow):
         """A search went on."""
 
     search: Search | None = None
+    _is_asking = False
 
     def flags(self) -> list[str]:
         """What is switched on, and which hit of how many this is."""
@@ -31,26 +33,33 @@ class SearchingWindow(PlayerWindow):
         more = "" if self.search.is_over else "…"
         return [*super().flags(), f"/{self.search.words} {number}/{len(self.search.hits)}{more}"]
 
-    def action_goto(self) -> None:
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While something is asked, `/` and `g` are letters like all others."""
+        return not (self._is_asking and action in _ASKING)
+
+    async def action_goto(self) -> None:
         """Ask where to go."""
-        self._ask(_GO, f"go to {HOW}")
+        await self._ask(_GO, f"go to {HOW}")
 
-    def action_search(self) -> None:
+    async def action_search(self) -> None:
         """Ask what to look for."""
-        self._ask(_FIND, "search", self.search.words if self.search else "")
+        await self._ask(_FIND, "search", self.search.words if self.search else "")
 
-    def _ask(self, about: str, hint: str, text: str = "") -> None:
+    async def _ask(self, about: str, hint: str, text: str = "") -> None:
+        """What is typed next, however fast, is typed into the question."""
         from claude_session_player.tui.question import Question
 
+        self._is_asking = True
         question = Question(about, hint, text)
-        self.mount(question, after=self._status)
-        question.focus()
+        await self.mount(question, after=self._status)
+        self.set_focus(question)
 
     def on_question_answered(self, event: Message) -> None:
         """Somebody answered, or gave up."""
         from claude_session_player.tui.question import Question
 
         assert isinstance(event, Question.Answered)
+        self._is_asking = False
         self.query(Question).remove()
         self.pane.focus()
         if event.text.strip():
