@@ -15,6 +15,7 @@ import pytest
 from textual.pilot import Pilot
 
 from claude_session_player.errors import CannotRead
+from claude_session_player.play.destination import Part
 from claude_session_player.play.recording import Recording, of_file, of_lines
 from claude_session_player.tui.player_app import PlayerApp
 from claude_session_player.tui.player_keys import KEYS
@@ -287,6 +288,39 @@ def test_what_is_nowhere_is_said_to_be_nowhere() -> None:
     assert "'coffee' is nowhere" in played(search)
 
 
+@pytest.mark.parametrize("words", ["Crunched for", "Searching: short", "Thinking", "Read(cup"])
+def test_whatever_the_screen_shows_is_found(words: str) -> None:
+    session = teapot().response(call("WebSearch", "w", query="poems")).progress("query_update", "w", query="short")
+    session.system("turn_duration", durationMs=184_000)
+
+    async def search(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        screen._find(words)
+        await pilot.app.workers.wait_for_complete()
+
+    assert "nowhere" not in played(search, recording(session))
+
+
+def test_what_was_said_is_taken_back_when_something_else_is_asked_for() -> None:
+    async def search(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        for words in ("coffee", "minutes"):
+            await pilot.press("slash", *(["end", "shift+home", "delete"]), *words, "enter")
+            await pilot.app.workers.wait_for_complete()
+            await pilot.pause()
+
+    shown = played(search)
+    assert "nowhere" not in shown
+    assert "/minutes 1/1" in shown
+
+
+def test_escape_forgets_a_search() -> None:
+    async def search(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("slash", *"minutes", "enter")
+        await pilot.app.workers.wait_for_complete()
+        await pilot.press("escape")
+
+    assert "/minutes" not in played(search)
+
+
 def test_t_shows_thoughts() -> None:
     assert "It must be the unit." in played(keys("right", "t"))
     assert "It must be the unit." not in played(keys("right", "t", "t"))
@@ -310,6 +344,26 @@ def test_s_steps_into_a_sub_agent_and_back() -> None:
         await pilot.press("s")
 
     assert "● You are welcome." in played(in_and_out)
+
+
+def test_escape_leads_back_from_a_sub_agent_and_q_out_of_all() -> None:
+    async def out(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await _to_agent(pilot, Clock())
+        await pilot.press("escape")
+        assert pilot.app.screen is screen
+        await _to_agent(pilot, Clock())
+        await pilot.press("q")
+        await pilot.pause()
+        assert not pilot.app.is_running or pilot.app.screen is not screen
+
+    played(out)
+
+
+def test_in_a_sub_agent_its_name_is_seen_however_long_that_of_its_caller_is() -> None:
+    async def step_in(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await _to_agent(pilot, Clock())
+
+    assert "› Find the temperature" in played(step_in, replace(recording(), title="A long title " * 20))
 
 
 def test_a_sub_agent_of_which_nothing_is_known_is_said_to_be_unknown() -> None:
@@ -368,6 +422,22 @@ def test_the_wheel_scrolls_and_a_click_moves_the_cursor() -> None:
         await pilot.click(screen.pane, offset=(5, 0))
 
     assert "▌❯ The bell" in played(use_the_mouse)
+
+
+def test_the_cursor_does_not_stay_behind_when_somebody_scrolls() -> None:
+    shown = played(keys("end", "pageup", "pageup", "c"))
+    assert "❯ The bell" in shown
+    assert "▌" in shown
+
+
+def test_a_film_that_begins_at_its_end_does_not_play() -> None:
+    assert "■ 1×" in played(keys(), start=Part(1.0))
+
+
+def test_what_a_running_tool_reports_is_there_when_it_is_expanded() -> None:
+    session = SessionBuilder().response(call("WebSearch", "w", query="poems"))
+    session.progress("query_update", "w", query="short poems")
+    assert "Searching: short poems" in played(keys("end", "enter"), recording(session))
 
 
 # --- odd sessions and odd terminals -------------------------------------------------------------------------
@@ -526,6 +596,9 @@ def test_a_followed_session_that_is_replaced_or_deleted_is_said_to_be(tmp_path: 
         assert "❯ Old" not in text_of(pilot.app)
         path.unlink()
         await until(pilot, "it was deleted")
+        screen_of(pilot.app).hush()  # type: ignore[arg-type]
+        screen_of(pilot.app).show_status()  # type: ignore[arg-type]
+        await until(pilot, "● deleted")
         assert "❯ New" in text_of(pilot.app)
 
     followed(path, replace_and_delete)

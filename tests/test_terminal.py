@@ -81,7 +81,7 @@ def test_ctrl_c_ends_it_like_any_program(session: Path) -> None:
     assert is_tidy(said)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_whoever_ends_it_from_outside_finds_the_terminal_as_it_was(session: Path, number: signal.Signals) -> None:
     child = player("play", session)
     child.expect_exact(b"Is the water hot?")
@@ -116,7 +116,7 @@ def test_a_terminal_may_change_its_size_while_it_plays(session: Path) -> None:
     assert ended(child)[1] == 0
 
 
-@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": "vt100"}, {"COLORFGBG": "0;15"}])
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "vt100"}, {"COLORFGBG": "0;15"}])
 def test_terminals_of_all_kinds_will_do(session: Path, environment: dict[str, str]) -> None:
     child = player("play", session, rows=5, columns=20, **environment)
     child.expect_exact(b"Is the")
@@ -130,3 +130,18 @@ def test_without_a_terminal_it_plays_as_text(session: Path) -> None:
     child.expect_exact(b"Thank you.")
     said, _ = ended(child)
     assert ALTERNATE not in said
+
+
+def test_a_terminal_that_can_do_nothing_gets_text(session: Path) -> None:
+    said, code = ended(player("play", session, "--idle", "0", TERM="dumb"))
+    assert (ALTERNATE in said, b"Thank you." in said, code) == (False, True, 0)
+
+
+def test_lines_that_could_not_be_read_are_told_of_when_the_terminal_is_back(session: Path) -> None:
+    with session.open("ab") as file:
+        file.write(b"no JSON at all\n")
+    child = player("play", session)
+    child.expect_exact(b"Is the water hot?")
+    child.send("q")
+    said, _ = ended(child)
+    assert b"warning" in said.split(ORDINARY)[-1]

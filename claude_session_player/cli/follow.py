@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from claude_session_player.cli.refs import complete_ref, find_source
+from claude_session_player.cli.report import warn
 from claude_session_player.cli.source import check_file
 from claude_session_player.cli.stores import opened, store_options
 from claude_session_player.cli.terminal import is_terminal
@@ -87,7 +88,9 @@ def _play(found: Found, view: View, roots: tuple[str, ...], no_cache: bool) -> i
     from claude_session_player.tui.player_app import run_player
 
     open_store = partial(Store.open, *roots, cache=_cache(no_cache), required=False)
-    return run_player(of_found(found, open_store), view, Timing(), is_followed=True)
+    code, account = run_player(of_found(found, open_store), view, Timing(), is_followed=True)
+    warn(account)
+    return code
 
 
 def _follow_all(roots: tuple[str, ...], no_cache: bool, *, plain: bool) -> int:

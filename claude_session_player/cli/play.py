@@ -81,7 +81,9 @@ def _full_screen(source: Source, view: View, timing: Timing, start: Destination 
     from claude_session_player.tui.player_app import run_player
 
     with recording_of(source, **where) as recording:
-        return run_player(recording, view, timing, start)
+        code, account = run_player(recording, view, timing, start)
+    warn(account)
+    return code
 
 
 def _plain(source: Source, view: View, timing: Timing, start: Destination | None) -> None:

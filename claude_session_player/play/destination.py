@@ -11,6 +11,9 @@ from claude_session_player.times import parse_time
 
 HOW: Final = "a line (120), a part (50%), a time into it (1:30), or a moment (2026-01-17 20:31:59)"
 
+BRIEFLY: Final = "a line: 120, a part: 50%, a time: 1:30, a moment: 2026-01-17 20:31:59"
+"""The same, where there is little room."""
+
 
 class Line(NamedTuple):
     """A line of the file, counted from 1."""
@@ -54,7 +57,7 @@ def destination(text: str) -> Destination:
     try:
         return Moment(parse_time(words).timestamp())
     except (ValueError, OverflowError):
-        raise BadFilter(f"{text!r} is no place: write {HOW}") from None
+        raise BadFilter(f"{text!r} is no place; write {BRIEFLY}") from None
 
 
 def _elapsed(match: re.Match[str]) -> Destination:
@@ -64,6 +67,6 @@ def _elapsed(match: re.Match[str]) -> Destination:
 
 _KINDS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Destination]], ...]] = (
     (re.compile(r"([0-9]{1,12})"), lambda match: Line(int(match[1]))),
-    (re.compile(r"([0-9]{1,3}(?:\.[0-9]+)?) ?%"), lambda match: Part(min(float(match[1]), 100.0) / 100)),
-    (re.compile(r"(?:([0-9]+):)?([0-9]+):([0-9]+(?:\.[0-9]+)?)"), _elapsed),
+    (re.compile(r"(100|[0-9]{1,2}(?:\.[0-9]+)?) ?%"), lambda match: Part(float(match[1]) / 100)),
+    (re.compile(r"(?:([0-9]{1,6}):)?([0-9]{1,6}):([0-5]?[0-9](?:\.[0-9]+)?)"), _elapsed),
 )

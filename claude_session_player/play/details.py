@@ -16,6 +16,7 @@ from claude_session_player.events import (
     ToolResult,
     text_of,
 )
+from claude_session_player.formatter import activity_text
 from claude_session_player.models import ScreenElement, SystemOutput, ThinkingIndicator, ToolCall, UserMessage
 from claude_session_player.parts import Code, Part, Prose
 from claude_session_player.play.film import Film
@@ -72,11 +73,12 @@ def _call(film: Film, element: ToolCall, resolve: Resolve) -> Details:
     if reply is not None:
         reply = replace(reply, text=resolve(reply.text))
     sketch = call.sketch(reply)
+    running = activity_text(element.activity, None) if reply is None and element.activity else ""
     return Details(
         sketch.words,
         sketch.name,
         sketch.given,
-        sketch.outcome,
+        sketch.outcome or running,
         (*sketch.returned, *call.pictures),
         element.is_error,
     )

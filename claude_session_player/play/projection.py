@@ -56,6 +56,13 @@ class Projection:
         return self._followed is not None
 
     @property
+    def live_word(self) -> str:
+        """Whether the file that is followed is still there; nothing where none is followed."""
+        if self._followed is None:
+            return ""
+        return "deleted" if self._followed.is_deleted else "live"
+
+    @property
     def frame(self) -> Frame | None:
         """The frame that is shown."""
         return self.film.frames[self.player.position] if self.player.position >= 0 else None
@@ -82,6 +89,7 @@ class Projection:
             self.player.is_growing = self.player.is_live = False
         self.is_over = True
         self._take_in()
+        self.player.tick()  # at the end of a film that cannot grow, it stops
 
     def go(self, where: Destination) -> None:
         """Go to a place; where the film is not developed so far, as soon as it is."""

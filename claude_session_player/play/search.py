@@ -19,8 +19,12 @@ from claude_session_player.events import (
     ToolUse,
     text_of,
 )
+from claude_session_player.models import ScreenState, ToolCall
 from claude_session_player.play.film import Film
+from claude_session_player.renderer import render
+from claude_session_player.view import View
 
+_EVERYTHING: Final = View(thinking=True, history=True, sidechains=True)
 PORTION: Final = 500
 """Frames that are looked at in a go."""
 
@@ -70,15 +74,23 @@ class Search:
 
 
 def texts(event: Event) -> Iterator[str]:
-    """Everything in a record that a person may look for: words, thoughts, what tools were given and gave back."""
+    """Everything in a record that a person may look for: what the screen shows, and what is cut off there."""
+    yield _shown(event)
     content = said_in(event)
-    if isinstance(event, Progress) and event.data is not None:
-        yield event.data.full_output or event.data.query or event.data.task_description or ""
     if isinstance(content, str):
         yield content
     else:
         for block in content or ():
             yield from _words(block)
+
+
+def _shown(event: Event) -> str:
+    """What a record shows on a screen that has nothing but the call that it may belong to."""
+    state = ScreenState(_EVERYTHING)
+    if isinstance(event, Progress) and event.parent_call:
+        state.elements.append(ToolCall())
+        state.tool_calls[event.parent_call] = 0
+    return render(state, event).to_markdown()
 
 
 def _words(block: AnyBlock) -> Iterator[str]:

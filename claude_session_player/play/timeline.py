@@ -106,11 +106,13 @@ def chapter_after(chapters: Sequence[int], frame: int) -> int | None:
 def histogram(moments: Sequence[float], weights: Sequence[int], columns: int) -> list[int]:
     """How much happens in each of some equal stretches of time.
 
-    >>> histogram([0.0, 1.0, 4.0], [1, 2, 5], 2), histogram([], [], 2)
-    ([3, 5], [0, 0])
+    >>> histogram([0.0, 1.0, 4.0], [1, 2, 5], 2), histogram([0.0, 3.0], [1, 2], 4), histogram([], [], 2)
+    ([3, 5], [1, 1, 1, 1], [0, 0])
     """
     heights = [0] * columns
     total = moments[-1] if moments else 0.0
+    if 0 < len(moments) < columns and total > 0:  # each frame is to be seen as long as it stands
+        return [weights[frame_at(moments, total * column / columns)] for column in range(columns)]
     for moment, weight in zip(moments, weights, strict=True):
         heights[column_of(moment, total, columns)] += weight
     return heights

@@ -15,7 +15,9 @@ from textual.binding import Binding
 
 from claude_session_player.tui.theme import terminal_theme
 
-_ENDINGS: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+_ENDINGS: Final = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
+)
 """How a program is told from outside that it is over. By default it would not tidy up the terminal."""
 _KILLED: Final = 128
 """What a shell adds to the number of a signal, as an exit code."""
@@ -26,7 +28,10 @@ class TerminalApp(App[ReturnType]):
 
     ENABLE_COMMAND_PALETTE: ClassVar = False
     BINDING_GROUP_TITLE = "Everywhere"
-    BINDINGS: ClassVar = [Binding("ctrl+c", "interrupt", show=False, priority=True)]
+    BINDINGS: ClassVar = [
+        Binding("ctrl+c", "interrupt", show=False, priority=True),
+        Binding("ctrl+z", "suspend_process", show=False, priority=True),
+    ]
 
     def __init__(self) -> None:
         super().__init__(ansi_color=True)

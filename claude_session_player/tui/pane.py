@@ -163,7 +163,15 @@ class ScreenPane(Widget, can_focus=True):
     def scroll_rows(self, rows: int) -> None:
         """Scroll down, or up."""
         self._viewport.scroll(rows)
+        self._take_along()
         self.redraw()
+
+    def _take_along(self) -> None:
+        """The cursor does not stay behind, out of sight."""
+        seen = [place.element for place in self._viewport.rows()]
+        if seen and not seen[0] <= self.cursor <= seen[-1]:
+            nearest = seen[0] if self.cursor < seen[0] else seen[-1]
+            self._cursor = None if nearest == len(self._elements) - 1 else nearest
 
     def scroll_page(self, direction: int) -> None:
         """Scroll down, or up, by almost all that is in sight."""

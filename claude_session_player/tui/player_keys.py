@@ -9,7 +9,7 @@ from claude_session_player.tui.keys import Key
 KEYS: Final = (
     Key(("space",), ("pause",), "space", "pause", "pause, or go on"),
     Key(("right", "left"), ("step(1)", "step(-1)"), "→ ←", "frame", "next or previous frame"),
-    Key(("shift+right", "shift+left"), ("chapter(1)", "chapter(-1)"), "⇧→ ←", "prompt", "next or previous prompt"),
+    Key(("shift+right", "shift+left"), ("chapter(1)", "chapter(-1)"), "⇧→ ⇧←", "prompt", "next or previous prompt"),
     Key(
         tuple("123456789"),
         tuple(f"speed({number})" for number in range(9)),
@@ -20,7 +20,7 @@ KEYS: Final = (
     Key(("plus,equals_sign", "minus"), ("faster(1)", "faster(-1)"), "+ -", "faster", "faster or slower"),
     Key(("r",), ("real_time",), "r", "real time", "real time: with all pauses, or without"),
     Key(("p",), ("paced",), "p", "paced", "paced: each frame as long as its text needs, or not"),
-    Key(("g",), ("screen.goto",), "g", "go to", "go to a line, a time or a percentage", is_first=True),
+    Key(("g",), ("screen.goto",), "g", "go to", "go to a line, a percentage, a time or a moment", is_first=True),
     Key(("home", "end"), ("home", "end"), "Home End", "ends", "first or last frame"),
     Key(("slash",), ("screen.search",), "/", "search", "search, also in what is cut off on the screen", is_first=True),
     Key(("n", "N"), ("hit(1)", "hit(-1)"), "n N", "hit", "next or previous hit"),
@@ -28,7 +28,8 @@ KEYS: Final = (
     Key(("up", "down"), ("cursor(-1)", "cursor(1)"), "↑ ↓", "cursor", "move the cursor"),
     Key(("enter",), ("expand",), "Enter", "expand", "all of the element: result, diff, list, picture"),
     Key(("pageup", "pagedown"), ("page(-1)", "page(1)"), "PgUp PgDn", "scroll", "scroll what is shown"),
-    Key(("s",), ("agent",), "s", "sub-agent", "into the sub-agent of the call at the cursor, and back"),
+    Key(("s",), ("agent",), "s", "sub-agent", "into the sub-agent at the cursor, or above it, and back"),
+    Key(("escape",), ("back",), "Esc", "back", "back from a sub-agent, or from a search"),
     Key(("h",), ("history",), "h", "history", "keep what was before a compaction, or not"),
     Key(("c",), ("copy",), "c", "copy", "copy the element at the cursor"),
     Key(("question_mark",), ("help",), "?", "help", "this help"),

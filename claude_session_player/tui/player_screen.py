@@ -94,7 +94,7 @@ class PlayerScreen(SearchingWindow):
     def action_history(self) -> None:
         """Keep what was before a compaction, or not."""
         self.projection.keep_history(not self.projection.film.view.history)
-        self.search = None
+        self.forget_search()
         self.develop()
 
     # --- keys: what is shown --------------------------------------------------------------------------
@@ -135,8 +135,15 @@ class PlayerScreen(SearchingWindow):
         self.app.push_screen(HelpScreen("Keys of the player", KEYS, LEGEND))
 
     def action_leave(self) -> None:
-        """Go back to where the player was called from; that may be the shell."""
-        self.dismiss()
+        """Leave the player, from whichever depth; that may lead to the shell, or to a list of sessions."""
+        self.dismiss(True)
+
+    def action_back(self) -> None:
+        """Look for nothing any more, or go back to whoever called this sub-agent."""
+        if self.search is not None:
+            self.forget_search()
+        elif self._callers:
+            self.dismiss(False)
 
     # --- keys: sub-agents -------------------------------------------------------------------------------
 
@@ -144,7 +151,7 @@ class PlayerScreen(SearchingWindow):
         """Step into the sub-agent of a call, or back to whoever called this one."""
         call = self._agent_call()
         if call is None and self._callers:
-            self.dismiss()
+            self.dismiss(False)
         elif call is None:
             self.say("there is no call of a sub-agent here")
         else:
@@ -181,6 +188,15 @@ class PlayerScreen(SearchingWindow):
             return
         self.player.pause()
         try:
-            self.app.push_screen(PlayerScreen(found[0], self._view, callers=self.names, **self._how))
+            screen = PlayerScreen(
+                found[0], self._view, callers=self.names, is_followed=self.projection.is_followed, **self._how
+            )
         except SessionError as error:
             self.say(str(error))
+            return
+        self.app.push_screen(screen, self._come_back)
+
+    def _come_back(self, is_over: bool | None) -> None:
+        """A sub-agent was seen; where somebody has seen enough of all, so it is here."""
+        if is_over:
+            self.dismiss(True)

@@ -26,7 +26,7 @@ from claude_session_player.play.projection import Projection
 from claude_session_player.play.recording import Recording
 from claude_session_player.play.running import Board
 from claude_session_player.store.layout import AGENT
-from claude_session_player.text import printable
+from claude_session_player.text import cut, printable
 from claude_session_player.tui import workers
 from claude_session_player.tui.company_bar import CompanyBar
 from claude_session_player.tui.keys import KeyBar
@@ -42,12 +42,14 @@ _FASTEST: Final = 1 / 30
 """Seconds between two pictures, at least."""
 _MESSAGE_SECONDS: Final = 4.0
 _SECOND: Final = 1.0
+_CALLER: Final = 24
+"""Characters of a caller's title: what is played here is to be seen beside it."""
 _USUAL: Final = Timing()
 _TINY, _LOW = 6, 14
 """A window of fewer rows has less around what is played."""
 
 
-class PlayerWindow(Screen[None]):
+class PlayerWindow(Screen[bool]):
     """Shows one recording, frame by frame; what keys do is said by `PlayerScreen`."""
 
     CSS = """
@@ -137,7 +139,8 @@ class PlayerWindow(Screen[None]):
 
     def _show_title(self, title: str, place: str) -> None:
         self.names = (*self._callers, title)
-        names = Text(printable(" › ".join(self.names)), "bold", no_wrap=True, overflow="ellipsis")
+        shown = (*(cut(name, _CALLER) for name in self._callers), title)
+        names = Text(printable(" › ".join(shown)), "bold", no_wrap=True, overflow="ellipsis")
         self._title.show(names.append(f"  {printable(place)}", style="not bold dim"))
 
     def _describe(self) -> None:
@@ -177,7 +180,7 @@ class PlayerWindow(Screen[None]):
                 self.player,
                 projection.frame,
                 projection.film.lines,
-                is_followed=projection.is_followed,
+                live_word=projection.live_word,
                 flags=" ".join(self.flags()),
                 message=self._message,
             )
@@ -190,14 +193,19 @@ class PlayerWindow(Screen[None]):
 
     def say(self, message: str) -> None:
         """Say something in the line below the timeline, for a while."""
+        self.hush()
         self._message = printable(message)
         self.show_status()
-        if self._silence is not None:
-            self._silence.stop()
         self._silence = self.set_timer(_MESSAGE_SECONDS, self._say_no_more)
 
-    def _say_no_more(self) -> None:
+    def hush(self) -> None:
+        """Take back what was said: something else is asked for."""
+        if self._silence is not None:
+            self._silence.stop()
         self._message = ""
+
+    def _say_no_more(self) -> None:
+        self.hush()
         self.show_status()
 
     def _details(self, element: ScreenElement, width: int) -> list[Strip]:

@@ -7,7 +7,7 @@ from textual.message import Message
 
 from claude_session_player.errors import SessionError
 from claude_session_player.formatter import element_text
-from claude_session_player.play.destination import HOW, destination
+from claude_session_player.play.destination import BRIEFLY, destination
 from claude_session_player.play.search import Search
 from claude_session_player.tui.player_window import PlayerWindow
 from claude_session_player.tui.workers import search_through
@@ -37,9 +37,15 @@ class SearchingWindow(PlayerWindow):
         """While something is asked, `/` and `g` are letters like all others."""
         return not (self._is_asking and action in _ASKING)
 
+    def forget_search(self) -> None:
+        """Look for nothing any more."""
+        self.search, self.pane.needle = None, ""
+        self.pane.redraw()
+        self.show_status()
+
     async def action_goto(self) -> None:
         """Ask where to go."""
-        await self._ask(_GO, f"go to {HOW}")
+        await self._ask(_GO, BRIEFLY)
 
     async def action_search(self) -> None:
         """Ask what to look for."""
@@ -60,6 +66,7 @@ class SearchingWindow(PlayerWindow):
 
         assert isinstance(event, Question.Answered)
         self._is_asking = False
+        self.hush()
         self.query(Question).remove()
         self.pane.focus()
         if event.text.strip():
@@ -97,6 +104,7 @@ class SearchingWindow(PlayerWindow):
     def action_hit(self, direction: int) -> None:
         """Go to the next hit, or to the one before."""
         search = self.search
+        self.hush()
         if search is None:
             self.say("search first, with /")
             return

@@ -12,16 +12,19 @@ from claude_session_player.tui.timeline_bar import fraction_of
 
 
 def status_text(
-    player: Player, frame: Frame | None, lines: int, *, is_followed: bool = False, flags: str = "", message: str = ""
+    player: Player, frame: Frame | None, lines: int, *, live_word: str = "", flags: str = "", message: str = ""
 ) -> Text:
-    """Everything that is true of the player now, or what has to be said first."""
+    """Everything that is true of the player now, or what has to be said first.
+
+    `live_word` is what is said of a session that is followed, while its end is shown.
+    """
     text = Text(no_wrap=True, overflow="ellipsis")
-    if player.is_live and is_followed:
-        text.append("● live", style="bold red")
+    if player.is_live and live_word:
+        text.append(f"● {live_word}", style="bold red")
     else:
         text.append(*_state(player))
         text.append(f" {speed_word(player)}")
-    if player.is_growing and not is_followed:
+    if player.is_growing and not live_word:
         text.append("  reading…", style="dim")
     if message:
         return text.append(f"  {message}", style="yellow")
