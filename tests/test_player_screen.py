@@ -17,6 +17,7 @@ from textual.pilot import Pilot
 from claude_session_player.errors import CannotRead
 from claude_session_player.play.destination import Part
 from claude_session_player.play.recording import Recording, of_file, of_lines
+from claude_session_player.play.tape import MemoryTape
 from claude_session_player.tui.player_app import PlayerApp
 from claude_session_player.tui.player_keys import KEYS
 from claude_session_player.tui.player_screen import PlayerScreen
@@ -440,6 +441,57 @@ def test_what_a_running_tool_reports_is_there_when_it_is_expanded() -> None:
     assert "Searching: short poems" in played(keys("end", "enter"), recording(session))
 
 
+def test_who_goes_elsewhere_is_not_pulled_to_a_place_that_was_asked_for_before() -> None:
+    async def go(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        screen.player.is_growing, screen.projection.is_over = True, False
+        screen.projection.go(Part(0.5))
+        await pilot.press("home")
+        screen.projection.finish()
+
+    assert "line 1/" in played(go)
+
+
+def test_s_pressed_twice_steps_in_once() -> None:
+    async def step_in(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("end", "s", "s")
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        await pilot.press("escape")
+        await pilot.pause()
+        assert pilot.app.screen is screen
+
+    played(step_in)
+
+
+def test_there_is_one_question_at_a_time() -> None:
+    async def ask_twice(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("g", "7")
+        await pilot.click(screen.pane)
+        await pilot.press("g")
+        await pilot.pause()
+        assert len(screen.query("Question")) == 1
+
+    played(ask_twice)
+
+
+def test_a_file_that_cannot_be_read_any_more_does_not_end_the_player() -> None:
+    class Broken(MemoryTape):
+        is_broken = False
+
+        def read(self, offset: int, size: int) -> bytes:
+            if self.is_broken:
+                raise CannotRead("the disk is gone")
+            return super().read(offset, size)
+
+    tape = Broken(teapot().lines)
+
+    async def break_it(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        tape.is_broken = True
+        await pilot.press("end", "enter", "slash", *"tea", "enter", "home", "h")
+
+    assert "the disk is gone" in played(break_it, replace(recording(), tape=lambda: tape))
+
+
 # --- odd sessions and odd terminals -------------------------------------------------------------------------
 
 
@@ -508,8 +560,13 @@ def png(width: int, height: int) -> str:
     return base64.b64encode(data).decode()
 
 
-def picture_of(data: str) -> dict[str, Any]:
-    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+def picture_of(data: str, kind: str = "image/png") -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
+
+
+def test_not_even_the_type_of_a_picture_is_obeyed_by_a_terminal() -> None:
+    session = SessionBuilder().prompt([picture_of("", "image\x1b]0;title\x07")])
+    assert "\x1b" not in played(keys("enter"), recording(session))
 
 
 def test_a_picture_is_drawn_where_the_element_is_expanded() -> None:
@@ -602,6 +659,42 @@ def test_a_followed_session_that_is_replaced_or_deleted_is_said_to_be(tmp_path: 
         assert "❯ New" in text_of(pilot.app)
 
     followed(path, replace_and_delete)
+
+
+async def search_for(pilot: Pilot[Any], words: str) -> None:
+    await pilot.press("slash", *words, "enter")
+    await until(pilot, f"/{words}")
+
+
+def test_a_search_goes_on_in_what_is_appended(tmp_path: Path) -> None:
+    session = SessionBuilder().prompt("tea")
+    path = session.write(tmp_path / "s.jsonl")
+    session.flush()
+
+    async def append(pilot: Pilot[Any]) -> None:
+        await until(pilot, "❯ tea")
+        await search_for(pilot, "tea")
+        await until(pilot, "/tea 1/1")
+        with path.open("ab") as file:
+            file.write(session.prompt("more tea").flush())
+        await until(pilot, "/tea 1/2")
+
+    followed(path, append)
+
+
+@pytest.mark.parametrize("new", [b"", SessionBuilder().prompt("New").data()])
+def test_a_search_ends_with_the_film_that_it_was_made_for(tmp_path: Path, new: bytes) -> None:
+    path = SessionBuilder().prompt("tea").prompt("tea").write(tmp_path / "s.jsonl")
+
+    async def replace_file(pilot: Pilot[Any]) -> None:
+        await until(pilot, "❯ tea")
+        await search_for(pilot, "tea")
+        path.write_bytes(new)
+        await until(pilot, "the session file")
+        await pilot.press("n", "n", "N")
+        await until(pilot, "search first")
+
+    followed(path, replace_file)
 
 
 def agent_file(path: Path, number: int) -> Path:

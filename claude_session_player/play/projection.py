@@ -42,6 +42,9 @@ class Projection:
         self._followed = None if path is None else Followed(path, view)
         self._film = Film(recording.tape(), view) if self._followed is None else self._followed.film
         self._wanted: Destination | None = None
+        self._timing = timing
+        self._is_fitted = False
+        """True where it is known whether the session has times."""
         if self._followed is not None:
             self.player.end()
 
@@ -68,7 +71,7 @@ class Projection:
         return self.film.frames[self.player.position] if self.player.position >= 0 else None
 
     def elements(self) -> list[ScreenElement]:
-        """What is on the screen now; it is another list when this is asked for again."""
+        """What is on the screen now: to be looked at until this is asked for again, and not to be changed."""
         return self.film.screen(self.player.position).elements
 
     def develop(self) -> News:
@@ -96,6 +99,10 @@ class Projection:
         self._wanted = where
         self._arrive()
 
+    def stay(self) -> None:
+        """Somebody went elsewhere: there is no place any more that they wait for."""
+        self._wanted = None
+
     def keep_history(self, is_kept: bool) -> None:
         """Develop the film anew, with or without what was before compactions; the place in it stays the same."""
         line, is_live = self.frame.line if self.frame else 0, self.player.is_live
@@ -116,10 +123,11 @@ class Projection:
             self._film.tape.close()
 
     def _take_in(self) -> None:
-        is_new = not self.player.count
         self.player.load(self.film.frames)
-        if is_new and self.player.count and not self.player.has_times and self.player.pace is Pace.CAPPED:
-            self.player.set_pace(Pace.PACED)  # without times, everything would appear at once
+        if self.player.count and not self._is_fitted:
+            self._is_fitted = True
+            if not self.player.has_times and self.player.pace is Pace.CAPPED and self._timing.idle != 0:
+                self.player.set_pace(Pace.PACED)  # without times, everything would appear at once
         self._arrive()
 
     def _arrive(self) -> None:

@@ -34,22 +34,22 @@ class Search:
 
     def __init__(self, film: Film, words: str) -> None:
         self.words = words
+        self.film = film
         self.hits: list[int] = []
         """The frames that were found so far."""
-        self._film = film
         self._wanted = words.lower()
         self._seen = 0
 
     @property
     def is_over(self) -> bool:
         """True where every frame that there is was looked at."""
-        return self._seen >= len(self._film.frames)
+        return self._seen >= len(self.film.frames)
 
     def go_on(self, frames: int = PORTION) -> None:
         """Look at some more frames."""
-        until = min(self._seen + frames, len(self._film.frames))
+        until = min(self._seen + frames, len(self.film.frames))
         for number in range(self._seen, until):
-            events = self._film.events(self._film.frames[number].line)
+            events = self.film.events(self.film.frames[number].line)
             if any(self._wanted in text.lower() for event in events for text in texts(event)):
                 self.hits.append(number)
         self._seen = until

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import Protocol
 
+from claude_session_player.errors import CannotRead
 from claude_session_player.parser import open_session
 
 
@@ -31,8 +32,11 @@ class FileTape:
 
     def read(self, offset: int, size: int) -> bytes:
         """At most so many bytes from this place on; none where there are no more."""
-        self._file.seek(offset)
-        return self._file.read(size)
+        try:
+            self._file.seek(offset)
+            return self._file.read(size)
+        except OSError as error:
+            raise CannotRead(f"{self.path}: {error.strerror or error}") from error
 
     def close(self) -> None:
         """Close the file."""

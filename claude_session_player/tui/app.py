@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 import signal
 import sys
+import threading
 from types import FrameType
 from typing import ClassVar, Final
 
@@ -19,6 +21,8 @@ _ENDINGS: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
 )
 """How a program is told from outside that it is over. By default it would not tidy up the terminal."""
+_PATIENCE: Final = 3.0
+"""Seconds for which a program may tidy up that has no terminal any more."""
 _KILLED: Final = 128
 """What a shell adds to the number of a signal, as an exit code."""
 
@@ -43,8 +47,16 @@ class TerminalApp(App[ReturnType]):
         loop = asyncio.get_running_loop()
         for number in _ENDINGS:
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # only Unix, only the main thread
-                loop.add_signal_handler(number, self.exit, None, _KILLED + number)
+                loop.add_signal_handler(number, self._end, number)
         _go_on_only_in_a_terminal()
+
+    def _end(self, number: int) -> None:
+        """End as a signal wants it. Where the terminal is gone, nothing can keep the program from it."""
+        if not _has_terminal():
+            last = threading.Timer(_PATIENCE, os._exit, (_KILLED + number,))
+            last.daemon = True
+            last.start()
+        self.exit(return_code=_KILLED + number)
 
     def action_interrupt(self) -> None:
         """End like any other program that is interrupted."""
@@ -61,7 +73,11 @@ def _go_on_only_in_a_terminal() -> None:
         return
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if sys.__stderr__ is not None and sys.__stderr__.isatty():
+        if _has_terminal():
             go_on(number, frame)
 
     signal.signal(signal.SIGCONT, handle)
+
+
+def _has_terminal() -> bool:
+    return sys.__stderr__ is not None and sys.__stderr__.isatty()

@@ -78,9 +78,9 @@ class ScreenPane(Widget, can_focus=True):
         self.refresh()
 
     @property
-    def is_at_end(self) -> bool:
-        """True where the last row is in sight."""
-        return self._viewport.is_at_end
+    def elements(self) -> Sequence[ScreenElement]:
+        """What is shown."""
+        return self._elements
 
     def render_line(self, y: int) -> Strip:
         """One row of the window."""

@@ -15,6 +15,7 @@ from textual.strip import Strip
 
 from claude_session_player.events import text_of
 from claude_session_player.parts import Picture
+from claude_session_player.text import printable
 from claude_session_player.tui.rows import drawn
 
 _HIGHEST: Final = 20
@@ -40,7 +41,7 @@ def _about(picture: Picture) -> str:
     >>> _about(Picture("image", "image/png")), _about(Picture("document", url="file.pdf"))
     ('[image image/png]', '[document file.pdf]')
     """
-    return f"[{' '.join(filter(None, (picture.kind, picture.media_type, picture.url)))}]"
+    return printable(f"[{' '.join(filter(None, (picture.kind, picture.media_type, picture.url)))}]")
 
 
 def _fitted(size: tuple[int, int], width: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual import on
 from textual.message import Message
 
-from claude_session_player.errors import SessionError
+from claude_session_player.errors import CannotRead, SessionError
 from claude_session_player.formatter import element_text
 from claude_session_player.models import ToolCall
 from claude_session_player.play.details import call_of
@@ -36,20 +36,27 @@ class PlayerScreen(SearchingWindow):
             self.call = call
             self.agents = agents
 
+    def _go_there(self) -> None:
+        """Somebody decided where to be: nothing else is waited for, and what was said is over."""
+        self.projection.stay()
+        self.hush()
+        self.show_frame()
+
     # --- keys: time -----------------------------------------------------------------------------------
 
     def action_pause(self) -> None:
         """Pause, or go on."""
         self.player.toggle()
-        self.show_frame()
+        self._go_there()
 
     def action_step(self, frames: int) -> None:
         """Go some frames forwards or backwards."""
         self.player.step(frames)
-        self.show_frame()
+        self._go_there()
 
     def action_chapter(self, direction: int) -> None:
         """Go to the next prompt, or to the one before."""
+        self._go_there()
         if not self.player.chapter(direction):
             self.say("there is no prompt further on" if direction > 0 else "this is the first prompt")
         self.show_frame()
@@ -79,17 +86,17 @@ class PlayerScreen(SearchingWindow):
     def action_home(self) -> None:
         """Go to the first frame."""
         self.player.seek(0)
-        self.show_frame()
+        self._go_there()
 
     def action_end(self) -> None:
         """Go to the last frame."""
         self.player.end()
-        self.show_frame()
+        self._go_there()
 
     @on(TimelineBar.Sought)
     def _seek_on_timeline(self, event: TimelineBar.Sought) -> None:
         self.player.seek_fraction(event.fraction)
-        self.show_frame()
+        self._go_there()
 
     def action_history(self) -> None:
         """Keep what was before a compaction, or not."""
@@ -159,9 +166,8 @@ class PlayerScreen(SearchingWindow):
 
     def _agent_call(self) -> ToolCall | None:
         """The call of a sub-agent at the cursor, or, where nobody called this session, the last one before it."""
-        elements = self.projection.elements()
-        at = self.pane.cursor
-        for number in range(at, -1, -1):
+        elements = self.pane.elements
+        for number in range(self.pane.cursor, -1, -1):
             element = elements[number]
             if isinstance(element, ToolCall) and element.tool_name in AGENTS:
                 return element
@@ -175,10 +181,14 @@ class PlayerScreen(SearchingWindow):
             agents: Agents | SessionError = self.projection.recording.agents()
         except SessionError as error:
             agents = error
+        except OSError as error:
+            agents = CannotRead(str(error))
         self.post_message(self.AgentsKnown(call, agents))
 
     @on(AgentsKnown)
     def _step_in(self, event: AgentsKnown) -> None:
+        if not self.is_current:  # somebody is in there already
+            return
         if isinstance(event.agents, SessionError):
             self.say(str(event.agents))
             return

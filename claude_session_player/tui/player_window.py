@@ -147,7 +147,7 @@ class PlayerWindow(Screen[bool]):
         """In a thread: nothing here touches a widget."""
         try:
             described = self.projection.recording.describe()
-        except SessionError:  # what there is will do
+        except (SessionError, OSError):  # what there is will do
             return
         if described is not None:
             self.post_message(self.Described(*described))
@@ -167,7 +167,10 @@ class PlayerWindow(Screen[bool]):
 
     def show_frame(self) -> None:
         """Show the frame at which the player is, and wait for the next one."""
-        self.pane.show(self.projection.elements())
+        try:
+            self.pane.show(self.projection.elements())
+        except SessionError as error:
+            self.say(str(error))
         self._bar.show(self.projection.film.frames)
         self.show_status()
         self._wait()
@@ -212,7 +215,10 @@ class PlayerWindow(Screen[bool]):
         from claude_session_player.tui.parts import details_rows
 
         head = element_rows(element, replace(self.pane.view, thinking=True), width)
-        details = details_of(self.projection.film, element, self.projection.recording.resolve)
+        try:
+            details = details_of(self.projection.film, element, self.projection.recording.resolve)
+        except SessionError:  # the file cannot be read any more: what is known is shown
+            return head
         return head if details is None else details_rows(head, details, width)
 
     # --- time -----------------------------------------------------------------------------------------
@@ -248,6 +254,9 @@ class PlayerWindow(Screen[bool]):
     def _tell(self, words: str) -> None:
         self.post_message(self.Developed(words))
 
+    def film_has_changed(self) -> None:
+        """More of the film is there, or another one: for those who keep something of it."""
+
     def _notice(self, files: frozenset[str]) -> None:
         self.post_message(self.Noticed(files))
 
@@ -264,6 +273,7 @@ class PlayerWindow(Screen[bool]):
 
     @on(Developed)
     def _show_more(self, event: Developed) -> None:
+        self.film_has_changed()
         self.show_frame()
         if event.words:
             self.say(event.words)

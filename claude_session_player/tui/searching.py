@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual import on
 from textual.message import Message
 
@@ -11,6 +13,9 @@ from claude_session_player.play.destination import BRIEFLY, destination
 from claude_session_player.play.search import Search
 from claude_session_player.tui.player_window import PlayerWindow
 from claude_session_player.tui.workers import search_through
+
+if TYPE_CHECKING:
+    from claude_session_player.tui.question import Question
 
 _GO, _FIND = "go", "find"
 _ASKING = ("goto", "search")
@@ -23,7 +28,9 @@ class SearchingWindow(PlayerWindow):
         """A search went on."""
 
     search: Search | None = None
-    _is_asking = False
+    _question: Question | None = None
+    _is_looking = False
+    """True until the first hit of a search is shown, or there is none."""
 
     def flags(self) -> list[str]:
         """What is switched on, and which hit of how many this is."""
@@ -34,8 +41,9 @@ class SearchingWindow(PlayerWindow):
         return [*super().flags(), f"/{self.search.words} {number}/{len(self.search.hits)}{more}"]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While something is asked, `/` and `g` are letters like all others."""
-        return not (self._is_asking and action in _ASKING)
+        """While something is typed, `/` and `g` are letters like all others."""
+        is_typing = self._question is not None and self.focused is self._question
+        return not (is_typing and action in _ASKING)
 
     def forget_search(self) -> None:
         """Look for nothing any more."""
@@ -55,19 +63,21 @@ class SearchingWindow(PlayerWindow):
         """What is typed next, however fast, is typed into the question."""
         from claude_session_player.tui.question import Question
 
-        self._is_asking = True
-        question = Question(about, hint, text)
-        await self.mount(question, after=self._status)
-        self.set_focus(question)
+        if self._question is not None:
+            await self._question.remove()
+        self._question = Question(about, hint, text)
+        await self.mount(self._question, after=self._status)
+        self.set_focus(self._question)
 
     def on_question_answered(self, event: Message) -> None:
         """Somebody answered, or gave up."""
         from claude_session_player.tui.question import Question
 
         assert isinstance(event, Question.Answered)
-        self._is_asking = False
         self.hush()
-        self.query(Question).remove()
+        if self._question is not None:
+            self._question.remove()
+        self._question = None
         self.pane.focus()
         if event.text.strip():
             {_GO: self._go, _FIND: self._find}[event.about](event.text)
@@ -82,10 +92,23 @@ class SearchingWindow(PlayerWindow):
     def _find(self, words: str) -> None:
         self.search = Search(self.projection.film, words)
         self.pane.needle = words
+        self._is_looking = True
         self.player.pause()
-        search = self.search
-        work = search_through(search, lambda: self.search is search, self._tell_hits)
+        self._go_on_searching(self.search)
+
+    def _go_on_searching(self, search: Search) -> None:
+        work = search_through(search, lambda: self._is_wanted(search), self._tell_hits)
         self.run_worker(work, exclusive=True, group="search")
+
+    def _is_wanted(self, search: Search) -> bool:
+        return self.search is search and search.film is self.projection.film
+
+    def film_has_changed(self) -> None:
+        """What is new is searched, too; what was found in another film leads nowhere in this one."""
+        if self.search is not None and self.search.film is not self.projection.film:
+            self.forget_search()
+        elif self.search is not None and not self.search.is_over:
+            self._go_on_searching(self.search)
 
     def _tell_hits(self, words: str) -> None:
         self.post_message(self.Found())
@@ -96,8 +119,10 @@ class SearchingWindow(PlayerWindow):
         if search is None:
             return
         is_at_hit = search.number(self.player.position) is not None
-        if not is_at_hit and (search.is_over or search.has_after(self.player.position)):
+        is_known = search.has_after(self.player.position) or (search.is_over and self.projection.is_over)
+        if self._is_looking and not is_at_hit and is_known:
             self.action_hit(1)
+        self._is_looking = self._is_looking and not is_known
         self.pane.redraw()
         self.show_status()
 
@@ -119,8 +144,8 @@ class SearchingWindow(PlayerWindow):
 
     def _point_at_hit(self, search: Search) -> None:
         """Put the cursor on the element that has the hit, with all that it has where else nothing would be seen."""
-        line = self.projection.film.frames[self.player.position].line
-        elements = self.projection.elements()
+        line = self.projection.frame.line if self.projection.frame else 0
+        elements = self.pane.elements
         for number in range(len(elements) - 1, -1, -1):
             element = elements[number]
             if line in (element.line, getattr(element, "result_line", None)):

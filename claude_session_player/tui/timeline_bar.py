@@ -27,6 +27,8 @@ _SIGNS: Final = (
 """What stands on the timeline; where several things meet, the first of these."""
 _PLAYED, _LEFT = Style(color="blue"), Style(dim=True)
 _HERE: Final = Segment("┃", Style(bold=True))
+_GROWTH: Final = 1.01
+"""By how much a film may grow until it is drawn anew: less than a column."""
 LEGEND: Final = "Timeline: ◆ prompt  ✗ error  ╪ compaction  ◇ sub-agent; above, how much"
 
 
@@ -53,7 +55,10 @@ class TimelineBar(Widget):
         super().__init__()
         self._player = player
         self._frames: Sequence[Frame] = ()
-        self._columns: tuple[object, _Columns] | None = None
+        self._columns: _Columns | None = None
+        self._key: tuple[object, ...] = ()
+        self._count = 0
+        """How many frames the columns were drawn for."""
 
     def show(self, frames: Sequence[Frame]) -> None:
         """Draw the timeline of these frames, and where the player is."""
@@ -77,10 +82,17 @@ class TimelineBar(Widget):
 
     def _drawn(self, width: int) -> _Columns:
         player = self._player
-        key = (width, player.count, player.pace)
-        if self._columns is None or self._columns[0] != key:
-            self._columns = (key, columns_of(self._frames[: player.count], _moments(player), width))
-        return self._columns[1]
+        key = (width, player.pace, id(self._frames))
+        if self._columns is None or self._key != key or self._is_outdated:
+            self._key, self._count = key, player.count
+            self._columns = columns_of(self._frames[: player.count], _moments(player), width)
+        return self._columns
+
+    @property
+    def _is_outdated(self) -> bool:
+        """True where there are other frames than were drawn; of a long film that grows, a few do not count."""
+        drawn, count = self._count, self._player.count
+        return count != drawn if not self._player.is_growing else not drawn <= count < max(drawn * _GROWTH, drawn + 1)
 
 
 def columns_of(frames: Sequence[Frame], moments: Sequence[float], width: int) -> _Columns:

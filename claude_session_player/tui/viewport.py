@@ -46,15 +46,12 @@ class Viewport:
         if rows < 0:
             self._top = self._up(self._top, -rows)
             return
-        below = self._down(self._top, self.height + rows)
-        if len(below) < self.height + rows:
+        height = max(self.height, 1)
+        below = self._down(self._top, height + rows)
+        if len(below) < height + rows:
             self.is_at_end = True
         else:
             self._top = below[rows]
-
-    def home(self) -> None:
-        """Go to the first row."""
-        self._top, self.is_at_end = Place(0, 0), False
 
     def reveal_head(self, element: int) -> None:
         """Have an element in sight, from its beginning on."""

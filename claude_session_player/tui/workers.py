@@ -27,19 +27,19 @@ Tell = Callable[[str], None]
 async def develop(projection: Projection, tell: Tell) -> None:
     """Take in all of a film that there is now, and let everything else happen after each portion of it."""
     news, told = News.GREW, time.monotonic()
-    while news is News.GREW or news.is_new_film:
-        try:
+    try:
+        while news is News.GREW or news.is_new_film:
             news = projection.develop()
-        except CannotRead as error:
-            tell(str(error))
-            break
-        words = "" if news in _USUAL else f"the session file: {news.value}"
-        if words or time.monotonic() - told >= _OFTEN:
-            tell(words)
-            told = time.monotonic()
-        await asyncio.sleep(0)
-    projection.finish()
-    tell("")
+            words = "" if news in _USUAL else f"the session file: {news.value}"
+            if words or time.monotonic() - told >= _OFTEN:
+                tell(words)
+                told = time.monotonic()
+            await asyncio.sleep(0)
+        projection.finish()
+    except CannotRead as error:
+        tell(str(error))
+    else:
+        tell("")
 
 
 async def follow(projection: Projection, tell: Tell, notice: Callable[[frozenset[str]], None]) -> None:
@@ -57,7 +57,11 @@ async def follow(projection: Projection, tell: Tell, notice: Callable[[frozenset
 async def search_through(search: Search, is_wanted: Callable[[], bool], tell: Tell) -> None:
     """Look through a whole film, for as long as somebody wants to know."""
     while is_wanted() and not search.is_over:
-        search.go_on()
+        try:
+            search.go_on()
+        except CannotRead as error:
+            tell(str(error))
+            return
         tell("")
         await asyncio.sleep(0)
     tell("")
