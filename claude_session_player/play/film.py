@@ -190,10 +190,6 @@ class Film:
         """What stands on a line."""
         return self._decode(self._read(line, line), line - 1, self._offsets[line - 1])
 
-    def raw(self, line: int) -> bytes:
-        """A line as it stands in the file."""
-        return b"".join(self._read(line, line))
-
     def frame_of(self, line: int) -> int:
         """The last frame that has appeared when a line was read; the first one where none has."""
         return max(bisect_right(self.frames, line, key=lambda frame: frame.line) - 1, 0)

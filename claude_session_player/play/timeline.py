@@ -62,18 +62,6 @@ def paced(sizes: Iterable[int]) -> Iterator[float]:
         wait = min(_SHORTEST + size / _READING, _LONGEST)
 
 
-def starts(waits: Iterable[float]) -> Iterator[float]:
-    """When each frame appears, counted from the first.
-
-    >>> list(starts([0.0, 2.0, 0.5]))
-    [0.0, 2.0, 2.5]
-    """
-    moment = 0.0
-    for wait in waits:
-        moment += wait
-        yield moment
-
-
 def frame_at(moments: Sequence[float], moment: float) -> int:
     """The last frame that has appeared at a moment; the first one where none has.
 
