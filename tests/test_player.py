@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player.errors import BadFilter
-from claude_session_player.play.destination import destination
+from claude_session_player.play.destination import Elapsed, Line, Moment, Part, destination
 from claude_session_player.play.film import Frame, Mark
 from claude_session_player.play.player import Pace, Player
 from claude_session_player.play.timeline import SPEEDS
@@ -235,7 +235,24 @@ def test_whatever_is_done_the_position_is_in_the_film(times: list[float | None],
         assert player.position >= 0 or not times
 
 
-@pytest.mark.parametrize("text", ["", "soon", "50 percent", "-3", "1:2:3:4", "101%", "9:99"])
+@pytest.mark.parametrize(
+    "text", ["", "soon", "50 percent", "-3", "1:2:3:4", "101%", "9:99", "9" * 400 + ":00:00", "1:" + "9" * 5000 + ":00"]
+)
 def test_what_is_no_place_is_answered_with_what_is_one(text: str) -> None:
     with pytest.raises(BadFilter, match="is no place; write a line"):
         destination(text)
+
+
+@pytest.mark.parametrize("digits", [1, 12, 13, 400, 5000])
+@pytest.mark.parametrize(
+    "shape", ["{}", "{}%", "{}:00", "{}:00:00", "1:{}:00", "1:{}", "50.{}%", "1:30.{}", "{}-01-01"]
+)
+def test_a_place_of_any_number_of_digits_can_be_gone_to_or_is_refused(shape: str, digits: int) -> None:
+    player, _ = loaded(0.0, 1.0)
+    try:
+        place = destination(shape.format("9" * digits))
+    except BadFilter:
+        return
+    deeds = {Line: player.seek, Part: player.seek_fraction, Elapsed: player.seek_elapsed, Moment: player.seek_time}
+    deeds[type(place)](*place)
+    assert 0 <= player.position <= 1
