@@ -7,6 +7,9 @@ from datetime import UTC, datetime
 
 _is_usual = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z").fullmatch
 """True for a time that is written as almost all are."""
+_FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
+_BEHIND = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp() + 1
+"""The first second of the calendar, and the first one behind it: a zone, or rounding, may lead out of it."""
 
 
 def parse_time(text: str) -> datetime:
@@ -65,12 +68,13 @@ def moment(text: str | None) -> str | None:
 
 
 def epoch(text: str | None) -> float | None:
-    """A time in seconds since 1970; `None` where it is none.
+    """A time in seconds since 1970; `None` where it is none, or lies in UTC before the year 1 or after 9999.
 
-    >>> epoch("1970-01-01T00:01:00Z"), epoch("soon"), epoch(None)
-    (60.0, None, None)
+    >>> epoch("1970-01-01T00:01:00Z"), epoch("soon"), epoch(None), epoch("9999-12-31T23:59:59-14:00")
+    (60.0, None, None, None)
     """
     try:
-        return parse_time(text).timestamp() if text else None
+        seconds = parse_time(text).timestamp() if text else None
     except (ValueError, OverflowError):
         return None
+    return seconds if seconds is not None and _FIRST <= seconds < _BEHIND else None

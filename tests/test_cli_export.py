@@ -114,7 +114,7 @@ def test_a_recording_does_not_go_to_a_terminal(path: Path) -> None:
         (("--real-time",), "--real-time is for asciicast, not for markdown"),
         ((*CAST, "--idle", "soon"), "'soon' is not a number of seconds, or none"),
         ((*CAST, "--idle", "-1"), "'-1' is not a number of seconds, or none"),
-        ((*CAST, "--speed", "0"), "0 would take for ever"),
+        ((*CAST, "--speed", "0"), "0 is not from 0.01 to 1000"),
         ((*CAST, "--speed", "nan"), "'nan' is not a number"),
         ((*CAST, "--real-time", "--speed", "2"), "--speed has no meaning with --real-time"),
         ((*CAST, "--paced", "--idle", "2"), "--idle has no meaning with --paced"),

@@ -41,6 +41,19 @@ def test_what_was_told_can_be_seen_while_the_next_is_waited_for() -> None:
     assert done == ["one", "two", "flush", 1.5, "three", "flush"]
 
 
+def test_a_pause_of_thousands_of_years_is_slept_by_the_hour() -> None:
+    slept: list[float] = []
+    tell([(2.5 * 3600, [])], lambda shown: None, lambda: None, slept.append)
+    assert slept == [3600, 3600, 1800]
+
+
+@pytest.mark.parametrize("speed", ["0", "1e-300", "0.009", "1001", "1e300"])
+def test_a_speed_that_nobody_can_watch_is_refused_in_one_line(speed: str, path: Path) -> None:
+    done = csp("play", "--plain", path, "--speed", speed)
+    assert f"{speed} is not from 0.01 to 1000" in done.stderr.decode()
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
+
+
 def test_a_pipe_gets_everything_that_appeared_in_order(path: Path) -> None:
     done = csp("play", path, *AT_ONCE)
     assert (done.returncode, done.stdout.decode(), done.stderr) == (0, TOLD, b"")
@@ -113,7 +126,7 @@ def test_a_reader_that_leaves_ends_it_quietly(tmp_path: Path) -> None:
 
 
 def test_it_is_interrupted_while_it_waits(path: Path) -> None:
-    arguments = ["-m", "claude_session_player", "play", "--plain", str(path), "--speed", "0.001"]
+    arguments = ["-m", "claude_session_player", "play", "--plain", str(path), "--speed", "0.01"]
     player = pexpect.spawn(sys.executable, arguments, timeout=60, encoding="utf-8", env={**os.environ, "NO_COLOR": "1"})
     player.expect("Make tea")
     player.sendintr()

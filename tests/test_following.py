@@ -93,6 +93,16 @@ def test_a_file_that_is_cut_off_in_a_half_written_line_is_filmed_anew(followed: 
     assert shown(followed) == "❯ Start the engine"
 
 
+def test_a_half_written_line_that_is_taken_back_hides_no_line_that_is_whole(followed: Followed, path: Path) -> None:
+    size = path.stat().st_size
+    append(path, b'{"type":"user"' + b"x" * 2000)
+    followed.catch_up()
+    os.truncate(path, size)
+    append(path, SessionBuilder().prompt("Two").data() + b" " * 3000)
+    assert followed.catch_up() is News.SHORTENED
+    assert shown(followed) == "❯ Start the engine\n\n❯ Two"
+
+
 def test_a_file_that_was_written_anew_and_is_longer_is_filmed_anew(followed: Followed, path: Path) -> None:
     inode = path.stat().st_ino
     path.write_bytes(SessionBuilder().prompt("Something else").response(text("Yes.")).data())

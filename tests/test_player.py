@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player.errors import BadFilter
-from claude_session_player.play.destination import destination
+from claude_session_player.play.destination import Elapsed, Line, Moment, Part, destination
 from claude_session_player.play.film import Frame, Mark
 from claude_session_player.play.player import Pace, Player
 from claude_session_player.play.timeline import SPEEDS
@@ -110,6 +110,83 @@ def test_speed_divides_the_time_that_is_waited() -> None:
     player.play()
     player.set_speed(4.0)
     assert player.due() == 0.5
+
+
+def test_the_part_of_a_wait_that_is_over_stays_over_when_the_speed_changes() -> None:
+    player, clock = loaded(0.0, 2.0)
+    player.play()
+    clock.now += 1.5
+    player.set_speed(2.0)
+    assert player.due() == pytest.approx(0.25)
+    player.set_speed(1.0)
+    assert player.due() == pytest.approx(0.5)
+    clock.now += 0.4
+    assert not player.tick()
+    clock.now += 0.2
+    assert player.tick()
+
+
+def test_the_part_of_a_wait_that_is_over_stays_over_when_the_pace_changes() -> None:
+    player, clock = loaded(0.0, 3600.0)
+    player.play()
+    clock.now += 1
+    player.set_pace(Pace.REAL)
+    assert player.due() == pytest.approx(1800.0)
+    player.set_pace(Pace.CAPPED)
+    assert player.due() == pytest.approx(1.0)
+
+
+def test_a_frame_that_was_due_before_the_speed_changes_is_shown_at_its_time() -> None:
+    player, clock = loaded(0.0, 1.0, 3.0)
+    player.play()
+    clock.now += 1.5
+    player.set_speed(0.5)
+    assert (player.position, player.due()) == (1, 3.0)
+
+
+def test_a_paused_player_waits_from_when_it_goes_on_whatever_the_speed_was_before() -> None:
+    player, clock = loaded(0.0, 2.0)
+    clock.now += 100
+    player.set_speed(2.0)
+    player.play()
+    assert player.due() == 1.0
+
+
+def test_at_the_end_of_a_film_that_grows_speed_changes_no_more_than_what_comes() -> None:
+    player, clock = loaded(0.0, 1.0)
+    player.is_growing = True
+    player.seek(1)
+    player.play()
+    clock.now += 5
+    player.set_speed(2.0)
+    player.load(frames(0.0, 1.0, 2.0))
+    assert player.due() == 0.5
+
+
+def test_whoever_looks_elsewhere_in_a_live_film_stays_there() -> None:
+    player, _ = loaded(0.0, 1.0)
+    player.is_growing = True
+    player.end()
+    player.seek(0)
+    player.load(frames(0.0, 1.0, 2.0))
+    assert (player.position, player.is_live) == (0, False)
+
+
+def test_a_film_that_begins_anew_knows_no_time_of_the_one_before() -> None:
+    player, _ = loaded(0.0, 1.0)
+    player.restart()
+    player.load(frames(1.5, 2.0))
+    assert (list(player.starts), player.chapters) == ([0.0, 0.5], [0])
+
+
+def test_a_change_of_speed_leaves_real_time() -> None:
+    player, _ = loaded(0.0, 3600.0)
+    player.set_pace(Pace.REAL)
+    player.change_speed(+1)
+    assert (player.pace, player.speed) == (Pace.CAPPED, 2.0)
+    player.set_pace(Pace.PACED)
+    player.change_speed(+1)
+    assert (player.pace, player.speed) == (Pace.PACED, 4.0)
 
 
 def test_speed_is_changed_by_steps_from_a_quarter_to_64() -> None:
@@ -235,7 +312,24 @@ def test_whatever_is_done_the_position_is_in_the_film(times: list[float | None],
         assert player.position >= 0 or not times
 
 
-@pytest.mark.parametrize("text", ["", "soon", "50 percent", "-3", "1:2:3:4", "101%", "9:99"])
+@pytest.mark.parametrize(
+    "text", ["", "soon", "50 percent", "-3", "1:2:3:4", "101%", "9:99", "9" * 400 + ":00:00", "1:" + "9" * 5000 + ":00"]
+)
 def test_what_is_no_place_is_answered_with_what_is_one(text: str) -> None:
     with pytest.raises(BadFilter, match="is no place; write a line"):
         destination(text)
+
+
+@pytest.mark.parametrize("digits", [1, 12, 13, 400, 5000])
+@pytest.mark.parametrize(
+    "shape", ["{}", "{}%", "{}:00", "{}:00:00", "1:{}:00", "1:{}", "50.{}%", "1:30.{}", "{}-01-01"]
+)
+def test_a_place_of_any_number_of_digits_can_be_gone_to_or_is_refused(shape: str, digits: int) -> None:
+    player, _ = loaded(0.0, 1.0)
+    try:
+        place = destination(shape.format("9" * digits))
+    except BadFilter:
+        return
+    deeds = {Line: player.seek, Part: player.seek_fraction, Elapsed: player.seek_elapsed, Moment: player.seek_time}
+    deeds[type(place)](*place)
+    assert 0 <= player.position <= 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -24,6 +24,9 @@ from claude_session_player.play.plain import plain_frames
 from claude_session_player.play.projection import Projection
 from claude_session_player.play.timeline import IDLE
 from claude_session_player.view import View
+
+_LONGEST_SLEEP: Final = 3600.0
+"""Seconds: a session may pause for longer than a system can sleep."""
 
 
 def _place(ctx: click.Context, param: click.Parameter, value: str | None) -> Destination | None:
@@ -105,7 +108,9 @@ def tell(
     for wait, pieces in frames:
         if wait > 0:
             flush()
-            sleep(wait)
+        while wait > 0:
+            sleep(min(wait, _LONGEST_SLEEP))
+            wait -= _LONGEST_SLEEP
         show(pieces)
     flush()
 

@@ -16,6 +16,8 @@ from claude_session_player.play.timeline import IDLE
 
 _R = TypeVar("_R")
 _NO_LIMIT: Final = "none"
+_SLOWEST: Final = 0.01
+_FASTEST: Final = 1000.0
 
 
 def _idle(ctx: click.Context, param: click.Parameter, value: str) -> float | None:
@@ -24,8 +26,9 @@ def _idle(ctx: click.Context, param: click.Parameter, value: str) -> float | Non
 
 def _speed(ctx: click.Context, param: click.Parameter, value: str) -> float:
     speed = _number(value, "a number like 2 or 0.5")
-    if speed == 0:
-        raise click.BadParameter("0 would take for ever; with --idle 0 nothing is waited for")
+    if not _SLOWEST <= speed <= _FASTEST:
+        reach = f"from {_SLOWEST:g} to {_FASTEST:g}"
+        raise click.BadParameter(f"{value} is not {reach}; with --idle 0 nothing is waited for")
     return speed
 
 
@@ -40,7 +43,14 @@ def _number(value: str, what: str) -> float:
 
 
 _OPTIONS: Final = (
-    click.option("--speed", default="1", callback=_speed, metavar="N", show_default=True, help="N times as fast."),
+    click.option(
+        "--speed",
+        default="1",
+        callback=_speed,
+        metavar="N",
+        show_default=True,
+        help=f"N times as fast, from {_SLOWEST:g} to {_FASTEST:g}.",
+    ),
     click.option(
         "--idle",
         default=f"{IDLE:g}",

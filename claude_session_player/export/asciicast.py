@@ -28,7 +28,7 @@ _GLANCE: Final = 1000
 _DIGITS: Final = 6
 """Times are exact to a microsecond."""
 
-_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": ")).encode
+_encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(", ", ": ")).encode
 
 
 class Setup(NamedTuple):

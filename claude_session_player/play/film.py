@@ -26,7 +26,7 @@ from claude_session_player.models import (
 from claude_session_player.parser import decode_lines
 from claude_session_player.play.tape import Tape
 from claude_session_player.renderer import render
-from claude_session_player.times import parse_time
+from claude_session_player.times import epoch
 from claude_session_player.tools import AGENTS
 from claude_session_player.view import View
 
@@ -147,7 +147,7 @@ class Film:
                 added: list[Change] = []
                 time = None
                 while event is not None and event.line == number:
-                    time = seconds(event) if time is None else time
+                    time = epoch(event.timestamp) if time is None else time
                     added.append(shown(self._newest, event))
                     event = next(events, None)
                 offset += len(line)
@@ -275,14 +275,6 @@ def _size(element: ScreenElement) -> int:
     if isinstance(element, ToolCall):
         return len(element.label) if element.result is None else len(element.result)
     return len(getattr(element, "text", ""))
-
-
-def seconds(event: Event) -> float | None:
-    """When a record was written, in seconds since 1970."""
-    try:
-        return parse_time(event.timestamp).timestamp() if event.timestamp else None
-    except (ValueError, OverflowError):
-        return None
 
 
 def _last(keyframes: list[_Keyframe], wanted: int) -> _Keyframe:

@@ -92,21 +92,20 @@ class Followed:
 
     def _develop(self, portion: int | None) -> bool:
         """Take in what was appended; true where there are more lines, or may be."""
-        before, has_more = self.film.lines, False
+        lines, seen, has_more = self.film.lines, self.film.seen, False
         if portion is None:
             while self.film.develop(PORTION):
                 pass
         else:
             has_more = self.film.develop(portion)
-        if self.film.lines == before:
-            return has_more
-        self._sample = self._read_sample()
-        return True
+        if self.film.seen != seen:
+            self._sample = self._read_sample()
+        return has_more or self.film.lines != lines
 
     def _read_sample(self) -> bytes:
-        """The end of what was taken in, as it stands in the file now."""
-        start = max(self.film.size - _SAMPLE, 0)
-        return self._tape.read(start, self.film.size - start)
+        """The end of what was looked at, as it stands in the file now: a line without an end may be taken back."""
+        start = max(self.film.seen - _SAMPLE, 0)
+        return self._tape.read(start, self.film.seen - start)
 
     def _new_film(self) -> Film:
         self._sample = b""

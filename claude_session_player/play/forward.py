@@ -11,9 +11,10 @@ from typing import Final, NamedTuple, TypeVar
 
 from claude_session_player.events import Event
 from claude_session_player.models import ScreenState
-from claude_session_player.play.film import Change, Frame, framed, seconds, shown
+from claude_session_player.play.film import Change, Frame, framed, shown
 from claude_session_player.play.player import Pace
 from claude_session_player.play.timeline import IDLE, at_speed, capped, delays, paced
+from claude_session_player.times import epoch
 
 _T = TypeVar("_T")
 
@@ -48,7 +49,7 @@ class Timing(NamedTuple):
 def fitted(events: Iterable[Event], timing: Timing) -> tuple[Iterator[Event], Timing]:
     """The same events, and a timing that suits them: where none has a time, and pauses are wanted, frames are paced."""
     head = list(islice(events := iter(events), _LOOKED_AT))
-    if timing.idle != 0 and all(seconds(event) is None for event in head):
+    if timing.idle != 0 and all(epoch(event.timestamp) is None for event in head):
         timing = timing._replace(pace=Pace.PACED)
     return chain(head, events), timing
 
@@ -68,7 +69,7 @@ def unfold(events: Iterable[Event], state: ScreenState, each: Callable[[], objec
         changes: list[Change] = []
         time = None
         for event in records:
-            time = seconds(event) if time is None else time
+            time = epoch(event.timestamp) if time is None else time
             changes.append(shown(state, event))
             each()
         if (frame := framed(line, time, changes)) is not None:

@@ -211,9 +211,7 @@ class Player:
 
     def set_speed(self, speed: float) -> None:
         """Play so many times as fast."""
-        self._rebase()
-        self.speed = speed
-        self.pace = self.pace if self.pace is Pace.PACED else Pace.CAPPED
+        self._wait_by(self.pace if self.pace is Pace.PACED else Pace.CAPPED, speed)
 
     def change_speed(self, steps: int) -> None:
         """Play faster, or slower, by some steps of the speeds that there are."""
@@ -222,14 +220,17 @@ class Player:
 
     def set_pace(self, pace: Pace) -> None:
         """Let something else decide how long a frame is waited for; real time is at normal speed."""
-        self._rebase()
-        self.pace = pace
-        self.speed = 1.0 if pace is Pace.REAL else self.speed
+        self._wait_by(pace, 1.0 if pace is Pace.REAL else self.speed)
 
-    def _rebase(self) -> None:
-        """What was waited so far is not waited again, and not taken as more than it was."""
+    def _wait_by(self, pace: Pace, speed: float) -> None:
+        """Wait differently from now on; the part of a wait that is over stays over."""
         self.tick()
-        self._since = self._clock()
+        now, part = self._clock(), 0.0
+        is_waiting = self.is_playing and not self.is_at_end
+        if is_waiting and (wait := self._wait(self.position + 1)) > 0:
+            part = min((now - self._since) / wait, 1.0)
+        self.pace, self.speed = pace, speed
+        self._since = now - part * self._wait(self.position + 1) if is_waiting else now
 
     def _show(self, frame: int) -> None:
         self.position = min(max(frame, 0), self.count - 1)
