@@ -35,8 +35,9 @@ docs: .venv/.installed-dev  ## the CLI reference and the picture, made anew
 
 .venv/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@echo 'Setting up .venv: this is done once, and takes about a minute.' >&2
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
 .venv/.installed-dev: pyproject.toml .venv/.installed

@@ -11,6 +11,8 @@ from claude_session_player.times import parse_time
 
 UNKNOWN: Final = "unknown"
 _STEPS: Final = ((60, "s"), (60, "min"), (24, "h"), (7, "d"))
+_HOUR_SECONDS: Final = 60 * 60
+_YEAR_DAYS: Final = 365
 _SIZES: Final = ("B", "KB", "MB", "GB", "TB")
 _THOUSANDS: Final = ("", " k", " M", " G", " T")
 _EIGHTHS: Final = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
@@ -39,6 +41,27 @@ def ago(time: str, now: datetime) -> str:
             return f"{int(left)} {unit} ago"
         left /= step
     return f"{moment:%Y-%m-%d}"
+
+
+def when(time: str, now: datetime) -> str:
+    """A local time in 11 characters that tell two times of one day apart; of more than a year ago, its date alone.
+
+    >>> now = parse_time("2026-01-17T22:30:00Z")
+    >>> [when(time, now) for time in ("2026-01-17T22:18:00Z", "2026-01-17T20:00:00Z", "2025-08-20T15:29:31Z")]
+    ['12 min ago', 'today 20:00', '08-20 15:29']
+    >>> when("2024-11-19T15:29:31Z", now), when("2026-01-17T22:30:01Z", now)
+    ('2024-11-19', '2026-01-17')
+    """
+    try:
+        moment = parse_time(time).astimezone(now.tzinfo)
+    except (ValueError, OverflowError):
+        return time[:10]
+    left, days = (now - moment).total_seconds(), (now.date() - moment.date()).days
+    if 0 <= left < _HOUR_SECONDS:
+        return ago(time, now)
+    if left < 0 or days >= _YEAR_DAYS:
+        return f"{moment:%Y-%m-%d}"
+    return f"{moment:%m-%d %H:%M}" if days else f"today {moment:%H:%M}"
 
 
 def aside(words: str) -> str:

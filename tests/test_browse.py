@@ -17,10 +17,11 @@ from textual.strip import Strip
 from claude_session_player import export
 from claude_session_player.store.library import Library
 from claude_session_player.store.session import Session
-from claude_session_player.tui import chores, opening, preview_pane
+from claude_session_player.tui import chores, opening, preview_pane, said_line
 from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.player_screen import PlayerScreen
 from claude_session_player.tui.preview_pane import PreviewPane
+from claude_session_player.tui.said_line import SaidLine
 from claude_session_player.tui.session_table import FilterInput, SessionTable
 from claude_session_player.tui.shelf import Shelf
 from claude_session_player.tui.text_popup import TextPopup
@@ -87,8 +88,8 @@ def titles(app: BrowseApp) -> list[str | None]:
 
 
 def said(app: BrowseApp) -> str:
-    """What was said in notifications."""
-    return "\n".join(notification.message for notification in app._notifications)
+    """What is said above the list."""
+    return app.screen_stack[0].query_one(SaidLine).words
 
 
 def table(app: BrowseApp) -> SessionTable:
@@ -103,6 +104,23 @@ def test_sessions_stand_in_a_table_with_the_screen_of_one_of_them(builder: Store
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await until(pilot, lambda: "missing" in text_of(app))
         check_picture(app, "browse")
+
+    browse(builder, script, size)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+def test_a_title_has_room_and_two_sessions_of_one_day_do_not_look_alike(
+    builder: StoreBuilder, size: tuple[int, int]
+) -> None:
+    title = "Forty characters are enough for a title."
+    for number, hour in enumerate((9, 14)):
+        session = SessionBuilder(session_id=f"b0000000-000{number}-4000-8000-000000000004")
+        session.prompt(title, timestamp=f"2026-01-18T{hour:02}:29:59.000Z")
+        session.write(builder.home() / f"{session.session_id}.jsonl")
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        assert f"01-18 14:29  {title}" in text_of(app)
+        assert f"01-18 09:29  {title}" in text_of(app)
 
     browse(builder, script, size)
 
@@ -135,7 +153,7 @@ def test_the_summary_is_what_the_summary_command_prints(builder: StoreBuilder, s
         await pilot.press("v")
         await until(pilot, lambda: f"Session {THREE} (7 events)" in text_of(app))
         app.screen.query_one("#box").scroll_home(animate=False)
-        assert "- Errors: 1" in text_of(app)
+        assert "• Errors: 1" in text_of(app)
         await pilot.press("escape")
         assert not isinstance(app.screen, TextPopup)
 
@@ -146,13 +164,14 @@ def test_the_summary_is_what_the_summary_command_prints(builder: StoreBuilder, s
 def test_the_summary_stands_in_a_window_of_its_own(
     builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ) -> None:
-    told = "Session 1f2e (6 events)\n- Duration: 5 seconds\n- Title: Oil [the] wheels\n- Cost: $0.02"
+    told = "Session 1f2e (6 events)\n- Duration: 5 seconds\n- Title: Oil \\[the] \\*\\*wheels\\*\\*\n- Cost: $0.02"
     monkeypatch.setattr(chores, "summary_text", lambda shelf, found: told)
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await until(pilot, lambda: "missing" in text_of(app))
         await pilot.press("v")
         await until(pilot, lambda: "$0.02" in text_of(app))
+        assert " • Title: Oil [the] **wheels**" in text_of(app)
         check_picture(app, "browse-summary")
 
     browse(builder, script, size)
@@ -371,7 +390,7 @@ def test_a_session_that_is_gone_is_not_played(builder: StoreBuilder) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         (builder.home() / f"{THREE}.jsonl").unlink()
         await pilot.press("enter")
-        await until(pilot, lambda: "This session is no more." in said(app))
+        await until(pilot, lambda: "this session is no more" in said(app))
         await pilot.press("v")
         await until(pilot, lambda: f"{THREE}.jsonl: No such file" in text_of(app))
 
@@ -381,7 +400,36 @@ def test_a_session_that_is_gone_is_not_played(builder: StoreBuilder) -> None:
 def test_the_command_that_goes_on_is_copied_and_shown(builder: StoreBuilder) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("y")
-        assert app.clipboard == said(app) == f"cd /home/ada/engine && claude --resume {THREE}"
+        assert app.clipboard == f"cd /home/ada/engine && claude --resume {THREE}"
+        assert said(app) == f"copied: {app.clipboard}"
+
+    browse(builder, script)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, (20, 5)])
+def test_what_is_said_takes_one_line_and_covers_neither_the_table_nor_the_preview(
+    builder: StoreBuilder, size: tuple[int, int]
+) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        before = text_of(app).splitlines()[1:]
+        await pilot.press("y")
+        await pilot.pause()
+        first, *rest = text_of(app).splitlines()
+        assert first.startswith("copied: cd /home")
+        assert rest == before
+
+    browse(builder, script, size)
+
+
+def test_what_is_said_goes_by_itself_and_before_what_is_typed(
+    builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("y", "/", "w")
+        await until(pilot, lambda: text_of(app).startswith("w "))
+        monkeypatch.setattr(said_line, "SECONDS", 0.001)
+        await pilot.press("escape", "y")
+        await until(pilot, lambda: text_of(app).startswith("/ to find"))
 
     browse(builder, script)
 

@@ -118,6 +118,7 @@ def test_a_recording_does_not_go_to_a_terminal(path: Path) -> None:
         ((*CAST, "--speed", "nan"), "'nan' is not a number"),
         ((*CAST, "--real-time", "--speed", "2"), "--speed has no meaning with --real-time"),
         ((*CAST, "--paced", "--idle", "2"), "--idle has no meaning with --paced"),
+        ((*CAST, "--paced", "--real-time"), "--real-time has no meaning with --paced"),
         ((*CAST, "--width", "9"), "9 is not in the range"),
     ],
 )

@@ -119,3 +119,10 @@ def test_the_cheapest_columns_are_left_out_first_and_the_rest_fills_the_width(wi
     fitted = fit(COLUMNS, width)
     assert [one.column.name for one in fitted] == names.split()
     assert sum(one.width + 2 for one in fitted) - 2 == width
+
+
+@pytest.mark.parametrize(("width", "names"), [(18, "NAME SIZE"), (17, "NAME"), (12, "NAME")])
+def test_a_column_more_waits_until_those_that_grow_have_twice_their_width(width: int, names: str) -> None:
+    fitted = fit((COLUMNS[0], COLUMNS[1]._replace(is_extra=True)), width)
+    assert [one.column.name for one in fitted] == names.split()
+    assert sum(one.width + 2 for one in fitted) - 2 == width

@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 from claude_session_player.times import epoch
 from claude_session_player.tui.player_screen import PlayerScreen
 from claude_session_player.tui.running import RunningApp
+from claude_session_player.tui.said_line import SaidLine
 from claude_session_player.tui.shelf import Shelf
 from tests.builder import START, SessionBuilder, call, text, timestamp
 from tests.screens import LARGE, SMALL, check_picture, run, text_of
@@ -142,7 +143,7 @@ def test_a_session_that_is_gone_is_not_opened(sessions: Sessions) -> None:
 
     async def script(pilot: Pilot[Any]) -> None:
         app._find(str(sessions.path) + "gone")
-        await until(pilot, lambda: any("No such file" in told.message for told in app._notifications))
+        await until(pilot, lambda: "No such file" in app.query_one(SaidLine).words)
 
     run(app, script)
 

@@ -23,7 +23,7 @@ from claude_session_player.export.target import whole_file
 from claude_session_player.play.forward import Timing
 
 _STANDARD_OUTPUT: Final = "-"
-_OF_RECORDINGS: Final = ("speed", "idle", "pace", "width", "height", "v3")
+_OF_RECORDINGS: Final = ("speed", "idle", "paced", "real_time", "width", "height", "v3")
 
 
 @click.command()
@@ -104,13 +104,5 @@ def _opened(output: str, force: bool) -> Iterator[TextIO]:
 def _refuse_options_of_recordings(format: str) -> None:
     ctx = click.get_current_context()
     for param in ctx.command.params:
-        if param.name in _OF_RECORDINGS and _is_given(ctx, param):
+        if param.name in _OF_RECORDINGS and ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{param.opts[0]} is for {', '.join(export.RECORDINGS)}, not for {format}")
-
-
-def _is_given(ctx: click.Context, param: click.Parameter) -> bool:
-    """True where somebody typed this option; of several flags that stand for one thing, it is that which counts."""
-    assert param.name is not None
-    if ctx.get_parameter_source(param.name) is not ParameterSource.COMMANDLINE:
-        return False
-    return not (isinstance(param, click.Option) and param.is_flag) or param.flag_value == ctx.params[param.name]

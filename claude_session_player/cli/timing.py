@@ -59,31 +59,39 @@ _OPTIONS: Final = (
         show_default=True,
         help=f"The longest pause; 0 waits for nothing, {_NO_LIMIT} keeps all pauses as they were.",
     ),
-    click.option(
-        "--paced", "pace", flag_value=Pace.PACED.name, help="Wait as long as it takes to read what has appeared."
-    ),
-    click.option("--real-time", "pace", flag_value=Pace.REAL.name, help="Exactly as it was, with all pauses."),
+    click.option("--paced", is_flag=True, help="Wait as long as it takes to read what has appeared."),
+    click.option("--real-time", is_flag=True, help="Exactly as it was, with all pauses."),
 )
+_RULED_OUT: Final = {"paced": ("idle", "real_time"), "real_time": ("idle", "speed")}
+"""Options, and those that have no meaning beside them."""
 
 
 def timing_options(function: Callable[..., _R]) -> Callable[..., _R]:
     """The options as one parameter: `timing`, a `Timing`."""
 
     @wraps(function)
-    def with_timing(speed: float, idle: float | None, pace: str | None, **given: Any) -> _R:
-        _refuse_others(pace)
-        return function(timing=Timing(Pace[pace] if pace else Pace.CAPPED, idle, speed), **given)
+    def with_timing(speed: float, idle: float | None, paced: bool, real_time: bool, **given: Any) -> _R:
+        _refuse_others()
+        pace = Pace.PACED if paced else Pace.REAL if real_time else Pace.CAPPED
+        return function(timing=Timing(pace, idle, speed), **given)
 
     for option in reversed(_OPTIONS):
         with_timing = option(with_timing)
     return with_timing
 
 
-def _refuse_others(pace: str | None) -> None:
+def _refuse_others() -> None:
     """What has no meaning beside another option is a mistake."""
     ctx = click.get_current_context()
-    ruled_out = {Pace.PACED.name: ("idle",), Pace.REAL.name: ("idle", "speed")}
-    for name in ruled_out.get(pace or "", ()):
-        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            option = "--real-time" if pace == Pace.REAL.name else "--paced"
-            raise click.UsageError(f"--{name} has no meaning with {option}")
+    for name, others in _RULED_OUT.items():
+        for other in others:
+            if _is_given(ctx, name) and _is_given(ctx, other):
+                raise click.UsageError(f"{_option(other)} has no meaning with {_option(name)}")
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

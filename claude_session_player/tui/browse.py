@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
+from rich.console import RenderableType
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -38,6 +39,8 @@ from claude_session_player.tui.listing import (
 from claude_session_player.tui.preview_pane import REST, PreviewPane
 from claude_session_player.tui.project_popup import ProjectPopup
 from claude_session_player.tui.row_table import RowTable
+from claude_session_player.tui.rows import DrawnMarkdown
+from claude_session_player.tui.said_line import SaidLine
 from claude_session_player.tui.session_table import FilterInput, SessionTable
 from claude_session_player.tui.shelf import Shelf
 from claude_session_player.tui.text_popup import TextPopup
@@ -80,6 +83,7 @@ class BrowseScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Words on top, then the table, beside it or below it a look at one session."""
+        yield SaidLine()
         with Horizontal(id="top"):
             yield FilterInput(self._choice.words)
             yield Static(id="status", markup=False)
@@ -96,6 +100,10 @@ class BrowseScreen(Screen[None]):
     @property
     def _table(self) -> SessionTable:
         return self.query_one(SessionTable)
+
+    @property
+    def _said(self) -> SaidLine:
+        return self.query_one(SaidLine)
 
     # --- the table ------------------------------------------------------------------------------
 
@@ -123,10 +131,11 @@ class BrowseScreen(Screen[None]):
 
     @on(Failed)
     def _complain(self, message: Failed) -> None:
-        self.notify(printable(message.reason), severity="error", markup=False)
+        self._said.say(message.reason)
 
     @on(Input.Changed)
     def _filter(self, event: Input.Changed) -> None:
+        self._said.be_silent()  # who types wants to see it
         self._choice = self._choice._replace(words=event.value)
         self._show()
 
@@ -165,7 +174,10 @@ class BrowseScreen(Screen[None]):
     def action_play(self, live: bool) -> None:
         """Play a session, or follow it."""
         if entry := self._table.current:
-            opening.play(self.app, entry.session, live=live, open_store=self._shelf.open)
+            try:
+                opening.play(self.app, entry.session, live=live, open_store=self._shelf.open)
+            except SessionError as error:
+                self._said.say(str(error))
 
     def action_summary(self) -> None:
         """Show what a session comes to."""
@@ -176,8 +188,9 @@ class BrowseScreen(Screen[None]):
 
     @work(thread=True, exclusive=True, group="summary")
     def _summarize(self, entry: Entry, popup: TextPopup) -> None:
+        text: RenderableType
         try:
-            text = chores.summary_text(self._shelf, entry.session.found)
+            text = DrawnMarkdown(chores.summary_text(self._shelf, entry.session.found))
         except (SessionError, OSError) as error:
             text = printable(str(error))
         self.post_message(Summarized(popup, text))
@@ -207,14 +220,14 @@ class BrowseScreen(Screen[None]):
 
     @on(Exported)
     def _tell_export(self, message: Exported) -> None:
-        self.notify(f"written to {printable(message.target.path)}", markup=False)
+        self._said.say(f"written to {message.target.path}")
 
     def action_copy(self) -> None:
         """Copy the command that goes on with a session."""
         if entry := self._table.current:
             command = resume_command(entry.session)
             self.app.copy_to_clipboard(command)
-            self.notify(printable(command), title="Copied", markup=False)
+            self._said.say(f"copied: {command}")
 
     def action_filter(self) -> None:
         """Let words be typed."""

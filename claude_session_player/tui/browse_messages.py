@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rich.console import RenderableType
 from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
@@ -51,7 +52,7 @@ class Summarized(Message):
     """What a window waits for."""
 
     popup: TextPopup
-    text: str
+    text: RenderableType
 
 
 @dataclass

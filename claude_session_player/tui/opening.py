@@ -8,20 +8,16 @@ from typing import Any
 
 from textual.app import App
 
-from claude_session_player.errors import SessionError
+from claude_session_player.errors import CannotRead
 from claude_session_player.store.session import Session
 from claude_session_player.store.store import Store
 
 
 def play(app: App[Any], session: Session, *, live: bool, open_store: Callable[[], Store]) -> None:
-    """Play a session, or follow it, in a window over the present one. If its file is gone, say so."""
+    """Play a session, or follow it, in a window over the present one. Raises `SessionError`, also where it is gone."""
     if not os.path.exists(session.path):
-        app.notify("This session is no more.", severity="error", markup=False)
-        return
+        raise CannotRead("this session is no more")
     from claude_session_player.play.recording import of_session  # a list is there sooner than the player
     from claude_session_player.tui.player_screen import PlayerScreen
 
-    try:
-        app.push_screen(PlayerScreen(of_session(session, open_store), is_followed=live and not session.is_inline))
-    except SessionError as error:
-        app.notify(str(error), severity="error", markup=False)
+    app.push_screen(PlayerScreen(of_session(session, open_store), is_followed=live and not session.is_inline))

@@ -44,6 +44,8 @@ class Column(NamedTuple):
     style: str = ""
     is_right: bool = False
     grows: bool = False
+    is_extra: bool = False
+    """It has a place only where those that grow have twice their least width."""
 
 
 class Fitted(NamedTuple):
@@ -150,13 +152,20 @@ class RowTable(ScrollView, Generic[_T], can_focus=True):
 def fit(columns: Sequence[Column], width: int) -> list[Fitted]:
     """The columns that have a place in a width, the cheapest left out first; what is left goes to those that grow."""
     kept = [Fitted(number, column, column.width) for number, column in enumerate(columns)]
-    while len(kept) > 1 and sum(one.width + _GAP for one in kept) - _GAP > width:
+    while len(kept) > 1 and _needed(kept) > width:
         kept.remove(min(kept, key=lambda one: one.column.rank))
     left = width - sum(one.width + _GAP for one in kept) + _GAP
     growing = [one for one in kept if one.column.grows] or kept[:1]
     share, more = divmod(left, len(growing)) if growing else (0, 0)
     extra = {one.number: share + (place < more) for place, one in enumerate(growing)}
     return [one._replace(width=max(one.width + extra.get(one.number, 0), 0)) for one in kept]
+
+
+def _needed(kept: Sequence[Fitted]) -> int:
+    """The least width in which all of these have a place."""
+    has_extra = any(one.column.is_extra for one in kept)
+    more = sum(one.width for one in kept if one.column.grows) if has_extra else 0
+    return sum(one.width + _GAP for one in kept) - _GAP + more
 
 
 def sized(text: str, width: int, is_right: bool = False) -> str:

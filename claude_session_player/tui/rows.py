@@ -6,12 +6,12 @@ What is loaded for markdown and code is loaded when it is first needed: most ses
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from io import StringIO
 from typing import Any, Final
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
@@ -54,10 +54,26 @@ def element_rows(element: ScreenElement, view: View, width: int) -> list[Strip]:
     """The rows of one element."""
     width = max(width, _NARROWEST)
     if isinstance(element, AssistantText) and len(element.text) <= MOST_DRAWN:
-        rows = _without_wide_gaps(drawn(_markdown(element.text), width - 2))
-        return indented(rows or [Strip.blank(0)], "● ", Style(bold=True))
+        return indented(markdown_rows(element.text, width - 2) or [Strip.blank(0)], "● ", Style(bold=True))
     text = styled(_shortened(element), view)
     return text_rows(text, width)
+
+
+def markdown_rows(text: str, width: int) -> list[Strip]:
+    """Markdown, drawn."""
+    return _without_wide_gaps(drawn(_markdown(text), width))
+
+
+@dataclass(frozen=True)
+class DrawnMarkdown:
+    """Markdown as something that any widget can show, in any width."""
+
+    text: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for row in markdown_rows(self.text, options.max_width):
+            yield from row
+            yield Segment.line()
 
 
 def text_rows(text: Text, width: int) -> list[Strip]:

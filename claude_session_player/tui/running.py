@@ -25,6 +25,7 @@ from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.keys import HelpScreen, Key, KeyBar, bindings
 from claude_session_player.tui.opening import play
 from claude_session_player.tui.running_rows import Drawn, drawn
+from claude_session_player.tui.said_line import SaidLine
 from claude_session_player.tui.shelf import Shelf
 from claude_session_player.tui.text_line import TextLine
 from claude_session_player.wording import many
@@ -159,8 +160,9 @@ class RunningApp(TerminalApp[None]):
     def compose(self) -> ComposeResult:
         """A title, the list, the keys."""
         self._title = TextLine("title")
+        self._said = SaidLine()
         self._list = RunningList()
-        yield from (self._title, self._list, KeyBar(KEYS))
+        yield from (self._said, self._title, self._list, KeyBar(KEYS))
 
     def on_mount(self) -> None:
         """What is there is shown at once; what changes is noticed from then on."""
@@ -222,10 +224,12 @@ class RunningApp(TerminalApp[None]):
 
     @on(Found)
     def _open(self, event: Found) -> None:
-        if isinstance(event.session, SessionError):
-            self.notify(str(event.session), severity="error", markup=False)
-        else:
+        try:
+            if isinstance(event.session, SessionError):
+                raise event.session
             play(self, event.session, live=True, open_store=self._shelf.open)
+        except SessionError as error:
+            self._said.say(str(error))
 
 
 def _summary(rows: Sequence[Row], *, is_polled: bool) -> Text:

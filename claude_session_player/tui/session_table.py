@@ -14,7 +14,7 @@ from claude_session_player.tui.browse_keys import FILTER_KEYS, KEYS
 from claude_session_player.tui.keys import bindings
 from claude_session_player.tui.listing import Entry
 from claude_session_player.tui.row_table import Column, RowTable
-from claude_session_player.wording import ago, size, span
+from claude_session_player.wording import size, span, when
 
 IN_USE = "●"
 STALE = "…"
@@ -26,13 +26,13 @@ class SessionTable(RowTable[Entry]):
     BINDINGS: ClassVar[list[BindingType]] = bindings(KEYS)
     columns = (
         Column("", 1, 8, "yellow"),
-        Column("WHEN", 10, 9),
+        Column("WHEN", 11, 9),
         Column("TITLE", 20, 10, grows=True),
-        Column("PROJECT", 14, 7, "green"),
-        Column("EVENTS", 6, 4, is_right=True),
-        Column("SIZE", 7, 5, is_right=True),
-        Column("LASTED", 7, 3, is_right=True),
-        Column("AGENTS", 6, 2, is_right=True),
+        Column("PROJECT", 12, 7, "green"),
+        Column("EVENTS", 6, 4, is_right=True, is_extra=True),
+        Column("SIZE", 7, 5, is_right=True, is_extra=True),
+        Column("LASTED", 7, 3, is_right=True, is_extra=True),
+        Column("AGENTS", 6, 2, is_right=True, is_extra=True),
     )
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
@@ -44,7 +44,7 @@ class SessionTable(RowTable[Entry]):
         session = row.session
         return (
             IN_USE if row.in_use else STALE if session.is_stale else "",
-            ago(session.updated_at, self._clock()),
+            when(session.updated_at, self._clock()),
             ("↳ " if session.is_subagent else "") + (session.title or "(no title)"),
             file_name(row.project),
             str(session.speech.events),

@@ -7,9 +7,9 @@ from textual.widget import Widget
 
 
 class TextLine(Widget):
-    """One line of text."""
+    """One line of text; what does not fit is cut off, and marked."""
 
-    DEFAULT_CSS = "TextLine { height: 1; }"
+    DEFAULT_CSS = "TextLine { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }"
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)

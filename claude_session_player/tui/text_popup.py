@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from rich.console import RenderableType
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -35,6 +36,6 @@ class TextPopup(ModalScreen[None]):
             box.border_title, box.border_subtitle = self._heading, "Esc back"
             yield Static(self._text, id="text", markup=False)
 
-    def tell(self, text: str) -> None:
+    def tell(self, text: RenderableType) -> None:
         """Show another text."""
         self.query_one("#text", Static).update(text)
