@@ -13,6 +13,7 @@ from io import BytesIO
 from typing import Final, NamedTuple
 
 from claude_session_player import collector
+from claude_session_player.account import Account
 from claude_session_player.events import Assistant, Event
 from claude_session_player.models import (
     CompactionRule,
@@ -103,6 +104,11 @@ class Film:
     def seen(self) -> int:
         """How many bytes were looked at: those of a last line without an end, too."""
         return self.size + self._rest
+
+    @property
+    def account(self) -> Account:
+        """What became of every line that is developed."""
+        return self._newest.account
 
     @property
     def keyframes(self) -> int:
