@@ -113,6 +113,20 @@ def test_in_a_pipe_what_is_appended_is_printed_at_once(live: Live) -> None:
     assert (process.returncode, out, err) == (130, "", "")
 
 
+def test_at_the_end_it_is_told_what_could_not_be_read(live: Live) -> None:
+    with follower(*live.where) as process:
+        lines_until(process, "engine")
+        with live.path.open("ab") as file:
+            file.write(live.session.raw(b"{broken\n").line({"type": "novelty"}).flush())
+        live.say("It runs.")
+        lines_until(process, "It runs.")
+        process.send_signal(signal.SIGINT)
+        warnings = process.communicate(timeout=PATIENCE)[1].splitlines()
+    assert process.returncode == 130
+    assert "1 malformed place skipped, the first in line 2" in warnings[0]
+    assert "1 record of unknown type 'novelty' not shown, the first in line 3" in warnings[1]
+
+
 def test_all_of_them_in_a_pipe_are_a_line_for_each_change(live: Live) -> None:
     with follower("--all", *live.where) as process:
         (first,) = lines_until(process, "\n")
@@ -225,6 +239,25 @@ def test_a_lost_terminal_ends_it(live: Live, terminal: Any) -> None:
     child.wait()
     assert not child.isalive()
     assert child.exitstatus == 128 + signal.SIGHUP
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [(["1f2e", "--plain"], "something to be written to "), (["--all", "--plain"], "a session to be written to in ")],
+)
+def test_where_nothing_is_there_yet_it_is_said_what_is_waited_for(
+    live: Live, terminal: Any, arguments: list[str], what: str
+) -> None:
+    live.path.write_bytes(b"")
+    if "--all" in arguments:
+        live.path.unlink()
+    child = terminal(*arguments)
+    child.expect_exact(f"waiting for {what}")
+    child.expect_exact("(Ctrl-C ends it)")
+    live.say("It runs.")
+    child.expect("It runs|1f2e3d4c  engine  waiting for the person")
+    child.sendintr()
+    assert end_of(child)[1] == 130
 
 
 def test_plain_on_a_terminal_prints_in_colour_and_leaves_it_alone(live: Live, terminal: Any) -> None:

@@ -109,8 +109,27 @@ def test_two_sub_agents_of_one_kind_are_told_apart(following: Following) -> None
         path.parent.mkdir(parents=True, exist_ok=True)
         following.store.meta(path, agentType="Explore")
         following.grow(path, agent().prompt("Look"))
-    assert "Agent(Explore) started: Look\nExplore │ ❯ Look\n" in (printed := following.printed)
-    assert "Agent(Explore a2) started: Look\nExplore a2 │ ❯ Look\n" in printed
+    assert "Agent(Explore) started\nExplore │ ❯ Look\n" in (printed := following.printed)
+    assert "Agent(Explore a2) started\nExplore a2 │ ❯ Look\n" in printed
+
+
+def test_the_call_of_a_sub_agent_is_told_before_it_starts_even_if_its_file_is_noticed_first(
+    following: Following,
+) -> None:
+    following.begin()
+    with following.path.open("ab") as file:
+        file.write(following.main.response(call("Task", "t", description="Dig")).flush())
+    following.grow(following.agent_file("a1"), agent().prompt("Dig deep"))
+    assert following.printed == ("❯ Start the engine\n\n● Task(Dig)\n\n● Agent(a1) started\na1 │ ❯ Dig deep\n")
+
+
+def test_every_file_that_is_followed_gives_account_of_its_lines(following: Following) -> None:
+    following.begin()
+    following.grow(following.path, following.main.raw(b"{broken\n"))
+    following.grow(following.agent_file("a1"), agent().prompt("Dig").line({"type": "novelty"}))
+    (name, main), (agent_name, other) = following.company.accounts()
+    assert (name, [issue.line for issue in main.issues]) == ("", [2])
+    assert (agent_name, dict(other.unknown_events)) == ("a1", {"novelty": 1})
 
 
 def test_a_sub_agent_that_was_there_is_told_from_now_on(following: Following) -> None:
@@ -127,7 +146,7 @@ def test_flat_sub_agents_of_other_sessions_are_left_alone(following: Following) 
     following.begin()
     assert following.grow(following.agent_file("b1", ""), agent(TWO).prompt("Not ours")) == []
     (told,) = following.grow(following.agent_file("b2", ""), agent().prompt("Ours"))
-    assert (told.agent, told.task) == ("b2", "Ours")
+    assert (told.agent, told.task) == ("b2", "")
 
 
 def test_a_file_that_is_replaced_or_deleted_is_told_as_that(following: Following) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Final, NamedTuple, NoReturn
 
 from claude_session_player.cli.output import stdout
+from claude_session_player.cli.report import warn
 from claude_session_player.cli.showing import say
 from claude_session_player.export.told import Teller
 from claude_session_player.play.activity import Phase
@@ -17,7 +19,7 @@ from claude_session_player.play.following import News
 from claude_session_player.play.running import Board, Row
 from claude_session_player.store.layout import Found
 from claude_session_player.store.record import shown
-from claude_session_player.store.watch import Folder, Noticed, changes, folders_of
+from claude_session_player.store.watch import Folder, Noticed, changes, files_in, folders_of
 from claude_session_player.text import file_name, printable
 from claude_session_player.times import local_now
 from claude_session_player.view import View
@@ -32,7 +34,10 @@ def follow_session(found: Found, view: View, lines: int) -> NoReturn:
     """Print the last lines of a session, and then what happens in it. Does not end by itself."""
     company = Company(found, view)
     teller = Teller(stdout(), view)
-    teller.begin(company.begin(), lines)
+    past = company.begin()
+    teller.begin(past, lines)
+    if not past:
+        _say_that_it_waits(f"something to be written to {shown(found.path)}")
 
     def take(noticed: Noticed | None) -> None:
         for told in company.notice(noticed.files) if noticed else ():
@@ -43,6 +48,8 @@ def follow_session(found: Found, view: View, lines: int) -> NoReturn:
         asyncio.run(_watch(folders_of(found), take))
     finally:
         company.close()
+        for agent, account in company.accounts():
+            warn(account, agent)
 
 
 def follow_all(roots: Sequence[str], in_use: Sequence[str]) -> NoReturn:
@@ -57,7 +64,16 @@ def follow_all(roots: Sequence[str], in_use: Sequence[str]) -> NoReturn:
             file.write(f"{local_now():%H:%M:%S}  {line}\n")
         file.flush()
 
+    board.notice([file for folder in board.folders for file in files_in(folder)], time.time())
+    if not board.rows(time.time()):
+        _say_that_it_waits(f"a session to be written to in {', '.join(map(shown, roots))}")
     asyncio.run(_watch(board.folders, take, _TICK))
+
+
+def _say_that_it_waits(what: str) -> None:
+    """Tell whoever sits in front of an empty terminal that all is well; a script would find it in its way."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        say(f"waiting for {printable(what)} (Ctrl-C ends it)")
 
 
 class State(NamedTuple):

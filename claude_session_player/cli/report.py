@@ -18,17 +18,21 @@ if TYPE_CHECKING:
 _MOST = 10
 
 
-def warn(account: Account) -> None:
-    """One line for each kind of trouble: the malformed places, and each unknown record type."""
+def warn(account: Account, agent: str = "") -> None:
+    """One line for each kind of trouble: the malformed places, and each unknown record type.
+
+    Where the lines are those of a sub-agent, beside others, `agent` is its name.
+    """
+    whose = f"sub-agent {printable(agent)}: " if agent else ""
     if account.issues:
         first = account.issues[0]
         places = _count(len(account.issues), "malformed place")
-        _say(f"{places} skipped, the first in line {first.line} (byte {first.offset}): {first.reason}")
+        _say(f"{whose}{places} skipped, the first in line {first.line} (byte {first.offset}): {first.reason}")
     for kind, count in account.unknown_events.most_common(_MOST):
         records, first_line = _count(count, "record"), account.first_seen[kind]
-        _say(f"{records} of unknown type {cut(printable(kind), 60)!r} not shown, the first in line {first_line}")
+        _say(f"{whose}{records} of unknown type {cut(printable(kind), 60)!r} not shown, the first in line {first_line}")
     if (more := len(account.unknown_events) - _MOST) > 0:
-        _say(f"{_count(more, 'more unknown type')}: see '{PROGRAM} account'")
+        _say(f"{whose}{_count(more, 'more unknown type')}: see '{PROGRAM} account'")
 
 
 def note_empty(state: ScreenState) -> None:

@@ -6,9 +6,10 @@ Sub-agents that are there already are not read before they say something more.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from claude_session_player.account import Account
 from claude_session_player.errors import CannotRead
 from claude_session_player.play.appended import Appended, Piece
 from claude_session_player.play.following import Followed, News
@@ -25,7 +26,7 @@ class Told(NamedTuple):
     agent: str = ""
     """How the sub-agent is called whose file it is; empty for the session itself."""
     task: str | None = None
-    """What a sub-agent is for that has just started; `None` for all others."""
+    """What a sub-agent is for that has just started, as far as its prompt does not say so; `None` for all others."""
 
 
 class _Part:
@@ -77,9 +78,9 @@ class Company:
         """What is on the screen of the session now."""
         return self._parts[self._found.path].begin()
 
-    def notice(self, files: Iterable[str]) -> Iterator[Told]:
-        """What is new in files that may have changed; the session itself comes first. Raises `CannotRead`."""
-        for path in sorted(files, key=lambda path: (path != self._found.path, path)):
+    def notice(self, files: Collection[str]) -> Iterator[Told]:
+        """What is new in files that may have changed. Raises `CannotRead`."""
+        for path in self._in_order(files):
             part, task = self._parts.get(path), None
             if part is None and self._may_be_ours(path):
                 part, task = self._join(path)
@@ -91,10 +92,20 @@ class Company:
             if pieces or task is not None or news not in (News.NOTHING, News.GREW):
                 yield Told(news, pieces, part.name, task)
 
+    def accounts(self) -> Iterator[tuple[str, Account]]:
+        """What became of the lines of each file that is followed, and the name of its sub-agent."""
+        return ((part.name, part.followed.film.account) for part in self._parts.values())
+
     def close(self) -> None:
         """Let go of all files."""
         for part in self._parts.values():
             part.followed.close()
+
+    def _in_order(self, files: Collection[str]) -> list[str]:
+        """The session itself comes first, also where nothing but a new sub-agent was noticed: its call is there."""
+        others = sorted(path for path in files if path != self._found.path)
+        has_new = any(path not in self._parts and self._may_be_ours(path) for path in others)
+        return [self._found.path, *others] if has_new or self._found.path in files else others
 
     def _may_be_ours(self, path: str) -> bool:
         folder, name = os.path.split(path)
@@ -116,7 +127,7 @@ class Company:
         except (OSError, CannotRead):  # it is gone again
             return None, None
         if path not in self._past:
-            return part, glimpse.title
+            return part, glimpse.description
         part.begin(self._past[path])
         return part, None
 

@@ -57,7 +57,12 @@ class Glimpse:
     @property
     def title(self) -> str:
         """The best name that there is; empty where there is none."""
-        return self._description or self._title or ""
+        return self.description or self._title or ""
+
+    @property
+    def description(self) -> str:
+        """What a sub-agent is for, where that is described in fewer words than its prompt."""
+        return self._description or ""
 
     @property
     def agent(self) -> str:
