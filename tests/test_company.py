@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
 
 from claude_session_player import View
 from claude_session_player.export.told import Teller
+from claude_session_player.play import company as company_module
 from claude_session_player.play.company import Company, Told
 from claude_session_player.play.following import News
 from claude_session_player.store.layout import found_at
@@ -147,6 +149,68 @@ def test_flat_sub_agents_of_other_sessions_are_left_alone(following: Following) 
     assert following.grow(following.agent_file("b1", ""), agent(TWO).prompt("Not ours")) == []
     (told,) = following.grow(following.agent_file("b2", ""), agent().prompt("Ours"))
     assert (told.agent, told.task) == ("b2", "")
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the system does not say which files are open")
+def test_however_many_sub_agents_there_are_few_files_are_held_open(following: Following) -> None:
+    following.begin()
+    before = open_files()
+    for number in range(100):
+        (told,) = following.grow(following.agent_file(f"a{number}"), agent().prompt("Look"))
+        assert told.task is not None
+    assert open_files() - before <= 32
+    following.company.close()
+    assert open_files() < before
+
+
+def test_a_sub_agent_that_was_let_go_goes_on_where_it_was(
+    following: Following, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(company_module, "_MOST", 2)
+    following.begin()
+    agents = {id: agent().prompt("Look") for id in ("a1", "a2", "a3")}
+    for id, session in agents.items():
+        path = following.agent_file(id)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        following.store.meta(path, agentType="Explore")
+        following.grow(path, session.response(call("Grep", id, pattern="x")))
+    assert following.printed.count(" started\n") == 3
+    following.grow(following.agent_file("a1"), agents["a1"].result("a1", "found"))
+    assert following.printed == "\nExplore │ ● Grep(x)\nExplore │   └ found\n"
+    following.grow(following.agent_file("a2"), agents["a2"].result("a2", "found"))
+    assert following.printed == "\nExplore a2 │ ● Grep(x)\nExplore a2 │   └ found\n"
+
+
+def test_the_one_that_is_let_go_is_the_one_that_was_silent_for_longest(
+    following: Following, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(company_module, "_MOST", 2)
+    following.begin()
+    first, second = agent().prompt("Look"), agent().prompt("Look")
+    following.grow(following.agent_file("a1"), first)
+    following.grow(following.agent_file("a2"), second)
+    following.grow(following.agent_file("a1"), first.response(text("Here.")))
+    following.grow(following.agent_file("a3"), agent().prompt("Look"))
+    following.agent_file("a2").unlink()
+    assert list(following.company.notice([str(following.agent_file("a2"))])) == []
+    following.agent_file("a1").unlink()
+    assert [told.news for told in following.company.notice([str(following.agent_file("a1"))])] == [News.DELETED]
+
+
+def test_a_sub_agent_that_cannot_be_read_is_told_once_and_shown_as_soon_as_it_can(following: Following) -> None:
+    following.begin()
+    path = following.agent_file("a1")
+    path.mkdir(parents=True)
+    (told,) = following.company.notice([str(path)])
+    assert (told.agent, told.problem) == ("a1", "not a regular file")
+    assert list(following.company.notice([str(path)])) == []
+    path.rmdir()
+    assert list(following.company.notice([str(path)])) == []
+    assert [told.task for told in following.grow(path, agent().prompt("Look"))] == [""]
 
 
 def test_a_file_that_is_replaced_or_deleted_is_told_as_that(following: Following) -> None:

@@ -150,6 +150,31 @@ def test_an_old_session_is_shown_where_somebody_uses_it_or_as_soon_as_it_is_writ
     assert told(board.rows(NOW)) == [("Old", "waiting for the person")]
 
 
+def test_a_session_leaves_the_board_half_an_hour_after_it_was_written_to_last(store: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE).prompt("Start").response(text("It runs."))
+    path = add(store, session)
+    used = add(store, SessionBuilder(session_id=TWO).prompt("In use"))
+    board = Board([str(store.root)], in_use=[str(used)])
+    assert len(rows(board)) == 2
+    later = NOW + 30 * 60
+    assert len(board.rows(later - 1)) == 2
+    assert told(board.rows(later)) == [("In use", "idle")]
+    append(path, session.prompt("Go on").flush(), seconds_ago=-30 * 60)
+    board.notice([str(path)], later)
+    assert ("Start", "thinking") in told(board.rows(later))
+
+
+def test_a_session_stays_on_the_board_while_a_sub_agent_of_it_writes(store: StoreBuilder) -> None:
+    path = add(store, SessionBuilder(session_id=ONE).prompt("Start").response(call("Task", "a")))
+    agent = SessionBuilder(session_id=ONE, sidechain=True).prompt("Look around")
+    file = agent.write(store.home() / ONE / "subagents" / f"agent-{AGENT}.jsonl")
+    append(file, b"", seconds_ago=-20 * 60)
+    board = Board([str(store.root)])
+    board.notice([str(path), str(file)], NOW)
+    assert len(board.rows(NOW + 40 * 60)) == 1
+    assert board.rows(NOW + 50 * 60) == []
+
+
 def test_sub_agents_stand_below_their_session_for_as_long_as_they_work(store: StoreBuilder) -> None:
     main = SessionBuilder(session_id=ONE).prompt("Start").response(call("Task", "a", prompt="Look around"))
     path = add(store, main, seconds_ago=99_999)

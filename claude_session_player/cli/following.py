@@ -145,6 +145,8 @@ async def _next(stream: AsyncGenerator[Noticed, None], wait: Callable[[], None],
 
 def _note(told: Told) -> None:
     """Say what has become of a file, apart from what was appended."""
+    if told.problem:
+        say(f"note: sub-agent {printable(told.agent)} cannot be shown: {printable(told.problem)}")
     if told.news in (News.NOTHING, News.GREW):
         return
     who = f"sub-agent {printable(told.agent)}" if told.agent else "the session"

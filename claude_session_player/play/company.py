@@ -1,21 +1,25 @@
 """A session that is followed together with its sub-agents: what is new in any of their files, as text to be added.
 
-Sub-agents that are there already are not read before they say something more.
+Sub-agents that are there already are not read before they say something more. Only some are followed at a time: the one
+that was silent for longest is let go, and goes on where it was when it says something more.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from claude_session_player.account import Account
 from claude_session_player.errors import CannotRead
 from claude_session_player.play.appended import Appended, Piece
 from claude_session_player.play.following import Followed, News
 from claude_session_player.play.glimpse import Glimpse
-from claude_session_player.store.layout import AGENT, Found, Walk, found_at
+from claude_session_player.store.layout import AGENT, SUFFIX, Found, Walk, found_at
 from claude_session_player.view import View
+
+_MOST: Final = 32
+"""Sub-agents that are followed at a time: each of them holds a file open, and its film."""
 
 
 class Told(NamedTuple):
@@ -27,6 +31,8 @@ class Told(NamedTuple):
     """How the sub-agent is called whose file it is; empty for the session itself."""
     task: str | None = None
     """What a sub-agent is for that has just started, as far as its prompt does not say so; `None` for all others."""
+    problem: str = ""
+    """Why the file of a sub-agent cannot be read; it is told once."""
 
 
 class _Part:
@@ -69,10 +75,15 @@ class Company:
         self._found = found
         self._view = view
         self._past = {one.path: one.stamp.size for one in Walk().relatives(found) if one.is_agent}
-        """Sub-agents that were there before, and how long their files were."""
+        """Sub-agents that are not followed now, and how much of their files was there before, or is told."""
         self._parts = {found.path: _Part(found.path, view)}
+        """What is followed; who spoke last is last."""
+        self._names: dict[str, str] = {}
+        """How each sub-agent is called, also those that are followed no more."""
         self._strangers: set[str] = set()
         """Files of sub-agents of other sessions."""
+        self._refused: set[str] = set()
+        """Files of which it was told that they cannot be read."""
 
     def begin(self) -> list[Piece]:
         """What is on the screen of the session now."""
@@ -83,12 +94,15 @@ class Company:
         for path in self._in_order(files):
             part, task = self._parts.get(path), None
             if part is None and self._may_be_ours(path):
-                part, task = self._join(path)
+                try:
+                    part, task = self._join(path)
+                except (OSError, CannotRead) as error:
+                    yield from self._refusal(path, error)
             if part is None:
                 continue
             news, pieces = part.catch_up()
             if pieces or task is not None:
-                self._interrupt(part)
+                self._let_speak(path, part)
             if pieces or task is not None or news not in (News.NOTHING, News.GREW):
                 yield Told(news, pieces, part.name, task)
 
@@ -115,29 +129,50 @@ class Company:
         return _size(path) != self._past.get(path)
 
     def _join(self, path: str) -> tuple[_Part | None, str | None]:
-        """A sub-agent that was not followed so far; and what it is for, where it has just started."""
-        try:
-            glimpse = Glimpse(found_at(path))
-            glimpse.catch_up()
-            if glimpse.session_id != self._found.id:
-                if glimpse.session_id is not None:
-                    self._strangers.add(path)
-                return None, None
-            part = self._parts[path] = _Part(path, self._view, self._name(glimpse))
-        except (OSError, CannotRead):  # it is gone again
+        """A sub-agent that is not followed; and what it is for, where it has just started. Raises `OSError`, too."""
+        glimpse = Glimpse(found_at(path))
+        glimpse.catch_up()
+        if glimpse.session_id != self._found.id:
+            if glimpse.session_id is not None:
+                self._strangers.add(path)
             return None, None
-        if path not in self._past:
-            return part, glimpse.description
-        part.begin(self._past[path])
-        return part, None
+        self._make_room()
+        part = _Part(path, self._view, self._name(glimpse))
+        is_new = path not in self._past
+        if not is_new:
+            part.begin(self._past[path])
+            part.appended.interrupt()  # whatever was told of it, something else stands below that
+        self._parts[path] = part
+        self._past.pop(path, None)
+        self._refused.discard(path)
+        return part, glimpse.description if is_new else None
+
+    def _make_room(self) -> None:
+        """Let go of the sub-agent that was silent for longest, where there are too many."""
+        agents = [path for path in self._parts if path != self._found.path]
+        for path in agents[: max(len(agents) - _MOST + 1, 0)]:
+            part = self._parts.pop(path)
+            self._past[path] = part.followed.film.size
+            part.followed.close()
+
+    def _refusal(self, path: str, error: OSError | CannotRead) -> Iterator[Told]:
+        """Tells once that a file cannot be read; of one that is gone again there is nothing to tell."""
+        if path in self._refused or not os.path.lexists(path):
+            return
+        self._refused.add(path)
+        name = os.path.basename(path).removeprefix(AGENT).removesuffix(SUFFIX)
+        yield Told(News.NOTHING, [], name, problem=getattr(error, "strerror", None) or str(error))
 
     def _name(self, glimpse: Glimpse) -> str:
         """The kind of a sub-agent; with its id, where another one is called like that."""
-        name = glimpse.agent or glimpse.found.id
-        taken = {part.name for part in self._parts.values()}
-        return f"{name} {glimpse.found.id}" if name in taken else name
+        path, name = glimpse.found.path, glimpse.agent or glimpse.found.id
+        if path not in self._names:
+            self._names[path] = f"{name} {glimpse.found.id}" if name in self._names.values() else name
+        return self._names[path]
 
-    def _interrupt(self, speaker: _Part) -> None:
+    def _let_speak(self, path: str, speaker: _Part) -> None:
+        """What others said before is interrupted by this."""
+        self._parts[path] = self._parts.pop(path)
         for part in self._parts.values():
             if part is not speaker:
                 part.appended.interrupt()

@@ -13,7 +13,7 @@ from claude_session_player.store.locate import PROJECTS
 from claude_session_player.store.watch import Folder
 
 RECENT_SECONDS: Final = 30 * 60
-"""What was written to in this time is taken as running, when somebody begins to look."""
+"""What was written to in this time is taken as running."""
 _WORKING: Final = (Phase.THINKING, Phase.RUNNING)
 
 
@@ -51,7 +51,11 @@ class Board:
                 self._catch_up(known)
 
     def rows(self, now: float) -> list[Row]:
-        """Every session, those first that are not idle, each with the sub-agents that are at work for it."""
+        """Every session, those first that are not idle, each with the sub-agents that are at work for it.
+
+        What nobody has written to for long, or uses, is not among them any more until somebody does.
+        """
+        self._forget(now)
         agents: dict[str | None, list[Glimpse]] = {}
         for agent in self._agents.values():
             agents.setdefault(agent.session_id, []).append(agent)
@@ -60,6 +64,20 @@ class Board:
         ]
         families.sort(key=lambda family: family[0].status.phase is Phase.IDLE)
         return [row for family in families for row in family]
+
+    def _forget(self, now: float) -> None:
+        """Let go of what is old; a session stays for as long as one of its sub-agents does."""
+        since = now - RECENT_SECONDS
+        self._agents = {path: agent for path, agent in self._agents.items() if self._is_kept(agent, since)}
+        busy = {agent.session_id for agent in self._agents.values()}
+        self._sessions = {
+            path: session
+            for path, session in self._sessions.items()
+            if session.found.id in busy or self._is_kept(session, since)
+        }
+
+    def _is_kept(self, glimpse: Glimpse, since: float) -> bool:
+        return glimpse.found.path in self._in_use or (glimpse.written or 0.0) > since
 
     def _add(self, path: str) -> Glimpse | None:
         try:
