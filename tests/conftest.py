@@ -1,11 +1,19 @@
-"""Tests use neither the stores, the archive nor the cache of whoever runs them."""
+"""Tests use neither the stores, the archive nor the cache of whoever runs them, and not the taste of their terminal."""
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+_TASTE = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "COLORFGBG", "COLUMNS", "LINES")
+for _name in (*_TASTE, *(name for name in os.environ if name.startswith("TEXTUAL"))):
+    os.environ.pop(_name, None)  # before anything is imported that looks at them
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # programs that tests start would ignore it, too
 
 settings.register_profile("counting", deadline=None)  # work is counted, not timed
 settings.load_profile("counting")

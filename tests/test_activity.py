@@ -151,6 +151,37 @@ def test_calls_that_were_never_answered_are_forgotten_when_the_model_speaks_agai
     assert [call.name for call in status(session).calls] == ["Read"]
 
 
+def test_a_result_without_its_call_is_forgotten_when_the_person_speaks() -> None:
+    session = SessionBuilder().result("a").prompt("Again").response(call("Bash", "a"))
+    assert [call.name for call in status(session).calls] == ["Bash"]
+
+
+def test_a_call_of_which_the_response_is_not_known_stays_open_when_the_model_speaks() -> None:
+    session = SessionBuilder().line({"type": "tool_use", "tool_name": "Bash", "tool_input": {}}).response(text("So."))
+    assert [call.name for call in status(session).calls] == ["Bash"]
+
+
+def test_the_latest_time_counts_though_an_earlier_one_comes_behind_it() -> None:
+    session = SessionBuilder().prompt("Start", timestamp=timestamp(1000)).system("note")
+    assert status(session, 1100).phase is THINKING
+
+
+def test_a_hook_that_tells_of_itself_is_no_sign_that_the_tool_runs() -> None:
+    session = SessionBuilder().response(call("Bash", "a")).progress("hook_progress", "a")
+    assert status(session).how.endswith("it runs, or waits for permission")
+
+
+def test_what_the_harness_says_in_the_persons_place_is_no_prompt() -> None:
+    session = SessionBuilder().response(call("Bash", "a"))
+    session.prompt("<system-reminder>Be careful.</system-reminder>")
+    assert status(session).phase is RUNNING
+
+
+def test_what_the_harness_has_queued_is_no_prompt() -> None:
+    session = SessionBuilder().response(text("Yes.")).attachment("queued_command", prompt="Go on", isMeta=True)
+    assert status(session).phase is WAITING
+
+
 def test_calls_without_an_id_are_closed_in_their_order() -> None:
     session = SessionBuilder()
     for name in ("Bash", "Read"):

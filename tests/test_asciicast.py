@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from io import StringIO
 from pathlib import Path
@@ -86,6 +87,12 @@ def test_a_prompt_is_a_marker_with_its_first_words_and_stands_behind_it() -> Non
     assert kinds[:2] == [(0.0, "o"), (0.0, "m")]
 
 
+def test_prompts_of_one_line_are_markers_in_their_order() -> None:
+    lines = SessionBuilder().prompt("One").prompt("Two").lines
+    glued = lines[0].rstrip(b"\n") + lines[1]
+    assert [label for _, label in recorded([glued]).of("m")] == ["One", "Two"]
+
+
 def test_what_appears_at_one_moment_is_one_event() -> None:
     lines = SessionBuilder().response(*(text(str(n)) for n in range(5)), timestamp="2026-01-17T20:00:00Z").lines
     assert len(recorded(lines).of("o")) == 1
@@ -141,7 +148,13 @@ def test_real_sessions_end_with_the_screen_of_their_replay(path: Path) -> None:
 def test_asciinema_plays_it(tmp_path: Path) -> None:
     cast = tmp_path / "demo.cast"
     assert csp("export", DEMO, "--format", "asciicast", "-o", cast, "--idle", "0.01").returncode == 0
-    player = pexpect.spawn(sys.executable, ["-m", "asciinema", "play", str(cast)], timeout=60, encoding="utf-8")
+    player = pexpect.spawn(
+        sys.executable,
+        ["-m", "asciinema", "play", str(cast)],
+        timeout=60,
+        encoding="utf-8",
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )
     player.setwinsize(24, 80)
     player.expect("tea timer rings too early")
     player.expect("Thank you. The tea is ready.")

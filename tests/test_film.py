@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_session_player import View, replay
+from claude_session_player import View, render, replay
+from claude_session_player.models import ScreenState, ToolCall
 from claude_session_player.play import film as film_module
 from claude_session_player.play.film import Film, Mark
 from claude_session_player.play.tape import FileTape, MemoryTape
+from claude_session_player.times import epoch
 from tests import corpus
 
 
@@ -175,6 +177,65 @@ def test_keyframes_are_bounded_however_long_the_session_is(monkeypatch: pytest.M
 def test_any_line_can_be_read_again() -> None:
     film = developed(lines_of(prompt("a"), prompt("b"), QUIET))
     assert [event.kind for number in (3, 1) for event in film.events(number)] == ["mode", "user"]
+
+
+def test_keyframes_that_are_let_go_leave_others_all_over_the_film(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(film_module, "SPACING", 10)
+    film = developed(lines_of(prompt("a")) * 5000)
+    for number in (4999, 0, 700, 300, 2500, 1200, 4000):
+        before = film.decoded
+        film.screen(number)
+        assert film.decoded - before <= 2 * 5000 // 64 + 10
+
+
+def test_every_screen_is_right_when_keyframes_were_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(film_module, "SPACING", 2)
+    monkeypatch.setattr(film_module, "_MOST", 4)
+    lines = lines_of(*(prompt(str(number)) for number in range(60)))
+    film = developed(lines)
+    for number in (59, 0, 58, 1, 30, 2, 31, 3):
+        assert film.screen(number).to_markdown() == replay(lines, film.view, until=number + 1).to_markdown()
+
+
+def test_the_time_of_a_line_is_that_of_its_first_record() -> None:
+    records = [{**prompt(day), "timestamp": f"2026-01-{day}T00:00:00Z"} for day in ("17", "18")]
+    film = developed([b"".join(json.dumps(record).encode() for record in records) + b"\n"])
+    assert [frame.time for frame in film.frames] == [epoch("2026-01-17T00:00:00Z")]
+
+
+def test_a_result_is_as_long_as_what_it_says() -> None:
+    film = developed(lines_of(call("1"), result("1", "x" * 30)))
+    assert [frame.size for frame in film.frames] == [0, 30]
+
+
+def test_an_error_without_its_call_is_marked_as_one() -> None:
+    film = developed(lines_of(result("1", is_error=True), result("2")))
+    assert [frame.marks for frame in film.frames] == [Mark.ERROR, Mark.NONE]
+
+
+# --- a copy of a screen -------------------------------------------------------------------------------
+
+
+def test_a_copy_of_a_screen_closes_its_own_calls_and_not_those_of_others() -> None:
+    state = ScreenState()
+    render(state, {"type": "tool_use", "tool_name": "Bash", "tool_input": {}})
+    done = {"type": "tool_result", "tool_name": "Bash", "tool_output": "done"}
+    copy = state.copy()
+    for screen in (copy, state):
+        render(screen, done)
+        assert [type(element) for element in screen.elements] == [ToolCall]
+        assert "done" in screen.to_markdown()
+
+
+def test_what_is_added_to_a_sealed_screen_that_lost_an_element_is_not_sealed() -> None:
+    state = ScreenState()
+    render(state, result("1"))
+    state.seal()
+    render(state, call("1"))
+    (before,) = state.elements
+    render(state, progress("1", "x"))
+    assert isinstance(before, ToolCall)
+    assert state.own_call(0) is before
 
 
 def test_a_line_leads_to_the_last_frame_before_it() -> None:

@@ -118,6 +118,22 @@ def test_a_file_that_takes_the_place_of_another_is_filmed_anew(followed: Followe
     assert shown(followed) == "❯ Another\n\n● Yes."
 
 
+def test_a_file_that_was_replaced_is_not_held_open(path: Path, tmp_path: Path) -> None:
+    tapes: list[FileTape] = []
+
+    def opener(name: str) -> FileTape:
+        tapes.append(FileTape(name))
+        return tapes[-1]
+
+    followed = Followed(str(path), opener=opener)
+    os.replace(SessionBuilder().prompt("Another").write(tmp_path / "other.jsonl"), path)
+    followed.catch_up()
+    before, now = tapes
+    now.status()
+    with pytest.raises(ValueError, match="closed"):
+        before.status()
+
+
 def test_of_a_file_that_is_deleted_the_film_stays(followed: Followed, path: Path, session: SessionBuilder) -> None:
     append(path, session.response(text("It runs.")).flush())
     path.unlink()
