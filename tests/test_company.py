@@ -167,6 +167,16 @@ def test_however_many_sub_agents_there_are_few_files_are_held_open(following: Fo
     assert open_files() < before
 
 
+def test_what_could_not_be_read_of_a_sub_agent_that_was_let_go_is_not_forgotten(
+    following: Following, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(company_module, "_MOST", 1)
+    following.begin()
+    following.grow(following.agent_file("a1"), agent().prompt("Look").raw(b"oops\n"))
+    following.grow(following.agent_file("a2"), agent().prompt("Look"))
+    assert sum(len(account.issues) for _, account in following.company.accounts()) == 1
+
+
 def test_a_sub_agent_that_was_let_go_goes_on_where_it_was(
     following: Following, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -176,7 +176,7 @@ def test_keyframes_are_bounded_however_long_the_session_is(monkeypatch: pytest.M
 
 def test_any_line_can_be_read_again() -> None:
     film = developed(lines_of(prompt("a"), prompt("b"), QUIET))
-    assert [event.kind for number in (3, 1) for event in film.events(number)] == ["mode", "user"]
+    assert [event.kind for number in (3, 1, 4) for event in film.events(number)] == ["mode", "user"]
 
 
 def test_keyframes_that_are_let_go_leave_others_all_over_the_film(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,10 @@ import pytest
 from textual.pilot import Pilot
 
 from claude_session_player.errors import CannotRead
+from claude_session_player.models import UserMessage
 from claude_session_player.play.destination import Part
+from claude_session_player.play.film import Frame, Mark
+from claude_session_player.play.player import Player
 from claude_session_player.play.recording import Recording, of_file, of_lines
 from claude_session_player.play.tape import MemoryTape
 from claude_session_player.tui.player_app import PlayerApp
@@ -429,6 +432,45 @@ def test_the_cursor_does_not_stay_behind_when_somebody_scrolls() -> None:
     shown = played(keys("end", "pageup", "pageup", "c"))
     assert "❯ The bell" in shown
     assert "▌" in shown
+
+
+def test_who_scrolls_back_to_the_end_goes_on_with_it() -> None:
+    async def scroll(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("end", "pageup", "pageup", "pagedown", "pagedown", "pagedown")
+        screen.pane.show([*screen.pane.elements, UserMessage("More")])
+
+    assert "▌❯ More" in played(scroll)
+
+
+def test_a_search_that_was_faster_than_the_film_is_decided_when_the_film_is_over() -> None:
+    async def search(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        screen.projection.is_over = False
+        screen._find("coffee")
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        assert "nowhere" not in text_of(pilot.app)
+        await pilot.press("n")
+        assert "not found so far" in text_of(pilot.app)
+        screen._is_looking = True
+        screen.projection.finish()
+        screen.post_message(screen.Developed())
+
+    assert "'coffee' is nowhere" in played(search)
+
+
+def test_a_mark_far_behind_the_rest_is_on_the_timeline_at_once() -> None:
+    frames = [Frame(number + 1, float(number), 1, Mark.NONE) for number in range(1000)]
+    player_of_frames = Player(lambda: 0.0, idle=None)
+    player_of_frames.is_growing = True
+    player_of_frames.load(frames)
+    bar = TimelineBar(player_of_frames)
+    bar._frames = frames
+    bar._drawn(80)
+    frames.append(Frame(1001, 9000.0, 1, Mark.PROMPT))
+    player_of_frames.load(frames)
+    drawn = bar._drawn(80)
+    assert drawn.marks[-1] == Mark.PROMPT
+    assert sum(1 for height in drawn.heights if height) < 15
 
 
 def test_a_film_that_begins_at_its_end_does_not_play() -> None:

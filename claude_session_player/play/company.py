@@ -80,6 +80,8 @@ class Company:
         """What is followed; who spoke last is last."""
         self._names: dict[str, str] = {}
         """How each sub-agent is called, also those that are followed no more."""
+        self._let_go: dict[str, tuple[str, Account]] = {}
+        """Of sub-agents that were silent for too long: their names, and what became of their lines."""
         self._strangers: set[str] = set()
         """Files of sub-agents of other sessions."""
         self._refused: set[str] = set()
@@ -107,8 +109,9 @@ class Company:
                 yield Told(news, pieces, part.name, task)
 
     def accounts(self) -> Iterator[tuple[str, Account]]:
-        """What became of the lines of each file that is followed, and the name of its sub-agent."""
-        return ((part.name, part.followed.film.account) for part in self._parts.values())
+        """What became of the lines of each file that is or was followed, and the name of its sub-agent."""
+        held = {path: (part.name, part.followed.film.account) for path, part in self._parts.items()}
+        return iter((self._let_go | held).values())
 
     def close(self) -> None:
         """Let go of all files."""
@@ -152,6 +155,7 @@ class Company:
         agents = [path for path in self._parts if path != self._found.path]
         for path in agents[: max(len(agents) - _MOST + 1, 0)]:
             part = self._parts.pop(path)
+            self._let_go[path] = part.name, part.followed.film.account
             self._past[path] = part.followed.film.size
             part.followed.close()
 

@@ -187,7 +187,9 @@ class Film:
         return state
 
     def events(self, line: int) -> list[Event]:
-        """What stands on a line."""
+        """What stands on a line; nothing, where it is not developed."""
+        if line > self.lines:
+            return []
         return self._decode(self._read(line, line), line - 1, self._offsets[line - 1])
 
     def frame_of(self, line: int) -> int:

@@ -169,7 +169,9 @@ class ScreenPane(Widget, can_focus=True):
     def _take_along(self) -> None:
         """The cursor does not stay behind, out of sight."""
         seen = [place.element for place in self._viewport.rows()]
-        if seen and not seen[0] <= self.cursor <= seen[-1]:
+        if self._viewport.is_at_end:  # it goes on with the end, wherever that will be
+            self._cursor = None
+        elif seen and not seen[0] <= self.cursor <= seen[-1]:
             nearest = seen[0] if self.cursor < seen[0] else seen[-1]
             self._cursor = None if nearest == len(self._elements) - 1 else nearest
 

@@ -39,6 +39,7 @@ class PlayerScreen(SearchingWindow):
     def _go_there(self) -> None:
         """Somebody decided where to be: nothing else is waited for, and what was said is over."""
         self.projection.stay()
+        self._is_looking = False
         self.hush()
         self.show_frame()
 

@@ -218,7 +218,7 @@ class RunningApp(TerminalApp[None]):
     def _find(self, path: str) -> None:
         try:
             session: Session | SessionError = self._shelf.open().at(path)
-        except SessionError as error:
+        except (SessionError, OSError) as error:
             session = error
         self.post_message(self.Found(session))
 
@@ -228,7 +228,7 @@ class RunningApp(TerminalApp[None]):
             if isinstance(event.session, SessionError):
                 raise event.session
             play(self, event.session, live=True, open_store=self._shelf.open)
-        except SessionError as error:
+        except (SessionError, OSError) as error:
             self._said.say(str(error))
 
 

@@ -25,7 +25,11 @@ class SearchingWindow(PlayerWindow):
     """A window in which places can be found."""
 
     class Found(Message):
-        """A search went on."""
+        """A search went on, and maybe something is to be said about it."""
+
+        def __init__(self, words: str) -> None:
+            super().__init__()
+            self.words = words
 
     search: Search | None = None
     _question: Question | None = None
@@ -47,7 +51,7 @@ class SearchingWindow(PlayerWindow):
 
     def forget_search(self) -> None:
         """Look for nothing any more."""
-        self.search, self.pane.needle = None, ""
+        self.search, self.pane.needle, self._is_looking = None, "", False
         self.pane.redraw()
         self.show_status()
 
@@ -93,6 +97,7 @@ class SearchingWindow(PlayerWindow):
         self.search = Search(self.projection.film, words)
         self.pane.needle = words
         self._is_looking = True
+        self.projection.stay()
         self.player.pause()
         self._go_on_searching(self.search)
 
@@ -109,12 +114,20 @@ class SearchingWindow(PlayerWindow):
             self.forget_search()
         elif self.search is not None and not self.search.is_over:
             self._go_on_searching(self.search)
+        elif self._is_looking:
+            self._show_hits()
 
     def _tell_hits(self, words: str) -> None:
-        self.post_message(self.Found())
+        self.post_message(self.Found(words))
 
     @on(Found)
+    def _go_to_hits(self, event: Found) -> None:
+        self._show_hits()
+        if event.words:
+            self.say(event.words)
+
     def _show_hits(self) -> None:
+        """Show how many hits there are, and the first of them, where none was shown."""
         search = self.search
         if search is None:
             return
@@ -135,8 +148,10 @@ class SearchingWindow(PlayerWindow):
             return
         frame = search.after(self.player.position) if direction > 0 else search.before(self.player.position)
         if frame is None:
-            self.say(f"{search.words!r} is nowhere")
+            is_all = search.is_over and self.projection.is_over
+            self.say(f"{search.words!r} is nowhere" if is_all else f"{search.words!r} is not found so far")
             return
+        self.projection.stay()
         self.player.pause()
         self.player.seek(frame)
         self.show_frame()

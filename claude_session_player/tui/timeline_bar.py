@@ -58,7 +58,8 @@ class TimelineBar(Widget):
         self._columns: _Columns | None = None
         self._key: tuple[object, ...] = ()
         self._count = 0
-        """How many frames the columns were drawn for."""
+        """How many frames the columns were drawn for, and how long they take."""
+        self._total = 0.0
 
     def show(self, frames: Sequence[Frame]) -> None:
         """Draw the timeline of these frames, and where the player is."""
@@ -84,15 +85,18 @@ class TimelineBar(Widget):
         player = self._player
         key = (width, player.pace, id(self._frames))
         if self._columns is None or self._key != key or self._is_outdated:
-            self._key, self._count = key, player.count
+            self._key, self._count, self._total = key, player.count, player.total
             self._columns = columns_of(self._frames[: player.count], _moments(player), width)
         return self._columns
 
     @property
     def _is_outdated(self) -> bool:
         """True where there are other frames than were drawn; of a long film that grows, a few do not count."""
-        drawn, count = self._count, self._player.count
-        return count != drawn if not self._player.is_growing else not drawn <= count < max(drawn * _GROWTH, drawn + 1)
+        player, drawn = self._player, self._count
+        if player.count == drawn:
+            return False
+        is_much = player.count >= drawn * _GROWTH or player.total >= self._total * _GROWTH
+        return is_much or not player.is_growing or any(frame.marks for frame in self._frames[drawn : player.count])
 
 
 def columns_of(frames: Sequence[Frame], moments: Sequence[float], width: int) -> _Columns:
