@@ -84,6 +84,9 @@ def _one_line(message: str) -> str:
 
 
 def _forget_output() -> None:
-    """Let nothing be written at the exit that could not be written before."""
+    """Let nothing be written at the exit that could not be written before: Python would leave with a code of its own."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

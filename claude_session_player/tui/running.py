@@ -17,7 +17,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from claude_session_player.errors import SessionError
+from claude_session_player.errors import CannotRead, SessionError
 from claude_session_player.play.running import Board, Row
 from claude_session_player.store.session import Session
 from claude_session_player.store.watch import Noticed, changes, files_in
@@ -218,8 +218,10 @@ class RunningApp(TerminalApp[None]):
     def _find(self, path: str) -> None:
         try:
             session: Session | SessionError = self._shelf.open().at(path)
-        except (SessionError, OSError) as error:
+        except SessionError as error:
             session = error
+        except OSError as error:
+            session = CannotRead(str(error))
         self.post_message(self.Found(session))
 
     @on(Found)
