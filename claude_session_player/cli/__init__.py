@@ -84,7 +84,7 @@ def _one_line(message: str) -> str:
 
 
 def _forget_output() -> None:
-    """Let nothing be written at the exit that could not be written before: Python would leave with a code of its own."""
+    """Let nothing be written at the exit that could not be written before: Python would leave with its own code."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.flush()
     for stream in (sys.stdout, sys.stderr):
