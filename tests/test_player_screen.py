@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import random
-import struct
-import zlib
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,118 +14,22 @@ from claude_session_player.models import UserMessage
 from claude_session_player.play.destination import Part
 from claude_session_player.play.film import Frame, Mark
 from claude_session_player.play.player import Player
-from claude_session_player.play.recording import Recording, of_file, of_lines
+from claude_session_player.play.recording import Recording
 from claude_session_player.play.tape import MemoryTape
-from claude_session_player.tui.player_app import PlayerApp
-from claude_session_player.tui.player_keys import KEYS
 from claude_session_player.tui.player_screen import PlayerScreen
 from claude_session_player.tui.timeline_bar import TimelineBar
-from tests.builder import START, SessionBuilder, call, text, thought
+from tests.builder import SessionBuilder, call
+from tests.players import (
+    Clock,
+    keys,
+    played,
+    player,
+    recording,
+    screen_of,
+    teapot,
+    to_agent,
+)
 from tests.screens import LARGE, SMALL, check_picture, run, text_of
-
-ANSWER = """I will let the **clock** be passed in:
-
-```python
-def steep(minutes, sleep=time.sleep):
-    sleep(minutes * 60)
-```
-
-- `steep` converts minutes to seconds
-- the test brings a clock of its own
-"""
-PATCH = {
-    "structuredPatch": [
-        {
-            "oldStart": 4,
-            "oldLines": 3,
-            "newStart": 4,
-            "newLines": 3,
-            "lines": [
-                " import time",
-                "-def steep(minutes):",
-                "-    time.sleep(minutes)",
-                "+def steep(minutes, sleep):",
-            ],
-        }
-    ]
-}
-
-
-class Clock:
-    """A clock that stands still until somebody turns it."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        """What the clock shows."""
-        return self.now
-
-
-def teapot() -> SessionBuilder:
-    """A session with something of everything that the player can show."""
-    return (
-        SessionBuilder()
-        .prompt("The bell of my tea timer rings too early.")
-        .response(thought("It must be the unit."), text(ANSWER), call("Edit", "e", file_path="/home/ada/timer.py"))
-        .result("e", "The file has been updated.", toolUseResult=PATCH)
-        .response(call("Bash", "b", command="pytest", description="Run the tests"))
-        .result("b", "\n".join(f"test {number} of the kettle passed" for number in range(9)))
-        .response(call("Task", "t", description="Find the temperature", prompt="How hot?"))
-        .result("t", "Between 70 and 80 degrees.")
-        .response(call("Read", "r", file_path="/home/ada/cup.py"))
-        .result("r", "no such file", error=True)
-        .prompt("Thank you.")
-        .response(text("You are welcome."))
-    )
-
-
-def scholar() -> Recording:
-    lines = SessionBuilder(sidechain=True).prompt("How hot?").response(text("Between 70 and 80 degrees.")).lines
-    return of_lines(lines, "Find the temperature")
-
-
-def recording(session: SessionBuilder | None = None) -> Recording:
-    made = of_lines((session or teapot()).lines, "A tea timer")
-    return replace(made, place="/home/ada/teapot", agents=lambda: {"t": [scholar()]})
-
-
-def player(what: Recording | None = None, **options: Any) -> tuple[PlayerApp, Clock]:
-    clock = Clock()
-    return PlayerApp(lambda: PlayerScreen(what or recording(), clock=clock, **options)), clock
-
-
-def screen_of(app: PlayerApp) -> PlayerScreen:
-    screen = app.screen
-    assert isinstance(screen, PlayerScreen)
-    return screen
-
-
-Script = Callable[[Pilot[Any], PlayerScreen], Awaitable[None]]
-
-
-def played(script: Script, what: Recording | None = None, size: tuple[int, int] = SMALL, **options: Any) -> str:
-    """What is on the screen when a script is over."""
-    app, _ = player(what, **options)
-    shown = []
-
-    async def whole(pilot: Pilot[Any]) -> None:
-        await pilot.pause()
-        await script(pilot, screen_of(app))
-        await pilot.pause()
-        shown.append(text_of(app))
-
-    run(app, whole, size)
-    return shown[0]
-
-
-def keys(*names: str) -> Script:
-    async def press(pilot: Pilot[Any], screen: PlayerScreen) -> None:
-        for name in names:
-            await pilot.press(name)
-            await pilot.pause()
-
-    return press
-
 
 # --- pictures -------------------------------------------------------------------------------------------
 
@@ -150,14 +49,6 @@ def _press(*names: str) -> Callable[[Pilot[Any], Clock], Awaitable[None]]:
     return script
 
 
-async def _to_agent(pilot: Pilot[Any], clock: Clock) -> None:
-    await pilot.press("end", "s")
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
-    await pilot.press("end")
-    await pilot.pause()
-
-
 async def _search(pilot: Pilot[Any], clock: Clock) -> None:
     await pilot.press("slash", *"kettle", "enter")
     await pilot.app.workers.wait_for_complete()
@@ -170,7 +61,7 @@ PICTURES = {
     "expanded-diff": _press("g", *"5", "enter", "enter"),
     "help": _press("question_mark"),
     "search": _search,
-    "sub-agent": _to_agent,
+    "sub-agent": to_agent,
     "thinking": _press("end", "t", "home", "right", "right"),
 }
 
@@ -342,7 +233,7 @@ def test_enter_on_a_thought_shows_it() -> None:
 
 def test_s_steps_into_a_sub_agent_and_back() -> None:
     async def in_and_out(pilot: Pilot[Any], screen: PlayerScreen) -> None:
-        await _to_agent(pilot, Clock())
+        await to_agent(pilot, Clock())
         assert "A tea timer › Find the temperature" in text_of(pilot.app)
         assert "● Between 70 and 80 degrees." in text_of(pilot.app)
         await pilot.press("s")
@@ -352,10 +243,10 @@ def test_s_steps_into_a_sub_agent_and_back() -> None:
 
 def test_escape_leads_back_from_a_sub_agent_and_q_out_of_all() -> None:
     async def out(pilot: Pilot[Any], screen: PlayerScreen) -> None:
-        await _to_agent(pilot, Clock())
+        await to_agent(pilot, Clock())
         await pilot.press("escape")
         assert pilot.app.screen is screen
-        await _to_agent(pilot, Clock())
+        await to_agent(pilot, Clock())
         await pilot.press("q")
         await pilot.pause()
         assert not pilot.app.is_running or pilot.app.screen is not screen
@@ -365,7 +256,7 @@ def test_escape_leads_back_from_a_sub_agent_and_q_out_of_all() -> None:
 
 def test_in_a_sub_agent_its_name_is_seen_however_long_that_of_its_caller_is() -> None:
     async def step_in(pilot: Pilot[Any], screen: PlayerScreen) -> None:
-        await _to_agent(pilot, Clock())
+        await to_agent(pilot, Clock())
 
     assert "› Find the temperature" in played(step_in, replace(recording(), title="A long title " * 20))
 
@@ -532,269 +423,3 @@ def test_a_file_that_cannot_be_read_any_more_does_not_end_the_player() -> None:
         await pilot.press("end", "enter", "slash", *"tea", "enter", "home", "h")
 
     assert "the disk is gone" in played(break_it, replace(recording(), tape=lambda: tape))
-
-
-# --- odd sessions and odd terminals -------------------------------------------------------------------------
-
-
-def test_a_session_with_nothing_to_show_is_an_empty_screen() -> None:
-    shown = played(keys("space", "right", "end", "enter", "c", "t"), recording(SessionBuilder()))
-    assert "0:00/0:00" in shown
-
-
-def test_a_session_of_one_line_can_be_played() -> None:
-    assert "❯ Hi" in played(keys("space", "right", "left", "h"), recording(SessionBuilder().prompt("Hi")))
-
-
-def test_a_session_without_times_is_paced() -> None:
-    session = SessionBuilder()
-    for word in ("one", "two", "three"):
-        session.line({"type": "user", "message": {"content": word}})
-    assert "▶ paced 1×  0:00/0:00" in played(keys(), recording(session))
-
-
-@pytest.mark.parametrize("size", [(20, 5), (1, 1), (8, 3), (300, 100)])
-def test_any_size_of_a_terminal_will_do(size: tuple[int, int]) -> None:
-    played(keys("end", "enter", "question_mark", "escape", "space"), size=size)
-
-
-def test_on_a_tiny_terminal_what_is_played_has_the_room() -> None:
-    shown = played(keys("end"), size=(20, 5)).split("\n")
-    assert any("You are welcome" in line for line in shown)
-
-
-def test_a_terminal_may_be_resized_while_it_plays() -> None:
-    async def resize(pilot: Pilot[Any], screen: PlayerScreen) -> None:
-        await pilot.press("end")
-        for size in ((40, 10), (20, 5), (100, 30)):
-            await pilot.resize_terminal(*size)
-
-    assert "● You are welcome." in played(resize)
-
-
-def test_an_element_of_5_megabytes_is_shown_by_its_beginning() -> None:
-    session = SessionBuilder().prompt("x " * 2_500_000).response(text("Long. " * 900_000))
-    assert "more characters" in played(keys("end"), recording(session))
-
-
-def test_a_result_of_5_megabytes_can_be_expanded() -> None:
-    session = SessionBuilder().response(call("Bash", command="yes")).result("toolu_1", "y\n" * 2_500_000)
-    shown = played(keys("end", "enter"), recording(session))
-    assert "● Bash(yes)" in shown
-
-
-def test_signs_that_a_terminal_would_obey_are_not_sent_to_it() -> None:
-    session = SessionBuilder().prompt("a\x1b[2Jb\x07c\x9bd").response(text("e\x1b]0;title\x07f\x08g"))
-    odd = replace(recording(session), title="a title\x1b[2J", place="/home/\x07")
-    shown = played(keys("end"), odd)
-    assert not any(sign in shown for sign in "\x1b\x07\x08\x9b")
-
-
-def png(width: int, height: int) -> str:
-    """A red picture in base64."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    rows = (b"\0" + b"\xff\0\0" * width) * height
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-    return base64.b64encode(data).decode()
-
-
-def picture_of(data: str, kind: str = "image/png") -> dict[str, Any]:
-    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
-
-
-def test_not_even_the_type_of_a_picture_is_obeyed_by_a_terminal() -> None:
-    session = SessionBuilder().prompt([picture_of("", "image\x1b]0;title\x07")])
-    assert "\x1b" not in played(keys("enter"), recording(session))
-
-
-def test_a_picture_is_drawn_where_the_element_is_expanded() -> None:
-    session = SessionBuilder().prompt([{"type": "text", "text": "Look:"}, picture_of(png(8, 8))])
-    shown = played(keys("enter"), recording(session))
-    assert "▀" * 8 in shown
-    assert "[image image/png]" in shown
-
-
-@pytest.mark.parametrize("data", ["", "no base64 at all!", base64.b64encode(b"no picture").decode(), png(8, 8)[:60]])
-def test_a_picture_that_is_damaged_is_only_named(data: str) -> None:
-    shown = played(keys("enter"), recording(SessionBuilder().prompt([picture_of(data)])))
-    assert "[image image/png]" in shown
-    assert "▀" not in shown
-
-
-def test_without_colours_a_picture_is_only_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    shown = played(keys("enter"), recording(SessionBuilder().prompt([picture_of(png(8, 8))])))
-    assert "▀" not in shown
-
-
-# --- what happens now -----------------------------------------------------------------------------------------
-
-
-async def until(pilot: Pilot[Any], words: str) -> None:
-    """Wait for something to appear on the screen."""
-    for _ in range(500):
-        if words in text_of(pilot.app):
-            return
-        await pilot.pause(0.02)
-    raise AssertionError(f"{words!r} is not on the screen:\n{text_of(pilot.app)}")
-
-
-def followed(path: Path, script: Callable[[Pilot[Any]], Awaitable[None]]) -> None:
-    app, clock = player(of_file(str(path)), is_followed=True)
-    del clock
-    run(app, script)
-
-
-def test_what_is_appended_to_a_followed_session_is_shown(tmp_path: Path) -> None:
-    session = SessionBuilder().prompt("Hi")
-    path = session.write(tmp_path / "s.jsonl")
-    session.flush()
-
-    async def append(pilot: Pilot[Any]) -> None:
-        await until(pilot, "❯ Hi")
-        assert "● live" in text_of(pilot.app)
-        with path.open("ab") as file:
-            file.write(session.response(text("Hello, as it happens.")).flush())
-        await until(pilot, "● Hello, as it happens.")
-        check = text_of(pilot.app)
-        assert "● live" in check
-
-    followed(path, append)
-
-
-def test_who_looks_back_is_not_torn_away_by_what_is_new(tmp_path: Path) -> None:
-    session = SessionBuilder().prompt("One").prompt("Two")
-    path = session.write(tmp_path / "s.jsonl")
-    session.flush()
-
-    async def append(pilot: Pilot[Any]) -> None:
-        await until(pilot, "❯ Two")
-        await pilot.press("left")
-        with path.open("ab") as file:
-            file.write(session.prompt("Three").flush())
-        await until(pilot, "line 1/3")
-        assert "❯ Three" not in text_of(pilot.app)
-        await pilot.press("end")
-        await until(pilot, "❯ Three")
-
-    followed(path, append)
-
-
-def test_a_followed_session_that_is_replaced_or_deleted_is_said_to_be(tmp_path: Path) -> None:
-    path = SessionBuilder().prompt("Old").write(tmp_path / "s.jsonl")
-
-    async def replace_and_delete(pilot: Pilot[Any]) -> None:
-        await until(pilot, "❯ Old")
-        SessionBuilder().prompt("New").write(tmp_path / "new").replace(path)
-        await until(pilot, "❯ New")
-        await until(pilot, "another file took its place")
-        assert "❯ Old" not in text_of(pilot.app)
-        path.unlink()
-        await until(pilot, "it was deleted")
-        screen_of(pilot.app).hush()  # type: ignore[arg-type]
-        screen_of(pilot.app).show_status()  # type: ignore[arg-type]
-        await until(pilot, "● deleted")
-        assert "❯ New" in text_of(pilot.app)
-
-    followed(path, replace_and_delete)
-
-
-async def search_for(pilot: Pilot[Any], words: str) -> None:
-    await pilot.press("slash", *words, "enter")
-    await until(pilot, f"/{words}")
-
-
-def test_a_search_goes_on_in_what_is_appended(tmp_path: Path) -> None:
-    session = SessionBuilder().prompt("tea")
-    path = session.write(tmp_path / "s.jsonl")
-    session.flush()
-
-    async def append(pilot: Pilot[Any]) -> None:
-        await until(pilot, "❯ tea")
-        await search_for(pilot, "tea")
-        await until(pilot, "/tea 1/1")
-        with path.open("ab") as file:
-            file.write(session.prompt("more tea").flush())
-        await until(pilot, "/tea 1/2")
-
-    followed(path, append)
-
-
-@pytest.mark.parametrize("new", [b"", SessionBuilder().prompt("New").data()])
-def test_a_search_ends_with_the_film_that_it_was_made_for(tmp_path: Path, new: bytes) -> None:
-    path = SessionBuilder().prompt("tea").prompt("tea").write(tmp_path / "s.jsonl")
-
-    async def replace_file(pilot: Pilot[Any]) -> None:
-        await until(pilot, "❯ tea")
-        await search_for(pilot, "tea")
-        path.write_bytes(new)
-        await until(pilot, "the session file")
-        await pilot.press("n", "n", "N")
-        await until(pilot, "search first")
-
-    followed(path, replace_file)
-
-
-def agent_file(path: Path, number: int) -> Path:
-    return path.with_suffix("") / "subagents" / f"agent-a{number}.jsonl"
-
-
-def test_a_sub_agent_appears_when_it_starts(tmp_path: Path) -> None:
-    session = SessionBuilder(session_id="s").prompt("How hot?").response(call("Task", "t", description="Measure"))
-    path = session.write(tmp_path / "s.jsonl")
-    helper = SessionBuilder(session_id="s", sidechain=True).prompt("Measure the water.")
-
-    async def start_agent(pilot: Pilot[Any]) -> None:
-        await until(pilot, "running a tool")
-        assert "Measure the water" not in text_of(pilot.app)
-        SessionBuilder(session_id="other", sidechain=True).prompt("Not ours.").write(tmp_path / "agent-a2.jsonl")
-        helper.response(call("Bash", "b", command="thermometer")).write(agent_file(path, 1))
-        await until(pilot, "Measure the water.")
-        await until(pilot, "a call of Bash has no result")
-        assert "Not ours." not in text_of(pilot.app)
-
-    followed(path, start_agent)
-
-
-def test_a_followed_session_looks_as_it_did(tmp_path: Path) -> None:
-    path = teapot().write(tmp_path / "s.jsonl")
-    what = replace(of_file(str(path)), title="A tea timer", place="/home/ada/teapot")
-    now = START.timestamp() + 20
-
-    for size in (SMALL, LARGE):
-        app, _ = player(what, is_followed=True, wall=lambda: now)
-
-        async def script(pilot: Pilot[Any], app: PlayerApp = app) -> None:
-            await until(pilot, "waiting for the person")
-            check_picture(app, "follow")
-
-        run(app, script, size)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_whatever_keys_are_pressed_the_player_goes_on(seed: int) -> None:
-    chance = random.Random(seed)
-    names = [name for key in KEYS for names in key.keys for name in names.split(",") if name != "q"]
-    names += ["escape", "5", "percent_sign", "backspace", "tab"]
-    app, clock = player()
-
-    async def script(pilot: Pilot[Any]) -> None:
-        for _ in range(120):
-            await pilot.press(chance.choice(names))
-            clock.now += chance.choice((0.0, 0.1, 3.0))
-            if chance.random() < 0.05:
-                await pilot.resize_terminal(chance.choice((1, 20, 80)), chance.choice((1, 5, 24)))
-        assert app.is_running
-
-    run(app, script)
-
-
-@pytest.mark.parametrize(("colours", "theme"), [("0;15", "ansi-light"), ("15;0", "ansi-dark")])
-def test_the_theme_follows_the_terminal(monkeypatch: pytest.MonkeyPatch, colours: str, theme: str) -> None:
-    monkeypatch.setenv("COLORFGBG", colours)
-    app, _ = player()
-    assert app.theme == theme

@@ -1,0 +1,144 @@
+"""The player's window for tests: a session with something of everything, keys, and a clock that the test turns."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from claude_session_player.play.recording import Recording, of_file, of_lines
+from claude_session_player.tui.player_app import PlayerApp
+from claude_session_player.tui.player_screen import PlayerScreen
+from tests.builder import SessionBuilder, call, text, thought
+from tests.screens import SMALL, run, text_of
+
+ANSWER = """I will let the **clock** be passed in:
+
+```python
+def steep(minutes, sleep=time.sleep):
+    sleep(minutes * 60)
+```
+
+- `steep` converts minutes to seconds
+- the test brings a clock of its own
+"""
+PATCH = {
+    "structuredPatch": [
+        {
+            "oldStart": 4,
+            "oldLines": 3,
+            "newStart": 4,
+            "newLines": 3,
+            "lines": [
+                " import time",
+                "-def steep(minutes):",
+                "-    time.sleep(minutes)",
+                "+def steep(minutes, sleep):",
+            ],
+        }
+    ]
+}
+
+
+class Clock:
+    """A clock that stands still until somebody turns it."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        """What the clock shows."""
+        return self.now
+
+
+def teapot() -> SessionBuilder:
+    """A session with something of everything that the player can show."""
+    return (
+        SessionBuilder()
+        .prompt("The bell of my tea timer rings too early.")
+        .response(thought("It must be the unit."), text(ANSWER), call("Edit", "e", file_path="/home/ada/timer.py"))
+        .result("e", "The file has been updated.", toolUseResult=PATCH)
+        .response(call("Bash", "b", command="pytest", description="Run the tests"))
+        .result("b", "\n".join(f"test {number} of the kettle passed" for number in range(9)))
+        .response(call("Task", "t", description="Find the temperature", prompt="How hot?"))
+        .result("t", "Between 70 and 80 degrees.")
+        .response(call("Read", "r", file_path="/home/ada/cup.py"))
+        .result("r", "no such file", error=True)
+        .prompt("Thank you.")
+        .response(text("You are welcome."))
+    )
+
+
+def scholar() -> Recording:
+    lines = SessionBuilder(sidechain=True).prompt("How hot?").response(text("Between 70 and 80 degrees.")).lines
+    return of_lines(lines, "Find the temperature")
+
+
+def recording(session: SessionBuilder | None = None) -> Recording:
+    made = of_lines((session or teapot()).lines, "A tea timer")
+    return replace(made, place="/home/ada/teapot", agents=lambda: {"t": [scholar()]})
+
+
+def player(what: Recording | None = None, **options: Any) -> tuple[PlayerApp, Clock]:
+    clock = Clock()
+    return PlayerApp(lambda: PlayerScreen(what or recording(), clock=clock, **options)), clock
+
+
+def screen_of(app: PlayerApp) -> PlayerScreen:
+    screen = app.screen
+    assert isinstance(screen, PlayerScreen)
+    return screen
+
+
+Script = Callable[[Pilot[Any], PlayerScreen], Awaitable[None]]
+
+
+def played(script: Script, what: Recording | None = None, size: tuple[int, int] = SMALL, **options: Any) -> str:
+    """What is on the screen when a script is over."""
+    app, _ = player(what, **options)
+    shown = []
+
+    async def whole(pilot: Pilot[Any]) -> None:
+        await pilot.pause()
+        await script(pilot, screen_of(app))
+        await pilot.pause()
+        shown.append(text_of(app))
+
+    run(app, whole, size)
+    return shown[0]
+
+
+def keys(*names: str) -> Script:
+    async def press(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        for name in names:
+            await pilot.press(name)
+            await pilot.pause()
+
+    return press
+
+
+async def to_agent(pilot: Pilot[Any], clock: Clock) -> None:
+    """Step into the sub-agent of the teapot, and go to its end."""
+    await pilot.press("end", "s")
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+    await pilot.press("end")
+    await pilot.pause()
+
+
+async def until(pilot: Pilot[Any], words: str) -> None:
+    """Wait for something to appear on the screen."""
+    for _ in range(500):
+        if words in text_of(pilot.app):
+            return
+        await pilot.pause(0.02)
+    raise AssertionError(f"{words!r} is not on the screen:\n{text_of(pilot.app)}")
+
+
+def followed(path: Path, script: Callable[[Pilot[Any]], Awaitable[None]]) -> None:
+    """Follow the session in a file, and do with the player what the script does."""
+    app, clock = player(of_file(str(path)), is_followed=True)
+    del clock
+    run(app, script)

@@ -1,0 +1,148 @@
+"""The player and a session that is written to while somebody looks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from claude_session_player.play.recording import of_file
+from claude_session_player.tui.player_app import PlayerApp
+from tests.builder import START, SessionBuilder, call, text
+from tests.players import (
+    followed,
+    player,
+    screen_of,
+    teapot,
+    until,
+)
+from tests.screens import LARGE, SMALL, check_picture, run, text_of
+
+
+def test_what_is_appended_to_a_followed_session_is_shown(tmp_path: Path) -> None:
+    session = SessionBuilder().prompt("Hi")
+    path = session.write(tmp_path / "s.jsonl")
+    session.flush()
+
+    async def append(pilot: Pilot[Any]) -> None:
+        await until(pilot, "❯ Hi")
+        assert "● live" in text_of(pilot.app)
+        with path.open("ab") as file:
+            file.write(session.response(text("Hello, as it happens.")).flush())
+        await until(pilot, "● Hello, as it happens.")
+        check = text_of(pilot.app)
+        assert "● live" in check
+
+    followed(path, append)
+
+
+def test_who_looks_back_is_not_torn_away_by_what_is_new(tmp_path: Path) -> None:
+    session = SessionBuilder().prompt("One").prompt("Two")
+    path = session.write(tmp_path / "s.jsonl")
+    session.flush()
+
+    async def append(pilot: Pilot[Any]) -> None:
+        await until(pilot, "❯ Two")
+        await pilot.press("left")
+        with path.open("ab") as file:
+            file.write(session.prompt("Three").flush())
+        await until(pilot, "line 1/3")
+        assert "❯ Three" not in text_of(pilot.app)
+        await pilot.press("end")
+        await until(pilot, "❯ Three")
+
+    followed(path, append)
+
+
+def test_a_followed_session_that_is_replaced_or_deleted_is_said_to_be(tmp_path: Path) -> None:
+    path = SessionBuilder().prompt("Old").write(tmp_path / "s.jsonl")
+
+    async def replace_and_delete(pilot: Pilot[Any]) -> None:
+        await until(pilot, "❯ Old")
+        SessionBuilder().prompt("New").write(tmp_path / "new").replace(path)
+        await until(pilot, "❯ New")
+        await until(pilot, "another file took its place")
+        assert "❯ Old" not in text_of(pilot.app)
+        path.unlink()
+        await until(pilot, "it was deleted")
+        screen_of(pilot.app).hush()  # type: ignore[arg-type]
+        screen_of(pilot.app).show_status()  # type: ignore[arg-type]
+        await until(pilot, "● deleted")
+        assert "❯ New" in text_of(pilot.app)
+
+    followed(path, replace_and_delete)
+
+
+async def search_for(pilot: Pilot[Any], words: str) -> None:
+    await pilot.press("slash", *words, "enter")
+    await until(pilot, f"/{words}")
+
+
+def test_a_search_goes_on_in_what_is_appended(tmp_path: Path) -> None:
+    session = SessionBuilder().prompt("tea")
+    path = session.write(tmp_path / "s.jsonl")
+    session.flush()
+
+    async def append(pilot: Pilot[Any]) -> None:
+        await until(pilot, "❯ tea")
+        await search_for(pilot, "tea")
+        await until(pilot, "/tea 1/1")
+        with path.open("ab") as file:
+            file.write(session.prompt("more tea").flush())
+        await until(pilot, "/tea 1/2")
+
+    followed(path, append)
+
+
+@pytest.mark.parametrize("new", [b"", SessionBuilder().prompt("New").data()])
+def test_a_search_ends_with_the_film_that_it_was_made_for(tmp_path: Path, new: bytes) -> None:
+    path = SessionBuilder().prompt("tea").prompt("tea").write(tmp_path / "s.jsonl")
+
+    async def replace_file(pilot: Pilot[Any]) -> None:
+        await until(pilot, "❯ tea")
+        await search_for(pilot, "tea")
+        path.write_bytes(new)
+        await until(pilot, "the session file")
+        await pilot.press("n", "n", "N")
+        await until(pilot, "search first")
+
+    followed(path, replace_file)
+
+
+def agent_file(path: Path, number: int) -> Path:
+    return path.with_suffix("") / "subagents" / f"agent-a{number}.jsonl"
+
+
+def test_a_sub_agent_appears_when_it_starts(tmp_path: Path) -> None:
+    session = SessionBuilder(session_id="s").prompt("How hot?").response(call("Task", "t", description="Measure"))
+    path = session.write(tmp_path / "s.jsonl")
+    helper = SessionBuilder(session_id="s", sidechain=True).prompt("Measure the water.")
+
+    async def start_agent(pilot: Pilot[Any]) -> None:
+        await until(pilot, "running a tool")
+        assert "Measure the water" not in text_of(pilot.app)
+        SessionBuilder(session_id="other", sidechain=True).prompt("Not ours.").write(tmp_path / "agent-a2.jsonl")
+        helper.response(call("Bash", "b", command="thermometer")).write(agent_file(path, 1))
+        await until(pilot, "Measure the water.")
+        await until(pilot, "a call of Bash has no result")
+        assert "Not ours." not in text_of(pilot.app)
+
+    followed(path, start_agent)
+
+
+def test_a_followed_session_looks_as_it_did(tmp_path: Path) -> None:
+    path = teapot().write(tmp_path / "s.jsonl")
+    what = replace(of_file(str(path)), title="A tea timer", place="/home/ada/teapot")
+    now = START.timestamp() + 20
+
+    for size in (SMALL, LARGE):
+        app, _ = player(what, is_followed=True, wall=lambda: now)
+
+        async def script(pilot: Pilot[Any], app: PlayerApp = app) -> None:
+            await until(pilot, "waiting for the person")
+            check_picture(app, "follow")
+
+        run(app, script, size)
