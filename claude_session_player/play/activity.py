@@ -28,10 +28,10 @@ from claude_session_player.events import (
     ToolUse,
     User,
 )
+from claude_session_player.humanize import span
 from claude_session_player.prompts import classify
 from claude_session_player.text import clean
 from claude_session_player.times import epoch
-from claude_session_player.wording import span
 
 IDLE_SECONDS: Final = 600
 """When nothing was written for so long, nobody works with a session."""
