@@ -260,6 +260,8 @@ class ProgressData(Struct, gc=False, rename="camel"):
     result_count: int | float | str | None = None
     task_description: str | None = None
     agent_id: str | None = None
+    message: Raw = NOTHING
+    """What a sub-agent says, as a record of its own."""
 
 
 class Progress(Event, tag="progress"):
@@ -325,6 +327,13 @@ class FileBackup(Quiet, tag="file-history-delta"):
 
     path: str | None = field(default=None, name="trackingPath")
     backup: Raw = NOTHING
+
+
+class QueueOperation(Quiet, tag="queue-operation"):
+    """What was typed while the model worked enters the queue, or leaves it."""
+
+    operation: str | None = None
+    content: Raw = NOTHING
 
 
 class UsageLine(Quiet, tag="usage", rename=None):
@@ -407,7 +416,6 @@ QUIET_TYPES: Final = (
     "agent-setting",
     "agent-color",
     "last-prompt",
-    "queue-operation",
     "tag",
     "atis-latch",
     # links
@@ -433,6 +441,7 @@ QUIET_RECORDS: Final[tuple[Any, ...]] = (
     Metadata,
     FileSnapshot,
     FileBackup,
+    QueueOperation,
     UsageLine,
     *(msgspec.defstruct(f"Quiet:{tag}", [], bases=(Quiet,), tag=tag) for tag in QUIET_TYPES),
 )

@@ -273,9 +273,9 @@ def _unnamed_call(state: ScreenState, event: User, result: ToolResult) -> int | 
     if waiting := [queue for queue in queues if queue]:
         return min(waiting, key=lambda queue: queue[0]).popleft()
     if event.source_uuid:
-        for position in range(len(state.elements) - 1, max(-1, len(state.elements) - _LOOK_BACK), -1):
+        for position in range(max(0, len(state.elements) - _LOOK_BACK), len(state.elements)):
             element = state.elements[position]
-            if isinstance(element, ToolCall) and element.uuid == event.source_uuid:
+            if isinstance(element, ToolCall) and element.uuid == event.source_uuid and element.result is None:
                 return position
     return None
 
