@@ -1,0 +1,447 @@
+"""Every fact about a session, by every command that states it; they have to be equal.
+
+`collect` runs the commands in this process, as the command line does, and gives a table: fact → {command: value}.
+`disagreements` names the facts about which the commands differ. For one file or one session of a store:
+
+    python -m tests.agreement FILE
+    python -m tests.agreement ID --root DIR
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from claude_session_player.cli import run
+from claude_session_player.cli.recordings import recording_of
+from claude_session_player.cli.refs import find_source
+from claude_session_player.formatter import PROMPT
+from claude_session_player.models import ScreenElement, ToolCall, UserMessage
+from claude_session_player.play.company import Company
+from claude_session_player.play.following import Followed
+from claude_session_player.play.forward import Timing
+from claude_session_player.play.glimpse import Glimpse
+from claude_session_player.play.projection import Projection
+from claude_session_player.store.layout import Found, found_at
+from claude_session_player.text import as_title, cut
+from claude_session_player.view import View
+from tests.naive_session import NaiveSession, read_session
+
+Record = dict[str, Any]
+
+DEFINITIONS: Final[dict[str, str]] = {
+    "title": "The best name of the session. A window without one shows the id, or nothing: both count as none here.",
+    "project": "The real path of the project.",
+    "events": "Records of the session's own file, one for each block; copies and sidechains are events, too.",
+    "malformed": "Lines of the own file that could not be read.",
+    "started": "The first time in the own file.",
+    "ended": "The last time in the own file; only summary states it.",
+    "last active": "The last time of the session and its sub-agents, helpers (warm-up, compaction) left out.",
+    "duration": "From the first to the last time of the own file: what sub-agents did later is no part of it.",
+    "models": "The models of the own conversation, the last used first.",
+    "git branches": "In the order of their first appearance, the last one last; list and get name only the last.",
+    "versions": "Those of the own file; list and get name only one of them.",
+    "prompts": "How many prompts a person typed, copies once, all branches, also before compactions. In a sub-agent "
+    "nobody types: what its caller wrote stands in their place, and show calls it a task.",
+    "prompt lines": "The lines on which they stand; of a queued prompt, the line that took it up.",
+    "first prompt": "The text of the first; cut after 2000 characters. Pictures and documents are told apart.",
+    "last prompt": "The text of the last, likewise.",
+    "prompts on the screen": "Lines of user messages with --history. The screen of seed 002 shows every line as it "
+    "came: copies again, messages of other agents, empty prompts, and no queued ones.",
+    "prompts in plain text": "Lines that begin with the mark of a prompt, in the same view.",
+    "tool calls": "By the name of the tool, each call id once, those of sub-agents left out. get and the screen tell "
+    "a call again for each copy of its line, so that their ids are counted once.",
+    "errors": "Results that are errors, once for each call, and requests that failed; those of sub-agents left out.",
+    "failed calls": "Call ids with a result that is an error; the screen knows those whose call or result it shows.",
+    "sub-agents": "The ids of all sub-agents, at any depth, with a file or without.",
+    "sub-agent count": "Their number.",
+    "linked sub-agents": "How many sub-agents each call led to, by the call's id; those of workflows left out.",
+    "unlinked sub-agents": "The ids of those of whom no call is known. Helpers and those of workflows have none.",
+    "forks": "How often the conversation went back to an earlier place and took another way.",
+    "compactions": "How often the conversation was compacted.",
+    "tokens": "Of the session and all its sub-agents, each response once.",
+    "own tokens": "Of the own file alone: what list and get state.",
+    "cost": "Of the session and all its sub-agents in US dollars; none where no model has a price.",
+    "files read": "Files that the session itself read; a call that failed did not.",
+    "files changed": "Files that the session itself wrote or edited, likewise.",
+    "file calls": "Calls of tools that touch files, by path as it was asked for and fate.",
+    "in use": "Whether somebody writes to it, or may.",
+}
+"""What each fact means, wherever it is stated. What one command defines otherwise is a fact of its own here."""
+
+_VIEW: Final = View(history=True)
+_NO_PROMPTS: Final = ("(Empty)", "(No content)")
+_PEER: Final = "message"
+_FATES: Final = {"Read": "read", "NotebookRead": "read"}
+
+
+class CommandFailed(AssertionError):
+    """A command did not answer."""
+
+
+def csp(*arguments: str, codes: tuple[int, ...] = (0,)) -> str:
+    """What a command prints on stdout, run in this process."""
+    output, talk = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(talk):
+        code = run(list(arguments))
+    if code not in codes:
+        raise CommandFailed(f"{' '.join(arguments)}: exit code {code}: {talk.getvalue()}")
+    return output.getvalue()
+
+
+@dataclass
+class Table:
+    """Facts, and what each command says about them."""
+
+    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def add(self, fact: str, command: str, value: Any) -> None:
+        """What a command says."""
+        assert fact in DEFINITIONS, fact
+        self.facts.setdefault(fact, {})[command] = value
+
+    def disagreements(self) -> dict[str, dict[str, Any]]:
+        """The facts about which commands differ."""
+        return {fact: told for fact, told in self.facts.items() if not _agree(list(told.values()))}
+
+
+def _agree(values: list[Any]) -> bool:
+    return all(value == values[0] for value in values)
+
+
+@dataclass
+class Subject:
+    """The session that is asked about, and how the commands are told where it is."""
+
+    ref: str
+    where: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+
+    def ask(self, command: str, *options: str, codes: tuple[int, ...] = (0,)) -> str:
+        """What a command says about it."""
+        return csp(command, self.ref, *options, *self.where, codes=codes)
+
+
+def collect(ref: str, root: Path | str | None = None, listed: Record | None = None) -> Table:
+    """Every fact about a session, by every command; `listed` is its record in the output of `list`."""
+    roots = () if root is None else (str(root),)
+    subject = Subject(ref, ("--root", str(root)) if root else (), roots)
+    table = Table()
+    head, *events = (json.loads(line) for line in subject.ask("get", "--jsonl").splitlines())
+    is_agent = head["kind"] == "subagent"
+    if listed is not None:
+        _from_record(table, "list", listed)
+    _from_record(table, "get", head)
+    _from_events(table, head, events, is_agent)
+    _from_summary(table, json.loads(subject.ask("summary", "--json")))
+    _from_stats(table, head, json.loads(subject.ask("stats", "--json")))
+    _from_tree(table, json.loads(subject.ask("tree", "--prompts", "--json")))
+    _from_show(table, [json.loads(line) for line in subject.ask("show", "--format", "jsonl").splitlines()], is_agent)
+    _from_heading(table, subject.ask("show", "--summary", "--only", "prompts"))
+    _from_files(table, [json.loads(line) for line in subject.ask("files", "--main", "--jsonl").splitlines()])
+    _from_verify(table, head, _findings(subject))
+    _from_screens(table, subject, Path(head["path"]))
+    _from_naive(table, read_session(Path(head["path"]), is_agent, _paths(head), _helpers(head)))
+    return table
+
+
+def listing(root: Path | str) -> list[Record]:
+    """What `list` says about every session of a store, sub-agents included."""
+    found: list[Record] = json.loads(csp("list", "--include-subagents", "--json", "--root", str(root)))
+    return found
+
+
+def _findings(subject: Subject) -> list[Record]:
+    output = subject.ask("verify", "--severity", "advice", "--jsonl", codes=(0, 1))
+    return [json.loads(line) for line in output.splitlines()]
+
+
+# --- list, get, summary, stats --------------------------------------------------------------------------
+
+
+def _from_record(table: Table, command: str, record: Record) -> None:
+    table.add("title", command, record["title"])
+    table.add("project", command, record["project"])
+    table.add("events", command, record["event_count"])
+    table.add("malformed", command, record["malformed"])
+    table.add("started", command, record["created_at"])
+    table.add("last active", command, record["updated_at"])
+    table.add("duration", command, record["duration_seconds"])
+    table.add("models", command, record["models"])
+    table.add("git branches", f"{command} (last)", record["git_branch"])
+    table.add("first prompt", command, _without_pictures(record["first_user_message"]))
+    table.add("last prompt", command, _without_pictures(record["last_user_message"]))
+    table.add("own tokens", command, record["usage"])
+    table.add("in use", command, record["in_use"])
+    table.add("sub-agent count", command, record["subagent_count"])
+
+
+def _from_events(table: Table, head: Record, events: list[Record], is_agent: bool) -> None:
+    own = [event for event in events if is_agent or not event.get("sidechain")]
+    calls = {event["tool_use_id"] or number: event for number, event in enumerate(own) if event["type"] == "tool_use"}
+    table.add("events", "get (events)", len(events))
+    table.add("malformed", "get (events)", sum(event["type"] == "malformed" for event in events))
+    table.add("tool calls", "get (events)", _counted(event["name"] or "unnamed" for event in calls.values()))
+    failed = {event["tool_use_id"] for event in own if event["type"] == "tool_result" and event["is_error"]}
+    table.add("failed calls", "get (events)", sorted(filter(None, failed)))
+    ids = sorted(_ids(head["subagents"]))
+    table.add("sub-agents", "get", ids)
+    table.add("sub-agent count", "get (sub-agents)", len(ids))
+
+
+def _from_summary(table: Table, record: Record) -> None:
+    for fact in ("title", "project", "events", "forks", "compactions", "errors"):
+        table.add(fact, "summary", record[fact])
+    table.add("started", "summary", record["started_at"])
+    table.add("ended", "summary", record["ended_at"])
+    table.add("duration", "summary", record["duration_seconds"])
+    table.add("models", "summary", record["models"])
+    table.add("git branches", "summary (last)", (record["git_branches"] or [None])[-1])
+    table.add("prompts", "summary", record["user_messages"])
+    table.add("tool calls", "summary", dict(sorted(record["tool_calls"].items())))
+    table.add("sub-agent count", "summary", sum(record["subagents"].values()))
+    table.add("files read", "summary", record["files_read"])
+    table.add("files changed", "summary", record["files_changed"])
+    table.add("tokens", "summary", record["tokens"])
+    table.add("cost", "summary", record["cost"])
+
+
+def _from_stats(table: Table, head: Record, record: Record) -> None:
+    tokens = {key: value for key, value in record["totals"]["tokens"].items() if key != "total"}
+    table.add("tokens", "stats", tokens)
+    table.add("cost", "stats", record["totals"]["cost_usd"])
+    for group in record["by_session"]:  # none where nothing was answered
+        if group["session"] == head["id"]:
+            table.add("title", "stats", group["title"])
+            table.add("project", "stats", group["project"])
+
+
+# --- tree, show, files, verify --------------------------------------------------------------------------
+
+
+def _from_tree(table: Table, root: Record) -> None:
+    nodes = list(_walk(root))
+    for fact in ("title", "project", "events"):
+        table.add(fact, "tree", root[fact])
+    lines = sorted(node["line"] for node in nodes if node["kind"] == "prompt")
+    told = sum(node["prompts"] for node in nodes if node["kind"] in ("segment", "branch"))
+    table.add("prompts", "tree", len(lines))
+    table.add("prompts", "tree (counts)", told)
+    table.add("prompt lines", "tree", lines)
+    agents = [node for node in nodes if node["kind"] == "agent"]
+    table.add("sub-agents", "tree", sorted(node["id"] for node in agents))
+    table.add("sub-agent count", "tree", len(agents))
+    table.add("forks", "tree", sum(node["kind"] == "fork" for node in nodes))
+    table.add("compactions", "tree", sum(node["kind"] == "compaction" for node in nodes))
+    unlinked = (node for node in agents if not node["linked"] and not is_helper(node["id"], node["title"]))
+    table.add("unlinked sub-agents", "tree", sorted(node["id"] for node in unlinked))
+
+
+def _from_show(table: Table, entries: list[Record], is_agent: bool) -> None:
+    own = [entry for entry in entries if entry["depth"] == 0]
+    kinds = ("prompt", "task") if is_agent else ("prompt",)
+    prompts = [entry for entry in own if entry["kind"] in kinds and entry["text"] not in _NO_PROMPTS]
+    table.add("prompts", "show", len(prompts))
+    table.add("prompt lines", "show", sorted(entry["line"] for entry in prompts))
+    texts = [_without_pictures(cut(entry["text"], 2000)) for entry in prompts]
+    table.add("first prompt", "show", texts[0] if texts else None)
+    table.add("last prompt", "show", texts[-1] if texts else None)
+    calls = [entry for entry in own if entry["kind"] == "call"]
+    table.add("tool calls", "show", _counted(entry["tool"] or "unnamed" for entry in calls))
+    failed = [entry for entry in own if (entry.get("result") or {}).get("is_error")]
+    ids = {entry["tool_use_id"] for entry in failed if entry["tool_use_id"]}
+    requests = sum(entry["kind"] == "error" for entry in own)
+    table.add("failed calls", "show", sorted(ids))
+    table.add("errors", "show", len(ids) + sum(not entry["tool_use_id"] for entry in failed) + requests)
+    table.add("forks", "show", sum(entry["kind"] == "fork" for entry in own))
+    table.add("compactions", "show", sum(entry["kind"] == "compaction" for entry in own))
+    called = {entry["tool_use_id"]: entry["agents"] for entry in entries if entry.get("agents")}
+    heads = [entry for entry in entries if entry["kind"] == "agent"]
+    linked = {id for agents in called.values() for id in agents}
+    everyone = {*linked, *(entry["id"] for entry in heads), *(e["agent"] for e in entries if e["agent"])}
+    table.add("sub-agents", "show", sorted(everyone))
+    table.add("sub-agent count", "show", len(everyone))
+    loose = [entry for entry in heads if entry["id"] not in linked and not entry["workflow"]]
+    names = (entry["id"] for entry in loose if not is_helper(entry["id"], entry["title"]))
+    table.add("unlinked sub-agents", "show", sorted(names))
+    workflows = {entry["id"] for entry in heads if entry["workflow"]}
+    by_call = {call: len(set(agents) - workflows) for call, agents in called.items() if call}
+    table.add("linked sub-agents", "show", {call: number for call, number in sorted(by_call.items()) if number})
+
+
+def _from_heading(table: Table, text: str) -> None:
+    """The lines above a conversation; a person reads them, so only the title is looked for."""
+    found = [line for line in text.partition("\n---\n")[0].splitlines() if line.startswith("- Title: ")]
+    title = found[0].removeprefix("- Title: ").replace("\\", "") if found else None
+    table.add("title", "show", title)
+
+
+def _from_files(table: Table, files: list[Record]) -> None:
+    table.add("files read", "files", sum(file["reads"] > 0 for file in files))
+    table.add("files changed", "files", sum(file["writes"] + file["edits"] > 0 for file in files))
+
+
+def _from_verify(table: Table, head: Record, findings: list[Record]) -> None:
+    below = {agent["path"]: agent["id"] for agent in _flat(head["subagents"])}
+    unlinked = (finding for finding in findings if finding["kind"] == "unlinked-subagent")
+    ids = sorted(below[finding["path"]] for finding in unlinked if finding["path"] in below)
+    table.add("unlinked sub-agents", "verify", ids)
+    table.add("in use", "verify", any(finding["kind"] == "in-use" for finding in findings))
+
+
+# --- replay, play, follow -------------------------------------------------------------------------------
+
+
+def _from_screens(table: Table, subject: Subject, path: Path) -> None:
+    replayed = [json.loads(line) for line in subject.ask("replay", "--history", "--format", "json").splitlines()]
+    prompts = [element["line"] for element in replayed if element["kind"] == "user_message"]
+    table.add("prompts on the screen", "replay", prompts)
+    _from_calls(table, "replay", [element for element in replayed if element["kind"] == "tool_call"])
+    plain = subject.ask("play", "--plain", "--idle", "0", "--history")
+    table.add("prompts in plain text", "replay", _marks(subject.ask("replay", "--history", "--format", "markdown")))
+    table.add("prompts in plain text", "play", _marks(plain))
+    source = find_source(subject.ref, roots=subject.roots)
+    with recording_of(source, roots=subject.roots) as recording:
+        projection = Projection(recording, _VIEW, lambda: 0.0, Timing())
+        projection.finish()
+        _from_elements(table, "play", projection.film.screen(len(projection.film.frames) - 1).elements)
+        projection.close()
+        told = recording.describe()
+        title = told[0] if told else recording.title
+        table.add("title", "play", None if title == Path(path).stem.removeprefix("agent-") else title)
+        linked = {call: len(agents) for call, agents in sorted(recording.agents().items())}
+        table.add("linked sub-agents", "play", linked)
+    _from_follow(table, found_at(str(path)))
+
+
+def _from_follow(table: Table, found: Found) -> None:
+    company = Company(found, _VIEW)
+    text = "\n".join(piece.text for piece in company.begin())
+    company.close()
+    table.add("prompts in plain text", "follow", _marks(text))
+    followed = Followed(found.path, _VIEW)
+    followed.catch_up()
+    _from_elements(table, "follow", followed.film.screen(len(followed.film.frames) - 1).elements)
+    followed.close()
+    glimpse = Glimpse(found)
+    glimpse.catch_up()
+    table.add("title", "follow --all", glimpse.title or None)
+
+
+def _from_elements(table: Table, command: str, elements: Iterable[ScreenElement]) -> None:
+    kept = list(elements)
+    table.add("prompts on the screen", command, [one.line for one in kept if isinstance(one, UserMessage)])
+    calls = [{name: getattr(one, name) for name in _CALL_FIELDS} for one in kept if isinstance(one, ToolCall)]
+    _from_calls(table, command, calls)
+
+
+_CALL_FIELDS: Final = ("id", "tool_name", "is_error", "input")
+
+
+def _from_calls(table: Table, command: str, calls: list[Record]) -> None:
+    """The calls of a screen. A block that nobody knows looks like a call there."""
+    own = [call for call in calls if not (isinstance(call["input"], dict) and call["input"].get("type") == call["tool_name"])]
+    once = {call["id"] or number: call["tool_name"] or "unnamed" for number, call in enumerate(own)}
+    table.add("tool calls", command, _counted(once.values()))
+
+
+# --- a plain reading of FORMAT.md -----------------------------------------------------------------------
+
+
+def _from_naive(table: Table, session: NaiveSession) -> None:
+    command = "FORMAT.md"
+    table.add("prompts", command, len(session.prompts))
+    table.add("prompt lines", command, sorted(session.prompts))
+    texts = [_without_pictures(cut(text, 2000)) for text in session.prompts.values()]
+    table.add("first prompt", command, texts[0] if texts else None)
+    table.add("last prompt", command, texts[-1] if texts else None)
+    table.add("prompts on the screen", command, session.screen_prompts)
+    table.add("tool calls", command, _counted(session.calls.values()))
+    table.add("failed calls", command, sorted(filter(None, session.failed)))
+    table.add("errors", command, len(session.failed) + session.failed_requests)
+    table.add("compactions", command, session.compactions)
+    table.add("tokens", command, session.tokens._asdict())
+    table.add("own tokens", command, session.own_usage)
+    table.add("started", command, session.started)
+    table.add("ended", command, session.ended)
+    table.add("duration", command, session.duration)
+    table.add("last active", command, session.last_active)
+    if session.title is not None:
+        table.add("title", command, session.title)
+    if session.agents is not None:
+        table.add("sub-agents", command, sorted(session.agents))
+
+
+# --- helpers --------------------------------------------------------------------------------------------
+
+
+def is_helper(id: str, task: str | None) -> bool:
+    """True for a sub-agent that Claude Code starts for itself (FORMAT.md, section 6)."""
+    return "-" in id or task == "Warmup"
+
+
+def _helpers(head: Record) -> set[str]:
+    agents = _flat(head["subagents"])
+    return {agent["path"] for agent in agents if is_helper(agent["id"], agent["first_user_message"])}
+
+
+def _paths(head: Record) -> list[Path]:
+    return [Path(path) for path in dict.fromkeys([head["path"], *(a["path"] for a in _flat(head["subagents"]))])]
+
+
+def _flat(agents: Iterable[Record]) -> Iterator[Record]:
+    for agent in agents:
+        yield agent
+        yield from _flat(agent["subagents"])
+
+
+def _ids(agents: Iterable[Record]) -> Iterator[str]:
+    return (agent["id"] for agent in _flat(agents))
+
+
+def _walk(node: Record) -> Iterator[Record]:
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += node["children"]
+
+
+def _counted(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))
+
+
+def _marks(text: str) -> int:
+    """How many lines begin as a prompt does."""
+    return sum(line.startswith(PROMPT) for line in text.splitlines())
+
+
+def _without_pictures(text: str | None) -> str | None:
+    """A prompt without what stands for its pictures: show tells those apart."""
+    if text is None:
+        return None
+    return "\n".join(line for line in text.splitlines() if line not in ("[image]", "[document]")).strip()
+
+
+def main() -> None:
+    """Print the facts about which the commands differ, for one session."""
+    ref, *rest = sys.argv[1:]
+    root = rest[1] if rest[:1] == ["--root"] else None
+    listed = next((one for one in listing(root) if one["id"] == ref), None) if root else None
+    found = collect(ref, root, listed).disagreements()
+    for fact, told in found.items():
+        print(f"{fact}: {DEFINITIONS[fact]}")
+        for command, value in told.items():
+            print(f"    {command}: {value!r}")
+    sys.exit(bool(found))
+
+
+if __name__ == "__main__":
+    main()
