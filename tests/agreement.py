@@ -12,10 +12,12 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,18 +27,21 @@ from claude_session_player.cli.refs import find_source
 from claude_session_player.formatter import PROMPT
 from claude_session_player.models import ScreenElement, ToolCall, UserMessage
 from claude_session_player.play.company import Company
-from claude_session_player.play.following import Followed
+from claude_session_player.play.following import News
 from claude_session_player.play.forward import Timing
 from claude_session_player.play.glimpse import Glimpse
 from claude_session_player.play.projection import Projection
+from claude_session_player.play.recording import of_found
 from claude_session_player.store.layout import Found, found_at
-from claude_session_player.text import as_title, cut
+from claude_session_player.store.store import Store
+from claude_session_player.text import cut
 from claude_session_player.view import View
 from tests.naive_session import NaiveSession, read_session
 
 Record = dict[str, Any]
 
 DEFINITIONS: Final[dict[str, str]] = {
+    "session": "Whether it is a session at all: whether the command answers, or says that it is none.",
     "title": "The best name of the session. A window without one shows the id, or nothing: both count as none here.",
     "project": "The real path of the project.",
     "events": "Records of the session's own file, one for each block; copies and sidechains are events, too.",
@@ -71,29 +76,20 @@ DEFINITIONS: Final[dict[str, str]] = {
     "cost": "Of the session and all its sub-agents in US dollars; none where no model has a price.",
     "files read": "Files that the session itself read; a call that failed did not.",
     "files changed": "Files that the session itself wrote or edited, likewise.",
-    "file calls": "Calls of tools that touch files, by path as it was asked for and fate.",
     "in use": "Whether somebody writes to it, or may.",
 }
 """What each fact means, wherever it is stated. What one command defines otherwise is a fact of its own here."""
 
 _VIEW: Final = View(history=True)
 _NO_PROMPTS: Final = ("(Empty)", "(No content)")
-_PEER: Final = "message"
-_FATES: Final = {"Read": "read", "NotebookRead": "read"}
 
 
-class CommandFailed(AssertionError):
-    """A command did not answer."""
-
-
-def csp(*arguments: str, codes: tuple[int, ...] = (0,)) -> str:
-    """What a command prints on stdout, run in this process."""
+def csp(*arguments: str) -> tuple[int, str, str]:
+    """The exit code of a command, its stdout and its stderr; it runs in this process."""
     output, talk = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(talk):
         code = run(list(arguments))
-    if code not in codes:
-        raise CommandFailed(f"{' '.join(arguments)}: exit code {code}: {talk.getvalue()}")
-    return output.getvalue()
+    return code, output.getvalue(), talk.getvalue()
 
 
 @dataclass
@@ -116,51 +112,71 @@ def _agree(values: list[Any]) -> bool:
     return all(value == values[0] for value in values)
 
 
-@dataclass
-class Subject:
-    """The session that is asked about, and how the commands are told where it is."""
-
-    ref: str
-    where: tuple[str, ...] = ()
-    roots: tuple[str, ...] = ()
-
-    def ask(self, command: str, *options: str, codes: tuple[int, ...] = (0,)) -> str:
-        """What a command says about it."""
-        return csp(command, self.ref, *options, *self.where, codes=codes)
+_QUESTIONS: Final[dict[str, tuple[str, ...]]] = {
+    "get": ("get", "--jsonl"),
+    "summary": ("summary", "--json"),
+    "stats": ("stats", "--json"),
+    "tree": ("tree", "--prompts", "--json"),
+    "show": ("show", "--format", "jsonl"),
+    "heading": ("show", "--summary", "--only", "prompts"),
+    "files": ("files", "--main", "--jsonl"),
+    "verify": ("verify", "--severity", "advice", "--jsonl"),
+    "replay": ("replay", "--history", "--format", "json"),
+    "screen": ("replay", "--history", "--format", "markdown"),
+    "plain": ("play", "--plain", "--idle", "0", "--history"),
+}
+_FINDINGS: Final = 1
+"""The exit code of a `verify` that found something."""
 
 
 def collect(ref: str, root: Path | str | None = None, listed: Record | None = None) -> Table:
     """Every fact about a session, by every command; `listed` is its record in the output of `list`."""
-    roots = () if root is None else (str(root),)
-    subject = Subject(ref, ("--root", str(root)) if root else (), roots)
     table = Table()
-    head, *events = (json.loads(line) for line in subject.ask("get", "--jsonl").splitlines())
-    is_agent = head["kind"] == "subagent"
+    roots = () if root is None else (str(root),)
+    where = tuple(word for one in roots for word in ("--root", one))
+    answers: dict[str, str] = {}
+    for name, (command, *options) in _QUESTIONS.items():
+        code, answers[name], _ = csp(command, ref, *options, *where)
+        is_answer = code == 0 or (command == "verify" and code == _FINDINGS)
+        if command != "verify":  # it looks at any file
+            table.add("session", f"{name}", is_answer)
+    if listed is not None:
+        table.add("session", "list", True)
+    if not all(table.facts["session"].values()):
+        return table
+    head, *events = _lines(answers["get"])
     if listed is not None:
         _from_record(table, "list", listed)
     _from_record(table, "get", head)
+    is_agent = head["kind"] == "subagent" or not any(e["type"] in _SAID and not e.get("sidechain") for e in events)
     _from_events(table, head, events, is_agent)
-    _from_summary(table, json.loads(subject.ask("summary", "--json")))
-    _from_stats(table, head, json.loads(subject.ask("stats", "--json")))
-    _from_tree(table, json.loads(subject.ask("tree", "--prompts", "--json")))
-    _from_show(table, [json.loads(line) for line in subject.ask("show", "--format", "jsonl").splitlines()], is_agent)
-    _from_heading(table, subject.ask("show", "--summary", "--only", "prompts"))
-    _from_files(table, [json.loads(line) for line in subject.ask("files", "--main", "--jsonl").splitlines()])
-    _from_verify(table, head, _findings(subject))
-    _from_screens(table, subject, Path(head["path"]))
+    _from_summary(table, json.loads(answers["summary"]))
+    _from_stats(table, head, json.loads(answers["stats"]))
+    _from_tree(table, json.loads(answers["tree"]))
+    _from_show(table, _lines(answers["show"]), is_agent)
+    _from_heading(table, answers["heading"])
+    _from_files(table, _lines(answers["files"]))
+    _from_verify(table, head, _lines(answers["verify"]))
+    _from_replay(table, answers)
+    _from_player(table, ref, roots, head)
+    _from_follow(table, found_at(head["path"]), roots)
     _from_naive(table, read_session(Path(head["path"]), is_agent, _paths(head), _helpers(head)))
     return table
 
 
+_SAID: Final = ("user", "assistant", "tool_use", "tool_result", "thinking")
+
+
+def _lines(output: str) -> list[Record]:
+    return [json.loads(line) for line in output.splitlines()]
+
+
 def listing(root: Path | str) -> list[Record]:
     """What `list` says about every session of a store, sub-agents included."""
-    found: list[Record] = json.loads(csp("list", "--include-subagents", "--json", "--root", str(root)))
+    code, output, talk = csp("list", "--include-subagents", "--json", "--root", str(root))
+    assert code == 0, talk
+    found: list[Record] = json.loads(output)
     return found
-
-
-def _findings(subject: Subject) -> list[Record]:
-    output = subject.ask("verify", "--severity", "advice", "--jsonl", codes=(0, 1))
-    return [json.loads(line) for line in output.splitlines()]
 
 
 # --- list, get, summary, stats --------------------------------------------------------------------------
@@ -279,7 +295,7 @@ def _from_show(table: Table, entries: list[Record], is_agent: bool) -> None:
 def _from_heading(table: Table, text: str) -> None:
     """The lines above a conversation; a person reads them, so only the title is looked for."""
     found = [line for line in text.partition("\n---\n")[0].splitlines() if line.startswith("- Title: ")]
-    title = found[0].removeprefix("- Title: ").replace("\\", "") if found else None
+    title = re.sub(r"\\(.)", r"\1", found[0].removeprefix("- Title: ")) if found else None
     table.add("title", "show", title)
 
 
@@ -299,40 +315,46 @@ def _from_verify(table: Table, head: Record, findings: list[Record]) -> None:
 # --- replay, play, follow -------------------------------------------------------------------------------
 
 
-def _from_screens(table: Table, subject: Subject, path: Path) -> None:
-    replayed = [json.loads(line) for line in subject.ask("replay", "--history", "--format", "json").splitlines()]
-    prompts = [element["line"] for element in replayed if element["kind"] == "user_message"]
+def _from_replay(table: Table, answers: Mapping[str, str]) -> None:
+    elements = _lines(answers["replay"])
+    prompts = [element["line"] for element in elements if element["kind"] == "user_message"]
     table.add("prompts on the screen", "replay", prompts)
-    _from_calls(table, "replay", [element for element in replayed if element["kind"] == "tool_call"])
-    plain = subject.ask("play", "--plain", "--idle", "0", "--history")
-    table.add("prompts in plain text", "replay", _marks(subject.ask("replay", "--history", "--format", "markdown")))
-    table.add("prompts in plain text", "play", _marks(plain))
-    source = find_source(subject.ref, roots=subject.roots)
-    with recording_of(source, roots=subject.roots) as recording:
+    _from_calls(table, "replay", [element for element in elements if element["kind"] == "tool_call"])
+    table.add("prompts in plain text", "replay", _marks(answers["screen"]))
+    table.add("prompts in plain text", "play", _marks(answers["plain"]))
+
+
+def _from_player(table: Table, ref: str, roots: tuple[str, ...], head: Record) -> None:
+    with recording_of(find_source(ref, roots=roots), roots=roots) as recording:
         projection = Projection(recording, _VIEW, lambda: 0.0, Timing())
         projection.finish()
-        _from_elements(table, "play", projection.film.screen(len(projection.film.frames) - 1).elements)
-        projection.close()
-        told = recording.describe()
-        title = told[0] if told else recording.title
-        table.add("title", "play", None if title == Path(path).stem.removeprefix("agent-") else title)
+        _from_film(table, "play", projection)
+        described = recording.describe()
+        title = described[0] if described else recording.title
+        table.add("title", "play", None if title == head["id"] else title)
         linked = {call: len(agents) for call, agents in sorted(recording.agents().items())}
         table.add("linked sub-agents", "play", linked)
-    _from_follow(table, found_at(str(path)))
 
 
-def _from_follow(table: Table, found: Found) -> None:
+def _from_follow(table: Table, found: Found, roots: tuple[str, ...]) -> None:
     company = Company(found, _VIEW)
     text = "\n".join(piece.text for piece in company.begin())
     company.close()
     table.add("prompts in plain text", "follow", _marks(text))
-    followed = Followed(found.path, _VIEW)
-    followed.catch_up()
-    _from_elements(table, "follow", followed.film.screen(len(followed.film.frames) - 1).elements)
-    followed.close()
+    recording = of_found(found, partial(Store.open, *roots, required=False))
+    projection = Projection(recording, _VIEW, lambda: 0.0, Timing(), is_followed=True)
+    while projection.develop() is News.GREW:
+        pass
+    _from_film(table, "follow", projection)
     glimpse = Glimpse(found)
     glimpse.catch_up()
     table.add("title", "follow --all", glimpse.title or None)
+
+
+def _from_film(table: Table, command: str, projection: Projection) -> None:
+    film = projection.film
+    _from_elements(table, command, film.screen(len(film.frames) - 1).elements)
+    projection.close()
 
 
 def _from_elements(table: Table, command: str, elements: Iterable[ScreenElement]) -> None:
@@ -347,9 +369,15 @@ _CALL_FIELDS: Final = ("id", "tool_name", "is_error", "input")
 
 def _from_calls(table: Table, command: str, calls: list[Record]) -> None:
     """The calls of a screen. A block that nobody knows looks like a call there."""
-    own = [call for call in calls if not (isinstance(call["input"], dict) and call["input"].get("type") == call["tool_name"])]
+    own = [call for call in calls if not _is_block(call)]
     once = {call["id"] or number: call["tool_name"] or "unnamed" for number, call in enumerate(own)}
     table.add("tool calls", command, _counted(once.values()))
+
+
+def _is_block(call: Record) -> bool:
+    body = call["input"]
+    is_unknown = isinstance(body, dict) and body.get("type") == call["tool_name"]
+    return is_unknown or (call["id"] is None and str(call["tool_name"]).endswith("tool_result"))
 
 
 # --- a plain reading of FORMAT.md -----------------------------------------------------------------------
@@ -357,6 +385,8 @@ def _from_calls(table: Table, command: str, calls: list[Record]) -> None:
 
 def _from_naive(table: Table, session: NaiveSession) -> None:
     command = "FORMAT.md"
+    if not session.is_certain:
+        return
     table.add("prompts", command, len(session.prompts))
     table.add("prompt lines", command, sorted(session.prompts))
     texts = [_without_pictures(cut(text, 2000)) for text in session.prompts.values()]
@@ -372,7 +402,8 @@ def _from_naive(table: Table, session: NaiveSession) -> None:
     table.add("started", command, session.started)
     table.add("ended", command, session.ended)
     table.add("duration", command, session.duration)
-    table.add("last active", command, session.last_active)
+    if session.last_active is not None:  # without any time it is that of the file
+        table.add("last active", command, session.last_active)
     if session.title is not None:
         table.add("title", command, session.title)
     if session.agents is not None:
@@ -383,8 +414,8 @@ def _from_naive(table: Table, session: NaiveSession) -> None:
 
 
 def is_helper(id: str, task: str | None) -> bool:
-    """True for a sub-agent that Claude Code starts for itself (FORMAT.md, section 6)."""
-    return "-" in id or task == "Warmup"
+    """True for a sub-agent that Claude Code starts for itself: `acompact-…`, `aside_question-…`, a warm-up."""
+    return re.match("a[^-]+-", id) is not None or task == "Warmup"
 
 
 def _helpers(head: Record) -> set[str]:

@@ -56,7 +56,7 @@ class NaiveSession:
     ended: str | None = None
     duration: float = 0.0
     last_active: str | None = None
-    tokens: TokenCount = TokenCount()
+    tokens: TokenCount = field(default_factory=TokenCount)
     own_usage: dict[str, int] = field(default_factory=dict)
     title: str | None = None
     """Of a session; a sub-agent's may come from whoever called it."""
@@ -205,6 +205,18 @@ class _Reading:
         text = shown if shown and shown.strip() and is_person(record, shown) else None
         if text is not None:
             self._add(line, _at(record, _json(text)), text)
+            self._blocks_at(record, content)
+
+    def _blocks_at(self, record: Record, content: Any) -> None:
+        """Some programs write a prompt anew with a line for each of its blocks, at the same time."""
+        number = len(self._items) - 1
+        item = self._items[number]
+        texts = map(_block_text, content) if isinstance(content, list) else [content]
+        keys = [f"block {record.get('timestamp')} {text.strip()}" for text in texts]
+        if item.original is None and record.get("timestamp") and keys and all(key in self._seen for key in keys):
+            item.original = self._seen[keys[0]]
+        for key in keys:
+            self._seen.setdefault(key, number)
 
     def _result(self, line: int, record: Record, block: Record) -> None:
         keys = _at(record, _json(block))
@@ -271,8 +283,12 @@ def content_of(record: Record) -> Any:
     """What a record says, in any dialect."""
     if record.get("type") == "attachment":
         attached = record.get("attachment")
-        return attached.get("prompt") if isinstance(attached, dict) and attached.get("type") == "queued_command" else None
+        return (
+            attached.get("prompt") if isinstance(attached, dict) and attached.get("type") == "queued_command" else None
+        )
     message = record.get("message")
+    if isinstance(message, str):
+        return message
     return message.get("content") if isinstance(message, dict) else record.get("content")
 
 
@@ -297,10 +313,15 @@ def text_of(content: Any) -> str | None:
     rest = [block for block in content if not (isinstance(block, dict) and block.get("type") == "tool_result")]
     if not rest:
         return None
-    return "\n".join(
-        block if isinstance(block, str) else block.get("text") or "" if block.get("type") == "text" else f"[{block.get('type')}]"
-        for block in rest
-    )
+    return "\n".join(map(_block_text, rest))
+
+
+def _block_text(block: Any) -> str:
+    if not isinstance(block, dict):
+        return str(block)
+    if block.get("type") == "text" or (not block.get("type") and block.get("text")):
+        return block.get("text") or ""
+    return f"[{block.get('type')}]"
 
 
 def screen_text(record: Record) -> str | None:
