@@ -69,6 +69,7 @@ DEFINITIONS: Final[dict[str, str]] = {
     "sub-agent count": "Their number.",
     "linked sub-agents": "How many sub-agents each call led to, by the call's id; those of workflows left out.",
     "unlinked sub-agents": "The ids of those of whom no call is known. Helpers and those of workflows have none.",
+    "unlinked sub-agent files": "Of these, those that have a file of their own: verify looks at files.",
     "forks": "How often the conversation went back to an earlier place and took another way.",
     "compactions": "How often the conversation was compacted.",
     "tokens": "Of the session and all its sub-agents, each response once.",
@@ -308,7 +309,10 @@ def _from_verify(table: Table, head: Record, findings: list[Record]) -> None:
     below = {agent["path"]: agent["id"] for agent in _flat(head["subagents"])}
     unlinked = (finding for finding in findings if finding["kind"] == "unlinked-subagent")
     ids = sorted(below[finding["path"]] for finding in unlinked if finding["path"] in below)
-    table.add("unlinked sub-agents", "verify", ids)
+    table.add("unlinked sub-agent files", "verify", ids)
+    files = {agent["id"] for agent in _flat(head["subagents"]) if agent["path"] != head["path"]}
+    for command, loose in table.facts["unlinked sub-agents"].items():
+        table.add("unlinked sub-agent files", command, sorted(files.intersection(loose)))
     table.add("in use", "verify", any(finding["kind"] == "in-use" for finding in findings))
 
 
@@ -408,6 +412,8 @@ def _from_naive(table: Table, session: NaiveSession) -> None:
         table.add("title", command, session.title)
     if session.agents is not None:
         table.add("sub-agents", command, sorted(session.agents))
+        table.add("unlinked sub-agents", command, sorted(session.unlinked))
+        table.add("linked sub-agents", command, _counted(session.links.values()))
 
 
 # --- helpers --------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from claude_session_player.insight.tokens import TokenCount
 from tests.naive import naive_count
+from tests.naive_agents import NaiveLinks, linked_calls
 
 Record = dict[str, Any]
 
@@ -62,6 +63,10 @@ class NaiveSession:
     """Of a session; a sub-agent's may come from whoever called it."""
     agents: set[str] | None = None
     """The ids of sub-agents; not told where some stand inside of the file, or of a sub-agent."""
+    links: dict[str, str] = field(default_factory=dict)
+    """The call of each of them, as far as it is known."""
+    unlinked: set[str] = field(default_factory=set)
+    """Those that have none; helpers and those of workflows left out."""
     is_certain: bool = True
     """False where two records with other words have one uuid: the rules do not say which of them counts."""
 
@@ -82,7 +87,7 @@ def read_session(path: Path, is_agent: bool, paths: list[Path], helpers: Collect
     if not reads_all:
         session.title = _title(own, session.prompts.values())
         if len(own) == len(records):
-            session.agents = _agents(path, records)
+            _agents(session, path, records)
     return session
 
 
@@ -423,14 +428,36 @@ def _written(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _agents(path: Path, records: list[tuple[int, Record]]) -> set[str]:
+def _agents(session: NaiveSession, path: Path, records: list[tuple[int, Record]]) -> None:
     """The sub-agents with files below the session or beside it, and those that only signs of life tell of."""
-    files = [file for file in (path.parent / path.stem).rglob("agent-*.jsonl") if file.is_file()]
+    below = [file for file in (path.parent / path.stem).rglob("agent-*.jsonl") if file.is_file()]
     beside = [file for file in path.parent.glob("agent-*.jsonl") if _session_of(file) == path.stem]
-    found = {file.stem.removeprefix("agent-") for file in (*files, *beside)}
-    for one in (records, *(list(read_records(file)) for file in (*files, *beside))):
-        found |= {data["agentId"] for _, record in one if (data := _progress(record)).get("agentId")}
-    return found
+    files = {file.stem.removeprefix("agent-"): file for file in (*beside, *below)}
+    said = {id: list(read_records(file)) for id, file in files.items()}
+    links = NaiveLinks()
+    for one in (records, *said.values()):
+        links.read(one)
+    alive = {
+        data["agentId"] for one in (records, *said.values()) for _, r in one if (data := _progress(r)).get("agentId")
+    }
+    agents = {*files, *alive}
+    begun = sorted((min(_moments(file), default=_NEVER), id) for id, file in files.items())
+    tasks = {id: _task(said[id]) for _, id in begun}
+    session.agents = agents
+    flow = {id for id, file in files.items() if "workflows" in file.relative_to(path.parent).parts}
+    session.links = linked_calls(
+        agents - flow, {id: task for id, task in tasks.items() if id not in flow}, files, links
+    )
+    helpers = {id for id in agents if re.match("a[^-]+-", id) or tasks.get(id) == "Warmup"}
+    session.unlinked = agents - flow - helpers - set(session.links)
+
+
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
+
+
+def _task(records: list[tuple[int, Record]]) -> str:
+    texts = (text_of(content_of(record)) for _, record in records if record.get("type") == "user")
+    return next((text.strip() for text in texts if text), "")
 
 
 def _progress(record: Record) -> Record:
