@@ -51,8 +51,8 @@ DEFINITIONS: Final[dict[str, str]] = {
     "last active": "The last time of the session and its sub-agents, helpers (warm-up, compaction) left out.",
     "duration": "From the first to the last time of the own file: what sub-agents did later is no part of it.",
     "models": "The models of the own conversation, the last used first.",
-    "git branches": "In the order of their first appearance, the last one last; list and get name only the last.",
-    "versions": "Those of the own file; list and get name only one of them.",
+    "git branch": "The last one of the own file; summary names all, the last one last.",
+    "version": "The last one of the own file.",
     "prompts": "How many prompts a person typed, copies once, all branches, also before compactions. In a sub-agent "
     "nobody types: what its caller wrote stands in their place, and show calls it a task.",
     "prompt lines": "The lines on which they stand; of a queued prompt, the line that took it up.",
@@ -75,6 +75,7 @@ DEFINITIONS: Final[dict[str, str]] = {
     "tokens": "Of the session and all its sub-agents, each response once.",
     "own tokens": "Of the own file alone: what list and get state.",
     "cost": "Of the session and all its sub-agents in US dollars; none where no model has a price.",
+    "files": "Files that the session itself touched, in any way; only files states it.",
     "files read": "Files that the session itself read; a call that failed did not.",
     "files changed": "Files that the session itself wrote or edited, likewise.",
     "in use": "Whether somebody writes to it, or may.",
@@ -192,7 +193,8 @@ def _from_record(table: Table, command: str, record: Record) -> None:
     table.add("last active", command, record["updated_at"])
     table.add("duration", command, record["duration_seconds"])
     table.add("models", command, record["models"])
-    table.add("git branches", f"{command} (last)", record["git_branch"])
+    table.add("git branch", command, record["git_branch"])
+    table.add("version", command, record["version"])
     table.add("first prompt", command, _without_pictures(record["first_user_message"]))
     table.add("last prompt", command, _without_pictures(record["last_user_message"]))
     table.add("own tokens", command, record["usage"])
@@ -220,7 +222,8 @@ def _from_summary(table: Table, record: Record) -> None:
     table.add("ended", "summary", record["ended_at"])
     table.add("duration", "summary", record["duration_seconds"])
     table.add("models", "summary", record["models"])
-    table.add("git branches", "summary (last)", (record["git_branches"] or [None])[-1])
+    table.add("git branch", "summary", (record["git_branches"] or [None])[-1])
+    table.add("version", "summary", (record["versions"] or [None])[-1])
     table.add("prompts", "summary", record["user_messages"])
     table.add("tool calls", "summary", dict(sorted(record["tool_calls"].items())))
     table.add("sub-agent count", "summary", sum(record["subagents"].values()))
@@ -301,6 +304,7 @@ def _from_heading(table: Table, text: str) -> None:
 
 
 def _from_files(table: Table, files: list[Record]) -> None:
+    table.add("files", "files", len(files))
     table.add("files read", "files", sum(file["reads"] > 0 for file in files))
     table.add("files changed", "files", sum(file["writes"] + file["edits"] > 0 for file in files))
 

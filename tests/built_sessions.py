@@ -236,11 +236,12 @@ def copied(how: str) -> Step:
     """Lines that were there before: the same, or written anew."""
 
     def step(built: Built) -> None:
+        answer(built)  # a last prompt without an answer could as well be typed again
         lines = list(built.main.lines)
         if how == "last":
             lines = lines[-1:]
-        new = uuid_of(built.line) + "-"
-        for number, line in enumerate(lines):
+        known: dict[str, str] = {}
+        for line in lines:
             try:
                 record = json.loads(line)
             except ValueError:
@@ -248,11 +249,13 @@ def copied(how: str) -> Step:
             if record.get("type") not in ("user", "assistant", "system", "attachment") or "uuid" not in record:
                 continue
             if how in ("time", "anew"):
-                record["uuid"] = f"{new}{number}"
-                record["parentUuid"] = record["parentUuid"] and f"{new}{record['parentUuid']}"
+                known[record["uuid"]] = uuid_of(100_000 + built.line)
+                record["uuid"] = known[record["uuid"]]
+                record["parentUuid"] = known.get(record["parentUuid"])
             if how == "anew":
-                record["timestamp"] = timestamp(1000 + built.line)
+                record["timestamp"] = timestamp(1000)
             built.main.line(record)
+            built.main.go_on_from(record["uuid"])
 
     return step
 

@@ -132,6 +132,7 @@ class _Reading:
         self._records = records
         self._seen: dict[str, int] = {}
         """The number of the first item that was said so."""
+        self._remarks: set[str] = set()
         self._uuids: dict[str, str] = {}
         self._items: list[_Item] = []
 
@@ -156,8 +157,16 @@ class _Reading:
         elif kind == "tool_result":
             self._result(line, record, {**record, "content": result_of(record)})
         elif kind == "system":
-            self._session.compactions += record.get("subtype") == "compact_boundary"
-            self._session.failed_requests += record.get("subtype") == "api_error"
+            self._remark(record)
+
+    def _remark(self, record: Record) -> None:
+        said = _json([record.get(key) for key in ("subtype", "content", "error", "compactMetadata")])
+        keys = set(_at(record, said))
+        if keys and keys <= self._remarks:
+            return
+        self._remarks |= keys
+        self._session.compactions += record.get("subtype") == "compact_boundary"
+        self._session.failed_requests += record.get("subtype") == "api_error"
 
     def _is_copied_record(self, record: Record) -> bool:
         uuid = record.get("uuid")
