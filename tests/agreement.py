@@ -60,7 +60,8 @@ DEFINITIONS: Final[dict[str, str]] = {
     "last prompt": "The text of the last, likewise.",
     "prompts on the screen": "Lines of user messages with --history. The screen of seed 002 shows every line as it "
     "came: copies again, messages of other agents, empty prompts, and no queued ones.",
-    "prompts in plain text": "Lines that begin with the mark of a prompt, in the same view.",
+    "prompts of the player": "The same and the queued ones: nothing that a person typed is lost in play and follow.",
+    "prompts in plain text": "How many lines begin with the mark of a prompt, with --plain --history.",
     "tool calls": "By the name of the tool, each call id once, those of sub-agents left out. get and the screen tell "
     "a call again for each copy of its line, so that their ids are counted once.",
     "errors": "Results that are errors, once for each call, and requests that failed; those of sub-agents left out.",
@@ -124,7 +125,6 @@ _QUESTIONS: Final[dict[str, tuple[str, ...]]] = {
     "files": ("files", "--main", "--jsonl"),
     "verify": ("verify", "--severity", "advice", "--jsonl"),
     "replay": ("replay", "--history", "--format", "json"),
-    "screen": ("replay", "--history", "--format", "markdown"),
     "plain": ("play", "--plain", "--idle", "0", "--history"),
 }
 _FINDINGS: Final = 1
@@ -328,7 +328,6 @@ def _from_replay(table: Table, answers: Mapping[str, str]) -> None:
     prompts = [element["line"] for element in elements if element["kind"] == "user_message"]
     table.add("prompts on the screen", "replay", prompts)
     _from_calls(table, "replay", [element for element in elements if element["kind"] == "tool_call"])
-    table.add("prompts in plain text", "replay", _marks(answers["screen"]))
     table.add("prompts in plain text", "play", _marks(answers["plain"]))
 
 
@@ -367,7 +366,7 @@ def _from_film(table: Table, command: str, projection: Projection) -> None:
 
 def _from_elements(table: Table, command: str, elements: Iterable[ScreenElement]) -> None:
     kept = list(elements)
-    table.add("prompts on the screen", command, [one.line for one in kept if isinstance(one, UserMessage)])
+    table.add("prompts of the player", command, [one.line for one in kept if isinstance(one, UserMessage)])
     calls = [{name: getattr(one, name) for name in _CALL_FIELDS} for one in kept if isinstance(one, ToolCall)]
     _from_calls(table, command, calls)
 
@@ -401,6 +400,7 @@ def _from_naive(table: Table, session: NaiveSession) -> None:
     table.add("first prompt", command, texts[0] if texts else None)
     table.add("last prompt", command, texts[-1] if texts else None)
     table.add("prompts on the screen", command, session.screen_prompts)
+    table.add("prompts of the player", command, sorted(session.screen_prompts + session.queued))
     table.add("tool calls", command, _counted(session.calls.values()))
     table.add("failed calls", command, sorted(filter(None, session.failed)))
     table.add("errors", command, len(session.failed) + session.failed_requests)

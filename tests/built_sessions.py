@@ -57,7 +57,7 @@ class Built:
         return self.main.write(self.store.home() / f"{ONE}.jsonl")
 
 
-Step = Callable[[Built], None]
+Step = Callable[[Built], object]
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def prompt(words: Any) -> Step:
 
 def flagged(words: str, **flags: Any) -> Step:
     """A text in a user's place with flags that say whose it is."""
-    return lambda built: built.main.prompt(words, **flags) and None
+    return lambda built: built.main.prompt(words, **flags)
 
 
 def slash(name: str, arguments: str = "") -> Step:
@@ -103,7 +103,7 @@ def slash(name: str, arguments: str = "") -> Step:
 
 def attached(words: Any) -> Step:
     """A prompt typed mid-turn, as newer versions keep it."""
-    return lambda built: built.main.attachment("queued_command", prompt=words) and None
+    return lambda built: built.main.attachment("queued_command", prompt=words)
 
 
 def queued(words: str, ending: str) -> Step:
@@ -268,7 +268,7 @@ def titled(kind: str, name: str) -> Step:
 
 def odd_line(data: bytes) -> Step:
     """A line that is no record."""
-    return lambda built: built.main.raw(data) and None
+    return lambda built: built.main.raw(data)
 
 
 # --- sub-agents -----------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ def subagent(link: str, place: str, tool: str = "Task") -> Step:
         number, id, main = built.agents, built.call_id(), built.main
         name, task = f"a{number:07}", f"Look around, number {number}"
         given = {"prompt": task if link == "prompt" else "Something else"}
-        more = {"toolUseResult": {"agentId": name, "status": "completed"}} if link == "result" else {}
+        more: dict[str, Any] = {"toolUseResult": {"agentId": name, "status": "completed"}} if link == "result" else {}
         if link != "none":
             main.response(call(tool, id, description=f"Look {number}", subagent_type="Explore", **given))
         if link == "progress":

@@ -116,7 +116,16 @@ TOOL_RESULT: Final = [
 ]
 
 EXPECTED: Final[dict[str, tuple[list[Record], dict[str, Any]]]] = {
-    "queue": (QUEUE, {"prompts": 2, "prompt lines": [1, 5], "last prompt": "Why not a new migration?", "forks": 0}),
+    "queue": (
+        QUEUE,
+        {
+            "prompts": 2,
+            "prompt lines": [1, 5],
+            "prompts of the player": [1, 5],
+            "last prompt": "Why not a new migration?",
+            "forks": 0,
+        },
+    ),
     "rewritten": (REWRITTEN, {"prompts": 2, "prompt lines": [1, 7], "tool calls": {"Bash": 1}, "forks": 0}),
     "compact": (COMPACT, {"prompts": 3, "prompt lines": [1, 6, 8], "forks": 0, "compactions": 1}),
     "early": (EARLY, {"prompts": 1, "tool calls": {"Bash": 2}, "forks": 0, "errors": 0}),

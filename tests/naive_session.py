@@ -45,6 +45,8 @@ class NaiveSession:
 
     prompts: dict[int, str] = field(default_factory=dict)
     """What a person typed, by line, each once."""
+    queued: list[int] = field(default_factory=list)
+    """The lines of prompts that only a queue-operation holds."""
     screen_prompts: list[int] = field(default_factory=list)
     """The lines that the screen shows as a user's."""
     calls: dict[Any, str] = field(default_factory=dict)
@@ -142,7 +144,9 @@ class _Reading:
             self._take(line, record)
         self._copied_prompts()
         told = {item.line: item.prompt for item in self._items if item.prompt is not None and item.original is None}
-        self._session.prompts = dict(sorted((told | self._queued()).items()))
+        queued = self._queued()
+        self._session.queued = list(queued)
+        self._session.prompts = dict(sorted((told | queued).items()))
 
     def _take(self, line: int, record: Record) -> None:
         kind = record.get("type")
@@ -189,7 +193,7 @@ class _Reading:
         return original is None
 
     def _answer(self, line: int, record: Record) -> None:
-        message = record.get("message") if isinstance(record.get("message"), dict) else {}
+        message: Any = record.get("message") if isinstance(record.get("message"), dict) else {}
         content = [_call_of(record)] if record["type"] == "tool_use" else content_of(record)
         is_new = False
         for block in content if isinstance(content, list) else [content]:

@@ -123,7 +123,7 @@ def test_any_tool_can_start_a_subagent_for_every_command(tmp_path: Path) -> None
 
 
 def test_paths_that_differ_only_in_the_case_of_a_drive_are_one_file(tmp_path: Path) -> None:
-    steps = [called("Read", file_path="c:\\work\\a.py"), called("Edit", file_path="C:\\work\\a.py")]
+    steps = [called("Read", file_path="c:\\work\\a.py"), called("Read", file_path="C:\\work\\a.py")]
     with built_store(steps) as root:
         (listed,) = listing(root)
         table = collect(listed["id"], root, listed)
