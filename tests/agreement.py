@@ -52,7 +52,7 @@ DEFINITIONS: Final[dict[str, str]] = {
     "duration": "From the first to the last time of the own file: what sub-agents did later is no part of it.",
     "models": "The models of the own conversation, the last used first.",
     "git branch": "The last one of the own file; summary names all, the last one last.",
-    "version": "The last one of the own file.",
+    "version": "The last one of the own file; summary names all, in the order of their first appearance.",
     "prompts": "How many prompts a person typed, copies once, all branches, also before compactions. In a sub-agent "
     "nobody types: what its caller wrote stands in their place, and show calls it a task.",
     "prompt lines": "The lines on which they stand; of a queued prompt, the line that took it up.",
@@ -223,7 +223,6 @@ def _from_summary(table: Table, record: Record) -> None:
     table.add("duration", "summary", record["duration_seconds"])
     table.add("models", "summary", record["models"])
     table.add("git branch", "summary", (record["git_branches"] or [None])[-1])
-    table.add("version", "summary", (record["versions"] or [None])[-1])
     table.add("prompts", "summary", record["user_messages"])
     table.add("tool calls", "summary", dict(sorted(record["tool_calls"].items())))
     table.add("sub-agent count", "summary", sum(record["subagents"].values()))
