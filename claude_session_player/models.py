@@ -7,6 +7,7 @@ by the `View`.
 from __future__ import annotations
 
 from collections import deque
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -148,6 +149,7 @@ class ScreenState:
         "elements",
         "open_calls",
         "orphans",
+        "queue",
         "removed",
         "sealed",
         "settled",
@@ -167,6 +169,8 @@ class ScreenState:
         """Positions of calls without an id that have no result yet, by tool, for dialects that link by order."""
         self.orphans: dict[str, Orphan] = {}
         """Results whose call has not come yet, by the call's id."""
+        self.queue: Any = None
+        """The prompts that wait, or were just taken up, where the view shows them; see `linking.prompts`."""
         self.account = Account()
         """What became of every line so far."""
         self.settled = 0
@@ -199,6 +203,7 @@ class ScreenState:
         other.current_request_id = self.current_request_id
         other.open_calls = {name: queue.copy() for name, queue in self.open_calls.items()}
         other.orphans = {key: replace(orphan, booking=None) for key, orphan in self.orphans.items()}
+        other.queue = deepcopy(self.queue)
         other.settled = other.sealed = len(other.elements)
         return other
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import os
 from datetime import timedelta
@@ -295,20 +294,3 @@ def test_the_first_page_is_told_without_reading_the_rest() -> None:
     first = [text for _, text in islice(told, 50)]
     assert first[0].endswith("Prompt 0")
     assert len(list(lines)) > 14_000
-
-
-def test_a_session_file_is_not_read_to_find_its_sub_agents(
-    store: StoreBuilder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = []
-    real = io.FileIO
-
-    def counted(path: Any, *rest: Any) -> Any:
-        opened.append(str(path))
-        return real(path, *rest)
-
-    monkeypatch.setattr("claude_session_player.store.digest._open", counted)
-    found = store.open()
-    (agent,) = found.agents_of(found.locate(ONE))  # type: ignore[arg-type]
-    assert agent.id == AGENT
-    assert [Path(path).name for path in opened] == [f"agent-{AGENT}.jsonl"]

@@ -69,7 +69,7 @@ def command(
     if everything:
         return _follow_all(plain=plain or not is_terminal(), **where)
     found = _written_last(**where) if ref is None else _found(ref, **where)
-    view = View(history=history, thinking=thinking)
+    view = View(history=history, thinking=thinking).with_queue()
     if not plain and is_terminal():
         return _play(found, view, **where)
     from claude_session_player.cli.following import follow_session
@@ -96,14 +96,16 @@ def _play(found: Found, view: View, roots: tuple[str, ...], no_cache: bool) -> i
 def _follow_all(roots: tuple[str, ...], no_cache: bool, *, plain: bool) -> int:
     with opened(roots, no_cache) as store:
         roots, in_use = store.roots, _in_use(store)
+    from claude_session_player.tui.shelf import Shelf
+
+    shelf = Shelf(roots, _cache(no_cache))
     if plain:
         from claude_session_player.cli.following import follow_all
 
-        return follow_all(roots, in_use)
+        return follow_all(roots, in_use, shelf.session)
     from claude_session_player.tui.running import RunningApp
-    from claude_session_player.tui.shelf import Shelf
 
-    app = RunningApp(Shelf(roots, _cache(no_cache)), in_use)
+    app = RunningApp(shelf, in_use)
     app.run()
     return app.return_code or 0
 

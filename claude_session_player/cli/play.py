@@ -59,7 +59,7 @@ def command(
     element when it appears, and results when they arrive, all in their time. With --idle 0 nothing is waited for. Where
     a session has no times, frames take as long as it takes to read them.
     """
-    view = chosen_view(history=history, thinking=thinking, full=full)
+    view = chosen_view(history=history, thinking=thinking, full=full).with_queue()
     return play(find_source(ref, **where), view, timing, start, plain=plain, **where)
 
 

@@ -82,6 +82,7 @@ HEADINGS: Final = {
     Kind.SUMMARY: "Summary",
     Kind.COMPACTION: "Compaction",
     Kind.FORK: "Fork",
+    Kind.RETURN: "Return",
     Kind.NOTE: "Note",
     Kind.AGENT: "Agent",
 }
@@ -155,6 +156,10 @@ def _compaction(told: Told, style: Style) -> str:
 
 def _fork(told: Told, style: Style) -> str:
     return f"{_head(told.entry, style)} back to line {told.entry.body.line}, and on from there"
+
+
+def _return(told: Told, style: Style) -> str:
+    return f"{_head(told.entry, style)} on from line {told.entry.body.line}, where it was before the fork"
 
 
 def _section(told: Told, style: Style) -> str:
@@ -296,6 +301,7 @@ _WRITERS: Final[dict[Kind, Callable[[Told, Style], str]]] = {
     Kind.BLOCK: _block,
     Kind.COMPACTION: _compaction,
     Kind.FORK: _fork,
+    Kind.RETURN: _return,
     Kind.SECTION: _section,
     Kind.AGENT: _agent,
 }

@@ -27,7 +27,7 @@ def record(told: Told, style: Style) -> dict[str, Any] | None:
         return facts | _call(entry, style)
     if isinstance(entry.body, Actor):
         return facts | _actor(entry.body)
-    if entry.kind is Kind.FORK:
+    if entry.kind in (Kind.FORK, Kind.RETURN):
         return facts | {"back_to": entry.body.line}
     facts["text"] = entry.text
     if entry.kind is Kind.BLOCK:
