@@ -57,12 +57,11 @@ def print_encoded(texts: Iterable[str], form: str) -> None:
 
 
 def print_object(record: dict[str, Any], key: str, values: Iterable[Any] | None) -> None:
-    """Write one JSON object, whose value under `key` is an array that may be too long to hold in memory."""
+    """Write one JSON object, and behind its other keys `key` with an array that may be too long to hold in memory."""
     if values is None:
         print_text(encode(record))
         return
-    head = encode({name: value for name, value in record.items() if name != key})
-    print_pieces(chain((f"{head[:-1]},{encode(key)}:",), _array(map(encode, values)), "}\n"))
+    print_pieces(chain((f"{encode(record)[:-1]},{encode(key)}:",), _array(map(encode, values)), "}\n"))
 
 
 def encode(value: Any) -> str:
