@@ -206,6 +206,31 @@ def test_a_directory(tmp_path: Path) -> None:
     assert refused(csp(tmp_path), 3, str(tmp_path), "is a directory")
 
 
+COMMANDS_WITH_REF = [
+    *("replay", "play", "follow", "export", "show", "get", "summary", "tree", "files", "verify", "locks", "stats"),
+    *("account", "repair -o x"),
+]
+
+
+@pytest.mark.parametrize("name", ["some", "some/"])
+@pytest.mark.parametrize("command", COMMANDS_WITH_REF)
+def test_a_directory_is_refused_as_one_also_where_there_is_no_store(
+    tmp_path: Path, command: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "some").mkdir()
+    monkeypatch.chdir(tmp_path)
+    words = f"{name} is a directory: name a session file (*.jsonl) in it"
+    assert refused(csp(*command.split(), name), 2 if command == "verify" else 3, words)
+
+
+@pytest.mark.parametrize("inside", ["", "projects", "projects/-home-ada"])
+def test_a_directory_of_a_store_is_refused_with_the_commands_that_list_it(tmp_path: Path, inside: str) -> None:
+    store = tmp_path / "my store"
+    (store / "projects" / "-home-ada").mkdir(parents=True)
+    listed = f"use 'list --root '{store}'' or 'browse --root '{store}''"
+    assert refused(csp("replay", store / inside), 3, "is a directory", listed)
+
+
 def test_a_file_without_permission(session: Path) -> None:
     session.chmod(0)
     code = f"""
