@@ -69,8 +69,8 @@ def refusal(path: str) -> str:
 def looks_like_path(ref: str) -> bool:
     """True for what can only be meant as the path of a file.
 
-    >>> looks_like_path("./1f2e"), looks_like_path("1f2e.jsonl"), looks_like_path("src/"), looks_like_path("feature/login")
-    (True, True, True, False)
+    >>> [looks_like_path(ref) for ref in ("./1f2e", "1f2e.jsonl", "src/", "feature/login")]
+    [True, True, True, False]
     """
     if os.path.isabs(ref) or ref.startswith(("./", "../", "~", f".{os.sep}", f"..{os.sep}")):
         return True
