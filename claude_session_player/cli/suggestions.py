@@ -49,8 +49,6 @@ _SYNONYMS: Final = {
 }
 """By command: what people type when they mean it."""
 _MEANT: Final = {word: command for command, words in _SYNONYMS.items() for word in words}
-_SHORTEST: Final = 4
-"""Characters by which an id may be shortened."""
 
 
 def refuse_unknown_command(ctx: click.Context, args: Sequence[str], commands: Sequence[str]) -> None:
@@ -59,6 +57,8 @@ def refuse_unknown_command(ctx: click.Context, args: Sequence[str], commands: Se
     A word that names a file or a session by its id is none, whatever it looks like.
     """
     word = args[0]
+    if _is_file_or_latest(word):
+        return
     roots, has_extra = _roots_and_extra_words(ctx, args)
     advice = _advice(word, commands) or (_advice_for_typo(word) if has_extra else None)
     if (advice is None and not has_extra) or _names_session(word, roots):
@@ -91,18 +91,23 @@ def _roots_and_extra_words(ctx: click.Context, args: Sequence[str]) -> tuple[lis
     return options.get("roots") or [], bool(words)
 
 
-def _names_session(word: str, roots: Sequence[str]) -> bool:
-    """True for a file, `latest`, and an id or the beginning of one. No session file is opened."""
+def _is_file_or_latest(word: str) -> bool:
     from claude_session_player.store.refs import looks_like_path
-    from claude_session_player.store.store import Store
 
     if looks_like_path(word) or word.partition(":")[0] == LATEST or word == "-":
         return True
-    if os.path.exists(word) and not os.path.isdir(word):
-        return True
+    return os.path.exists(word) and not os.path.isdir(word)
+
+
+def _names_session(word: str, roots: Sequence[str]) -> bool:
+    """True for an id, or the beginning of one. No session file is opened."""
+    from claude_session_player.store.layout import AGENT
+    from claude_session_player.store.refs import SHORTEST
+    from claude_session_player.store.store import Store
+
     try:
         ids = [file.id.casefold() for file in Store.open(*roots, cache=None, required=False).files()]
     except SessionError:  # a wrong --root is told by the command
         return False
-    folded = word.casefold().removeprefix("agent-")
-    return folded in ids or (len(word) >= _SHORTEST and any(id.startswith(folded) for id in ids))
+    folded = word.removeprefix(AGENT).casefold()
+    return folded in ids or (len(folded) >= SHORTEST and any(id.startswith(folded) for id in ids))
