@@ -20,6 +20,7 @@ from claude_session_player.tui.export_popup import ExportPopup, Target
 from tests.builder import SessionBuilder, text
 from tests.stores import ONE, StoreBuilder
 
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 DUMMY = """
 from claude_session_player.export import Format, TranscriptWriter, Writes, register
 
@@ -141,3 +142,8 @@ def test_a_format_that_nobody_knows_is_named_in_the_error() -> None:
 def test_a_name_is_taken_once_for_each_thing_that_is_written() -> None:
     with pytest.raises(ValueError, match="'text' of a screen already"):
         register(format_named("text", Writes.SCREEN))
+
+
+@pytest.mark.parametrize("name", sorted({format.name for format in formats(*Writes)}))
+def test_every_format_is_in_the_readme(name: str) -> None:
+    assert f"`{name}`" in README or f"--format {name}" in README
