@@ -145,6 +145,7 @@ class ScreenState:
     __slots__ = (
         "account",
         "cleared",
+        "compacted",
         "current_request_id",
         "elements",
         "open_calls",
@@ -181,6 +182,8 @@ class ScreenState:
         """The positions that the last `render` removed."""
         self.cleared = False
         """Whether the last `render` emptied the screen."""
+        self.compacted = 0
+        """How many elements compactions took off the screen so far."""
         self.sealed = 0
         """How many of the first elements belong to others, too: such a one is replaced, and never changed."""
 
@@ -201,6 +204,7 @@ class ScreenState:
         other.elements = self.elements.copy()
         other.tool_calls = self.tool_calls.copy()
         other.current_request_id = self.current_request_id
+        other.compacted = self.compacted
         other.open_calls = {name: queue.copy() for name, queue in self.open_calls.items()}
         other.orphans = {key: replace(orphan, booking=None) for key, orphan in self.orphans.items()}
         other.queue = deepcopy(self.queue)
@@ -217,6 +221,7 @@ class ScreenState:
 
     def clear(self) -> None:
         """Empty the screen."""
+        self.compacted += len(self.elements)
         self.elements.clear()
         self.tool_calls.clear()
         self.open_calls.clear()

@@ -68,6 +68,30 @@ def test_choices_are_words(store: StoreBuilder) -> None:
     assert "I will." in show(store, "--to", "2026-01-17")
 
 
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        ("--depth 0", "1 sub-agent deeper than --depth 0 is not shown"),
+        ("--only prompts", "7 entries are not shown because of these filters"),
+        ("--only prompts --format jsonl", "7 entries are not shown because of these filters"),
+        ("--from 2 --to 3", "1 entry up to line 3 is not shown because of these filters"),
+        ("--page 1 --page-size 2", "more entries follow; use --page 2"),
+    ],
+)
+def test_what_is_left_out_is_counted_on_stderr(store: StoreBuilder, options: str, note: str) -> None:
+    done = csp("show", ONE, "--root", str(store.root), *options.split())
+    assert done.returncode == 0
+    assert done.stderr.decode() == f"note: {note}\n"
+
+
+@pytest.mark.parametrize("options", ["", "--full", "--depth 9", "--hide subagents,tools --only user,assistant,tools"])
+def test_counts_of_what_is_left_out_add_up(store: StoreBuilder, options: str) -> None:
+    everything = [json.loads(line) for line in show(store, "--format", "jsonl").splitlines()]
+    done = csp("show", ONE, "--root", str(store.root), "--format", "jsonl", *options.split())
+    left_out = len(everything) - len(done.stdout.splitlines())
+    assert done.stderr.decode().startswith(f"note: {left_out} entr") if left_out else done.stderr == b""
+
+
 def test_a_choice_that_matches_nothing_says_so(store: StoreBuilder) -> None:
     done = csp("show", ONE, "--root", str(store.root), "--tool", "Nonesuch")
     assert (done.returncode, done.stdout) == (0, b"")

@@ -6,6 +6,8 @@ import click
 
 from claude_session_player.cli.stores import store_options
 from claude_session_player.cli.terminal import is_terminal
+from claude_session_player.errors import NoStore
+from claude_session_player.names import PROGRAM
 
 
 @click.command()
@@ -29,6 +31,7 @@ def browse(words: tuple[str, ...] = (), roots: tuple[str, ...] = (), no_cache: b
     from claude_session_player.store.store import DEFAULT_CACHE, Store
 
     cache = None if no_cache else DEFAULT_CACHE
+    require_store(roots)
     Store.open(*roots, cache=cache)  # what is wrong with the stores is said before the terminal is taken
 
     from claude_session_player.tui.browse import BrowseApp
@@ -38,3 +41,15 @@ def browse(words: tuple[str, ...] = (), roots: tuple[str, ...] = (), no_cache: b
     app = BrowseApp(Shelf(roots, cache), " ".join(words))
     app.run()
     return app.return_code or 0
+
+
+def require_store(roots: tuple[str, ...] = ()) -> None:
+    """Raise `NoStore` where there is none, with what a newcomer can do without one."""
+    from claude_session_player.store.locate import locate
+
+    try:
+        locate(roots)
+    except NoStore as error:
+        if roots:
+            raise
+        raise NoStore(str(error), f"to see how it works without one: {PROGRAM} demo --play") from None

@@ -9,7 +9,7 @@ import click
 
 from claude_session_player.cli.options import chosen_view, print_screen, screen_options
 from claude_session_player.cli.refs import complete_ref, find_source
-from claude_session_player.cli.report import note_empty, warn
+from claude_session_player.cli.report import note_empty, note_left_out, warn
 from claude_session_player.cli.source import load
 from claude_session_player.cli.stores import archive_options
 from claude_session_player.times import parse_time
@@ -58,5 +58,6 @@ def command(
     state = load(find_source(ref, **where), view, until=until, at=at)
     print_screen(state, format)
     note_empty(state)
+    note_left_out(state)
     warn(state.account)
     return FOUND_TROUBLE if strict and not state.account.flawless else 0

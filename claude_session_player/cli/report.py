@@ -38,7 +38,24 @@ def warn(account: Account, agent: str = "") -> None:
 def note_empty(state: ScreenState) -> None:
     """Say so where there is nothing to see, lest it look like a failure."""
     if not state.elements:
-        _say("the screen is empty here", kind="note")
+        note("the screen is empty here")
+
+
+def note_left_out(state: ScreenState) -> None:
+    """Say how much of a session is not on its screen any more."""
+    note_not_shown(state.compacted, "element", "from before the last compaction", "; use --history to include them")
+
+
+def note_not_shown(number: int, noun: str, which: str = "", why: str = "") -> None:
+    """Say how many things are not in the output, if any are not."""
+    if number > 0:
+        words = (_count(number, noun), which, "is" if number == 1 else "are", "not shown")
+        note(" ".join(filter(None, words)) + why)
+
+
+def note(message: str) -> None:
+    """A remark about what is not in the output."""
+    _say(message, kind="note")
 
 
 def name_problems(problems: Iterable[tuple[Actor | None, Problem]], unlinked: Iterable[Actor]) -> int:
@@ -55,7 +72,8 @@ def _whose(actor: Actor | None) -> str:
 
 
 def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    many = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number} {noun if number == 1 else many}"
 
 
 def _say(message: str, kind: str = "warning") -> None:

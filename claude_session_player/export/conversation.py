@@ -26,6 +26,7 @@ from claude_session_player.export.commonmark import (
     shortened,
     tidy,
 )
+from claude_session_player.export.registry import TranscriptWriter
 from claude_session_player.humanize import shown_time
 from claude_session_player.parts import Checklist, Code, Data, Diff, Picture, Prose, Sketch
 from claude_session_player.text import cut
@@ -105,6 +106,9 @@ def document(blocks: Iterable[tuple[int, str]]) -> Iterator[str]:
             text, before = quoted(text, depth), depth
         yield f"{gap}{text}\n"
         gap = "\n"
+
+
+MARKDOWN: Final = TranscriptWriter(blocks, document, is_document=True)
 
 
 def not_told(account: Account) -> str:

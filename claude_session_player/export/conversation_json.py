@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, Final
 
 from claude_session_player.conversation.cast import Actor
 from claude_session_player.conversation.entries import Call, Entry, Kind
 from claude_session_player.conversation.walk import Told
 from claude_session_player.export.conversation import Style
+from claude_session_player.export.json_text import array, encode
+from claude_session_player.export.registry import TranscriptWriter
 
 
 def record(told: Told, style: Style) -> dict[str, Any] | None:
@@ -65,3 +69,19 @@ def _call(call: Call, style: Style) -> dict[str, Any]:
 
 def _actor(actor: Actor) -> dict[str, Any]:
     return {"id": actor.id, "type": actor.kind, "title": actor.title, "workflow": actor.workflow}
+
+
+def _records(told: Iterable[Told], style: Style) -> Iterator[dict[str, Any]]:
+    return (facts for one in told if (facts := record(one, style)) is not None)
+
+
+def _as_array(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    return chain(array(map(encode, records)), "\n")
+
+
+def _as_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    return (f"{encode(facts)}\n" for facts in records)
+
+
+ARRAY: Final = TranscriptWriter(_records, _as_array)
+LINES: Final = TranscriptWriter(_records, _as_lines)
