@@ -16,13 +16,13 @@ from claude_session_player.cli.refs import STANDARD_INPUT, Source, complete_ref,
 from claude_session_player.cli.report import name_problems, warn
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.source import require_session
-from claude_session_player.cli.stores import archive_options, opened
+from claude_session_player.cli.stores import archive_options, opened, utc_option
 from claude_session_player.cli.tellers import AT_ONCE, cast_of, chain_sources, events_of, on_branch, teller
 from claude_session_player.conversation.choice import Choice
 from claude_session_player.conversation.entries import Entry, Kind
 from claude_session_player.conversation.walk import Told, Walk
 from claude_session_player.export.assets import Assets
-from claude_session_player.export.conversation import Style, blocks, document, not_told
+from claude_session_player.export.conversation import Style, blocks, document, not_told, transcript
 from claude_session_player.export.conversation_json import record
 from claude_session_player.store.outputs import resolver
 from claude_session_player.store.store import Store
@@ -59,6 +59,7 @@ _PAGE_SIZE: Final = 50
     help="markdown; json: an array of entries with all their facts; jsonl: one entry a line.",
 )
 @click.option("--strict", is_flag=True, help="Name everything that is wrong with the files, and exit with 1.")
+@utc_option
 @archive_options
 def command(
     ref: str,
@@ -75,7 +76,7 @@ def command(
     Who said what and when, thoughts, calls of tools with their results, and each sub-agent where it was called, one
     block quote deeper. REF is a session file, or - for standard input, or it names a session of the store: an id or
     at least 4 characters of its beginning, a sub-agent's id, latest, latest:2, a title in quotes, a breadcrumb file.
-    Times are in UTC, as the files have them. Long outputs are cut, unless with --full.
+    Times are local, unless with --utc; the first line names their zone. Long outputs are cut, unless with --full.
     """
     if how["chain"] and (archived or archive is not None):
         raise click.UsageError("--chain looks for other sessions in a store: restore this one first")
@@ -153,7 +154,8 @@ class _Show:
 
     def _text(self) -> Iterator[str]:
         yield from self._summary()
-        yield from document(self._paged(blocks(self._told(), self._style)))
+        is_begin = self._page is None or self._page[0] == 1  # pages together are one transcript
+        yield from (transcript if is_begin else document)(self._paged(blocks(self._told(), self._style)))
         if self._style.is_full and not self._is_part:
             yield from (not_told(walk.main.account) for walk in self._walks)
 

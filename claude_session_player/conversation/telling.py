@@ -48,6 +48,7 @@ from claude_session_player.events import (
     text_of,
 )
 from claude_session_player.glances import places_of_subagents
+from claude_session_player.humanize import span
 from claude_session_player.normalized import is_injected, is_peer
 from claude_session_player.parts import Picture
 from claude_session_player.prompts import CONTINUATION, classify
@@ -263,7 +264,7 @@ class Telling:
                 facts = event.compact_metadata or event.stream_compaction
                 return self._add(event, Kind.COMPACTION, _compaction(facts), body=facts)
             case "turn_duration":
-                return self._add(event, Kind.NOTE, f"turn took {int(event.duration_ms or 0) / 1000:.0f} s", aside=True)
+                return self._add(event, Kind.NOTE, f"turn took {span(int(event.duration_ms or 0) / 1000)}", aside=True)
             case "api_error" | "error":
                 return self._add(event, Kind.ERROR, _reason(event))
         found = classify(text_of(event.content))

@@ -26,9 +26,10 @@ from claude_session_player.export.commonmark import (
     shortened,
     tidy,
 )
-from claude_session_player.humanize import shown_time
+from claude_session_player.humanize import shown_time, size
 from claude_session_player.parts import Checklist, Code, Data, Diff, Picture, Prose, Sketch
 from claude_session_player.text import cut
+from claude_session_player.times import zone_name
 from claude_session_player.tools.looks import Reply
 
 _AT_ONCE: Final = 100
@@ -93,6 +94,15 @@ def blocks(told: Iterable[Told], style: Style) -> Iterator[tuple[int, str]]:
     while some := list(islice(waiting, _AT_ONCE)):  # to tell and to write by turns takes longer
         texts = [(one.depth, writers[one.entry.kind](one, style)) for one in some if is_full or not one.entry.aside]
         yield from [block for block in texts if block[1]]
+
+
+def transcript(blocks: Iterable[tuple[int, str]]) -> Iterator[str]:
+    """The same as `document`, with the zone of its times above it; nothing where there are no entries."""
+    pieces = document(blocks)
+    for first in pieces:
+        yield f"All times are in {zone_name()}.\n\n{first}"
+        break
+    yield from pieces
 
 
 def document(blocks: Iterable[tuple[int, str]]) -> Iterator[str]:
@@ -265,16 +275,12 @@ def _picture(picture: Picture, style: Style) -> str:
         return f"![{picture.kind}](<{_address(picture.url)}>)"
     if address := style.save(picture):
         return f"![{picture.kind}](<{_address(address)}>)"
-    size = max(len(picture.data) - 2, 0) * 3 // 4
-    return f"[{picture.kind} {_size(size)}]" if size else f"[{picture.kind}]"
+    count = max(len(picture.data) - 2, 0) * 3 // 4
+    return f"[{picture.kind} {size(count)}]" if count else f"[{picture.kind}]"
 
 
 def _address(text: str) -> str:
     return line(text).replace("<", "%3C").replace(">", "%3E")
-
-
-def _size(count: int) -> str:
-    return f"{count} B" if count < 1000 else f"{count / 1000:.0f} KB"
 
 
 _PARTS: Final[dict[type, Callable[[Any, Style], str]]] = {
