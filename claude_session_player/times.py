@@ -94,9 +94,8 @@ def zone_name() -> str:
     """The zone by its name in the database of zones, or, where nothing tells that, by its present offset."""
     if zone() is UTC:
         return "UTC"
-    name = os.environ.get("TZ", "").lstrip(":")
-    if not name:
-        name = os.path.realpath(_SYSTEM_ZONE).rpartition("zoneinfo/")[2]
+    told = os.environ.get("TZ")  # empty, it stands for UTC
+    name = os.path.realpath(_SYSTEM_ZONE).rpartition("zoneinfo/")[2] if told is None else told.lstrip(":")
     if name in _UTC_NAMES:
         return "UTC"
     if _IANA.fullmatch(name) and not name.startswith(time.tzname[0]):  # the C library makes UTC of an unknown name

@@ -104,6 +104,7 @@ def test_how_long_ago_is_told_in_hours_that_passed_also_over_a_change_of_the_clo
     ("name", "told"),
     [
         ("UTC", "UTC"),
+        ("", "UTC"),
         ("Etc/UTC", "UTC"),
         ("Asia/Kathmandu", "Asia/Kathmandu"),
         (":America/New_York", "America/New_York"),
