@@ -148,7 +148,9 @@ def shown_time(text: str | None, given: tzinfo | None = None) -> str:
         return UNKNOWN_TIME
     target = given or zone()
     if _is_usual(text):
-        beginnings = _known_beginnings(target)
+        beginnings = _beginnings
+        if beginnings.zone is not target or beginnings.tzname is not clocks.tzname:
+            beginnings = _known_beginnings(target)
         if beginning := beginnings[text[:_TENS]]:
             return beginning + text[_TENS:_SECOND]
         if beginning := beginnings[text[:_MINUTE]]:

@@ -60,19 +60,17 @@ class _Choice:
 
 def zone() -> tzinfo:
     """The zone in which times are shown, and typed times are read; UTC where that of the system is nonsense."""
-    if _Choice.zone is LOCAL and not _is_sound():
-        return UTC
-    return _Choice.zone
-
-
-def _is_sound() -> bool:
     if _Choice.known is not time.tzname:
-        _Choice.known, _Choice.is_sound = time.tzname, True
-        try:
-            datetime.now().astimezone()
-        except (ValueError, OverflowError):
-            _Choice.is_sound = False
-    return _Choice.is_sound
+        _look_at_system()
+    return _Choice.zone if _Choice.is_sound else UTC
+
+
+def _look_at_system() -> None:
+    _Choice.known, _Choice.is_sound = time.tzname, True
+    try:
+        datetime.now().astimezone()
+    except (ValueError, OverflowError):
+        _Choice.is_sound = False
 
 
 def to_zone(moment: datetime, zone: tzinfo | None) -> datetime:
