@@ -53,14 +53,16 @@ def test_a_session_is_told_with_its_sub_agents_and_a_summary_first(store: StoreB
     told = done.stdout.decode()
     assert told.startswith(f"Session {ONE} (")
     assert "- User messages: 1\n" in told
-    assert "\n\n---\n\n**User** (2026-01-17 20:31:59)\nStart the engine\n" in told
+    assert "\n\n---\n\nAll times are in UTC.\n\n**User** (2026-01-17 20:31:59)\nStart the engine\n" in told
     assert "\n> **User** (2026-01-17 20:31:59)\n> Look around\n> \n> **Assistant**" in told
 
 
 def test_choices_are_words(store: StoreBuilder) -> None:
     assert show(store, "--only", "prompts,thinking").count("**") == 4
     assert "**Tool: Bash" not in show(store, "--hide", "tools")
-    assert show(store, "--tool", "bash").startswith("**Tool: Bash** (2026-01-17 20:32:02) → failed")
+    assert show(store, "--tool", "bash").startswith(
+        "All times are in UTC.\n\n**Tool: Bash** (2026-01-17 20:32:02) → failed"
+    )
     assert show(store, "--only", "errors").count("**Tool") == 1
     assert "> **User**" not in show(store, "--depth", "0")
     assert show(store, "--from", "2", "--to", "3").count("**") == 4
@@ -282,7 +284,7 @@ def test_strict_is_content_with_a_sound_session(store: StoreBuilder) -> None:
 
 def test_standard_input_is_told_without_a_store() -> None:
     done = csp("show", "-", stdin=SessionBuilder().prompt("Hello").data())
-    assert done.stdout.decode() == "**User** (2026-01-17 20:31:59)\nHello\n"
+    assert done.stdout.decode() == "All times are in UTC.\n\n**User** (2026-01-17 20:31:59)\nHello\n"
 
 
 @pytest.mark.parametrize(("data", "code"), [(b"", 4), (b"no json\n", 4), (b'{"a": 1}\n', 4), (b"\x1f\x8b\x00", 4)])
@@ -296,7 +298,7 @@ def test_what_is_no_session_is_one_line(tmp_path: Path, data: bytes, code: int) 
 
 
 def test_a_sub_agent_can_be_told_by_itself(store: StoreBuilder) -> None:
-    assert show(store, ref=AGENT).startswith("**User** (2026-01-17 20:31:59)\nLook around\n")
+    assert show(store, ref=AGENT).startswith("All times are in UTC.\n\n**User** (2026-01-17 20:31:59)\nLook around\n")
 
 
 def test_a_session_that_continues_another_is_told_from_the_beginning(store: StoreBuilder) -> None:

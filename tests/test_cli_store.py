@@ -199,6 +199,13 @@ def test_nothing_found_is_said_and_is_no_failure(builder: StoreBuilder) -> None:
     assert b"no session in" in done.stderr
 
 
+def test_one_file_is_not_called_files(builder: StoreBuilder) -> None:
+    folder = builder.home() / ONE / "tool-results"
+    assert "\noutputs      1 file\n" in csp("get", ONE, "--no-events", "--root", builder.root).stdout.decode()
+    (folder / "toolu_10.txt").write_text("more")
+    assert "\noutputs      2 files\n" in csp("get", ONE, "--no-events", "--root", builder.root).stdout.decode()
+
+
 def test_times_are_local(builder: StoreBuilder) -> None:
     shown = csp("get", THREE, "--no-events", "--root", builder.root, TZ="Asia/Tokyo").stdout.decode()
     assert "from         2026-01-23 05:31:59" in shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from claude_session_player.cli.stores import store_options
+from claude_session_player.cli.stores import store_options, utc_option
 from claude_session_player.cli.terminal import is_terminal
 from claude_session_player.errors import NoStore
 from claude_session_player.names import PROGRAM
@@ -12,6 +12,7 @@ from claude_session_player.names import PROGRAM
 
 @click.command()
 @click.argument("words", nargs=-1)
+@utc_option
 @store_options
 def command(words: tuple[str, ...], roots: tuple[str, ...], no_cache: bool) -> int:
     """Find a session in a table that fills the terminal; the command without arguments does the same.

@@ -10,12 +10,14 @@ from claude_session_player.cli.options import chosen_view, print_screen, screen_
 from claude_session_player.cli.refs import Source
 from claude_session_player.cli.report import note_left_out
 from claude_session_player.cli.source import load
+from claude_session_player.cli.stores import utc_option
 from claude_session_player.play.forward import Timing
 
 
 @click.command()
 @click.option("--play", "is_played", is_flag=True, help="Play it, as 'play' does.")
 @screen_options("text")
+@utc_option
 def command(is_played: bool, history: bool, thinking: bool, full: bool, format: str) -> int:
     """Replay a short session that ships with the package.
 

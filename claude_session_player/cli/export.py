@@ -16,7 +16,7 @@ from claude_session_player.cli.output import stdout
 from claude_session_player.cli.refs import complete_ref, find_source
 from claude_session_player.cli.report import note_empty, note_left_out, warn
 from claude_session_player.cli.source import load, unfolding
-from claude_session_player.cli.stores import archive_options
+from claude_session_player.cli.stores import archive_options, utc_option
 from claude_session_player.cli.timing import timing_options
 from claude_session_player.errors import AlreadyThere
 from claude_session_player.export.target import whole_file
@@ -48,6 +48,7 @@ _OF_RECORDINGS: Final = ("speed", "idle", "paced", "real_time", "width", "height
     "--height", type=click.IntRange(2, 1000), default=24, metavar="N", show_default=True, help="Rows of the terminal."
 )
 @click.option("--v3", is_flag=True, help="Write asciicast version 3, for asciinema 3 and later, instead of version 2.")
+@utc_option
 @archive_options
 def command(
     ref: str,

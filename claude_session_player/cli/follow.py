@@ -12,7 +12,7 @@ import click
 from claude_session_player.cli.refs import complete_ref, find_source
 from claude_session_player.cli.report import warn
 from claude_session_player.cli.source import check_file
-from claude_session_player.cli.stores import opened, store_options
+from claude_session_player.cli.stores import opened, store_options, utc_option
 from claude_session_player.cli.terminal import is_terminal
 from claude_session_player.errors import CannotRead, NoSuchSession
 from claude_session_player.store.refs import refusal
@@ -40,6 +40,7 @@ _USED_SECONDS: Final = 24 * 60 * 60
 )
 @click.option("--history", is_flag=True, help="Keep what came before compactions.")
 @click.option("--thinking", is_flag=True, help="Show the thoughts.")
+@utc_option
 @store_options
 def command(
     ref: str | None,

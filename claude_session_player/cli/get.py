@@ -13,7 +13,7 @@ import click
 from claude_session_player.cli.output import LINES, print_object, print_records
 from claude_session_player.cli.records import EVENT_LIST, detailed_record
 from claude_session_player.cli.refs import complete_ref, find_session, needs_store
-from claude_session_player.cli.stores import archive_options, json_options, opened
+from claude_session_player.cli.stores import archive_options, json_options, opened, utc_option
 
 if TYPE_CHECKING:
     from claude_session_player.store.session import Session
@@ -42,6 +42,7 @@ def _bounds(ctx: click.Context, param: click.Parameter, value: str | None) -> Bo
     help="Only these events, counted from 1, both included; negative numbers count from the end: -20: is the last 20.",
 )
 @json_options
+@utc_option
 @archive_options
 def command(ref: str, no_events: bool, bounds: Bounds, form: str | None, **where: Any) -> None:
     """Show one session: what it is, its sub-agents, and its events.

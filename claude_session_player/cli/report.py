@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from claude_session_player.account import Account
+from claude_session_player.humanize import many
 from claude_session_player.models import ScreenState
 from claude_session_player.names import PROGRAM
 from claude_session_player.text import cut, printable
@@ -26,13 +27,13 @@ def warn(account: Account, agent: str = "") -> None:
     whose = f"sub-agent {printable(agent)}: " if agent else ""
     if account.issues:
         first = account.issues[0]
-        places = _count(len(account.issues), "malformed place")
+        places = many(len(account.issues), "malformed place")
         _say(f"{whose}{places} skipped, the first in line {first.line} (byte {first.offset}): {first.reason}")
     for kind, count in account.unknown_events.most_common(_MOST):
-        records, first_line = _count(count, "record"), account.first_seen[kind]
+        records, first_line = many(count, "record"), account.first_seen[kind]
         _say(f"{whose}{records} of unknown type {cut(printable(kind), 60)!r} not shown, the first in line {first_line}")
     if (more := len(account.unknown_events) - _MOST) > 0:
-        _say(f"{whose}{_count(more, 'more unknown type')}: see '{PROGRAM} account'")
+        _say(f"{whose}{many(more, 'more unknown type')}: see '{PROGRAM} account'")
 
 
 def note_empty(state: ScreenState) -> None:
@@ -49,7 +50,7 @@ def note_left_out(state: ScreenState) -> None:
 def note_not_shown(number: int, noun: str, which: str = "", why: str = "") -> None:
     """Say how many things are not in the output, if any are not."""
     if number > 0:
-        words = (_count(number, noun), which, "is" if number == 1 else "are", "not shown")
+        words = (many(number, noun), which, "is" if number == 1 else "are", "not shown")
         note(" ".join(filter(None, words)) + why)
 
 
@@ -69,11 +70,6 @@ def name_problems(problems: Iterable[tuple[Actor | None, Problem]], unlinked: It
 
 def _whose(actor: Actor | None) -> str:
     return f"sub-agent {actor.id}, " if actor else ""
-
-
-def _count(number: int, noun: str) -> str:
-    many = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number} {noun if number == 1 else many}"
 
 
 def _say(message: str, kind: str = "warning") -> None:

@@ -17,7 +17,7 @@ from claude_session_player.cli.refs import STANDARD_INPUT, Source, complete_ref,
 from claude_session_player.cli.report import name_problems, note, note_not_shown, warn
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.source import require_session
-from claude_session_player.cli.stores import archive_options, opened
+from claude_session_player.cli.stores import archive_options, opened, utc_option
 from claude_session_player.cli.tellers import AT_ONCE, cast_of, chain_sources, events_of, on_branch, teller
 from claude_session_player.conversation.choice import HEADS, Choice
 from claude_session_player.conversation.entries import Entry, Kind
@@ -51,6 +51,7 @@ _PAGE_SIZE: Final = 50
 @click.option("--summary/--no-summary", default=None, help="A summary first. Default: yes, up to 16 MB.")
 @format_option("markdown", formats(Writes.TRANSCRIPT))
 @click.option("--strict", is_flag=True, help="Name everything that is wrong with the files, and exit with 1.")
+@utc_option
 @archive_options
 def command(
     ref: str,
@@ -67,7 +68,7 @@ def command(
     Who said what and when, thoughts, calls of tools with their results, and each sub-agent where it was called, one
     block quote deeper. REF is a session file, or - for standard input, or it names a session of the store: an id or
     at least 4 characters of its beginning, a sub-agent's id, latest, latest:2, a title in quotes, a breadcrumb file.
-    Times are in UTC, as the files have them. Long outputs are cut, unless with --full.
+    Times are local, unless with --utc; the first line names their zone. Long outputs are cut, unless with --full.
     """
     if how["chain"] and (archived or archive is not None):
         raise click.UsageError("--chain looks for other sessions in a store: restore this one first")
@@ -158,7 +159,9 @@ class _Show:
         writer = self._writer
         if writer.is_document:
             yield from self._summary()
-        yield from writer.joined(self._paged(writer.items(self._told(), self._style)))
+        is_begin = self._page is None or self._page[0] == 1  # pages together are one transcript
+        join = writer.begun if is_begin and writer.begun is not None else writer.joined
+        yield from join(self._paged(writer.items(self._told(), self._style)))
         if writer.is_document and self._style.is_full and not self._is_part:
             yield from (not_told(walk.main.account) for walk in self._walks)
 

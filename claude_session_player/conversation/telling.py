@@ -49,6 +49,7 @@ from claude_session_player.events import (
     text_of,
 )
 from claude_session_player.glances import places_of_subagents
+from claude_session_player.humanize import span
 from claude_session_player.linking.copies import Copies
 from claude_session_player.linking.prompts import is_from_person, is_injected, with_queued_prompts
 from claude_session_player.parts import Picture
@@ -267,7 +268,7 @@ class Telling:
                 facts = event.compact_metadata or event.stream_compaction
                 return self._add(event, Kind.COMPACTION, _compaction(facts), body=facts)
             case "turn_duration":
-                return self._add(event, Kind.NOTE, f"turn took {int(event.duration_ms or 0) / 1000:.0f} s", aside=True)
+                return self._add(event, Kind.NOTE, f"turn took {span(int(event.duration_ms or 0) / 1000)}", aside=True)
             case subtype if subtype in FAILED_REQUESTS:
                 return self._add(event, Kind.ERROR, _reason(event.content, event.error))
         found = classify(text_of(event.content))

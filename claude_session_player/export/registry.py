@@ -35,6 +35,8 @@ class TranscriptWriter(NamedTuple):
     """What is written of each entry that is in the text; a page is counted in these."""
     joined: Callable[[Iterable[Any]], Iterator[str]]
     """The text of these, in pieces."""
+    begun: Callable[[Iterable[Any]], Iterator[str]] | None = None
+    """The same where it is the beginning of a text, where that has a head of its own."""
     is_document: bool = False
     """True where people read it: a summary may stand before it, and a pager may show it."""
 

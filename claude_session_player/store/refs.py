@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from claude_session_player.errors import Ambiguous, CannotRead, NoSuchSession
+from claude_session_player.humanize import many
 from claude_session_player.names import LATEST, PROGRAM
 from claude_session_player.store.layout import AGENT, HISTORY, SUFFIX, Found
 from claude_session_player.store.locate import store_around
@@ -122,7 +123,8 @@ def _latest(store: Store, number: int) -> Session:
     if not sessions:
         raise NoSuchSession(f"there is no session in {', '.join(store.roots)}")
     if not 1 <= number <= len(sessions):
-        raise NoSuchSession(f"latest:{number}: there are {len(sessions)} sessions, latest:1 is the last active one")
+        there = f"there {'is' if len(sessions) == 1 else 'are'} {many(len(sessions), 'session')}"
+        raise NoSuchSession(f"latest:{number}: {there}, latest:1 is the last active one")
     return sessions[number - 1]
 
 
