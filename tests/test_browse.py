@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,86 +12,25 @@ from textual.geometry import Size
 from textual.pilot import Pilot
 from textual.strip import Strip
 
-from claude_session_player import export
 from claude_session_player.store.library import Library
 from claude_session_player.store.session import Session
 from claude_session_player.tui import chores, opening, preview_pane, said_line
 from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.player_screen import PlayerScreen
 from claude_session_player.tui.preview_pane import PreviewPane
-from claude_session_player.tui.said_line import SaidLine
-from claude_session_player.tui.session_table import FilterInput, SessionTable
+from claude_session_player.tui.session_table import FilterInput
 from claude_session_player.tui.shelf import Shelf
 from claude_session_player.tui.text_popup import TextPopup
-from tests.builder import SessionBuilder, call, text
-from tests.program import csp
+from tests.browsing import KETTLE, NOW, browse, kettles, said, settled, table, titles, until
+from tests.builder import SessionBuilder
 from tests.screens import LARGE, SMALL, check_picture, run, text_of
-from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder, settle
+from tests.stores import ONE, THREE, TWO, StoreBuilder
 from tests.test_arriving import opened_files
-
-NOW = datetime(2026, 1, 19, 12, 0, tzinfo=UTC)
-KETTLE = "/home/ada/kettle"
-Script = Callable[[BrowseApp, Pilot[Any]], Awaitable[None]]
 
 
 @pytest.fixture
 def builder(tmp_path: Path) -> StoreBuilder:
-    builder = StoreBuilder(tmp_path / "store")
-    builder.session(ONE, "Start the engine")
-    builder.agent(AGENT, ONE, task="Look around")
-    builder.session(TWO, "Boil water", cwd=KETTLE, days=-30)
-    session = SessionBuilder(session_id=THREE, branch="oil").prompt("Oil [the] wheels")
-    session.response(text("I will look first."), call("Bash", "t1", command="ls wheels"))
-    session.result("t1", "front\nrear").response(call("Read", "t2", file_path="rear"))
-    session.result("t2", "File does not exist.", error=True).response(text("The rear wheel is *missing*."))
-    session.write(builder.home() / f"{THREE}.jsonl")
-    settle(builder.root)
-    return builder
-
-
-def browse(builder: StoreBuilder, script: Script, size: tuple[int, int] = SMALL, words: str = "") -> None:
-    """Browse a store when all of it is on the screen."""
-    app = BrowseApp(
-        Shelf((str(builder.root),), str(builder.root.parent / "cache")), words, clock=lambda: NOW, rest=0.001
-    )
-
-    async def body(pilot: Pilot[Any]) -> None:
-        await until(pilot, lambda: app.screen._waiting == 0)  # type: ignore[attr-defined]
-        await settled(pilot)
-        await script(app, pilot)
-
-    run(app, body, size)
-
-
-async def until(pilot: Pilot[Any], holds: Callable[[], bool]) -> None:
-    """Wait for something that a thread brings about."""
-    for _ in range(500):
-        await pilot.pause()
-        if holds():
-            return
-        await pilot.pause(0.01)
-    raise AssertionError(text_of(pilot.app))
-
-
-async def settled(pilot: Pilot[Any]) -> None:
-    """Wait until no thread has anything to tell."""
-    await until(pilot, lambda: all(worker.is_finished for worker in pilot.app.workers))
-    await pilot.pause()
-    await until(pilot, lambda: all(worker.is_finished for worker in pilot.app.workers))
-    await pilot.pause()
-
-
-def titles(app: BrowseApp) -> list[str | None]:
-    return [entry.session.title for entry in table(app).rows]
-
-
-def said(app: BrowseApp) -> str:
-    """What is said above the list."""
-    return app.screen_stack[0].query_one(SaidLine).words
-
-
-def table(app: BrowseApp) -> SessionTable:
-    return app.screen_stack[0].query_one(SessionTable)
+    return kettles(tmp_path)
 
 
 # --- how it looks -----------------------------------------------------------------------------------
@@ -379,9 +316,22 @@ def test_the_player_opens_over_the_list_and_leads_back_to_it(builder: StoreBuild
         await until(pilot, lambda: isinstance(app.screen, PlayerScreen))
         await pilot.press("end")
         await until(pilot, lambda: "It runs." in text_of(app))
-        await pilot.press("q")
+        assert "Esc back" in text_of(app)
+        await pilot.press("escape")
         await until(pilot, lambda: "3 sessions" in text_of(app))
         assert table(app).has_focus
+
+    browse(builder, script)
+
+
+@pytest.mark.parametrize("key", ["enter", "f", "v", "p", "question_mark"])
+def test_q_quits_from_every_window_over_the_list(builder: StoreBuilder, key: str) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press(key)
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        assert "q quit" in text_of(app)
+        await pilot.press("q")
+        await until(pilot, lambda: app._exit)
 
     browse(builder, script)
 
@@ -432,84 +382,3 @@ def test_what_is_said_goes_by_itself_and_before_what_is_typed(
         await until(pilot, lambda: text_of(app).startswith("/ to find"))
 
     browse(builder, script)
-
-
-# --- export -------------------------------------------------------------------------------------------
-
-
-def test_a_session_is_exported_into_the_working_directory(
-    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-
-    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await pilot.press("down", "e", "enter")
-        await until(pilot, lambda: "written to" in said(app))
-
-    browse(builder, script)
-    assert (tmp_path / f"{ONE}.md").read_text() == "❯ Start the engine\n\n● It runs.\n"
-
-
-@pytest.mark.parametrize("id", [THREE, AGENT])
-@pytest.mark.parametrize(("format", "suffix"), [("markdown", ".md"), ("json", ".jsonl"), ("asciicast", ".cast")])
-def test_what_is_written_is_what_export_writes(
-    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, id: str, format: str, suffix: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-
-    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await pilot.press("a", "e", *["down"] * [one.name for one in export.exported()].index(format))
-        await until(pilot, lambda: f"[{format}]" in text_of(app))
-        await pilot.press("enter")
-        await until(pilot, lambda: "written to" in said(app))
-
-    browse(builder, script, words=id)
-    written = (tmp_path / f"{id}{suffix}").read_bytes()
-    assert written == csp("export", id, "--format", format, "--root", builder.root).stdout
-    assert len(written.splitlines()) > 1
-
-
-def test_a_session_that_is_none_any_more_leaves_no_file(
-    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    before = sorted(tmp_path.iterdir())
-
-    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        (builder.home() / f"{THREE}.jsonl").write_bytes(b"")
-        await pilot.press("e", "enter")
-        await until(pilot, lambda: "holds no session any more" in said(app))
-
-    browse(builder, script)
-    assert [path for path in sorted(tmp_path.iterdir()) if path.name != "cache"] == before
-
-
-def test_a_file_is_replaced_only_if_that_is_said_twice(
-    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    target = tmp_path / f"{ONE}.md"
-    target.write_text("mine")
-
-    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await pilot.press("down", "e", "enter")
-        await until(pilot, lambda: "this file is there already" in text_of(app))
-        await pilot.press("escape", "e", "enter")
-        assert target.read_text() == "mine"
-        await pilot.press("enter")
-        await until(pilot, lambda: "written to" in said(app))
-        assert target.read_text().startswith("❯ Start")
-
-    browse(builder, script)
-
-
-def test_what_cannot_be_written_is_told(builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await pilot.press("e", "ctrl+a", "ctrl+k", "enter")
-        await until(pilot, lambda: "this is no name of a file" in text_of(app))
-        await pilot.press(*"no/where.md", "enter")
-        await until(pilot, lambda: "No such file or directory" in said(app))
-
-    browse(builder, script, LARGE)

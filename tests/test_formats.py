@@ -108,7 +108,7 @@ def test_a_new_format_is_offered_by_the_popup_and_written_by_browse(
     async def look() -> tuple[str, str]:
         app: App[Any] = App()
         async with app.run_test() as pilot:
-            popup = ExportPopup("1f2e")
+            popup = ExportPopup("1f2e", "")
             await app.push_screen(popup)
             await pilot.press(*["down"] * exported().index(dummy))
             return str(popup.query_one("#formats", Static).render()), popup.query_one(Input).value

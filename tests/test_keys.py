@@ -15,6 +15,7 @@ from claude_session_player.tui.browse import BrowseScreen
 from claude_session_player.tui.browse_keys import FILTER_KEYS, KEYS
 from claude_session_player.tui.keys import HelpScreen, Key, KeyBar, bindings, footer_lines
 from claude_session_player.tui.player_keys import KEYS as PLAYER_KEYS
+from claude_session_player.tui.player_keys import footer_keys
 from claude_session_player.tui.player_screen import PlayerScreen
 from claude_session_player.tui.session_table import FilterInput, SessionTable
 from tests.screens import run, text_of
@@ -48,6 +49,12 @@ def test_the_footer_has_a_place_for_all_keys(keys: Sequence[Key], lines: int) ->
     assert all(line.cell_len <= 80 for line in footer)
     shown = "  ".join(line.plain for line in footer)
     assert shown == "  ".join(f"{key.shown} {key.word}" for key in keys)
+
+
+@pytest.mark.parametrize("has_search", [False, True])
+@pytest.mark.parametrize("can_go_back", [False, True])
+def test_the_footer_of_the_player_has_three_lines_whatever_escape_does(has_search: bool, can_go_back: bool) -> None:
+    assert len(footer_lines(footer_keys(has_search=has_search, can_go_back=can_go_back), 80)) == 3
 
 
 def test_the_footer_keeps_its_height_when_other_keys_are_shown() -> None:

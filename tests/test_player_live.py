@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,76 @@ def test_a_followed_session_that_is_replaced_or_deleted_is_said_to_be(tmp_path: 
         assert "❯ New" in text_of(pilot.app)
 
     followed(path, replace_and_delete)
+
+
+class Wall:
+    """The time of day; it stands still until a test turns it."""
+
+    now = START.timestamp() + 20
+
+    def __call__(self) -> float:
+        """What time it is."""
+        return self.now
+
+
+def test_a_session_is_live_only_while_it_is_written_to_or_may_be(tmp_path: Path) -> None:
+    session = teapot()
+    path = session.write(tmp_path / "s.jsonl")
+    session.flush()
+    wall = Wall()
+    os.utime(path, (wall.now, wall.now))
+    app, _ = player(of_file(str(path)), is_followed=True, wall=wall)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await until(pilot, "● live")
+        await until(pilot, "waiting for the person")
+        wall.now += 439 * 24 * 3600
+        await until(pilot, "○ idle  0:12")
+        await until(pilot, "○ idle  nothing was written for 439d")
+        assert "● live" not in text_of(app)
+        with path.open("ab") as file:
+            file.write(session.prompt("Still there?").flush())
+        os.utime(path, (wall.now, wall.now))
+        await until(pilot, "● live")
+
+    run(app, script)
+
+
+def test_an_old_session_is_idle_from_the_first_picture_on(tmp_path: Path) -> None:
+    path = teapot().write(tmp_path / "s.jsonl")
+    os.utime(path, (START.timestamp(), START.timestamp()))
+    app, _ = player(of_file(str(path)), is_followed=True)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        assert "○ idle" in text_of(app)
+        assert "● live" not in text_of(app)
+
+    run(app, script)
+
+
+def test_a_session_is_live_while_a_sub_agent_of_it_is_written_to(tmp_path: Path) -> None:
+    path = SessionBuilder(session_id="s").prompt("Hi").response(text("Wait.")).write(tmp_path / "s.jsonl")
+    os.utime(path, (START.timestamp(), START.timestamp()))
+    app, _ = player(of_file(str(path)), is_followed=True)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await until(pilot, "○ idle")
+        SessionBuilder(session_id="s", sidechain=True).prompt("Measure.").write(agent_file(path, 1))
+        await until(pilot, "● live")
+
+    run(app, script)
+
+
+def test_a_followed_sub_agent_that_is_over_is_idle(tmp_path: Path) -> None:
+    path = agent_file(tmp_path / "s.jsonl", 1)
+    SessionBuilder(session_id="s", sidechain=True).prompt("Measure.").response(text("Hot.")).write(path)
+    os.utime(path, (START.timestamp(), START.timestamp()))
+    app, _ = player(of_file(str(path)), is_followed=True)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await until(pilot, "○ idle")
+
+    run(app, script)
 
 
 async def search_for(pilot: Pilot[Any], words: str) -> None:

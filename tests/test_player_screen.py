@@ -242,16 +242,71 @@ def test_s_steps_into_a_sub_agent_and_back() -> None:
 
 
 def test_escape_leads_back_from_a_sub_agent_and_q_out_of_all() -> None:
-    async def out(pilot: Pilot[Any], screen: PlayerScreen) -> None:
-        await to_agent(pilot, Clock())
+    app, clock = player()
+
+    async def out(pilot: Pilot[Any]) -> None:
+        first = screen_of(app)
+        await to_agent(pilot, clock)
+        assert "Esc back" in text_of(app)
         await pilot.press("escape")
-        assert pilot.app.screen is screen
-        await to_agent(pilot, Clock())
+        await pilot.pause()
+        assert app.screen is first
+        await to_agent(pilot, clock)
         await pilot.press("q")
         await pilot.pause()
-        assert not pilot.app.is_running or pilot.app.screen is not screen
+        assert app._exit
 
-    played(out)
+    run(app, out)
+    assert app.return_code == 0
+
+
+def test_the_footer_names_escape_only_where_it_does_something() -> None:
+    async def look(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        assert "Esc" not in text_of(pilot.app)
+        await pilot.press("slash")
+        await pilot.pause()
+        assert "Enter go  Esc cancel" in text_of(pilot.app)
+        assert "q quit" not in text_of(pilot.app)  # it is a letter now
+        await pilot.press(*"minutes", "enter")
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        assert "Esc end search" in text_of(pilot.app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "Esc" not in text_of(pilot.app)
+        await pilot.press("escape")
+
+    shown = played(look)
+    assert "nothing to go back to: q quits" in shown
+    assert "q quit" in shown
+
+
+def test_a_search_in_a_sub_agent_ends_before_the_sub_agent_is_left() -> None:
+    async def search(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await to_agent(pilot, Clock())
+        await pilot.press("slash", *"degrees", "enter")
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "› Find the temperature" in text_of(pilot.app)
+        assert "Esc back" in text_of(pilot.app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert pilot.app.screen is screen
+
+    played(search)
+
+
+def test_q_quits_from_the_help() -> None:
+    app, _ = player()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await pilot.press("question_mark", "q")
+        await pilot.pause()
+        assert app._exit
+
+    run(app, script)
 
 
 def test_in_a_sub_agent_its_name_is_seen_however_long_that_of_its_caller_is() -> None:

@@ -124,7 +124,7 @@ def test_the_cursor_stays_on_its_session_when_others_move(sessions: Sessions) ->
     run(app, script)
 
 
-def test_enter_follows_a_session_in_the_player_and_q_comes_back(sessions: Sessions) -> None:
+def test_enter_follows_a_session_in_the_player_and_escape_comes_back(sessions: Sessions) -> None:
     app = sessions.app
 
     async def script(pilot: Pilot[Any]) -> None:
@@ -132,10 +132,26 @@ def test_enter_follows_a_session_in_the_player_and_q_comes_back(sessions: Sessio
         await until(pilot, lambda: isinstance(app.screen, PlayerScreen) and "I send somebody." in text_of(app))
         write(sessions.path, sessions.main.result("t", "Steam everywhere."))
         await until(pilot, lambda: "Steam everywhere." in text_of(app))
-        await pilot.press("j", "q")
+        assert "Esc back" in text_of(app)
+        await pilot.press("j", "escape")
         await until(pilot, lambda: "1 session " in text_of(app))
+        assert "Esc" not in text_of(app)
 
     run(app, script)
+
+
+def test_q_quits_from_the_player_and_from_the_help(sessions: Sessions) -> None:
+    for keys in (("enter",), ("question_mark",)):
+        app = RunningApp(Shelf((str(sessions.store.root),), None), clock=lambda: NOW)
+
+        async def script(pilot: Pilot[Any], app: RunningApp = app, keys: tuple[str, ...] = keys) -> None:
+            await pilot.press(*keys)
+            await until(pilot, lambda: len(app.screen_stack) == 2)
+            await pilot.press("q")
+            await until(pilot, lambda: app._exit)
+
+        run(app, script)
+        assert app.return_code == 0
 
 
 def test_a_session_that_is_gone_is_not_opened(sessions: Sessions) -> None:

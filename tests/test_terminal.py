@@ -11,6 +11,7 @@ import pytest
 
 from tests.builder import SessionBuilder, text
 from tests.program import PROGRAM
+from tests.stores import ONE, StoreBuilder
 
 ALTERNATE, ORDINARY = b"\x1b[?1049h", b"\x1b[?1049l"
 SHOW_CURSOR, NO_MOUSE = b"\x1b[?25h", b"\x1b[?1000l"
@@ -68,6 +69,50 @@ def test_what_is_typed_fast_behind_a_slash_is_searched_for(session: Path) -> Non
 def test_it_goes_on_by_itself_as_time_passes(session: Path) -> None:
     child = player("play", session, "--speed", "8")
     child.expect_exact(b"Thank you.")
+    child.send("q")
+    assert ended(child)[1] == 0
+
+
+def test_scrolling_away_keeps_playing_and_end_returns(tmp_path: Path) -> None:
+    made = SessionBuilder()
+    for number in range(1, 81):
+        made.prompt(f"Prompt {number}")
+    child = player("play", made.write(tmp_path / "s.jsonl"), "--from", "40", "--speed", "8")
+    child.expect_exact(b"Prompt 40")
+    child.send("\x1b[5~")  # PgUp
+    child.expect("↓ [0-9]+ new · End".encode())
+    child.expect_exact(b"line 80/80")  # it plays on, to its end
+    child.send("\x1b[F")
+    child.expect_exact(b"Prompt 80")
+    child.send("q")
+    assert ended(child)[1] == 0
+
+
+def test_escape_leads_from_the_player_to_the_list_and_q_out_of_both(tmp_path: Path) -> None:
+    store = StoreBuilder(tmp_path / "store")
+    store.session(ONE, "Start the engine")
+    child = player("browse", "--root", store.root, "--no-cache")
+    child.expect_exact(b"1 session")
+    for key in ("\r", "f"):  # play, follow
+        child.send(key)
+        child.expect_exact(b"back")
+        child.send("\x1b")
+        child.expect_exact(b"1 session")
+    child.send("\r")
+    child.expect_exact(b"back")
+    child.send("q")
+    said, code = ended(child)
+    assert code == 0
+    assert is_tidy(said)
+
+
+def test_a_session_that_nobody_writes_to_is_not_live(session: Path) -> None:
+    os.utime(session, (0, 0))
+    child = player("follow", session)
+    child.expect_exact(b"line 3/3")
+    drawn = (child.before or b"").decode()
+    assert "○ idle" in drawn
+    assert "● live" not in drawn
     child.send("q")
     assert ended(child)[1] == 0
 

@@ -31,6 +31,19 @@ def test_scrolling_up_leaves_the_end_and_scrolling_down_comes_back_to_it() -> No
     assert (view.rows()[0], view.is_at_end) == ((7, 0), True)
 
 
+def test_scrolling_up_where_nothing_is_above_stays_at_the_end() -> None:
+    view = viewport([1, 1], 3)
+    view.scroll(-1)
+    assert view.is_at_end
+
+
+def test_the_last_row_in_sight_is_the_end() -> None:
+    view = viewport([1] * 10, 3)
+    view.scroll(-2)
+    view.scroll(+2)
+    assert (view.rows()[0], view.is_at_end) == ((7, 0), True)
+
+
 def test_who_has_scrolled_away_stays_where_they_are_when_more_comes() -> None:
     heights = [1] * 10
     view = viewport(heights, 3)

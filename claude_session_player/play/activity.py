@@ -116,6 +116,11 @@ class Status(NamedTuple):
     """When it began, in seconds since 1970."""
     calls: tuple[OpenCall, ...] = ()
 
+    @property
+    def is_live(self) -> bool:
+        """True while the session is written to, or may be: the one rule for every mark that says so."""
+        return self.phase is not Phase.IDLE
+
 
 class Activity:
     """Is fed with the events of a session, and says what goes on in it. What it keeps are the calls that are open."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from claude_session_player.models import ScreenElement
+from claude_session_player.play.activity import Status
 from claude_session_player.play.destination import Destination, Elapsed, Line, Moment, Part
 from claude_session_player.play.film import PORTION, Film, Frame
 from claude_session_player.play.following import Followed, News
@@ -13,6 +14,8 @@ from claude_session_player.play.forward import Timing
 from claude_session_player.play.player import Pace, Player
 from claude_session_player.play.recording import Recording
 from claude_session_player.view import View
+
+LIVE, IDLE, DELETED = "live", "idle", "deleted"
 
 
 class Projection:
@@ -58,12 +61,13 @@ class Projection:
         """True where the file may grow at any time."""
         return self._followed is not None
 
-    @property
-    def live_word(self) -> str:
-        """Whether the file that is followed is still there; nothing where none is followed."""
+    def live_word(self, status: Status | None) -> str:
+        """Whether the file that is followed is there and written to, by what its session does; else nothing."""
         if self._followed is None:
             return ""
-        return "deleted" if self._followed.is_deleted else "live"
+        if self._followed.is_deleted:
+            return DELETED
+        return LIVE if status is not None and status.is_live else IDLE
 
     @property
     def frame(self) -> Frame | None:

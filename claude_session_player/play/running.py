@@ -63,8 +63,16 @@ class Board:
         families = [
             list(_family(glimpse, agents.get(glimpse.found.id, []), now)) for glimpse in self._sessions.values()
         ]
-        families.sort(key=lambda family: family[0].status.phase is Phase.IDLE)
+        families.sort(key=lambda family: not family[0].status.is_live)
         return [row for family in families for row in family]
+
+    def status(self, path: str, now: float) -> Status | None:
+        """What the session, or the sub-agent, in a file does; `None` where nothing is known of the file."""
+        if (agent := self._agents.get(path)) is not None:
+            return agent.status(now)
+        if (session := self._sessions.get(path)) is None:
+            return None
+        return _status(session, [agent for agent in self._agents.values() if agent.session_id == session.found.id], now)
 
     def _forget(self, now: float) -> None:
         """Let go of what is old; a session stays for as long as one of its sub-agents does."""
@@ -105,12 +113,17 @@ class Board:
 
 
 def _family(session: Glimpse, agents: Sequence[Glimpse], now: float) -> Iterator[Row]:
-    written = max((agent.written for agent in agents if agent.written is not None), default=None)
-    yield Row(session, session.status(now, written))
+    yield Row(session, _status(session, agents, now))
     for agent in agents:
         status = agent.status(now)
         if status.phase in _WORKING:
             yield Row(agent, status, is_subagent=True)
+
+
+def _status(session: Glimpse, agents: Sequence[Glimpse], now: float) -> Status:
+    """What a session does; as long as one of its sub-agents is written to, it is not idle."""
+    written = max((agent.written for agent in agents if agent.written is not None), default=None)
+    return session.status(now, written)
 
 
 def _written(path: str) -> float:

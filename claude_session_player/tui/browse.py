@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
@@ -18,13 +19,14 @@ from textual.worker import Worker, WorkerCancelled, get_current_worker
 
 from claude_session_player.errors import SessionError
 from claude_session_player.store.filters import Filter
+from claude_session_player.store.locate import usual_places
 from claude_session_player.text import printable
 from claude_session_player.times import local_now
 from claude_session_player.tui import browse_words, chores, opening
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.browse_keys import FILTER_KEYS, KEYS
 from claude_session_player.tui.browse_messages import Arrived, Exported, Failed, Summarized
-from claude_session_player.tui.export_popup import ExportPopup, Target
+from claude_session_player.tui.export_popup import ExportPopup, Target, usual_folder
 from claude_session_player.tui.keys import HelpScreen, KeyBar
 from claude_session_player.tui.listing import (
     Choice,
@@ -80,6 +82,8 @@ class BrowseScreen(Screen[None]):
         self._entries: list[Entry] = []
         """All that is known, in the wanted order."""
         self._waiting: int | None = None
+        self._export_folder = ""
+        """Where the last export went: the next one is proposed to go there, too."""
 
     def compose(self) -> ComposeResult:
         """Words on top, then the table, beside it or below it a look at one session."""
@@ -131,7 +135,7 @@ class BrowseScreen(Screen[None]):
 
     @on(Failed)
     def _complain(self, message: Failed) -> None:
-        self._said.say(message.reason)
+        self._said.say(message.reason, is_whole=True)
 
     @on(Input.Changed)
     def _filter(self, event: Input.Changed) -> None:
@@ -203,7 +207,8 @@ class BrowseScreen(Screen[None]):
     def action_export(self) -> None:
         """Ask where a session shall be written to, and write it."""
         if entry := self._table.current:
-            self.app.push_screen(ExportPopup(entry.session.id), partial(self._export_to, entry))
+            folder = self._export_folder or usual_folder(self._shelf.roots or usual_places())
+            self.app.push_screen(ExportPopup(entry.session.id, folder), partial(self._export_to, entry))
 
     def _export_to(self, entry: Entry, target: Target | None) -> None:
         if target is not None:
@@ -220,7 +225,8 @@ class BrowseScreen(Screen[None]):
 
     @on(Exported)
     def _tell_export(self, message: Exported) -> None:
-        self._said.say(f"written to {message.target.path}")
+        self._export_folder = os.path.dirname(message.target.path)
+        self._said.say(f"written to {message.target.path}", is_whole=True)
 
     def action_copy(self) -> None:
         """Copy the command that goes on with a session."""

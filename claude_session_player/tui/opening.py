@@ -20,4 +20,5 @@ def play(app: App[Any], session: Session, *, live: bool, open_store: Callable[[]
     from claude_session_player.play.recording import of_session  # a list is there sooner than the player
     from claude_session_player.tui.player_screen import PlayerScreen
 
-    app.push_screen(PlayerScreen(of_session(session, open_store), is_followed=live and not session.is_inline))
+    recording = of_session(session, open_store)
+    app.push_screen(PlayerScreen(recording, is_followed=live and not session.is_inline, has_list=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
@@ -22,6 +23,7 @@ _NO_CURSOR: Final = Segment(" ")
 _HIT: Final = Style(color="black", bgcolor="yellow", dim=False)
 _NO_STYLE: Final = Style()
 """Terminals without colours need a style for everything, be it none."""
+_HINT: Final = Style(reverse=True)
 _BLANK: Final = Strip([])
 _MOST_KEPT: Final = 2000
 _WHEEL: Final = 3
@@ -53,6 +55,13 @@ class ScreenPane(Widget, can_focus=True):
         """What is searched for, and therefore shown in another colour."""
         self._details = details
         self._elements: Sequence[ScreenElement] = ()
+        """What is shown."""
+        self._latest: Sequence[ScreenElement] = ()
+        """What there is now."""
+        self._is_held = False
+        """True where what is shown is older, because a compaction took away what somebody reads."""
+        self._known_line = 0
+        """The line of the last element that was there when the end was left, or that was scrolled to since."""
         self._cursor: int | None = None
         """The element at the cursor; `None` for the last one, whichever it is."""
         self._expanded: set[Key] = set()
@@ -63,12 +72,49 @@ class ScreenPane(Widget, can_focus=True):
     # --- what is shown ----------------------------------------------------------------------------------
 
     def show(self, elements: Sequence[ScreenElement]) -> None:
-        """Show these elements; what was scrolled and expanded stays so."""
-        self._elements = elements
-        self._viewport.count = len(elements)
-        if self._cursor is not None and self._cursor >= len(elements):
+        """Show these elements, up to the last one; where somebody has scrolled away from it, the view stays there."""
+        self._latest = elements
+        moved = 0 if self._viewport.is_at_end else self._moved_by(elements)
+        self._is_held = moved is None
+        if self._viewport.is_at_end:
+            self._elements = elements
+            self._known_line = elements[-1].line if elements else 0
+        elif moved is not None:
+            self._elements = list(elements)  # the player goes on with its own list
+            self._viewport.shift(moved)
+            self._cursor = None if self._cursor is None else max(self._cursor + moved, 0)
+        self._viewport.count = len(self._elements)
+        if self._cursor is not None and self._cursor >= len(self._elements):
             self._cursor = None
         self.redraw()
+
+    def _moved_by(self, elements: Sequence[ScreenElement]) -> int | None:
+        """By how many places the first element in sight has moved among others; `None` where it is gone."""
+        number = self._viewport.top.element
+        if number >= len(self._elements):
+            return None
+        line, place = self.key(number)
+        if number < len(elements) and _key(elements, number) == (line, place):
+            return 0
+        found = next((other for other, element in enumerate(elements) if element.line == line), None)
+        if found is None or found + place >= len(elements) or elements[found + place].line != line:
+            return None
+        return found + place - number
+
+    @property
+    def is_at_end(self) -> bool:
+        """True where the view goes along with the end; false where somebody has scrolled away from it."""
+        return self._viewport.is_at_end
+
+    @property
+    def unseen(self) -> int:
+        """How many elements have appeared below since somebody scrolled away."""
+        return len(self._latest) - bisect_right(self._latest, self._known_line, key=lambda element: element.line)
+
+    def go_to_end(self) -> None:
+        """Go back to the end, and stay there; the cursor comes along. What there is now is shown by `show`."""
+        if not self._viewport.is_at_end:
+            self._viewport.is_at_end, self._cursor = True, None
 
     def redraw(self, *, anew: bool = False) -> None:
         """Draw what is in sight; with `anew`, no row that was drawn before is used again."""
@@ -87,7 +133,18 @@ class ScreenPane(Widget, can_focus=True):
         if self._places is None:
             self._viewport.height = self.size.height
             self._places = self._viewport.rows()
-        if y >= len(self._places):
+        if y == self.size.height - 1 and not self._viewport.is_at_end:
+            return self._with_hint(self._row(y))
+        return self._row(y)
+
+    def _with_hint(self, strip: Strip) -> Strip:
+        """The last row in sight, and at its right side what is below it, with the key that leads there."""
+        hint = Strip([Segment(f" {hint_words(self.unseen)} ", _HINT)])
+        left = max(self.size.width - hint.cell_length, 0)
+        return Strip.join([strip.crop(0, left), hint]).crop(0, self.size.width)
+
+    def _row(self, y: int) -> Strip:
+        if self._places is None or y >= len(self._places):
             return Strip.blank(self.size.width, _NO_STYLE)
         element, row = self._places[y]
         strip = self._rows(element)[row]
@@ -129,11 +186,7 @@ class ScreenPane(Widget, can_focus=True):
 
     def key(self, number: int) -> Key:
         """What an element is known by, on this screen and on others."""
-        line = self._elements[number].line
-        first = number
-        while first and self._elements[first - 1].line == line:
-            first -= 1
-        return line, number - first
+        return _key(self._elements, number)
 
     def move(self, step: int) -> None:
         """Move the cursor; beyond the last element it stays with whichever is the last."""
@@ -144,14 +197,14 @@ class ScreenPane(Widget, can_focus=True):
         """Put the cursor on an element, and have it in sight."""
         self._cursor = None if number == len(self._elements) - 1 else number
         self._viewport.reveal(number)
-        self.redraw()
+        self._settle()
 
     def fold(self) -> None:
         """Show all that is known of the element at the cursor, or no longer."""
         if self._elements:
             self._expanded ^= {self.key(self.cursor)}
             self._viewport.reveal_head(self.cursor)
-            self.redraw()
+            self._settle()
 
     def unfold(self, number: int) -> None:
         """Show all that is known of an element."""
@@ -164,24 +217,39 @@ class ScreenPane(Widget, can_focus=True):
         """Scroll down, or up."""
         self._viewport.scroll(rows)
         self._take_along()
-        self.redraw()
+        self._settle()
 
     def _take_along(self) -> None:
         """The cursor does not stay behind, out of sight."""
-        seen = [place.element for place in self._viewport.rows()]
+        seen = [element for element, row in self._viewport.rows() if row >= self._gap(element)]
         if self._viewport.is_at_end:  # it goes on with the end, wherever that will be
             self._cursor = None
         elif seen and not seen[0] <= self.cursor <= seen[-1]:
-            nearest = seen[0] if self.cursor < seen[0] else seen[-1]
-            self._cursor = None if nearest == len(self._elements) - 1 else nearest
+            self._cursor = seen[0] if self.cursor < seen[0] else seen[-1]
+
+    def _settle(self) -> None:
+        """Draw the view where it is now: what is in sight is not new any more."""
+        if self._viewport.is_at_end and self._is_held:
+            self._cursor = None
+            self.show(self._latest)
+        elif self._viewport.is_at_end:
+            self._known_line = self._elements[-1].line if self._elements else 0
+        elif rows := self._viewport.rows():
+            self._elements = list(self._elements)  # the player goes on with its own list
+            self._cursor = self.cursor  # a cursor that goes on with the end would leave the view
+            self._known_line = max(self._known_line, self._elements[rows[-1].element].line)
+        self.redraw()
 
     def scroll_page(self, direction: int) -> None:
         """Scroll down, or up, by almost all that is in sight."""
         self.scroll_rows(direction * max(self.size.height - 2, 1))
 
     def on_resize(self) -> None:
-        """Another width makes other rows."""
-        self.redraw(anew=True)
+        """Another width makes other rows, and more of them may be in sight."""
+        self._kept.clear()
+        self._viewport.height = self.size.height
+        self._viewport.rows()
+        self._settle()
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """The wheel scrolls."""
@@ -201,6 +269,23 @@ class ScreenPane(Widget, can_focus=True):
                 self.fold()
             else:
                 self.stand(number)
+
+
+def _key(elements: Sequence[ScreenElement], number: int) -> Key:
+    line = elements[number].line
+    first = number
+    while first and elements[first - 1].line == line:
+        first -= 1
+    return line, number - first
+
+
+def hint_words(unseen: int) -> str:
+    """What is said where the end is out of sight.
+
+    >>> hint_words(12), hint_words(0)
+    ('↓ 12 new · End', '↓ End')
+    """
+    return f"↓ {unseen} new · End" if unseen else "↓ End"
 
 
 def highlighted(strip: Strip, needle: str) -> Strip:

@@ -15,7 +15,7 @@ from claude_session_player.view import View
 
 
 class PlayerApp(TerminalApp[None]):
-    """Shows one player, and ends with it."""
+    """Shows one player."""
 
     def __init__(self, make_screen: Callable[[], PlayerScreen]) -> None:
         """Raises `CannotRead`, before the terminal is taken."""
@@ -29,7 +29,7 @@ class PlayerApp(TerminalApp[None]):
 
     def on_mount(self) -> None:
         """Show the player."""
-        self.push_screen(self._first, lambda _: self.exit())
+        self.push_screen(self._first)
 
 
 def run_player(

@@ -38,18 +38,24 @@ class PlayerScreen(SearchingWindow):
             self.agents = agents
 
     def _go_there(self) -> None:
-        """Somebody decided where to be: nothing else is waited for, and what was said is over."""
+        """Somebody decided where to be: nothing else is waited for, and the view is at the end of this frame."""
         self.projection.stay()
         self._is_looking = False
         self.hush()
+        self.pane.go_to_end()
         self.show_frame()
 
     # --- keys: time -----------------------------------------------------------------------------------
 
     def action_pause(self) -> None:
-        """Pause, or go on."""
+        """Pause, or go on. A pause leaves the view where somebody reads; going on returns to what is played."""
+        is_running = self.player.is_playing or self.player.is_live
         self.player.toggle()
-        self._go_there()
+        if is_running:
+            self.hush()
+            self.show_frame()
+        else:
+            self._go_there()
 
     def action_step(self, frames: int) -> None:
         """Go some frames forwards or backwards."""
@@ -91,8 +97,12 @@ class PlayerScreen(SearchingWindow):
         self._go_there()
 
     def action_end(self) -> None:
-        """Go to the last frame."""
-        self.player.end()
+        """Return to what is played now, where somebody has scrolled away from it; else go to the last frame.
+
+        The end of a session that is followed is the present, so that both are the same.
+        """
+        if self.pane.is_at_end or self.projection.is_followed:
+            self.player.end()
         self._go_there()
 
     @on(TimelineBar.Sought)
@@ -102,6 +112,7 @@ class PlayerScreen(SearchingWindow):
 
     def action_history(self) -> None:
         """Keep what was before a compaction, or not."""
+        self.pane.go_to_end()
         self.projection.keep_history(not self.projection.film.view.history)
         self.forget_search()
         self.develop()
@@ -143,16 +154,14 @@ class PlayerScreen(SearchingWindow):
         """Show all keys."""
         self.app.push_screen(HelpScreen("Keys of the player", KEYS, LEGEND))
 
-    def action_leave(self) -> None:
-        """Leave the player, from whichever depth; that may lead to the shell, or to a list of sessions."""
-        self.dismiss(True)
-
     def action_back(self) -> None:
-        """Look for nothing any more, or go back to whoever called this sub-agent."""
+        """Look for nothing any more; else go back to whoever called this sub-agent, or to the list of sessions."""
         if self.search is not None:
             self.forget_search()
-        elif self._callers:
-            self.dismiss(False)
+        elif self.can_go_back:
+            self.dismiss()
+        else:
+            self.say("nothing to go back to: q quits")
 
     # --- keys: sub-agents -------------------------------------------------------------------------------
 
@@ -160,7 +169,7 @@ class PlayerScreen(SearchingWindow):
         """Step into the sub-agent of a call, or back to whoever called this one."""
         call = self._agent_call()
         if call is None and self._callers:
-            self.dismiss(False)
+            self.dismiss()
         elif call is None:
             self.say("there is no call of a sub-agent here")
         else:
@@ -206,9 +215,4 @@ class PlayerScreen(SearchingWindow):
         except SessionError as error:
             self.say(str(error))
             return
-        self.app.push_screen(screen, self._come_back)
-
-    def _come_back(self, is_over: bool | None) -> None:
-        """A sub-agent was seen; where somebody has seen enough of all, so it is here."""
-        if is_over:
-            self.dismiss(True)
+        self.app.push_screen(screen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
@@ -29,9 +29,9 @@ from claude_session_player.store.layout import AGENT
 from claude_session_player.text import cut, printable
 from claude_session_player.tui import workers
 from claude_session_player.tui.company_bar import CompanyBar
-from claude_session_player.tui.keys import KeyBar
+from claude_session_player.tui.keys import Key, KeyBar
 from claude_session_player.tui.pane import ScreenPane
-from claude_session_player.tui.player_keys import KEYS
+from claude_session_player.tui.player_keys import footer_keys
 from claude_session_player.tui.rows import element_rows
 from claude_session_player.tui.status import status_text
 from claude_session_player.tui.text_line import TextLine
@@ -49,7 +49,7 @@ _TINY, _LOW = 6, 14
 """A window of fewer rows has less around what is played."""
 
 
-class PlayerWindow(Screen[bool]):
+class PlayerWindow(Screen[None]):
     """Shows one recording, frame by frame; what keys do is said by `PlayerScreen`."""
 
     CSS = """
@@ -91,18 +91,23 @@ class PlayerWindow(Screen[bool]):
         start: Destination | None = None,
         callers: tuple[str, ...] = (),
         is_followed: bool = False,
+        has_list: bool = False,
     ) -> None:
-        """Raises `CannotRead`."""
+        """With `has_list`, there is a list of sessions below this window. Raises `CannotRead`."""
         super().__init__()
         self._view = (view or View()).with_queue()
-        self._how: dict[str, Any] = {"clock": clock, "timing": timing}
+        self._how: dict[str, Any] = {"clock": clock, "wall": wall, "timing": timing}
         self._wall = wall
         self._path = os.path.abspath(recording.path or "")
         self._board = Board((), in_use=[self._path])
         """What the session does, and its sub-agents; where it is followed."""
         self.projection = Projection(recording, self._view, clock, timing, is_followed=is_followed)
         self.player = self.projection.player
+        self._film = self.projection.film
+        """The film that is shown."""
         self._callers = callers
+        self.can_go_back = has_list or bool(callers)
+        """True where another window is below this one."""
         self.names = (*callers, recording.title)
         """Who called whom, down to what is played here."""
         self._message = ""
@@ -121,7 +126,12 @@ class PlayerWindow(Screen[bool]):
         self._company = CompanyBar()
         self._bar = TimelineBar(self.player)
         self._status = TextLine("status")
-        yield from (self._title, self.pane, self._company, self._bar, self._status, KeyBar(KEYS))
+        self._keys = KeyBar(*self._key_tables())
+        yield from (self._title, self.pane, self._company, self._bar, self._status, self._keys)
+
+    def _key_tables(self) -> list[Sequence[Key]]:
+        """All that the footer may show here; it keeps the height that the longest of them needs."""
+        return [footer_keys(has_search=search, can_go_back=self.can_go_back) for search in (False, True)]
 
     def on_mount(self) -> None:
         """The first portion is there at once, so that there is something to be seen."""
@@ -132,6 +142,8 @@ class PlayerWindow(Screen[bool]):
             self.projection.develop()
         if not self.player.is_live:
             self.player.play()
+        if self.projection.is_followed:
+            self._board.notice([self._path], self._wall())
         self.show_frame()
         self.develop()
         if self.projection.is_followed:
@@ -183,7 +195,7 @@ class PlayerWindow(Screen[bool]):
                 self.player,
                 projection.frame,
                 projection.film.lines,
-                live_word=projection.live_word,
+                live_word=projection.live_word(self._board.status(self._path, self._wall())),
                 flags=" ".join(self.flags()),
                 message=self._message,
             )
@@ -270,10 +282,14 @@ class PlayerWindow(Screen[bool]):
     def _show_company(self) -> None:
         now = self._wall()
         self._company.show([row for row in self._board.rows(now) if row.belongs_to(self._path)], now)
+        self.show_status()  # time alone can make a session idle
 
     @on(Developed)
     def _show_more(self, event: Developed) -> None:
         self.film_has_changed()
+        if self._film is not self.projection.film:  # of the film before, there is nothing to be seen any more
+            self._film = self.projection.film
+            self.pane.go_to_end()
         self.show_frame()
         if event.words:
             self.say(event.words)

@@ -44,7 +44,8 @@ class ProjectPopup(ModalScreen[ProjectEntry | None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,p", "dismiss", "back"),
+        Binding("escape,p", "dismiss", "back"),
+        Binding("q", "app.quit", "quit"),
         Binding("enter", "choose", "choose"),
     ]
 
@@ -57,7 +58,7 @@ class ProjectPopup(ModalScreen[ProjectEntry | None]):
     def compose(self) -> ComposeResult:
         """A table in a box."""
         table = ProjectTable(self._now)
-        table.border_title, table.border_subtitle = "Projects", "Enter choose · Esc back"
+        table.border_title, table.border_subtitle = "Projects", "Enter choose · Esc back · q quit"
         table.styles.height = len(self._projects) + 3
         yield table
 

@@ -13,11 +13,12 @@ from claude_session_player.play.running import Row
 from claude_session_player.store.record import shown
 from claude_session_player.text import file_name, printable
 
+IDLE_MARK: Final = "○"
 _LOOKS: Final = {
     Phase.THINKING: ("✱", "magenta"),
     Phase.RUNNING: ("●", "green"),
     Phase.WAITING: ("❯", "bold yellow"),
-    Phase.IDLE: ("·", "dim"),
+    Phase.IDLE: (IDLE_MARK, "dim"),
 }
 _STATE_WIDTH: Final = max(len(phase.value) for phase in Phase)
 _SINCE_WIDTH: Final = 7
@@ -61,7 +62,7 @@ def _head(row: Row, now: float, width: int) -> Text:
         (f"{mark} {row.status.phase.value:<{_STATE_WIDTH}}", style),
         (f"{_since(row, now):>{_SINCE_WIDTH}}  ", "dim"),
         (set_cell_size(project, _PROJECT_WIDTH) + "  ", "cyan"),
-        (name_of(row), "dim" if row.status.phase is Phase.IDLE else "bold"),
+        (name_of(row), "bold" if row.status.is_live else "dim"),
     )
 
 

@@ -16,7 +16,10 @@ SECONDS: Final = 4.0
 class SaidLine(TextLine):
     """Stands over what is in its place while there is something to say; nothing moves aside for it."""
 
-    DEFAULT_CSS = "SaidLine { overlay: screen; display: none; }"
+    DEFAULT_CSS = """
+    SaidLine { overlay: screen; display: none; }
+    SaidLine.-whole { height: auto; text-wrap: wrap; text-overflow: fold; }
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -24,13 +27,14 @@ class SaidLine(TextLine):
         """What is said now."""
         self._silence: Timer | None = None
 
-    def say(self, words: str) -> None:
-        """Say something, and no more after some seconds."""
+    def say(self, words: str, *, is_whole: bool = False) -> None:
+        """Say something, and no more after some seconds. With `is_whole`, in as many lines as it needs."""
         self.be_silent()
         self.words = printable(words)
         self.show(Text(self.words, "yellow"))
+        self.set_class(is_whole, "-whole")
         self.display = True
-        self._silence = self.set_timer(SECONDS, self.be_silent)
+        self._silence = self.set_timer(SECONDS * (2 if is_whole else 1), self.be_silent)
 
     def be_silent(self) -> None:
         """Show again what is in this place otherwise."""

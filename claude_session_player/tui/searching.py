@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from textual import on
+from textual.events import DescendantFocus
 from textual.message import Message
 
 from claude_session_player.errors import SessionError
 from claude_session_player.formatter import element_text
 from claude_session_player.play.destination import BRIEFLY, destination
 from claude_session_player.play.search import Search
+from claude_session_player.tui.player_keys import ASKING_KEYS, footer_keys
 from claude_session_player.tui.player_window import PlayerWindow
 from claude_session_player.tui.workers import search_through
 
@@ -46,12 +48,16 @@ class SearchingWindow(PlayerWindow):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While something is typed, `/` and `g` are letters like all others."""
-        is_typing = self._question is not None and self.focused is self._question
-        return not (is_typing and action in _ASKING)
+        return not (self._is_typing and action in _ASKING)
+
+    @property
+    def _is_typing(self) -> bool:
+        return self._question is not None and self.focused is self._question
 
     def forget_search(self) -> None:
         """Look for nothing any more."""
         self.search, self.pane.needle, self._is_looking = None, "", False
+        self._show_keys()
         self.pane.redraw()
         self.show_status()
 
@@ -73,6 +79,12 @@ class SearchingWindow(PlayerWindow):
         await self.mount(self._question, after=self._status)
         self.set_focus(self._question)
 
+    @on(DescendantFocus)
+    def _show_keys(self) -> None:
+        """Tell in the footer what keys do now."""
+        keys = footer_keys(has_search=self.search is not None, can_go_back=self.can_go_back)
+        self._keys.show(ASKING_KEYS if self._is_typing else keys)
+
     def on_question_answered(self, event: Message) -> None:
         """Somebody answered, or gave up."""
         from claude_session_player.tui.question import Question
@@ -89,12 +101,14 @@ class SearchingWindow(PlayerWindow):
     def _go(self, text: str) -> None:
         try:
             self.projection.go(destination(text))
+            self.pane.go_to_end()
         except SessionError as error:
             self.say(str(error))
         self.show_frame()
 
     def _find(self, words: str) -> None:
         self.search = Search(self.projection.film, words)
+        self._show_keys()
         self.pane.needle = words
         self._is_looking = True
         self.projection.stay()
@@ -154,6 +168,7 @@ class SearchingWindow(PlayerWindow):
         self.projection.stay()
         self.player.pause()
         self.player.seek(frame)
+        self.pane.go_to_end()
         self.show_frame()
         self._point_at_hit(search)
 

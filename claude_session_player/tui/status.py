@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Final
 
 from rich.text import Text
 
 from claude_session_player.humanize import UNKNOWN_TIME, clock, shown_time
 from claude_session_player.play.film import Frame
 from claude_session_player.play.player import Pace, Player
+from claude_session_player.play.projection import DELETED, IDLE, LIVE
+from claude_session_player.tui.running_rows import IDLE_MARK
 from claude_session_player.tui.timeline_bar import fraction_of
+
+_LIVE_LOOKS: Final = {
+    LIVE: (f"● {LIVE}", "bold red"),
+    IDLE: (f"{IDLE_MARK} {IDLE}", "dim"),
+    DELETED: (f"● {DELETED}", "bold red"),
+}
 
 
 def status_text(
@@ -21,7 +30,7 @@ def status_text(
     """
     text = Text(no_wrap=True, overflow="ellipsis")
     if player.is_live and live_word:
-        text.append(f"● {live_word}", style="bold red")
+        text.append(*_LIVE_LOOKS[live_word])
     else:
         text.append(*_state(player))
         text.append(f" {speed_word(player)}")

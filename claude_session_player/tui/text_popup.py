@@ -23,7 +23,10 @@ class TextPopup(ModalScreen[None]):
         border: round ansi_cyan; background: ansi_default; padding: 0 1; scrollbar-size-vertical: 1;
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,enter,space", "dismiss", "back")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,question_mark,enter,space", "dismiss", "back"),
+        Binding("q", "app.quit", "quit"),
+    ]
 
     def __init__(self, title: str, text: str | Text) -> None:
         super().__init__()
@@ -33,7 +36,7 @@ class TextPopup(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """A box with a title."""
         with VerticalScroll(id="box") as box:
-            box.border_title, box.border_subtitle = self._heading, "Esc back"
+            box.border_title, box.border_subtitle = self._heading, "Esc back · q quit"
             yield Static(self._text, id="text", markup=False)
 
     def tell(self, text: RenderableType) -> None:

@@ -28,6 +28,15 @@ class Viewport:
         self.is_at_end = True
         self._top = Place(0, 0)
 
+    @property
+    def top(self) -> Place:
+        """The first row in sight."""
+        return self._top
+
+    def shift(self, elements: int) -> None:
+        """Keep the same rows in sight where their elements have other numbers now."""
+        self._top = self._top._replace(element=self._top.element + elements)
+
     def rows(self) -> list[Place]:
         """The rows in sight, from the top down; fewer than the height where there are no more."""
         if self.is_at_end:
@@ -42,13 +51,14 @@ class Viewport:
     def scroll(self, rows: int) -> None:
         """Move the window down, or up with a negative number, as far as there are rows."""
         self.rows()
-        self.is_at_end = False
         if rows < 0:
-            self._top = self._up(self._top, -rows)
+            before, self._top = self._top, self._up(self._top, -rows)
+            self.is_at_end = self.is_at_end and self._top == before  # with nothing above, the end is not left
             return
+        self.is_at_end = False
         height = max(self.height, 1)
-        below = self._down(self._top, height + rows)
-        if len(below) < height + rows:
+        below = self._down(self._top, height + rows + 1)
+        if len(below) <= height + rows:  # nothing is left below
             self.is_at_end = True
         else:
             self._top = below[rows]
@@ -57,7 +67,8 @@ class Viewport:
         """Have an element in sight, from its beginning on."""
         self.reveal(element)
         if Place(element, 0) not in self.rows():
-            self._top, self.is_at_end = Place(element, 0), False
+            self._top = Place(element, 0)
+            self.is_at_end = len(self._down(self._top, self.height + 1)) <= self.height
 
     def reveal(self, element: int) -> None:
         """Move the window as little as needed to have an element in sight; its beginning, where it is too large."""

@@ -1,0 +1,88 @@
+"""The list of sessions for tests: a store to look at, keys, and what is on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from claude_session_player.tui.browse import BrowseApp
+from claude_session_player.tui.said_line import SaidLine
+from claude_session_player.tui.session_table import SessionTable
+from claude_session_player.tui.shelf import Shelf
+from tests.builder import SessionBuilder, call, text
+from tests.screens import SMALL, run, text_of
+from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder, settle
+
+NOW = datetime(2026, 1, 19, 12, 0, tzinfo=UTC)
+KETTLE = "/home/ada/kettle"
+Script = Callable[[BrowseApp, Pilot[Any]], Awaitable[None]]
+
+
+def kettles(tmp_path: Path) -> StoreBuilder:
+    """A store with three sessions and a sub-agent."""
+    builder = StoreBuilder(tmp_path / "store")
+    builder.session(ONE, "Start the engine")
+    builder.agent(AGENT, ONE, task="Look around")
+    builder.session(TWO, "Boil water", cwd=KETTLE, days=-30)
+    session = SessionBuilder(session_id=THREE, branch="oil").prompt("Oil [the] wheels")
+    session.response(text("I will look first."), call("Bash", "t1", command="ls wheels"))
+    session.result("t1", "front\nrear").response(call("Read", "t2", file_path="rear"))
+    session.result("t2", "File does not exist.", error=True).response(text("The rear wheel is *missing*."))
+    session.write(builder.home() / f"{THREE}.jsonl")
+    settle(builder.root)
+    return builder
+
+
+def browse(builder: StoreBuilder, script: Script, size: tuple[int, int] = SMALL, words: str = "") -> None:
+    """Browse a store when all of it is on the screen."""
+    app = BrowseApp(
+        Shelf((str(builder.root),), str(builder.root.parent / "cache")), words, clock=lambda: NOW, rest=0.001
+    )
+
+    async def body(pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: app.screen._waiting == 0)  # type: ignore[attr-defined]
+        await settled(pilot)
+        await script(app, pilot)
+
+    run(app, body, size)
+
+
+async def until(pilot: Pilot[Any], holds: Callable[[], bool]) -> None:
+    """Wait for something that a thread brings about."""
+    for _ in range(500):
+        await pilot.pause()
+        if holds():
+            return
+        await pilot.pause(0.01)
+    raise AssertionError(text_of(pilot.app))
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    """Wait until no thread has anything to tell."""
+    await until(pilot, lambda: all(worker.is_finished for worker in pilot.app.workers))
+    await pilot.pause()
+    await until(pilot, lambda: all(worker.is_finished for worker in pilot.app.workers))
+    await pilot.pause()
+
+
+def titles(app: BrowseApp) -> list[str | None]:
+    return [entry.session.title for entry in table(app).rows]
+
+
+def said(app: BrowseApp) -> str:
+    """What is said above the list."""
+    return app.screen_stack[0].query_one(SaidLine).words
+
+
+def answer(app: BrowseApp) -> str:
+    """What is said about a path that was typed."""
+    return str(app.screen.query_one("#answer", Static).content)
+
+
+def table(app: BrowseApp) -> SessionTable:
+    return app.screen_stack[0].query_one(SessionTable)

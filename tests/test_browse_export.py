@@ -1,0 +1,181 @@
+"""Sessions that are exported from the list: into which file is asked, and said."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from claude_session_player import export
+from claude_session_player.tui import browse as browse_module
+from claude_session_player.tui import chores
+from claude_session_player.tui.browse import BrowseApp
+from claude_session_player.tui.export_popup import usual_folder
+from tests.browsing import answer, browse, kettles, said, until
+from tests.program import csp
+from tests.screens import LARGE, SMALL, check_picture, text_of
+from tests.stores import AGENT, ONE, THREE, StoreBuilder
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> StoreBuilder:
+    return kettles(tmp_path)
+
+
+def test_a_session_is_exported_into_the_working_directory(
+    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("down", "e", "enter")
+        await until(pilot, lambda: "written to" in said(app))
+
+    browse(builder, script)
+    assert (tmp_path / f"{ONE}.md").read_text() == "❯ Start the engine\n\n● It runs.\n"
+
+
+@pytest.mark.parametrize("id", [THREE, AGENT])
+@pytest.mark.parametrize(("format", "suffix"), [("markdown", ".md"), ("json", ".jsonl"), ("asciicast", ".cast")])
+def test_what_is_written_is_what_export_writes(
+    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, id: str, format: str, suffix: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("a", "e", *["down"] * [one.name for one in export.exported()].index(format))
+        await until(pilot, lambda: f"[{format}]" in text_of(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "written to" in said(app))
+
+    browse(builder, script, words=id)
+    written = (tmp_path / f"{id}{suffix}").read_bytes()
+    assert written == csp("export", id, "--format", format, "--root", builder.root).stdout
+    assert len(written.splitlines()) > 1
+
+
+def test_a_session_that_is_none_any_more_leaves_no_file(
+    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        (builder.home() / f"{THREE}.jsonl").write_bytes(b"")
+        await pilot.press("e", "enter")
+        await until(pilot, lambda: "holds no session any more" in said(app))
+
+    browse(builder, script)
+    assert [path for path in sorted(tmp_path.iterdir()) if path.name != "cache"] == before
+
+
+def test_a_file_is_replaced_only_if_another_key_says_so(
+    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    target = tmp_path / f"{ONE}.md"
+    target.write_text("mine")
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("down", "e", "enter", "enter", "enter")
+        await until(pilot, lambda: "Replace it?" in answer(app))
+        assert "y replace it · Esc another name" in text_of(app)
+        await pilot.press("down", "escape")  # back to the path, which can be edited
+        await until(pilot, lambda: "Replace it?" not in answer(app))
+        assert "[markdown]" in text_of(app)
+        await pilot.press("y")
+        assert app.screen.query_one("#path", Input).value == f"{target}y"
+        await pilot.press("backspace", "enter")
+        await until(pilot, lambda: "Replace it?" in answer(app))
+        assert target.read_text() == "mine"
+        await pilot.press("y")
+        await until(pilot, lambda: "written to" in said(app))
+        assert target.read_text().startswith("❯ Start")
+
+    browse(builder, script)
+
+
+def test_escape_leaves_the_export_and_writes_nothing(
+    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("e", "escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+
+    browse(builder, script)
+    assert [path for path in sorted(tmp_path.iterdir()) if path.name != "cache"] == before
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+def test_the_whole_path_is_proposed_and_can_be_edited(
+    builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+) -> None:
+    monkeypatch.setattr(browse_module, "usual_folder", lambda roots: "/home/ada/exports")
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "missing" in text_of(app))
+        await pilot.press("e", "down")
+        await until(pilot, lambda: "[json]" in text_of(app))
+        assert app.screen.query_one("#path", Input).value == f"/home/ada/exports/{THREE}.jsonl"
+        check_picture(app, "browse-export")
+
+    browse(builder, script, size)
+
+
+def test_where_a_session_was_written_to_is_said_in_full_and_proposed_the_next_time(
+    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = tmp_path / ("a long name of a directory " * 3).replace(" ", "-")
+    folder.mkdir()
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("e", "ctrl+a", "ctrl+k", *f"~/{folder.name}/kettle.md", "enter")
+        await until(pilot, lambda: "written to" in said(app))
+        await pilot.pause()
+        assert f"writtento{folder}/kettle.md" in "".join(text_of(app).split())
+        await pilot.press("e")
+        await pilot.pause()
+        assert app.screen.query_one("#path", Input).value == f"{folder}/{THREE}.md"
+
+    browse(builder, script)
+    assert (folder / "kettle.md").exists()
+
+
+def test_an_export_is_not_proposed_to_go_into_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, home = tmp_path / "store", tmp_path / "home"
+    (store / "projects").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    for here, proposed in ((store, home), (store / "projects", home), (tmp_path, tmp_path)):
+        monkeypatch.chdir(here)
+        assert usual_folder([str(store)]) == str(proposed)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert usual_folder([str(store)]) == str(home)
+
+
+def test_what_cannot_be_written_is_told(builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def refuse(path: str, *, may_replace: bool) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("e", "ctrl+a", "ctrl+k", "enter")
+        await until(pilot, lambda: "Type the path of a file." in answer(app))
+        await pilot.press(*"no/where.md", "enter")
+        await until(pilot, lambda: answer(app) == f"There is no directory {tmp_path}/no.")
+        await pilot.press("ctrl+a", "ctrl+k", *"store", "enter")
+        await until(pilot, lambda: "/store is a directory: add the name of a file." in answer(app))
+        monkeypatch.setattr(chores, "whole_file", refuse)
+        await pilot.press("1", "enter")
+        await until(pilot, lambda: "store1 is not written: No space left on device" in said(app))
+
+    browse(builder, script, LARGE)
