@@ -33,6 +33,7 @@ from claude_session_player.events import (
     Malformed,
     Metadata,
     Progress,
+    ResultLine,
     System,
     Title,
     ToolResult,
@@ -360,7 +361,7 @@ _LOOKS: Final[dict[str | None, Callable[[Digest, Glance], bool]]] = {
     tag_of(Attachment): _look_at_attachment,
     tag_of(System): _look_at_remark,
     tag_of(Progress): _look_at_progress,
-    **{tag_of(kind): _look_closer for kind in (*TITLES, Metadata, UsageLine, LegacyMessage, CallLine)},
+    **{tag_of(kind): _look_closer for kind in (*TITLES, Metadata, UsageLine, LegacyMessage, CallLine, ResultLine)},
 }
 
 
