@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from claude_session_player.conversation.cast import Actor
 from claude_session_player.conversation.entries import Call, Entry, Kind
 from claude_session_player.conversation.walk import Told
 from claude_session_player.export.conversation import Style
+
+_RECORDS: Final = (Kind.NOTE, Kind.RECORD)
+"""Entries that may say of which type their record is."""
 
 
 def record(told: Told, style: Style) -> dict[str, Any] | None:
@@ -32,6 +35,10 @@ def record(told: Told, style: Style) -> dict[str, Any] | None:
     facts["text"] = entry.text
     if entry.kind is Kind.BLOCK:
         facts["body"] = entry.body
+    elif entry.kind in _RECORDS and entry.body is not None:
+        facts["record"] = entry.body
+        if entry.kind is Kind.RECORD:
+            facts["text"] = f"{entry.text} {entry.body}"
     return facts | _pictures(entry, style)
 
 

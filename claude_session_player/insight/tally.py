@@ -22,6 +22,7 @@ from claude_session_player.events import (
     CallLine,
     Event,
     LegacyMessage,
+    PullRequest,
     ResultLine,
     ServerToolUse,
     System,
@@ -69,6 +70,8 @@ class Tally:
         self.errors = 0
         self.compactions = 0
         self.tools: list[str] = []
+        self.pull_requests: dict[str, PullRequest] = {}
+        """By address: a session links the same one with every push."""
         self.branches = Branches()
         self._columns: list[list[Any]] = [[], [], [], []]
         """Rows of the tree: uuids, parents, lines, roles."""
@@ -239,7 +242,7 @@ _LOOKS: Final[dict[str | None, Callable[[Tally, Skim], int]]] = {
     tag_of(User): _skim_user,
     tag_of(Attachment): _skim_attachment,
     tag_of(System): _skim_remark,
-    **{tag_of(kind): _look_closer for kind in (LegacyMessage, CallLine, ResultLine)},
+    **{tag_of(kind): _look_closer for kind in (LegacyMessage, CallLine, ResultLine, PullRequest)},
 }
 
 
@@ -265,10 +268,16 @@ def _take_remark(tally: Tally, event: System) -> None:
     tally.errors += event.subtype == _API_ERROR
 
 
+def _take_pull_request(tally: Tally, event: PullRequest) -> None:
+    if event.url:
+        tally.pull_requests.setdefault(event.url, event)
+
+
 _TAKERS: Final[dict[type[Event], Callable[[Tally, Any], None]]] = {
     Assistant: _take_answer,
     User: _take_user,
     System: _take_remark,
+    PullRequest: _take_pull_request,
 }
 
 
