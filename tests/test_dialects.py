@@ -10,6 +10,10 @@ from claude_session_player.conversation.entries import Call
 from claude_session_player.events import ToolResult, User
 from claude_session_player.normalized import normalize
 from claude_session_player.parser import parse_object, read_events
+from claude_session_player.parts import Code
+from claude_session_player.play.details import details_of
+from claude_session_player.play.film import Film
+from claude_session_player.play.tape import MemoryTape
 from claude_session_player.playback import replay
 from claude_session_player.store.digest import Digest
 from tests.builder import SessionBuilder, call, uuid_of
@@ -51,6 +55,15 @@ def test_the_output_of_a_result_line_stands_under_its_call(record: dict[str, Any
     digest = Digest(is_agent=False)
     digest.take(session.lines)
     assert digest.main.events == len(facts)
+
+
+def test_the_player_finds_the_whole_result_of_a_line_that_does_not_name_its_call() -> None:
+    film = Film(MemoryTape(result_line(message={"content": "hello"}).lines), None)
+    film.finish()
+    element = replay(result_line(message={"content": "hello"}).lines).elements[-1]
+    details = details_of(film, element)
+    assert details is not None
+    assert details.returned == (Code("hello"),)
 
 
 def test_a_message_of_several_results_is_several_facts_for_all() -> None:

@@ -15,7 +15,7 @@ from claude_session_player.events import Attached, Event, PermissionMode, PullRe
 from claude_session_player.results import diagnosed_files, hook_commands, hook_reason
 from claude_session_player.text import clean, one_line
 
-_ASKING: Final = "default"
+_FIRST_MODE: Final = "default"
 """The permission mode that a session begins with where nothing else is said."""
 _MOST_FILES: Final = 3
 
@@ -24,7 +24,7 @@ class Remarks:
     """Words for the remarks of one conversation. A state that stays as it is, and a link, are told once."""
 
     def __init__(self) -> None:
-        self._permission_mode = _ASKING
+        self._permission_mode = _FIRST_MODE
         self._is_planning = False
         self._links: set[str] = set()
         self._reasons: set[str] = set()
