@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -28,7 +26,6 @@ from claude_session_player.fit import content_of
 from claude_session_player.parts import Picture
 from claude_session_player.results import (
     ResultPart,
-    decode_agent_identity,
     decode_agent_result,
     decode_medium,
     decode_result,
@@ -46,7 +43,6 @@ _ERROR_OPEN: Final = "<tool_use_error>"
 _ERROR_CLOSE: Final = "</tool_use_error>"
 
 
-_AGENT_ID: Final = re.compile(r"agentId:\s*([a-zA-Z0-9_-]+)")
 _PICTURES: Final = ("image", "document")
 
 _decode_string: Final = msgspec.json.Decoder(str).decode
@@ -98,15 +94,6 @@ def picture(kind: str | None, source: Raw) -> Picture:
     except REFUSALS:
         return Picture(kind or "?")
     return Picture(kind or "?", medium.media_type or "", medium.data, medium.url or "")
-
-
-def named_agents(structured: Raw, result: ToolResult) -> tuple[str | None, str | None]:
-    """The sub-agent that a result names beside its text, and the one that it names in it."""
-    beside = None
-    with contextlib.suppress(*REFUSALS):
-        beside = decode_agent_identity(structured).agent_id
-    match = _AGENT_ID.search(result_text(result, None)[0])
-    return beside, match[1] if match else None
 
 
 def shortened(text: str, lines: int | None) -> tuple[str, Cut]:

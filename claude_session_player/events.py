@@ -271,6 +271,8 @@ class ProgressData(Struct, gc=False, rename="camel"):
     result_count: int | float | str | None = None
     task_description: str | None = None
     agent_id: str | None = None
+    message: Raw = NOTHING
+    """What a sub-agent says, as a record of its own."""
 
 
 class Progress(Event, tag="progress"):
@@ -363,6 +365,13 @@ class PullRequest(Quiet, tag="pr-link"):
     repository: str | None = field(default=None, name="prRepository")
 
 
+class QueueOperation(Quiet, tag="queue-operation"):
+    """What was typed while the model worked enters the queue, or leaves it."""
+
+    operation: str | None = None
+    content: Raw = NOTHING
+
+
 class UsageLine(Quiet, tag="usage", rename=None):
     """Metadata/message dialect: the tokens of an answer."""
 
@@ -452,7 +461,6 @@ QUIET_TYPES: Final = (
     "agent-setting",
     "agent-color",
     "last-prompt",
-    "queue-operation",
     "tag",
     "atis-latch",
     # links
@@ -479,6 +487,7 @@ QUIET_RECORDS: Final[tuple[Any, ...]] = (
     FileBackup,
     PermissionMode,
     PullRequest,
+    QueueOperation,
     UsageLine,
     *(msgspec.defstruct(f"Quiet:{tag}", [], bases=(Quiet,), tag=tag) for tag in QUIET_TYPES),
 )

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Final, TypeVar, Union
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
 from claude_session_player.events import Envelope, Usage
 
@@ -42,6 +42,18 @@ class GlancedAttachment(Struct, gc=False):
     type: str | None = None
 
 
+class GlancedProgress(Struct, gc=False, rename="camel"):
+    """What progress is of."""
+
+    type: str | None = None
+
+
+class GlancedOutcome(Struct, gc=False, rename="camel"):
+    """The sub-agent that a result names beside its text."""
+
+    agent_id: str | None = None
+
+
 class Glance(Envelope):
     """A record of any type without its texts, tool inputs and outputs: most lines are not worth more."""
 
@@ -50,7 +62,8 @@ class Glance(Envelope):
     message: GlancedMessage | None = None
     attachment: GlancedAttachment | None = None
     model: str | None = None
-    parent_call: str | None = field(default=None, name="parentToolUseID")
+    data: GlancedProgress | None = None
+    tool_use_result: Union[GlancedOutcome, list[Raw], str, int, float, None] = None  # noqa: UP007
 
     @property
     def kind(self) -> str:
@@ -105,6 +118,8 @@ class Skim(Struct, gc=False, rename="camel"):
     attachment: GlancedAttachment | None = None
     is_api_error: bool | None = field(default=None, name="isApiErrorMessage")
     subtype: str | None = None
+    operation: str | None = None
+    """Of a record about the queue."""
 
 
 skim: Final = msgspec.json.Decoder(Skim).decode

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from claude_session_player.content import joined, result_text
 from claude_session_player.events import (
-    QUEUED,
     AnyBlock,
     Assistant,
     Attachment,
@@ -32,41 +31,8 @@ from claude_session_player.events import (
     User,
     text_of,
 )
-from claude_session_player.prompts import classify
+from claude_session_player.linking.prompts import human_prompt
 from claude_session_player.text import clean
-
-_NOT_PEOPLE: Final = frozenset(("task-notification", "peer", "system", "agent", "hook"))
-"""Who stands in a user's place without being one, as `origin.kind` names them."""
-_PEERS: Final = (
-    "<teammate-message",
-    "<agent-message",
-    "<cross-session-message",
-    "Another Claude session sent a message",
-)
-_BEGINNING: Final = 200
-
-
-def human_prompt(event: Event) -> str | None:
-    """What a person typed here, by the rules of the screen; `None` where it was somebody or something else.
-
-    >>> human_prompt(User(content="Good morning"))
-    'Good morning'
-    >>> human_prompt(User(content="Base directory for this skill: …", is_meta=True)) is None
-    True
-    """
-    if isinstance(event, User):
-        said = None if is_injected(event) else event.said
-    elif isinstance(event, Attachment) and (attached := event.attachment) is not None:
-        said = attached.prompt if attached.type == QUEUED and not attached.is_meta else None
-    else:
-        return None
-    if isinstance(said, list):
-        blocks = [block for block in said if type(block) is not ToolResult]
-        said = joined(blocks) if blocks else None
-    if not said or is_peer(said):
-        return None
-    prompt = classify(said).prompt
-    return prompt if prompt and not prompt.isspace() else None
 
 
 def count(event: Event) -> int:
@@ -120,23 +86,6 @@ def _turn(event: Turn) -> Iterator[dict[str, Any]]:
             facts["model"] = message.model if message else None
             facts["request_id"] = event.request_id or (message.id if message else None)
         yield facts
-
-
-def is_peer(text: str) -> bool:
-    """True where another agent wrote a text in a user's place."""
-    return text[:_BEGINNING].lstrip().startswith(_PEERS)
-
-
-def is_injected(event: User) -> bool:
-    """True for a line in a user's place that says of itself that no person wrote it."""
-    return bool(
-        event.is_meta
-        or event.is_compact_summary
-        or event.is_visible_in_transcript_only
-        or event.source_call
-        or event.prompt_source == "system"
-        or (event.origin is not None and event.origin.kind in _NOT_PEOPLE)
-    )
 
 
 # --- blocks -----------------------------------------------------------------------------------

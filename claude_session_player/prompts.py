@@ -20,13 +20,15 @@ CONTINUATION: Final = hidden("continuation summary")
 class Said(NamedTuple):
     """What a text comes to: a prompt, or plain lines, or neither and then the rule that hides it.
 
-    `shorten` says that the plain lines are shortened like a tool's result.
+    `shorten` says that the plain lines are shortened like a tool's result, `is_command` that the prompt is a command
+    to Claude Code or to the shell, which the model may never have seen.
     """
 
     prompt: str | None = None
     outputs: tuple[str, ...] = ()
     shorten: bool = False
     hidden_by: Outcome = EMPTY_OUTPUT
+    is_command: bool = False
 
 
 _INJECTED: Final = (
@@ -83,13 +85,13 @@ def _slash_command(text: str) -> Said | None:
         return None
     name = _tag("command-name", text) or _tag("command-message", text) or ""
     arguments = (_tag("command-args", text) or "").strip()
-    return Said(prompt=f"/{name.strip().lstrip('/')} {arguments}".rstrip())
+    return Said(prompt=f"/{name.strip().lstrip('/')} {arguments}".rstrip(), is_command=True)
 
 
 def _shell_input(text: str) -> Said | None:
     if not _opens_with(text, "<bash-input>"):
         return None
-    return Said(prompt="!" + (_tag("bash-input", text) or "").strip())
+    return Said(prompt="!" + (_tag("bash-input", text) or "").strip(), is_command=True)
 
 
 def _shell_output(text: str) -> Said | None:

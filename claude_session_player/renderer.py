@@ -274,16 +274,12 @@ def _unnamed_call(state: ScreenState, event: User, result: ToolResult) -> int | 
     queues = state.open_calls.values() if result.name is None else [state.open_calls.get(result.name)]
     if waiting := [queue for queue in queues if queue]:
         return min(waiting, key=lambda queue: queue[0]).popleft()
-    found = None
     if event.source_uuid:
-        for position in range(len(state.elements) - 1, max(-1, len(state.elements) - _LOOK_BACK), -1):
+        for position in range(max(0, len(state.elements) - _LOOK_BACK), len(state.elements)):
             element = state.elements[position]
-            if element.uuid != event.source_uuid:
-                if found is not None:
-                    break
-            elif isinstance(element, ToolCall) and (found is None or element.result is None):
-                found = position  # of several calls on one line, the first that is still open
-    return found
+            if isinstance(element, ToolCall) and element.uuid == event.source_uuid and element.result is None:
+                return position
+    return None
 
 
 def _progress(state: ScreenState, event: Progress) -> Outcome:

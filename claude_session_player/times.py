@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 
-_is_usual = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z").fullmatch
-"""True for a time that is written as almost all are."""
 _FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
 _BEHIND = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp() + 1
 """The first second of the calendar, and the first one behind it: a zone, or rounding, may lead out of it."""
@@ -28,22 +25,6 @@ def local_now() -> datetime:
         return datetime.now().astimezone()
     except (ValueError, OverflowError):
         return datetime.now(UTC)
-
-
-def shown_time(text: str | None) -> str:
-    """A time as a conversation shows it: in UTC, as session files write it.
-
-    >>> shown_time("2026-01-17T20:31:59.197Z"), shown_time("2026-01-17T21:31:59+01:00"), shown_time(None)
-    ('2026-01-17 20:31:59', '2026-01-17 20:31:59', 'Unknown time')
-    """
-    if not text:
-        return "Unknown time"
-    if _is_usual(text):
-        return f"{text[:10]} {text[11:19]}"
-    try:
-        return parse_time(text).astimezone(UTC).isoformat(" ", "seconds")[:19]
-    except (ValueError, OverflowError):
-        return "Unknown time"
 
 
 def format_time(moment: datetime) -> str:

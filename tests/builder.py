@@ -111,6 +111,11 @@ class SessionBuilder:
         self._parent = None if line is None else uuid_of(line)
         return self
 
+    def go_on_from(self, uuid: str) -> Self:
+        """Go on from the line of this uuid."""
+        self._parent = uuid
+        return self
+
     # --- anything else ------------------------------------------------------------------------
 
     def line(self, record: Any) -> Self:

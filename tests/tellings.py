@@ -9,8 +9,8 @@ from claude_session_player.conversation.choice import Choice
 from claude_session_player.conversation.telling import Telling
 from claude_session_player.conversation.walk import Told, Walk
 from claude_session_player.export.conversation import Style, blocks, document
+from claude_session_player.linking.agent_records import task_of
 from claude_session_player.parser import read_events
-from claude_session_player.store.voice import task_of
 from tests.builder import SessionBuilder
 
 

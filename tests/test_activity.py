@@ -151,9 +151,9 @@ def test_calls_that_were_never_answered_are_forgotten_when_the_model_speaks_agai
     assert [call.name for call in status(session).calls] == ["Read"]
 
 
-def test_a_result_without_its_call_is_forgotten_when_the_person_speaks() -> None:
+def test_a_result_before_its_call_answers_it_even_behind_a_prompt() -> None:
     session = SessionBuilder().result("a").prompt("Again").response(call("Bash", "a"))
-    assert [call.name for call in status(session).calls] == ["Bash"]
+    assert status(session).calls == ()
 
 
 def test_a_call_of_which_the_response_is_not_known_stays_open_when_the_model_speaks() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from claude_session_player import read_events
 from claude_session_player.conversation.branches import Branches
-from claude_session_player.normalized import human_prompt
+from claude_session_player.linking.prompts import human_prompt
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought, uuid_of
 

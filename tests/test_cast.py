@@ -9,7 +9,7 @@ import pytest
 
 from claude_session_player import Conversation, Store, summarize
 from claude_session_player.conversation import marks
-from claude_session_player.conversation.cast import Cast, actor_of
+from claude_session_player.conversation.cast import cast_of
 from claude_session_player.conversation.entries import Call, Kind
 from claude_session_player.conversation.marks import Reading
 from claude_session_player.conversation.telling import Telling
@@ -171,8 +171,9 @@ def test_almost_all_ordinary_sub_agents_of_real_sessions_are_linked(capsys: pyte
     total, unlinked = 0, []
     for path in corpus.session_files():
         found: Found = store.place(path)
-        agents = [] if found.is_agent else store.agents_of(found)
-        walk = Walk(Telling(Cast(map(actor_of, agents))))
+        session = store.of(found)
+        agents = [] if found.is_agent else session.parts[1:]
+        walk = Walk(Telling(cast_of(session)))
         for _ in walk.told(read_events(path) if agents else []):
             pass
         asked = [one for one in agents if one.speech.first_prompt and one.agent != "warmup"]
@@ -191,9 +192,8 @@ def test_real_sessions_are_told_drawn_and_summed_up_alike() -> None:
     store = Store.open(corpus.ROOT / "claude-home", cache=None)
     for session in store.sessions():
         told = Conversation.of(session)
-        drawn = Reading(skips_sidechains=bool(session.facts.inline))
-        for event in session.events():
-            drawn.take(event)
+        drawn = Reading(skips_sidechains=session.has_sidechains)
+        drawn.read(session.events())
         summary = summarize(session)
         calls = [entry for turn in told.turns for entry in turn.calls]
         prompts = [turn for turn in told.turns if turn.prompt and turn.prompt.kind is Kind.PROMPT]
@@ -253,14 +253,10 @@ def test_below_the_wanted_depth_nobody_turns_up_elsewhere(tmp_path: Path, depth:
     builder = StoreBuilder(tmp_path)
     chain_of_agents(builder)
     session = builder.open().resolve(ONE)
-    for cast in (
-        Cast(map(actor_of, session.parts[1:]), is_linked=True),
-        Cast(actor_of(one, is_linked=False) for one in session.parts[1:]),
-    ):
-        found = Walk(Telling(cast), depth=depth)
-        told = list(found.told(session.events()))
-        assert max(one.depth for one in told) == depth
-        assert found.unlinked == []
+    found = Walk(Telling(cast_of(session)), depth=depth)
+    told = list(found.told(session.events()))
+    assert max(one.depth for one in told) == depth
+    assert found.unlinked == []
 
 
 def test_many_sub_agents_are_found_without_looking_at_each() -> None:

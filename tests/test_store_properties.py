@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from claude_session_player import Filter, read_events
 from claude_session_player.events import CONVERSATION, Assistant, Event, Title, ToolUse
-from claude_session_player.normalized import count, human_prompt
+from claude_session_player.linking.prompts import human_prompt
+from claude_session_player.linking.titles import PROMPT_LENGTH
+from claude_session_player.normalized import count
 from claude_session_player.store import digest
 from claude_session_player.store.facts import Facts, decode_facts
 from claude_session_player.store.jobs import Job
 from claude_session_player.store.layout import Found, Stamp
-from claude_session_player.store.voice import PROMPT_LENGTH
 from claude_session_player.text import cut
 from claude_session_player.tools import AGENTS
 from tests import corpus

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from claude_session_player import Filter, Store, normalize_project_path, summarize, validate_event
 from claude_session_player.conversation.branches import Branches
-from claude_session_player.conversation.copies import Copies
 from claude_session_player.events import Assistant, ToolResult, ToolUse, Turn, User
 from claude_session_player.export.summary import summary_markdown
 from claude_session_player.insight.durations import BREAK, span_of
 from claude_session_player.insight.summary import SessionSummary
 from claude_session_player.insight.tokens import TokenCount
-from claude_session_player.normalized import human_prompt
+from claude_session_player.linking.copies import Copies
+from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought, timestamp, uuid_of
 from tests.program import csp
@@ -181,12 +181,15 @@ def _blocks(event: Turn, kind: type[Any]) -> list[Any]:
 def compare(session: Any) -> SessionSummary:
     """Count with whole events what a summary counts with less."""
     told = summarize(session)
-    skips = bool(session.facts.inline) and not session.is_inline
-    events = [event for event in session.events() if not (skips and (event.is_sidechain or event.agent_call))]
-    branches, copies = Branches(), Copies()
-    for event in events:
-        branches.add(event)
-    events = [event for event in events if not copies.has(event.uuid, event.timestamp, getattr(event, "said", None))]
+    branches, events = Branches(), []
+    for event, is_copy in Copies().sorted_out(with_queued_prompts(session.events())):
+        if session.has_sidechains and (event.is_sidechain or event.agent_call):
+            continue
+        if is_copy:
+            branches.add_copy(event)
+        else:
+            branches.add(event)
+            events.append(event)
     calls = [block for event in events if isinstance(event, Assistant) for block in _blocks(event, ToolUse)]
     results = [block for event in events if isinstance(event, User) for block in _blocks(event, ToolResult)]
     wrong = [result for result in results if result.is_error is True]

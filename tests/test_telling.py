@@ -18,7 +18,7 @@ from claude_session_player.conversation import telling
 from claude_session_player.conversation.entries import Call, Kind
 from claude_session_player.conversation.walk import Told
 from claude_session_player.export.conversation import Style
-from claude_session_player.normalized import human_prompt
+from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.parser import read_events
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought
@@ -350,7 +350,8 @@ def test_real_sessions_tell_each_prompt_once() -> None:
     for path in corpus.session_files():
         events = list(read_events(path))
         if not any(event.is_sidechain for event in events):
-            prompts = [(event.timestamp, prompt) for event in events if (prompt := human_prompt(event))]
+            spoken = with_queued_prompts(events)
+            prompts = [(event.timestamp, prompt) for event in spoken if (prompt := human_prompt(event))]
             told = Conversation.from_events(events).turns
             found = [(turn.prompt.timestamp, turn.prompt.text) for turn in told if turn.prompt]
             found = [one for one in found if one[1] and not one[1].startswith(("(No content)", "(Empty)"))]

@@ -223,7 +223,7 @@ def _is_session(session: Session) -> bool:
 def is_empty(session: Session) -> bool:
     """True where nobody said anything: there is no prompt and no answer, and nothing that could be one."""
     from claude_session_player.events import Assistant, Attachment, Malformed, Unknown, User
-    from claude_session_player.normalized import human_prompt
+    from claude_session_player.linking.prompts import human_prompt
 
     if session.speech.first_prompt is not None or session.speech.models or session.subagent_count:
         return False

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from claude_session_player.care import findings as kinds
 from claude_session_player.care.findings import Kind
 from claude_session_player.care.lines import Checked, CheckedBlock
+from claude_session_player.linking.pairing import Pairing
 
 _SAID: Final = frozenset(("user", "assistant", "system", "attachment", "progress"))
 """Records that others follow: each has a uuid, wherever it names its session."""
@@ -30,6 +31,10 @@ class Loose(NamedTuple):
     detail: str
 
 
+_Called = tuple[str, str, Place]
+"""The id of a call, its kind, and its place."""
+
+
 class Threads:
     """Follows the threads of a file from record to record. Of records that fit, only their ids are kept."""
 
@@ -37,11 +42,9 @@ class Threads:
         self._uuids: set[str] = set()
         self._parents: list[tuple[str, Place]] = []
         """Parents that have not been seen yet."""
-        self._calls: dict[str, tuple[str, Place]] = {}
-        """Calls that wait for their results: the kind of each, and its place."""
-        self._answered: set[str] = set()
+        self._pairing: Pairing[_Called, Place] = Pairing()
         self._results: list[tuple[str, Place]] = []
-        """Results whose calls have not been seen yet."""
+        """Results that stand before their calls, or have none."""
         self._loose: list[Loose] = []
 
     def add(self, record: Checked, line: int, offset: int) -> None:
@@ -61,13 +64,12 @@ class Threads:
                 self._add_block(block, line, offset)
 
     def _add_block(self, block: CheckedBlock, line: int, offset: int) -> None:
-        if (call := block.tool_use_id) is not None:
-            if self._calls.pop(call, None) is not None:
-                self._answered.add(call)
-            elif call not in self._answered:
-                self._results.append((call, Place(line, offset)))
-        elif (call := block.id) is not None and block.type in _CALLS and call not in self._answered:
-            self._calls.setdefault(call, (block.type or _CALL, Place(line, offset)))
+        if call := block.tool_use_id:
+            place = Place(line, offset)
+            if self._pairing.add_result(place, call) is None:
+                self._results.append((call, place))
+        elif (call := block.id) and block.type in _CALLS and not self._pairing.has_call(call):
+            self._pairing.add_call((call, block.type or _CALL, Place(line, offset)), call, "")
 
     def loose_ends(self) -> Iterator[Loose]:
         """Everything that does not fit, in the end."""
@@ -76,9 +78,8 @@ class Threads:
             if uuid not in self._uuids:
                 yield Loose(kinds.NO_PARENT, place, uuid)
         for call, place in self._results:
-            if call not in self._calls and call not in self._answered:
+            if not self._pairing.has_call(call):
                 yield Loose(kinds.NO_CALL, place, call)
-        early = {call for call, _ in self._results}
-        for call, (kind, place) in self._calls.items():
-            if kind == _CALL and call not in early:
+        for call, kind, place in self._pairing.unanswered():
+            if kind == _CALL:
                 yield Loose(kinds.NO_RESULT, place, call)

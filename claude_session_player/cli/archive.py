@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player import wording
+from claude_session_player import humanize
 from claude_session_player.cli.care import (
     NOT_ALL,
     complete_archived,
@@ -145,8 +145,8 @@ def _tell(gathered: Gathered, outcomes: Sequence[Outcome], form: str | None) -> 
     counts = Counter(outcome.status for outcome in outcomes) + Counter({"skipped": len(refused)})
     told = ", ".join(f"{count} {status}" for status, count in counts.items()) or "nothing to do"
     before, after = (sum(sizes) for sizes in ((o.bundle.size for o in outcomes if o.path), (o.size for o in outcomes)))
-    sizes = f"; {wording.size(before)} → {wording.size(after)}" if after else ""
-    print_text(f"{wording.many(sum(counts.values()), 'session')}: {told}{sizes}")
+    sizes = f"; {humanize.size(before)} → {humanize.size(after)}" if after else ""
+    print_text(f"{humanize.many(sum(counts.values()), 'session')}: {told}{sizes}")
 
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:
@@ -227,7 +227,7 @@ def verify(refs: tuple[str, ...], source: str | None, form: str | None) -> int:
     if form:
         print_records(records, form)
     else:
-        print_text(f"{wording.many(len(records), 'archive')}: {len(damaged) or 'none'} damaged")
+        print_text(f"{humanize.many(len(records), 'archive')}: {len(damaged) or 'none'} damaged")
     if refs:
         return BadArchive.exit_code if damaged else 0
     warn(vault.troubles)

@@ -14,7 +14,7 @@ from claude_session_player.cli.filters import clean_options
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.stores import json_option, opened, store_options, warn
 from claude_session_player.errors import BadFilter, SessionError
-from claude_session_player.wording import many, size
+from claude_session_player.humanize import many, size
 
 if TYPE_CHECKING:
     from claude_session_player.care.clean import Outcome, Plan, Rules

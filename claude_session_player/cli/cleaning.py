@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from claude_session_player import wording
+from claude_session_player import humanize
 from claude_session_player.care.clean import Outcome, Plan, Reason, Skipped, main_path, skipped
 from claude_session_player.care.leftovers import Finished, pending
 from claude_session_player.cli.care import name_skipped, named
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def _date(value: Any) -> str:
-    return wording.local(str(value), local_now())[:16]
+    return humanize.local(str(value), local_now())[:16]
 
 
 _WHY: Final[dict[str, Callable[[Any], str]]] = {
     "older_than": lambda value: f"older than {_date(value)}",
-    "larger_than": lambda value: f"larger than {wording.size(value)}",
+    "larger_than": lambda value: f"larger than {humanize.size(value)}",
     "empty": lambda _: "nobody said anything",
     "since": lambda value: f"active since {_date(value)}",
     "before": lambda value: f"last active before {_date(value)}",
@@ -106,17 +106,17 @@ class Shown:
         print_table(
             (
                 Column("ID", short_ids([bundle.id for bundle in bundles], self._known), 10, style="cyan"),
-                Column("LAST ACTIVE", [wording.ago(bundle.updated_at or "", now) for bundle in bundles], 8),
+                Column("LAST ACTIVE", [humanize.ago(bundle.updated_at or "", now) for bundle in bundles], 8),
                 Column("TITLE", [bundle.title or "(no title)" for bundle in bundles], 9, 20),
                 Column("PROJECT", [file_name(bundle.project or "") for bundle in bundles], 4, 12, style="green"),
                 Column("FILES", [str(len(bundle.files)) for bundle in bundles], 3, right=True),
-                Column("SIZE", [wording.size(bundle.size) for bundle in bundles], 7, right=True),
+                Column("SIZE", [humanize.size(bundle.size) for bundle in bundles], 7, right=True),
             )
         )
-        files = wording.many(sum(len(bundle.files) for bundle in bundles), "file")
-        size = wording.size(sum(bundle.size for bundle in bundles))
+        files = humanize.many(sum(len(bundle.files) for bundle in bundles), "file")
+        size = humanize.size(sum(bundle.size for bundle in bundles))
         why = ", ".join(map(_words, self._plan.reasons))
-        print_text(printable(f"{done}{wording.many(len(bundles), 'session')}, {files}, {size}: {why}"))
+        print_text(printable(f"{done}{humanize.many(len(bundles), 'session')}, {files}, {size}: {why}"))
 
     def _print_json(self, sessions: list[dict[str, Any]], more: Sequence[Skipped], *, applied: bool) -> None:
         totals = {name: sum(session[name] for session in sessions) for name in ("files", "size")}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from claude_session_player import rawjson, wording
+from claude_session_player import humanize, rawjson
 from claude_session_player.cli.output import stdout
 from claude_session_player.store.session import Session
 from claude_session_player.text import cut, printable
@@ -62,16 +62,16 @@ def _facts(session: Session, now: datetime) -> Iterator[tuple[str, str]]:
     yield "branch", summary.git_branch or ""
     yield "model", ", ".join(summary.models)
     yield "version", summary.version or ""
-    yield "from", wording.local(summary.created_at, now) if summary.created_at else ""
-    yield "to", f"{wording.local(summary.updated_at, now)}{wording.aside(wording.ago(summary.updated_at, now))}"
-    yield "lasted", wording.span(summary.duration_seconds)
+    yield "from", humanize.local(summary.created_at, now) if summary.created_at else ""
+    yield "to", f"{humanize.local(summary.updated_at, now)}{humanize.aside(humanize.ago(summary.updated_at, now))}"
+    yield "lasted", humanize.span(summary.duration_seconds)
     yield "events", f"{summary.events:,}" + (f", {summary.malformed} malformed" if summary.malformed else "")
     yield "tokens", f"{usage['input_tokens']:,} in, {usage['output_tokens']:,} out" if any(usage.values()) else ""
-    yield "size", wording.size(summary.size) if summary.size else ""
+    yield "size", humanize.size(summary.size) if summary.size else ""
     yield "state", "in use" if summary.in_use else ""
     yield "workflows", ", ".join(run["id"] for run in session.workflows)
     yield "outputs", f"{len(session.tool_results)} files" if session.tool_results else ""
-    yield "path", wording.near(summary.path)
+    yield "path", humanize.near(summary.path)
     yield "first prompt", cut(_one_line(summary.first_user_message or ""), 2 * _TEXT)
     if summary.last_user_message != summary.first_user_message:
         yield "last prompt", cut(_one_line(summary.last_user_message or ""), 2 * _TEXT)
@@ -92,7 +92,7 @@ def _count(events: int) -> str:
 
 
 def _event(event: dict[str, Any], now: datetime) -> str:
-    time = wording.local(event["timestamp"], now)[11:] if event["timestamp"] else ""
+    time = humanize.local(event["timestamp"], now)[11:] if event["timestamp"] else ""
     said = event.get("text") or event.get("reason") or (rawjson.compact(event["input"]) if event.get("input") else "")
     words = " ".join(filter(None, (event.get("name"), cut(_one_line(said), _TEXT))))
     return f"{event['line']:>6}  {time:<8}  {event['type']:<12} {words}".rstrip()

@@ -10,7 +10,7 @@ from claude_session_player.cli.output import LINES, print_records, stdout
 from claude_session_player.cli.refs import complete_ref, find_session, needs_store
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.stores import json_options, opened, store_options
-from claude_session_player.wording import many
+from claude_session_player.humanize import many
 
 if TYPE_CHECKING:
     from claude_session_player.insight.touched import TouchedFile, Touches

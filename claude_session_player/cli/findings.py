@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from claude_session_player import wording
+from claude_session_player import humanize
 from claude_session_player.care.findings import KINDS, Finding, Severity
 from claude_session_player.care.verify import Report
 from claude_session_player.names import PROGRAM
@@ -50,7 +50,7 @@ def record(finding: Finding) -> dict[str, Any]:
 def told(report: Report, severity: Severity, *, in_colour: bool) -> Iterator[str]:
     """A report for people: files with what is wrong with each, kind by kind, and what it comes to."""
     for path, of_file in groupby(at_least(report.findings, severity), lambda finding: finding.path):
-        yield click.style(printable(wording.near(shown(path))), bold=True) if in_colour else _plain(path)
+        yield click.style(printable(humanize.near(shown(path))), bold=True) if in_colour else _plain(path)
         by_kind = sorted(of_file, key=lambda finding: KINDS.index(finding.kind))
         for _, alike in groupby(by_kind, lambda finding: finding.kind):
             yield from _of_kind(list(alike), in_colour)
@@ -59,7 +59,7 @@ def told(report: Report, severity: Severity, *, in_colour: bool) -> Iterator[str
 
 
 def _plain(path: str) -> str:
-    return printable(wording.near(shown(path)))
+    return printable(humanize.near(shown(path)))
 
 
 def _of_kind(findings: Sequence[Finding], in_colour: bool) -> Iterator[str]:
@@ -86,7 +86,7 @@ def _total(report: Report, severity: Severity) -> str:
     seen = [_many(counts[one], one) for one in worst_first if one >= severity]
     unseen = [_many(counts[one], one) for one in worst_first if one < severity]
     more = f" ({', '.join(unseen)} left out: see --severity)" if unseen else ""
-    looked_at = f"{wording.many(report.files, 'file')}, {wording.size(report.bytes)}"
+    looked_at = f"{humanize.many(report.files, 'file')}, {humanize.size(report.bytes)}"
     return f"{looked_at}: {', '.join(seen) or 'nothing is wrong'}{more}"
 
 

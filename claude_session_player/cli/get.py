@@ -66,10 +66,11 @@ def command(ref: str, no_events: bool, bounds: Bounds, form: str | None, **where
 
 def _events(session: Session, bounds: Bounds) -> Iterator[dict[str, Any]]:
     """The normalised events of a session between two numbers, counted from 1."""
+    from claude_session_player.linking.prompts import with_queued_prompts
     from claude_session_player.normalized import normalize
 
     start, end = (_from_start(number, session.summary.events) for number in bounds)
-    events = (facts for event in session.events() for facts in normalize(event))
+    events = (facts for event in with_queued_prompts(session.events()) for facts in normalize(event))
     first = max(start - 1, 0) if start is not None else 0
     return islice(events, first, None if end is None else max(end, 0))
 

@@ -11,9 +11,9 @@ from claude_session_player.cli.refs import complete_ref, find_session, needs_sto
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.stores import json_option, opened, store_options
 from claude_session_player.errors import SessionInUse
+from claude_session_player.humanize import ago
 from claude_session_player.store.record import shown
 from claude_session_player.text import printable
-from claude_session_player.wording import ago
 
 if TYPE_CHECKING:
     from claude_session_player.care.locks import Evidence, Ways

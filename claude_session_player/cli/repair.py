@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from claude_session_player import wording
+from claude_session_player import humanize
 from claude_session_player.cli.output import encode, print_text
 from claude_session_player.cli.refs import STANDARD_INPUT, complete_ref, find_source
 from claude_session_player.cli.stores import json_option, store_options
@@ -44,15 +44,15 @@ def command(ref: str, target: str, as_json: bool, **where: Any) -> None:
 
 def _told(done: Repaired, target: str, rejected: str | None) -> list[str]:
     if not done.damaged:
-        return [f"{target}: {wording.many(done.lines, 'line')} unchanged: nothing was damaged"]
+        return [f"{target}: {humanize.many(done.lines, 'line')} unchanged: nothing was damaged"]
     lines = [
-        f"{target}: {wording.many(done.lines - done.damaged, 'line')} unchanged, "
-        f"{wording.many(done.records, 'record')} out of {wording.many(done.damaged, 'damaged line')}"
+        f"{target}: {humanize.many(done.lines - done.damaged, 'line')} unchanged, "
+        f"{humanize.many(done.records, 'record')} out of {humanize.many(done.damaged, 'damaged line')}"
     ]
     if done.split:
-        lines.append(f"  {wording.many(done.split, 'line')} with several records split")
+        lines.append(f"  {humanize.many(done.split, 'line')} with several records split")
     if done.nuls:
-        lines.append(f"  {wording.many(done.nuls, 'NUL byte')} dropped")
+        lines.append(f"  {humanize.many(done.nuls, 'NUL byte')} dropped")
     if rejected:
-        lines.append(f"  {wording.many(done.rejected, 'piece')} that no record can be made of: {rejected}")
+        lines.append(f"  {humanize.many(done.rejected, 'piece')} that no record can be made of: {rejected}")
     return lines

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player import wording
+from claude_session_player import humanize
 from claude_session_player.cli.care import ARCHIVE_HELP, NOT_ALL, complete_archived, name_skipped, progress_bar
 from claude_session_player.cli.output import print_records, print_text
 from claude_session_player.cli.showing import say
@@ -115,7 +115,7 @@ def _tell(outcomes: Sequence[Outcome], form: str | None) -> None:
         print_restored(done)
     counts = Counter(outcome.status for outcome in outcomes)
     told = ", ".join(f"{count} {status}" for status, count in counts.items()) or "nothing to do"
-    print_text(f"{wording.many(len(outcomes), 'session')}: {told}")
+    print_text(f"{humanize.many(len(outcomes), 'session')}: {told}")
 
 
 def _record(outcome: Outcome) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def _note_versions(outcomes: Sequence[Outcome], archives: Sequence[Archived]) ->
 
     chosen = [outcome.archived for outcome in outcomes]
     noted = [
-        f"note: of {shown(other.manifest.id)} there is another version with {wording.many(count, 'other file')}: "
+        f"note: of {shown(other.manifest.id)} there is another version with {humanize.many(count, 'other file')}: "
         f"restore {shown(other.path)}"
         for other, count in others(chosen, archives)
     ]
@@ -159,6 +159,6 @@ def _warn_of_cleanup(outcomes: Sequence[Outcome]) -> None:
         days = period_of(due[0].root)
         many = "1 of them was" if len(due) == 1 else f"{len(due)} of them were"
         say(
-            f"note: {many} not used for {wording.many(days, 'day')}: Claude Code deletes such sessions when it starts, "
-            f"unless you raise cleanupPeriodDays in {shown(due[0].root)}/settings.json"
+            f"note: {many} not used for {humanize.many(days, 'day')}: Claude Code deletes such sessions when it "
+            f"starts, unless you raise cleanupPeriodDays in {shown(due[0].root)}/settings.json"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from claude_session_player import wording
+from claude_session_player import humanize
 from claude_session_player.cli.output import print_text
 from claude_session_player.cli.stats_records import topmost
 from claude_session_player.cli.tables import Column, print_table, short_ids
@@ -27,7 +27,7 @@ _USUAL: Final = ("model", DAY, "project")
 _ROWS: Final = 15
 _DAYS: Final = 30
 _BAR: Final = 8
-_NAMES: Final[dict[str, Callable[[str], str]]] = {"model": wording.model, "project": file_name}
+_NAMES: Final[dict[str, Callable[[str], str]]] = {"model": humanize.model, "project": file_name}
 _NUMBERS: Final = (("INPUT", 0, 4), ("OUTPUT", 1, 6), ("WRITE 5M", 2, 3), ("WRITE 1H", 3, 3), ("READ", 4, 5))
 """The columns of tokens: which of `TokenCount` they show, and how dear they are."""
 
@@ -51,18 +51,18 @@ def _totals(shares: Sequence[Share], prices: Prices) -> Iterator[str]:
     sessions, orphans = count_sessions(shares)
     tokens = total.tokens
     told = (
-        wording.many(sessions - orphans, "session"),
+        humanize.many(sessions - orphans, "session"),
         *([f"{orphans} more of which only sub-agents are left"] if orphans else []),
-        wording.many(total.responses, "response"),
-        f"{wording.number(tokens.total)} tokens",
-        wording.dollars(total.cost, total.unpriced),
+        humanize.many(total.responses, "response"),
+        f"{humanize.number(tokens.total)} tokens",
+        humanize.dollars(total.cost, total.unpriced),
     )
     yield ", ".join(told)
-    input, output, short, hour, read = map(wording.number, tokens)
+    input, output, short, hour, read = map(humanize.number, tokens)
     yield f"input {input}, output {output}; cache writes {short} (5 m), {hour} (1 h); cache reads {read}"
     if unknown := unpriced_models(shares):
         names = ", ".join(group.name or "(no model)" for group in unknown)
-        yield f"no price is known for {wording.number(total.unpriced)} tokens, and they are not in the cost: {names}"
+        yield f"no price is known for {humanize.number(total.unpriced)} tokens, and they are not in the cost: {names}"
     yield f"prices: {shown(prices.source)}"
 
 
@@ -72,10 +72,10 @@ def _print_groups(by: str, groups: Sequence[Group]) -> None:
             *_names(by, groups),
             Column("RESPONSES", [str(group.responses) for group in groups], 1, right=True),
             *(
-                Column(name, [wording.number(group.tokens[kind]) for group in groups], rank, right=True)
+                Column(name, [humanize.number(group.tokens[kind]) for group in groups], rank, right=True)
                 for name, kind, rank in _NUMBERS
             ),
-            Column("COST", [wording.dollars(group.cost, group.unpriced) for group in groups], 9, right=True),
+            Column("COST", [humanize.dollars(group.cost, group.unpriced) for group in groups], 9, right=True),
             Column("", _bars(groups), 7, style="cyan"),
         )
     )
@@ -98,4 +98,4 @@ def _bars(groups: Sequence[Group]) -> list[str]:
     has_costs = all(group.cost is not None and not group.unpriced for group in groups)
     sizes = [float(group.cost or 0) if has_costs else group.tokens.total for group in groups]
     most = max(sizes) or 1
-    return [wording.bar(size / most, _BAR) for size in sizes]
+    return [humanize.bar(size / most, _BAR) for size in sizes]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len, set_cell_size
 
-from claude_session_player import wording
+from claude_session_player import humanize
 from claude_session_player.cli.output import encode, print_text, stdout
 from claude_session_player.store.memories import Memory
 from claude_session_player.store.projects import Project
@@ -141,14 +141,14 @@ def print_sessions(sessions: Sequence[Session], known: Iterable[str]) -> None:
     print_table(
         (
             Column("ID", ids, 11, style="cyan"),
-            Column("WHEN", [wording.ago(row.updated_at, now) for row in rows], 8),
+            Column("WHEN", [humanize.ago(row.updated_at, now) for row in rows], 8),
             Column("TITLE", [("↳ " if row.parent_id else "") + (row.title or "(no title)") for row in rows], 10, 20),
             Column("PROJECT", [file_name(row.project or "") for row in rows], 7, 12, style="green"),
             Column("BRANCH", [row.git_branch or "" for row in rows], 3, 12, style="magenta"),
-            Column("MODEL", [wording.model(row.model) for row in rows], 4),
-            Column("LASTED", [wording.span(row.duration_seconds) for row in rows], 2, right=True),
+            Column("MODEL", [humanize.model(row.model) for row in rows], 4),
+            Column("LASTED", [humanize.span(row.duration_seconds) for row in rows], 2, right=True),
             Column("EVENTS", [str(row.events) for row in rows], 5, right=True),
-            Column("SIZE", [wording.size(row.size) for row in rows], 6, right=True),
+            Column("SIZE", [humanize.size(row.size) for row in rows], 6, right=True),
             Column("AGENTS", [str(row.subagent_count or "") for row in rows], 1, right=True),
             Column("STATE", ["in use" if row.in_use else "" for row in rows], 8, style="yellow"),
         )
@@ -164,8 +164,8 @@ def print_projects(projects: Sequence[Project]) -> None:
             Column("PROJECT", paths, 9, 20, style="green", keeps_end=True),
             Column("SESSIONS", [str(row.sessions) for row in projects], 8, right=True),
             Column("AGENTS", [str(row.subagents or "") for row in projects], 1, right=True),
-            Column("SIZE", [wording.size(row.size) for row in projects], 6, right=True),
-            Column("LAST ACTIVE", [wording.ago(row.updated_at, now) for row in projects], 7),
+            Column("SIZE", [humanize.size(row.size) for row in projects], 6, right=True),
+            Column("LAST ACTIVE", [humanize.ago(row.updated_at, now) for row in projects], 7),
             Column("DIRECTORY", [file_name(row.directory) for row in projects], 2, style="dim"),
         )
     )
@@ -202,10 +202,10 @@ def print_memories(memories: Sequence[Memory]) -> None:
 def print_files(files: Sequence[TouchedFile], project: str | None) -> None:
     """A line for each file that a session touched; times of one day are told without it."""
     now = local_now()
-    moments = [(wording.local(file.all.first_time, now), wording.local(file.all.last_time, now)) for file in files]
-    one_day = len({time[:10] for pair in moments for time in pair if time != wording.UNKNOWN}) <= 1
+    moments = [(humanize.local(file.all.first_time, now), humanize.local(file.all.last_time, now)) for file in files]
+    one_day = len({time[:10] for pair in moments for time in pair if time != humanize.UNKNOWN}) <= 1
     first, last = ([_short(time, one_day) for time in times] for times in zip(*moments, strict=True))
-    paths = [printable(wording.below(file.path, project)) for file in files]
+    paths = [printable(humanize.below(file.path, project)) for file in files]
     print_table(
         (
             Column("FILE", paths, 11, 20, style="green", keeps_end=True),
@@ -221,7 +221,7 @@ def print_files(files: Sequence[TouchedFile], project: str | None) -> None:
 
 
 def _short(time: str, one_day: bool) -> str:
-    if time == wording.UNKNOWN:
+    if time == humanize.UNKNOWN:
         return ""
     return time[11:] if one_day else time[5:16]
 
@@ -236,7 +236,7 @@ def print_settings(files: Sequence[Settings]) -> None:
     """A line for each setting, named by its path through the file."""
     for file in files:
         rows = list(_flat(file.settings))
-        print_text(printable(wording.near(file.path)))
+        print_text(printable(humanize.near(file.path)))
         print_table(
             (
                 Column("SETTING", [name for name, _ in rows] or [""], 10, 20, style="cyan"),

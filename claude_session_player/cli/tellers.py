@@ -10,9 +10,9 @@ import click
 
 from claude_session_player.cli.refs import Source
 from claude_session_player.cli.source import check_file, check_head
-from claude_session_player.conversation.branches import Branches
-from claude_session_player.conversation.cast import Actor, Cast, actor_of
+from claude_session_player.conversation.cast import Actor, Cast, actor_of, all_subagents
 from claude_session_player.conversation.entries import Kind
+from claude_session_player.conversation.marks import Reading
 from claude_session_player.conversation.telling import Telling
 from claude_session_player.conversation.walk import Told, Walk
 from claude_session_player.events import Event
@@ -31,19 +31,16 @@ def teller(source: Source, cast: Cast, known: Set[str | None] = frozenset()) -> 
 
 
 def cast_of(store: Store, sources: Iterable[Source]) -> Cast:
-    """The sub-agents of some sessions, of those with one id the first; linked to their calls where that is quick."""
+    """The sub-agents of some sessions, linked to their calls; of those with one id, the first."""
     actors: dict[str, list[Actor]] = {}
-    is_linked = True
+    is_linked = False
     for source in sources:
-        found = source.found
-        if found is None or source.inline is not None:
+        if source.found is None or source.inline is not None:
             continue
-        is_small = found.is_agent or found.stamp.size <= AT_ONCE
-        is_linked = is_linked and is_small
-        agents = store.of(found).parts[1:] if is_small else store.agents_of(found)
+        is_linked = True
         own: dict[str, list[Actor]] = {}
-        for agent in agents:
-            own.setdefault(agent.id, []).append(actor_of(agent, is_linked=is_small))
+        for agent in all_subagents(store.of(source.found)):
+            own.setdefault(agent.id, []).append(actor_of(agent))
         actors = own | actors
     return Cast(chain.from_iterable(actors.values()), is_linked=is_linked)
 
@@ -75,9 +72,9 @@ def on_branch(source: Source, number: int) -> Callable[[int], bool]:
     """Tells which lines belong to a branch. The whole file is read for that."""
     if source.path is None:
         raise click.UsageError("--branch needs a file: standard input can be read only once")
-    branches = Branches()
-    for event in events_of(source):
-        branches.add(event)
+    reading = Reading(skips_sidechains=not _is_agent(source))
+    reading.read(events_of(source))
+    branches = reading.branches
     many = len(branches.paths())
     if number > many:
         raise click.UsageError(f"--branch {number}: there {'is 1 branch' if many == 1 else f'are {many} branches'}")

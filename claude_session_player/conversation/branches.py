@@ -1,8 +1,8 @@
 """The branches of a conversation: where somebody went back and went on from there, and which branch is live.
 
 The lines of a file are a tree by `parentUuid`. It grows line by line, and only what carries WEIGHT makes a fork: a
-prompt of a person, or the first line of a response. Hooks, attachments, remarks and results of parallel tools give
-a line several children all the time, and those are none.
+prompt of a person, or the first line of a response. Hooks, attachments, remarks, local commands and results of parallel
+tools give a line several children all the time, and those are none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from claude_session_player.conversation.strands import Branch, Fork, Strands, Stretch, Tree, cut
 from claude_session_player.events import COMPACTION, Assistant, Event, System, ToolResult, User
-from claude_session_player.normalized import human_prompt
+from claude_session_player.linking.prompts import asks_model
 
 __all__ = ["ABSENT", "PLAIN", "SIDE", "TOOL", "Branch", "Branches", "Fork", "Problem", "Row", "Stretch"]
 
@@ -87,14 +87,22 @@ class Branches:
 
     def anchor(self, uuid: str) -> Fork | None:
         """The prompt or response that a line continues."""
-        node = self._parents[self._numbers[uuid]]
-        while node >= 0 and not self._roles[node] & WEIGHT:
-            node = self._parents[node]
+        node, steps = self._parents[self._numbers[uuid]], len(self._uuids)
+        while node >= 0 and not self._roles[node] & WEIGHT and steps:
+            node = self._late.get(node, self._parents[node])  # a result may stand before its call
+            steps -= 1
         return Fork(self._lines[node], self._uuids[node]) if node >= 0 else None
 
     def add(self, event: Event) -> Fork | None:
         """Let the tree grow by an event; gives the place to which the conversation went back, if it did."""
-        return self.grow((self.row(event, is_prompt=human_prompt(event) is not None),))
+        return self.grow((self.row(event, is_prompt=asks_model(event)),))
+
+    def add_copy(self, event: Event) -> None:
+        """Let the tree grow by an event that says again what was said before."""
+        uuid, parent, line, role = self.row(event, is_prompt=False)
+        said = event.said if isinstance(event, User) else None
+        is_result = type(said) is list and len(said) == 1 and type(said[0]) is ToolResult
+        self.grow(((uuid, parent, line, role if is_result or type(event) is System else (role & SIDE) | REPEATED),))
 
     def row(self, event: Event, *, is_prompt: bool) -> Row:
         """What the tree needs to know of the next event."""

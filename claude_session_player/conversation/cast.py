@@ -1,23 +1,21 @@
-"""The sub-agents of a session, and which call each of them comes from.
+"""The sub-agents of a session while it is told: each is found once, so that none can be its own ancestor.
 
-A call finds its sub-agent by, in this order: the description beside the sub-agent's file, what the result says beside
-its text, signs of life, the text of the result, and a task that is equal to the call's. Each is found once, so that
-none can be its own ancestor.
+For sessions of a store, the store knows which call each of them comes from. Of a stream, only what was read so far is
+known; there, calls are asked one by one, by the same evidence.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from claude_session_player.content import named_agents
-from claude_session_player.events import REFUSALS, Event, User
-from claude_session_player.parser import read_events
+from claude_session_player.events import REFUSALS, Event, Progress, User
+from claude_session_player.linking.agent_records import named_agents, reported_events, task_of
+from claude_session_player.linking.subagents import BY_PROGRESS, best_names
 from claude_session_player.results import decode_run_started
-from claude_session_player.store.voice import task_of
 from claude_session_player.tools import AGENTS
 
 if TYPE_CHECKING:
@@ -46,18 +44,17 @@ class Actor(Struct):
     """True for one that Claude Code started for itself."""
 
 
-def actor_of(session: Session, *, is_linked: bool = True) -> Actor:
-    """A sub-agent that has a file of its own; where the whole family is known, with the call and the caller of it."""
+def actor_of(session: Session) -> Actor:
+    """A sub-agent of which the store knows, with its call and its caller, as far as they can be known."""
     meta = session.facts.meta
-    call, caller = (session.call_id, session.parent_agent_id) if is_linked else (None, None)
     return Actor(
         session.id,
-        lambda: read_events(session.path),
+        session.events,
         session.agent,
         session.title,
-        session.found.name,
-        call or _text(meta.get("toolUseId")),
-        caller or session.found.parent_agent or _text(meta.get("parentAgentId")),
+        None if session.is_inline else session.found.name,
+        session.call_id or (None if session.is_inline else _text(meta.get("toolUseId"))),
+        session.parent_agent_id or session.found.parent_agent or _text(meta.get("parentAgentId")),
         session.found.workflow,
         session.speech.task,
         session.created_at or "",
@@ -65,11 +62,24 @@ def actor_of(session: Session, *, is_linked: bool = True) -> Actor:
     )
 
 
+def cast_of(session: Session) -> Cast:
+    """All sub-agents of a session, linked to their calls."""
+    return Cast(map(actor_of, all_subagents(session)), is_linked=True)
+
+
+def all_subagents(session: Session) -> Iterator[Session]:
+    """The sub-agents of a session at any depth, in files of their own or inside of others."""
+    for part in session.parts:
+        if part is not session and part.path != session.path:
+            yield part
+        yield from part.inline_subagents
+
+
 class Cast:
     """Who takes part in a conversation beside the one who tells it. Whoever was called is not found again."""
 
     def __init__(self, actors: Iterable[Actor] = (), *, is_linked: bool = False) -> None:
-        """With `is_linked`, the actors have all calls that can be known."""
+        """With `is_linked`, these are all, and they have all calls that can be known; else records are asked."""
         self._is_linked = is_linked
         self._has_dismissed = False
         ordered = sorted(actors, key=lambda actor: (actor.started, actor.id))
@@ -79,8 +89,10 @@ class Cast:
         self._by_parent = _index(ordered, lambda actor: actor.parent)
         self._by_workflow = _index(ordered, lambda actor: actor.workflow)
         self._by_task = _index(ordered, lambda actor: None if actor.workflow or actor.call else actor.task)
-        self._signs: dict[str, str] = {}
-        self._inline: dict[str, list[Event]] = {}
+        self._reporters: dict[str, list[str]] = {}
+        """The sub-agents that report their progress for a call."""
+        self._inside: dict[str, list[Event]] = {}
+        """The events of those inside of the file: by their call, their first line, or their id."""
         self._roots: dict[str, str] = {}
         self._tasks: dict[str, list[str]] = defaultdict(list)
         """Of those inside of the file, the roots by their tasks."""
@@ -88,60 +100,65 @@ class Cast:
     @property
     def is_alone(self) -> bool:
         """True where nobody is left who could be called."""
-        return not self._free and not self._inline
+        return not self._free and not self._inside
 
     # --- while a conversation is read ---------------------------------------------------------------
 
-    def note(self, call: str | None, agent: str | None) -> None:
-        """A sub-agent is at work for a call."""
-        if call and agent and self._free:
-            self._signs[call] = agent
+    def report(self, event: Progress) -> None:
+        """A sub-agent reports its progress for a call, and what it says, even where it has no file."""
+        agent = event.data.agent_id if event.data is not None else None
+        if self._is_linked or not agent:
+            return
+        reporters = self._reporters.setdefault(event.parent_call or "", [])
+        if agent not in reporters:
+            reporters.append(agent)
+        if agent not in self._by_id and (events := reported_events(event)):
+            self._inside.setdefault(agent, []).extend(events)
 
     def overhear(self, event: Event) -> None:
         """A line of a sub-agent inside of its parent's file belongs to its call, or to the root of its chain."""
+        if self._is_linked:
+            return
         root = event.agent_call or self._roots.get(event.parent_uuid or "") or event.uuid or f"line {event.line}"
         if event.uuid:
             self._roots[event.uuid] = root
-        heard = self._inline.setdefault(root, [])
+        heard = self._inside.setdefault(root, [])
         if isinstance(event, User) and not any(isinstance(earlier, User) for earlier in heard[:_FIRST]):
             self._tasks[task_of(event.said) or ""].append(root)
         heard.append(event)
 
     def called_by(self, call: Call) -> tuple[Actor, ...]:
         """The sub-agents that a call started."""
-        if self._inline and (found := self._inside(call)):
-            return (found,)
-        if not self._free:
-            return ()
-        if run := self._run(call):
-            return run
-        return tuple(actor for actor in [self._in_file(call)] if actor)
+        found = self._take_all(self._by_call, call.id) + self._run(call)
+        if found or (self._is_linked and call.id):
+            return found
+        return self._named_by(call) or self._with_task(call)
 
-    def _inside(self, call: Call) -> Actor | None:
-        """One inside of the file: by the call that its lines name, or by its task."""
-        if call.id in self._inline:
-            return self._heard(str(call.id))
-        if call.name in AGENTS and (task := task_of(_given(call.input, "prompt"))):
-            roots = self._tasks.get(task, [])
-            while roots:
-                if (root := roots.pop(0)) in self._inline:
-                    return self._heard(root)
-        return None
+    def _named_by(self, call: Call) -> tuple[Actor, ...]:
+        """Those that the records of a call name, the best evidence first."""
+        result, is_agent_tool = call.result, call.name in AGENTS
+        namings = [(agent, BY_PROGRESS) for agent in self._reporters.pop(call.id or "", ())]
+        if result is not None:
+            namings += named_agents(result.structured, result.block, is_agent_tool=is_agent_tool)
+        ids = [id for id, _ in sorted(best_names(namings), key=lambda naming: naming[1])]
+        if call.id in self._inside:
+            ids.insert(0, str(call.id))
+        found = [self._take(self._by_id, id) or (self._heard(id) if id in self._inside else None) for id in ids]
+        return tuple(actor for actor in found if actor is not None)
+
+    def _with_task(self, call: Call) -> tuple[Actor, ...]:
+        """The first one with the task that a call gives."""
+        task = task_of(_given(call.input, "prompt")) if call.name in AGENTS else None
+        roots = self._tasks.get(task, []) if task is not None else []
+        while roots:
+            if (root := roots.pop(0)) in self._inside:
+                return (self._heard(root),)
+        actor = self._take(self._by_task, task)
+        return (actor,) if actor is not None else ()
 
     def _heard(self, root: str) -> Actor:
-        events = self._inline.pop(root)
+        events = self._inside.pop(root)
         return Actor(root, lambda: events, started=events[0].timestamp or "")
-
-    def _in_file(self, call: Call) -> Actor | None:
-        if actor := self._take(self._by_call, call.id):
-            return actor
-        result = call.result
-        beside, inside = named_agents(result.structured, result.block) if result else (None, None)
-        for named in (beside, self._signs.pop(call.id or "", None), inside):
-            if actor := self._take(self._by_id, named):
-                return actor
-        task = task_of(_given(call.input, "prompt")) if call.name in AGENTS else None
-        return self._take(self._by_task, task)
 
     def _run(self, call: Call) -> tuple[Actor, ...]:
         """The agents of the workflow that a call started."""
@@ -151,7 +168,7 @@ class Cast:
             run = decode_run_started(call.result.structured).run_id
         except REFUSALS:
             return ()
-        return tuple(iter(lambda: self._take(self._by_workflow, run), None))
+        return self._take_all(self._by_workflow, run)
 
     # --- afterwards -----------------------------------------------------------------------------------
 
@@ -166,7 +183,7 @@ class Cast:
             actor = self._free.pop(next(iter(self._free)))
             if not (self._has_dismissed and actor.call):
                 return actor
-        return self._heard(next(iter(self._inline))) if self._inline else None
+        return self._heard(next(iter(self._inside))) if self._inside else None
 
     def dismiss(self, actors: Iterable[Actor]) -> None:
         """Let sub-agents go untold, with all whom they called; whoever has no known call may be one of these."""
@@ -176,6 +193,9 @@ class Cast:
             parent = waiting.pop()
             while (actor := self._take(self._by_parent, parent)) is not None:
                 waiting.append(actor.id)
+
+    def _take_all(self, index: _Index, key: str | None) -> tuple[Actor, ...]:
+        return tuple(iter(lambda: self._take(index, key), None)) if key and key in index else ()
 
     def _take(self, index: _Index, key: str | None) -> Actor | None:
         """The first one with this key that was not called yet."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 
 from claude_session_player.conversation.branches import Branches, Problem
-from claude_session_player.conversation.cast import Actor, Cast, actor_of
+from claude_session_player.conversation.cast import Actor, Cast, cast_of
 from claude_session_player.conversation.entries import Call, Entry, Kind
 from claude_session_player.conversation.telling import Telling
 from claude_session_player.conversation.walk import Walk
@@ -59,8 +59,7 @@ class Conversation:
         >>> [turn.prompt.text for turn in Conversation.of(store.resolve("latest")).turns if turn.prompt][:1]
         ['The kettle does not whistle. Find out why.']
         """
-        cast = Cast(map(actor_of, session.parts[1:]), is_linked=True)
-        found = cls.from_events(session.events(), cast, id=session.id, is_agent=session.is_subagent)
+        found = cls.from_events(session.events(), cast_of(session), id=session.id, is_agent=session.is_subagent)
         found.agent, found.title = session.agent, session.title
         return found
 

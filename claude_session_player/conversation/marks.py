@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from claude_session_player.conversation.branches import Branches, Problem
-from claude_session_player.conversation.copies import Copies
-from claude_session_player.events import COMPACTION, Assistant, Event, Malformed, System, ToolUse, Turn, Unknown
-from claude_session_player.normalized import human_prompt
+from claude_session_player.events import COMPACTION, Assistant, Event, Malformed, System, ToolUse, Unknown
+from claude_session_player.linking.copies import Copies
+from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.text import as_title
 
 PROMPT: Final = "prompt"
@@ -28,7 +29,7 @@ class Mark(NamedTuple):
 
 
 class Reading:
-    """The marks and the branches of a conversation, whose events are taken in one by one."""
+    """The marks and the branches of a conversation."""
 
     def __init__(self, *, skips_sidechains: bool) -> None:
         self.branches = Branches()
@@ -38,17 +39,20 @@ class Reading:
         self.problems: list[Problem] = []
         """Lines that could not be read, and the first of each type that nobody knows."""
         self._unknown: set[str] = set()
-        self._copies = Copies()
         self._responses: set[str] = set()
         self._skips_sidechains = skips_sidechains
 
-    def take(self, event: Event) -> None:
-        """Take in the next event."""
-        if self._skips_sidechains and (event.is_sidechain or event.agent_call):
+    def read(self, events: Iterable[Event]) -> None:
+        """Take in all events of the conversation."""
+        for event, is_copy in Copies().sorted_out(with_queued_prompts(events)):
+            if not (self._skips_sidechains and (event.is_sidechain or event.agent_call)):
+                self._take(event, is_copy)
+
+    def _take(self, event: Event, is_copy: bool) -> None:
+        if is_copy:
+            self.branches.add_copy(event)
             return
         self.branches.add(event)
-        if self._copies.has(event.uuid, event.timestamp, event.said if isinstance(event, Turn) else None):
-            return
         if (prompt := human_prompt(event)) is not None:
             self._mark(event, PROMPT, as_title(prompt))
         elif isinstance(event, Assistant):

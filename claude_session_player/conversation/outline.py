@@ -15,10 +15,10 @@ from claude_session_player.conversation.callers import Callers
 from claude_session_player.conversation.chains import Relative
 from claude_session_player.conversation.marks import Mark, Reading
 from claude_session_player.conversation.nodes import Node
+from claude_session_player.linking.titles import is_bare_command
 from claude_session_player.store.layout import HISTORY
 from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
-from claude_session_player.store.voice import is_bare_command
 
 
 class Outline(NamedTuple):
@@ -30,9 +30,8 @@ class Outline(NamedTuple):
 
 def outline_of(session: Session, relatives: Iterable[Relative] = (), *, with_prompts: bool = False) -> Outline:
     """Read a session once, and draw up its structure; `relatives` are those of `relatives_of`."""
-    reading = Reading(skips_sidechains=bool(session.facts.inline) and not session.is_inline)
-    for event in session.events():
-        reading.take(event)
+    reading = Reading(skips_sidechains=session.has_sidechains)
+    reading.read(session.events())
     callers = Callers(session, reading.calls)
     trunk = _Trunk(reading, callers, with_prompts).nodes()
     older = [_link(relative) for relative in relatives if relative.is_older]

@@ -12,7 +12,6 @@ from claude_session_player.account import BLANK, MALFORMED, SHOWN, Account, Issu
 from claude_session_player.content import joined, pictures_of
 from claude_session_player.conversation.branches import PLAIN, SIDE, TOOL
 from claude_session_player.conversation.cast import Cast
-from claude_session_player.conversation.copies import Copies
 from claude_session_player.conversation.entries import Entry, Kind
 from claude_session_player.conversation.growth import Growth
 from claude_session_player.conversation.remarks import ATTACHMENTS, RECORDS, SUBTYPES, Description, Remarks
@@ -44,14 +43,14 @@ from claude_session_player.events import (
     Title,
     ToolResult,
     ToolUse,
-    Turn,
     Unknown,
     User,
     tag_of,
     text_of,
 )
 from claude_session_player.glances import places_of_subagents
-from claude_session_player.normalized import is_injected, is_peer
+from claude_session_player.linking.copies import Copies
+from claude_session_player.linking.prompts import is_from_person, is_injected, with_queued_prompts
 from claude_session_player.parts import Picture
 from claude_session_player.prompts import CONTINUATION, classify
 from claude_session_player.text import clean, trim_breaks
@@ -85,32 +84,49 @@ class Telling:
         self._copies = Copies(known)
         self._window = Window(cast)
         self._remarks = Remarks()
+        self._known = known
+        self._uuids: set[str] = set()
+        """Of records that have no words of their own."""
 
     def entries(self, events: Iterable[Event]) -> Iterator[Entry]:
         """Every entry, in the order of the file."""
-        coming, window, takers = iter(events), self._window, _TAKERS
+        coming, window, takers = self._copies.sorted_out(with_queued_prompts(events)), self._window, _TAKERS
         while some := list(islice(coming, _AT_ONCE)):
-            if self.cast.is_alone and (self._is_agent or not places_of_subagents(some)):
-                outcomes = [takers[type(event)](self, event) for event in some]
-                self.account.add_all([event.line for event in some], outcomes)
+            lines = [event for event, _ in some]
+            if self.cast.is_alone and (self._is_agent or not places_of_subagents(lines)):
+                outcomes = [self._copied(one) if is_copy else takers[type(one)](self, one) for one, is_copy in some]
+                self.account.add_all([event.line for event in lines], outcomes)
                 yield from window.ready()
                 continue
-            for event in some:  # a call shall find the sub-agents that are known when its result comes, and no others
-                self.account.add(event.line, self._own_or_overheard(event))
+            for event, is_copy in some:  # a call shall find the sub-agents that are known when its result comes
+                self.account.add(event.line, self._own_or_overheard(event, is_copy))
                 yield from window.ready()
         yield from window.rest()
 
-    def _own_or_overheard(self, event: Event) -> Outcome:
+    def _own_or_overheard(self, event: Event, is_copy: bool) -> Outcome:
         is_side = not self._is_agent and (event.is_sidechain or event.agent_call) and type(event) in CONVERSATION
-        return self._overheard(event) if is_side else _TAKERS[type(event)](self, event)
+        if is_side:
+            return self._overheard(event, is_copy)
+        return self._copied(event) if is_copy else _TAKERS[type(event)](self, event)
 
-    def _overheard(self, event: Event) -> Outcome:
+    def _overheard(self, event: Event, is_copy: bool) -> Outcome:
         """A line of a sub-agent inside of the file, which is told where it was called."""
         self.growth.remark(event)
-        if self._copies.has(event.uuid, event.timestamp, event.said if isinstance(event, Turn) else None):
+        if is_copy:
             return COPY
         self.cast.overhear(event)
         return SIDECHAIN
+
+    def _copied(self, event: Event) -> Outcome:
+        """A line that says again what was said before: it is a part of the tree, and nothing else."""
+        said = event.said if isinstance(event, User) else None
+        if type(said) is list and len(said) == 1 and type(said[0]) is ToolResult:
+            self.growth.plain(event, TOOL)
+        elif type(event) is System:
+            self.growth.remark(event)
+        else:
+            self.growth.copy(event)
+        return COPY
 
     def _fork(self, event: Event, fork: Fork) -> None:
         """Tell where the conversation goes back."""
@@ -137,11 +153,7 @@ class Telling:
         said = event.said
         if type(said) is list and len(said) == 1 and type(block := said[0]) is ToolResult:  # nine lines of ten
             self.growth.plain(event, TOOL)
-            if self._copies.has(event.uuid, event.timestamp, said):
-                return COPY
             return self._window.result(event, block, event.tool_use_result)
-        if self._copies.has(event.uuid, event.timestamp, said):
-            return self._copied(event)
         if event.permission_mode and (words := self._remarks.permission_mode(event.permission_mode)):
             self._add(event, Kind.NOTE, words, body=tag_of(PermissionMode), aside=True)
         blocks = said if isinstance(said, list) else []
@@ -169,13 +181,7 @@ class Telling:
             outcome = _unseen("attachment", attached.type)
             description = ATTACHMENTS.get(attached.type)
             return self._remark(event, attached, description, attached.type, outcome) if description else outcome
-        if self._copies.has(event.uuid, event.timestamp, attached.prompt):
-            return self._copied(event)
         return self._said(event, attached.prompt, User(is_meta=attached.is_meta))
-
-    def _copied(self, event: Event) -> Outcome:
-        self.growth.copy(event)
-        return COPY
 
     def _said(self, event: Event, said: Content, flags: User) -> Outcome:
         """A text in a user's place, with the flags that say whose it is."""
@@ -199,12 +205,12 @@ class Telling:
         found = classify(text)
         prompt = found.prompt if found.prompt and not found.prompt.isspace() else ""
         if prompt or pictures:
-            is_person = not injected and not is_peer(text)
-            if not is_person:
+            is_person = not injected and is_from_person(text)
+            if not is_person or found.is_command:
                 self.growth.plain(event)
             elif (fork := self.growth.prompt(event)) is not None:
                 self._fork(event, fork)
-            kind = Kind.TASK if self._is_agent else Kind.PROMPT if is_person else Kind.MESSAGE
+            kind = Kind.MESSAGE if not is_person else Kind.TASK if self._is_agent else Kind.PROMPT
             return self._add(event, kind, prompt, pictures=pictures)
         self.growth.remark(event)
         if found.outputs:
@@ -225,8 +231,6 @@ class Telling:
     def assistant(self, event: Assistant) -> Outcome:
         """Every block of an answer."""
         message, said = event.message, event.said
-        if self._copies.has(event.uuid, event.timestamp, said):
-            return self._copied(event)
         fork = self.growth.response(event, event.request_id or (message.id if message else None))
         if fork is not None:
             self._fork(event, fork)
@@ -273,15 +277,11 @@ class Telling:
         words = description.words(self._remarks, source)
         if not words:
             return unseen
-        if self._copies.has_remark(event.uuid, name, words):
-            return COPY
         return self._add(event, description.kind, words, body=name, aside=not description.is_told(source))
 
     def system(self, event: System) -> Outcome:
         """Compactions, errors, recaps; what else the harness remarks is told only in full."""
         self.growth.remark(event)
-        if self._copies.has_remark(event.uuid, event.subtype, bytes(event.content), bytes(event.error)):
-            return COPY
         match event.subtype:
             case "compact_boundary":
                 facts = event.compact_metadata or event.stream_compaction
@@ -303,11 +303,11 @@ class Telling:
         return self._add(event, Kind.NOTE, text, aside=event.level not in _LOUD)
 
     def progress(self, event: Progress) -> Outcome:
-        """A sign of life is not told, but it names a sub-agent."""
+        """A sign of life is not told; what a sub-agent reports in it may be."""
         self.growth.plain(event)
         data = event.data
         if data is not None and data.agent_id:
-            self.cast.note(event.parent_call, data.agent_id)
+            self.cast.report(event)
         return _unseen("progress", data.type) if data else hidden("progress")
 
     def quiet(self, event: Quiet) -> Outcome:
@@ -324,7 +324,7 @@ class Telling:
         self.growth.remark(event)
         self.account.unknown_events[event.name] += 1
         self.account.first_seen.setdefault(event.name, event.line)
-        if not self._copies.has_remark(event.uuid, event.name):
+        if not self._is_repeated(event):
             self._add(event, Kind.RECORD, "Unknown record", body=event.name)
         return unknown(event.name)
 
@@ -335,9 +335,18 @@ class Telling:
         self.growth.remark(event)
         if (description := RECORDS.get(type(event))) is not None:
             return self._remark(event, event, description, event.kind, hidden(event.kind))
-        if self._copies.has_remark(event.uuid, event.kind):
+        if self._is_repeated(event):
             return COPY
         return self._add(event, Kind.RECORD, "Record", body=event.kind)
+
+    def _is_repeated(self, event: Event) -> bool:
+        """True for a record of another type than those that `Copies` compares, where its uuid was there before."""
+        uuid = event.uuid
+        if uuid is None:
+            return False
+        is_repeated = uuid in self._known or uuid in self._uuids
+        self._uuids.add(uuid)
+        return is_repeated
 
     def malformed(self, event: Malformed) -> Outcome:
         """A line that could not be read."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from itertools import chain
 from typing import Final
 
 from msgspec import Raw
@@ -18,6 +17,7 @@ from claude_session_player.content import result_parts
 from claude_session_player.conversation.cast import Cast
 from claude_session_player.conversation.entries import Call, Entry, Kind, Result
 from claude_session_player.events import REFUSALS, Event, ToolResult, ToolUse, User
+from claude_session_player.linking.pairing import Pairing
 from claude_session_player.results import decode_task_made
 from claude_session_player.text import clean
 
@@ -30,16 +30,28 @@ _RESULT: Final = Kind.RESULT
 _TASK_LISTS: Final = frozenset(("TaskCreate", "TaskUpdate"))
 
 
+class _Ticket:
+    """What is kept of a call after it has left: its result may still come."""
+
+    __slots__ = ("call", "line", "name")
+
+    def __init__(self, call: Call) -> None:
+        self.call: Call | None = call
+        self.line = call.line
+        self.name = call.name
+
+
 class Window:
     """Brings calls and results together, and calls with the sub-agents that they started."""
 
     def __init__(self, cast: Cast) -> None:
         self.waiting: deque[Entry] = deque()
         self._cast = cast
-        self._calls: dict[str, Call] = {}
-        self._told: dict[str, tuple[int | None, str]] = {}
-        """Of the calls that have left, their lines and names."""
+        self._pairing: Pairing[_Ticket, Call] = Pairing()
         self._early: dict[str, Call] = {}
+        """The results that wait for their calls, as entries."""
+        self._tickets: dict[int, _Ticket] = {}
+        """Of the calls that have not left, by their places."""
         self._tasks: dict[str, str] = {}
         self._left = 0
         """How many entries have left."""
@@ -80,35 +92,28 @@ class Window:
             return
         if not self._cast.is_alone:
             call.actors = self._cast.called_by(call)
-        if self._calls.get(id) is call:  # what it holds is not needed any more
-            del self._calls[id]
-            self._told[id] = call.line, call.name
+        if (ticket := self._tickets.pop(call.place, None)) is not None:
+            ticket.call = None
 
     def result(self, event: User, block: ToolResult, structured: Raw) -> Outcome:
         """A result goes to its call, or waits for it, or is told by itself."""
         result = Result(block, structured, event.line, event.timestamp, event.uuid)
-        id, place = block.tool_use_id, self._left + len(self.waiting)
-        call = self._calls.get(id) if id else self._unnamed(event, block)
+        id, place = block.tool_use_id or None, self._left + len(self.waiting)
+        alone = Call(_RESULT, event.line, event.timestamp, event.uuid, name=block.name or "", id=id, result=result)
+        alone.place = place
+        ticket = self._pairing.add_result(alone, id, block.name, event.source_uuid)
+        call = ticket.call if ticket is not None else None
         if call is not None and call.result is None and place - call.place <= _WINDOW:
             call.result = result
             if call.name in _TASK_LISTS:
                 self._remember(call)
             return MERGED
-        line, name = (call.line, call.name) if call else self._told.get(id or "", (None, block.name or ""))
-        late = Call(_RESULT, event.line, event.timestamp, event.uuid, body=line, name=name, id=id, result=result)
-        late.place = place
-        if line is None and id:
-            self._early[id] = late
-        self.waiting.append(late)
+        if ticket is not None:
+            alone.body, alone.name = ticket.line, ticket.name
+        elif id:
+            self._early[id] = alone
+        self.waiting.append(alone)
         return SHOWN
-
-    def _unnamed(self, event: User, block: ToolResult) -> Call | None:
-        """The call that a result without a call id answers: the first open one of its name, or that of its source."""
-        first = self._left + len(self.waiting) - _WINDOW
-        open_calls = [e for e in self.waiting if type(e) is Call and e.result is None and e.place >= first]
-        nameless = (call for call in open_calls if not call.id and block.name in (None, call.name))
-        sources = (call for call in open_calls if event.source_uuid and call.uuid == event.source_uuid)
-        return next(chain(nameless, sources), None)
 
     def _remember(self, call: Call) -> None:
         """Of a task list, only the first call says what a task is; later ones have its number."""
@@ -130,10 +135,11 @@ class Window:
         call.place = self._left + len(self.waiting)
         if name in _TASK_LISTS and isinstance(block.input, dict):
             call.subject = self._tasks.get(str(block.input.get("taskId")))
-        if id:
-            self._calls[id] = call
-            early = self._early.pop(id, None) if self._early else None
-            if early is not None and call.place - early.place <= _PATIENCE:
+        ticket = self._tickets[call.place] = _Ticket(call)
+        early = self._pairing.add_call(ticket, id, name, event.uuid)
+        if early is not None:
+            self._early.pop(id or "", None)
+            if call.place - early.place <= _PATIENCE:
                 call.result = early.result
                 self.waiting.remove(early)
         self.waiting.append(call)

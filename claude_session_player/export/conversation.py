@@ -26,9 +26,9 @@ from claude_session_player.export.commonmark import (
     shortened,
     tidy,
 )
+from claude_session_player.humanize import shown_time
 from claude_session_player.parts import Checklist, Code, Data, Diff, Picture, Prose, Sketch
 from claude_session_player.text import cut
-from claude_session_player.times import shown_time
 from claude_session_player.tools.looks import Reply
 
 _AT_ONCE: Final = 100

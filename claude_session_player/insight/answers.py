@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Raw
 
-from claude_session_player.conversation.copies import Copies
 from claude_session_player.events import NOTHING, Assistant, Event, ToolResult, ToolUse, Turn, User
+from claude_session_player.linking.pairing import Pairing
 from claude_session_player.tools import Touch, touched_file
 
 _WINDOWS: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
@@ -54,30 +54,31 @@ class _Result(NamedTuple):
     structured: Raw
 
 
-class Answers:
-    """Takes events in the order of the file, and gives the calls in them, and the answers that they complete.
+class _Asked:
+    """A call of any tool; the file that it touches, and whether it has its result."""
 
-    A result may stand before its call. Where there is no id, it answers the oldest open call of its tool.
-    """
+    __slots__ = ("call", "is_answered")
+
+    def __init__(self, call: Call | None) -> None:
+        self.call = call
+        self.is_answered = False
+
+
+class Answers:
+    """Takes events in the order of the file, and gives the calls in them, and the answers that they complete."""
 
     def __init__(self) -> None:
         self.cwd: str | None = None
         self.home: str | None = None
         """The first directory that the session was in."""
-        self._open: dict[str, Call] = {}
-        self._nameless: list[Call] = []
-        self._early: dict[str, _Result] = {}
-        self._seen: set[str] = set()
-        self._copies = Copies()
+        self._pairing: Pairing[_Asked, _Result] = Pairing()
 
     def take(self, event: Event) -> Iterator[Call | Answer]:
-        """What one event tells."""
+        """What one event tells; copies of earlier ones are not to be given."""
         if event.cwd:
             self.cwd = event.cwd
             self.home = self.home or event.cwd
         if not isinstance(event, Turn) or not isinstance(blocks := event.said, list):
-            return
-        if self._copies.has(event.uuid, event.timestamp, blocks):
             return
         if isinstance(event, Assistant):
             for block in blocks:
@@ -87,7 +88,7 @@ class Answers:
             results = [block for block in blocks if type(block) is ToolResult]
             structured = event.tool_use_result if len(results) == 1 else NOTHING
             for result in results:
-                yield from self._answered(_Result(event.line, event.timestamp, result, structured))
+                yield from self._answered(event, _Result(event.line, event.timestamp, result, structured))
 
     def absolute(self, path: str) -> str:
         """A path as seen from the directory that the session is in."""
@@ -95,36 +96,30 @@ class Answers:
 
     def unanswered(self) -> list[Call]:
         """The calls whose results are missing, in the order of the file."""
-        return sorted([*self._open.values(), *self._nameless], key=lambda call: call.line)
+        asked = (asked.call for asked in self._pairing.unanswered())
+        return sorted([call for call in asked if call is not None], key=lambda call: call.line)
 
     def _called(self, event: Event, block: ToolUse) -> Iterator[Call | Answer]:
-        early = self._early.pop(block.id, None) if block.id else None
-        if block.id:
-            self._seen.add(block.id)
         touched = touched_file(block.name, block.input)
-        if touched is None:
-            return
-        touch, path = touched
-        call = Call(event.line, event.timestamp, block.name or "", touch, self.absolute(path), block.input)
-        yield call
+        call = None
+        if touched is not None:
+            touch, path = touched
+            call = Call(event.line, event.timestamp, block.name or "", touch, self.absolute(path), block.input)
+            yield call
+        asked = _Asked(call)
+        early = self._pairing.add_call(asked, block.id, block.name or "", event.uuid)
         if early is not None:
-            yield Answer(call, event.line, *early[1:])
-        elif block.id:
-            self._open[block.id] = call
-        else:
-            self._nameless.append(call)
+            asked.is_answered = True
+            if call is not None:
+                yield Answer(call, event.line, *early[1:])
 
-    def _answered(self, found: _Result) -> Iterator[Answer]:
-        id = found.result.tool_use_id
-        if id in self._open:
-            yield Answer(self._open.pop(id), *found)
-        elif id is None:
-            for number, call in enumerate(self._nameless):
-                if found.result.name in (None, call.tool):
-                    yield Answer(self._nameless.pop(number), *found)
-                    return
-        elif id not in self._seen:
-            self._early[id] = found
+    def _answered(self, event: User, found: _Result) -> Iterator[Answer]:
+        result = found.result
+        asked = self._pairing.add_result(found, result.tool_use_id, result.name, event.source_uuid)
+        if asked is not None and not asked.is_answered:
+            asked.is_answered = True
+            if asked.call is not None:
+                yield Answer(asked.call, *found)
 
 
 def absolute(path: str, cwd: str | None) -> str:

@@ -25,6 +25,7 @@ from claude_session_player.insight.answers import Answer, Answers, absolute
 from claude_session_player.insight.edits import edited
 from claude_session_player.insight.partial import NOTHING_KNOWN, Partial
 from claude_session_player.insight.shown import decoded, edited_part, file_result, part_of, read_part, snippet_part
+from claude_session_player.linking.copies import told_once
 from claude_session_player.results import (
     Backup,
     FileResult,
@@ -86,7 +87,8 @@ class Rebuilt(NamedTuple):
 def rebuilt(events: Iterable[Event], path: str, at: int | None = None, backup: BackupReader | None = None) -> Rebuilt:
     """What was known of the file at an absolute path after the line `at`; without one, at the end."""
     rebuilder = Rebuilder(path, backup)
-    for event in events if at is None else takewhile(lambda event: event.line <= at, events):
+    fresh = told_once(events)
+    for event in fresh if at is None else takewhile(lambda event: event.line <= at, fresh):
         rebuilder.take(event)
     return rebuilder.result()
 

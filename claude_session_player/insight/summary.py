@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from claude_session_player import collector
 from claude_session_player.insight.durations import span_of
 from claude_session_player.insight.prices import Prices
-from claude_session_player.insight.tally import CHANGED, READ, UNNAMED, Tally
+from claude_session_player.insight.tally import CHANGED, READ, UNNAMED, Counted, EventTally, Tally
 from claude_session_player.insight.tokens import TokenCount, session_usage
 from claude_session_player.parser import open_session
 from claude_session_player.store.catalogue import default_folder
@@ -77,16 +77,8 @@ class Expense(NamedTuple):
 
 def summarize(session: Session, prices: Prices | None = None) -> SessionSummary:
     """Read the file of a session once, and tell what it comes to, at these prices or the usual ones."""
-    tally = Tally(skips_sidechains=bool(session.facts.inline) and not session.is_inline)
     with collector.paused():
-        if session.is_inline:
-            lines = session.lines()
-            while batch := list(islice(lines, _LINES)):
-                tally.take(batch)
-        else:
-            with open_session(session.path) as file:
-                while batch := file.readlines(_BATCH):
-                    tally.take(batch)
+        tally = _counted(session)
     span = span_of(tally.times)
     expense = _expense(session, prices or Prices.load(default_folder()))
     return SessionSummary(
@@ -115,6 +107,24 @@ def summarize(session: Session, prices: Prices | None = None) -> SessionSummary:
         ),
         **expense._asdict(),
     )
+
+
+def _counted(session: Session) -> Counted:
+    """What the file of a session counts: by its lines, or by its events where lines are not enough."""
+    tally = Tally(skips_sidechains=session.has_sidechains)
+    if session.is_inline:
+        lines = session.lines()
+        while batch := list(islice(lines, _LINES)):
+            tally.take(batch)
+    else:
+        with open_session(session.path) as file:
+            while not tally.is_unsure and (batch := file.readlines(_BATCH)):
+                tally.take(batch)
+    if not tally.is_unsure:
+        return tally
+    events = EventTally(skips_sidechains=session.has_sidechains)
+    events.read(session.events())
+    return events
 
 
 def _expense(session: Session, prices: Prices) -> Expense:

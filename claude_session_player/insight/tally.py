@@ -1,17 +1,12 @@
-"""What is counted in one pass over a session file.
-
-Most lines are only skimmed: a small struct without texts and outputs is enough, and Python does little for each.
-"""
+"""What is counted in one pass over a session file: prompts, calls, errors, compactions, forks, files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
-from claude_session_player.content import said_in
-from claude_session_player.conversation.branches import ABSENT, PLAIN, SIDE, TOOL, Branches, Row
-from claude_session_player.conversation.copies import Copies
+from claude_session_player.conversation.branches import ABSENT, PLAIN, SIDE, TOOL, Branches
 from claude_session_player.events import (
     COMPACTION,
     QUEUED,
@@ -23,6 +18,7 @@ from claude_session_player.events import (
     Event,
     LegacyMessage,
     PullRequest,
+    QueueOperation,
     ResultLine,
     ServerToolUse,
     System,
@@ -33,7 +29,8 @@ from claude_session_player.events import (
     tag_of,
 )
 from claude_session_player.glances import Skim, SkimmedBlock, places_of_subagents, skim
-from claude_session_player.normalized import human_prompt
+from claude_session_player.linking.copies import Copies
+from claude_session_player.linking.prompts import asks_model, human_prompt, with_queued_prompts
 from claude_session_player.parser import decode_lines
 from claude_session_player.tools import TOOLS, Touch, touched_file
 
@@ -60,8 +57,8 @@ _CLOSER: Final = -2
 """Instead of a role in the tree: the line is worth a closer look."""
 
 
-class Tally:
-    """What was counted so far. Lines come in batches, in the order of the file."""
+class Counted:
+    """What was counted in the file of a session. Lines come in the order of the file."""
 
     def __init__(self, *, skips_sidechains: bool = False) -> None:
         self.times: list[str] = []
@@ -73,22 +70,94 @@ class Tally:
         self.pull_requests: dict[str, PullRequest] = {}
         """By address: a session links the same one with every push."""
         self.branches = Branches()
-        self._columns: list[list[Any]] = [[], [], [], []]
-        """Rows of the tree: uuids, parents, lines, roles."""
         self._files: dict[str, tuple[str, str]] = {}
         """Of each call that asks for a file: what becomes of the file, and its path."""
-        self._seen: set[str | None] = set()
-        self._prompts = Copies()
-        self._odd = Copies()
-        """Lines that are no plain records."""
         self._calls: set[str] = set()
         self._failed: set[str] = set()
-        self._line = 0
         self._skips_sidechains = skips_sidechains
 
     def count_files(self, fate: str) -> int:
         """How many files were read, or changed; a call that failed did neither."""
         return len({path for what, path in self._files.values() if what == fate})
+
+    def count_forks(self) -> int:
+        """How often the conversation went back."""
+        return len(self.branches.forks)
+
+    def count_call(self, block: SkimmedBlock | ToolUse, path: str | None) -> None:
+        """A call of a tool, and the file that it asks for; a call that was written anew is the same."""
+        if block.id:
+            if block.id in self._calls:
+                return
+            self._calls.add(block.id)
+        name = block.name or UNNAMED
+        self.tools.append(name)
+        if path and name in _FILE_TOOLS and block.id not in self._failed:
+            self._files[block.id or path] = _FILE_TOOLS[name], path
+
+    def count_error(self, call: str | None) -> None:
+        """A result that is an error."""
+        if call:
+            if call in self._failed:
+                return
+            self._failed.add(call)
+        self.errors += 1
+        self._files.pop(call or "", None)
+
+    def _note(self, lines: Sequence[Skim] | Sequence[Event]) -> None:
+        """What most lines have."""
+        self.times += filter(None, map(_TIME, lines))
+        self.versions |= dict.fromkeys(filter(None, map(_VERSION, lines)))
+
+    def _count_event(self, event: Event) -> None:
+        if (counter := _COUNTERS.get(type(event))) is not None:
+            counter(self, event)
+
+
+class EventTally(Counted):
+    """Counts events, for any session: the reference for `Tally`, and what counts where that one cannot."""
+
+    def read(self, events: Iterable[Event]) -> None:
+        """Count all events of a session."""
+        for event, is_copy in Copies().sorted_out(with_queued_prompts(events)):
+            self._note((event,))
+            if self._skips_sidechains and (event.is_sidechain or event.agent_call):
+                continue
+            if is_copy:
+                self.branches.add_copy(event)
+                continue
+            self.branches.add(event)
+            self.prompts += human_prompt(event) is not None
+            self._count_event(event)
+
+
+class Tally(Counted):
+    """Counts lines, most of which are only skimmed: a small struct without texts is enough, and Python does little.
+
+    It knows neither copies nor queued prompts. Where it sees a sign of them, or a line that is no plain record, it
+    `is_unsure`: then events have to be counted instead.
+    """
+
+    def __init__(self, *, skips_sidechains: bool = False) -> None:
+        super().__init__(skips_sidechains=skips_sidechains)
+        self.is_unsure = False
+        self._columns: list[list[Any]] = [[], [], [], []]
+        """Rows of the tree: uuids, parents, lines, roles."""
+        self._seen: set[str | None] = set()
+        self._prompt_times: set[str] = set()
+        self._responses: set[str] = set()
+        """Those before the last prompt."""
+        self._new_responses: set[str] = set()
+        self._line = 0
+
+    def take(self, lines: Sequence[bytes]) -> None:
+        """Take in some lines, unless it is unsure already."""
+        if self.is_unsure:
+            return
+        try:
+            self._take_skims(list(map(skim, lines)), lines)
+        except REFUSALS:
+            self.is_unsure = True
 
     def count_forks(self) -> int:
         """How often the conversation went back. Where no line has two children, no tree is needed to tell."""
@@ -97,37 +166,13 @@ class Tally:
             self.branches.grow(zip(*self._columns, strict=True))
         return len(self.branches.forks)
 
-    def _add(self, *columns: Iterable[Any]) -> None:
-        """Rows of the tree, column by column: they are many, and seldom needed."""
-        for column, more in zip(self._columns, columns, strict=False):
-            column.extend(more)
-
-    def take(self, lines: Sequence[bytes]) -> None:
-        """Take in some lines."""
-        try:
-            self._take_skims(list(map(skim, lines)), lines)
-        except REFUSALS:
-            for line in lines:
-                self._take_odd(line)
-
-    def _take_odd(self, line: bytes) -> None:
-        """A line from a place where some line is no plain record."""
-        try:
-            self._take_skims((skim(line),), (line,))
-        except REFUSALS:
-            events = decode_lines((line,), self._line, 0)
-            self._note(events)
-            fresh = [one for one in events if not self._odd.has(one.uuid, one.timestamp, said_in(one))]
-            self._add(*zip(*self._take_events(fresh), strict=True))
-            self._line += 1
-
     def _take_skims(self, skims: Sequence[Skim], lines: Sequence[bytes]) -> None:
         self._note(skims)
         before = self._line
         uuids, parents, roles = list(map(_UUID, skims)), list(map(_PARENT, skims)), [PLAIN] * len(skims)
-        sides, absent = places_of_subagents(skims), self._copies(uuids)
-        if sides and self._skips_sidechains:
-            absent = {*absent, *sides}
+        self._look_for_copies(uuids)
+        sides = places_of_subagents(skims)
+        absent = set(sides) if self._skips_sidechains else ()
         for number, look in enumerate(map(_LOOKS.get, map(_TYPE, skims))):
             if look is not None and number not in absent:
                 role = look(self, skims[number])
@@ -138,65 +183,50 @@ class Tally:
             roles[number] |= SIDE
         for number in absent:
             parents[number], roles[number] = None, ABSENT
-        self._add(uuids, parents, range(before + 1, before + 1 + len(skims)), roles)
+        for column, more in zip(
+            self._columns, (uuids, parents, range(before + 1, before + 1 + len(skims)), roles), strict=True
+        ):
+            column.extend(more)  # column by column: rows are many, and seldom needed
         self._line += len(lines)
 
-    def _copies(self, uuids: Sequence[str | None]) -> Collection[int]:
-        """The positions of those that were there before: the same uuid is one event."""
+    def _look_for_copies(self, uuids: Sequence[str | None]) -> None:
         seen, fresh = self._seen, set(uuids)
         fresh.discard(None)
-        if len(fresh) + uuids.count(None) == len(uuids) and seen.isdisjoint(fresh):
-            seen |= fresh
-            return ()
-        found = set()
-        for number, uuid in enumerate(uuids):
-            if uuid is not None and uuid in seen:
-                found.add(number)
-            seen.add(uuid)
-        return found
+        if len(fresh) + uuids.count(None) != len(uuids) or not seen.isdisjoint(fresh):
+            self.is_unsure = True
+        seen |= fresh
 
     def _look_closer(self, line: bytes, before: int) -> tuple[str | None, int]:
         """Take in the event of a line; gives its parent and its role in the tree."""
-        for _, parent, _, role in self._take_events(decode_lines((line,), before, 0)):
-            return parent, role
-        return None, ABSENT
+        events = decode_lines((line,), before, 0)
+        if len(events) != 1:
+            self.is_unsure = True
+            return None, ABSENT
+        (event,) = events
+        if human_prompt(event) is not None:
+            self._count_prompt(event)
+        self._count_event(event)
+        _, parent, _, role = self.branches.row(event, is_prompt=asks_model(event))
+        return parent, role
 
-    def _note(self, lines: Sequence[Skim] | Sequence[Event]) -> None:
-        """What most lines have."""
-        self.times += filter(None, map(_TIME, lines))
-        self.versions |= dict.fromkeys(filter(None, map(_VERSION, lines)))
+    def _count_prompt(self, event: Event) -> None:
+        self.prompts += 1
+        self._responses |= self._new_responses
+        self._new_responses = set()
+        if (time := event.timestamp) is not None:
+            self.is_unsure = self.is_unsure or time in self._prompt_times
+            self._prompt_times.add(time)
 
-    def _take_events(self, events: Iterable[Event]) -> list[Row]:
-        rows = []
-        for event in events:
-            if self._skips_sidechains and (event.is_sidechain or event.agent_call):
-                continue
-            is_prompt = human_prompt(event) is not None
-            self.prompts += is_prompt and not self._prompts.has(event.uuid, event.timestamp, said_in(event))
-            if (taker := _TAKERS.get(type(event))) is not None:
-                taker(self, event)
-            rows.append(self.branches.row(event, is_prompt=is_prompt))
-        return rows
+    def note_response(self, response: str | None) -> None:
+        """A line of a response, by the id of its request or message; one that goes on behind a prompt may be a copy."""
+        if response is not None:
+            self.is_unsure = self.is_unsure or response in self._responses
+            self._new_responses.add(response)
 
     def count_call(self, block: SkimmedBlock | ToolUse, path: str | None) -> None:
-        """A call of a tool, and the file that it asks for; a call that was written anew is the same."""
-        if block.id is not None:
-            if block.id in self._calls:
-                return
-            self._calls.add(block.id)
-        name = block.name or UNNAMED
-        self.tools.append(name)
-        if path and name in _FILE_TOOLS:
-            self._files[block.id or path] = _FILE_TOOLS[name], path
-
-    def count_error(self, call: str | None) -> None:
-        """A result that is an error."""
-        if call is not None:
-            if call in self._failed:
-                return
-            self._failed.add(call)
-        self.errors += 1
-        self._files.pop(call or "", None)
+        """A call of a tool; one with the id of another may be a copy."""
+        self.is_unsure = self.is_unsure or (block.id or "") in self._calls
+        super().count_call(block, path)
 
 
 # --- skimmed: the role of a line in the tree, or that it is worth a closer look ------------------------
@@ -208,10 +238,12 @@ def _skim_answer(tally: Tally, seen: Skim) -> int:
         return _CLOSER
     if type(content := message.content) is list:
         for block in content:
-            if block.name is not None and block.type in _CALLS:
+            if block.type in _CALLS:
                 asked = block.input
                 tally.count_call(block, (asked.file_path or asked.notebook_path) if asked else None)
-    return tally.branches.response_role(seen.request_id or message.id)
+    response = seen.request_id or message.id
+    tally.note_response(response)
+    return tally.branches.response_role(response)
 
 
 def _skim_user(tally: Tally, seen: Skim) -> int:
@@ -233,6 +265,12 @@ def _skim_remark(tally: Tally, seen: Skim) -> int:
     return _CLOSER if seen.subtype == COMPACTION else PLAIN
 
 
+def _skim_queue(tally: Tally, seen: Skim) -> int:
+    """What leaves the queue may be a prompt that stands nowhere else."""
+    tally.is_unsure = tally.is_unsure or seen.operation == "remove"
+    return PLAIN
+
+
 def _look_closer(tally: Tally, seen: Skim) -> int:
     return _CLOSER
 
@@ -242,6 +280,7 @@ _LOOKS: Final[dict[str | None, Callable[[Tally, Skim], int]]] = {
     tag_of(User): _skim_user,
     tag_of(Attachment): _skim_attachment,
     tag_of(System): _skim_remark,
+    tag_of(QueueOperation): _skim_queue,
     **{tag_of(kind): _look_closer for kind in (LegacyMessage, CallLine, ResultLine, PullRequest)},
 }
 
@@ -249,35 +288,35 @@ _LOOKS: Final[dict[str | None, Callable[[Tally, Skim], int]]] = {
 # --- one event at a time --------------------------------------------------------------------------
 
 
-def _take_answer(tally: Tally, event: Assistant) -> None:
-    tally.errors += event.is_api_error is True
+def _count_answer(counted: Counted, event: Assistant) -> None:
+    counted.errors += event.is_api_error is True
     for block in _blocks(event):
         if isinstance(block, ToolUse):
             touched = touched_file(block.name, block.input)
-            tally.count_call(block, touched[1] if touched else None)
+            counted.count_call(block, touched[1] if touched else None)
 
 
-def _take_user(tally: Tally, event: User) -> None:
+def _count_results(counted: Counted, event: User) -> None:
     for block in _blocks(event):
         if type(block) is ToolResult and block.is_error:
-            tally.count_error(block.tool_use_id)
+            counted.count_error(block.tool_use_id)
 
 
-def _take_remark(tally: Tally, event: System) -> None:
-    tally.compactions += event.subtype == COMPACTION
-    tally.errors += event.subtype == _API_ERROR
+def _count_remark(counted: Counted, event: System) -> None:
+    counted.compactions += event.subtype == COMPACTION
+    counted.errors += event.subtype == _API_ERROR
 
 
-def _take_pull_request(tally: Tally, event: PullRequest) -> None:
+def _count_pull_request(counted: Counted, event: PullRequest) -> None:
     if event.url:
-        tally.pull_requests.setdefault(event.url, event)
+        counted.pull_requests.setdefault(event.url, event)
 
 
-_TAKERS: Final[dict[type[Event], Callable[[Tally, Any], None]]] = {
-    Assistant: _take_answer,
-    User: _take_user,
-    System: _take_remark,
-    PullRequest: _take_pull_request,
+_COUNTERS: Final[dict[type[Event], Callable[[Counted, Any], None]]] = {
+    Assistant: _count_answer,
+    User: _count_results,
+    System: _count_remark,
+    PullRequest: _count_pull_request,
 }
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from claude_session_player.events import FILE_ATTACHED, FILE_CHANGED, REFUSALS, Attachment, Event
 from claude_session_player.insight.answers import Answer, Answers, Call
+from claude_session_player.linking.copies import told_once
 from claude_session_player.results import decode_file_result
 from claude_session_player.times import moment
 from claude_session_player.tools import Touch
@@ -103,7 +104,7 @@ class Toucher:
 def touched(events: Iterable[Event]) -> dict[str, Touches]:
     """The files that events touch, by absolute path, in the order of the first touch."""
     toucher = Toucher()
-    for event in events:
+    for event in told_once(events):
         toucher.take(event)
     return toucher.files
 
@@ -138,14 +139,14 @@ def files_of(session: Session, own: bool = False) -> list[TouchedFile]:
 
 def _touchers(session: Session, id: str | None, own: bool) -> Iterator[tuple[str | None, Toucher]]:
     """What each of a family touched. A file is read once, also where sub-agents are inside of it."""
-    inline = () if session.is_inline else session.facts.inline
+    inline = [] if session.is_inline else [one for one in session.facts.inline if not one.is_reported]
     whose = {line: agent.id for agent in inline for first, last in agent.lines for line in range(first, last + 1)}
     touchers: dict[str | None, Toucher] = defaultdict(Toucher)
-    for event in session.events():
+    for event in told_once(session.events()):
         touchers[whose.get(event.line, id)].take(event)
     yield from ((agent, toucher) for agent, toucher in touchers.items() if agent == id or not own)
     for child in () if own else session.subagents:
-        if not child.is_inline:
+        if not child.is_inline or child.is_reported:
             yield from _touchers(child, child.id, own)
 
 

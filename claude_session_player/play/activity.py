@@ -28,10 +28,11 @@ from claude_session_player.events import (
     ToolUse,
     User,
 )
+from claude_session_player.humanize import span
+from claude_session_player.linking.pairing import Pairing
 from claude_session_player.prompts import classify
 from claude_session_player.text import clean
 from claude_session_player.times import epoch
-from claude_session_player.wording import span
 
 IDLE_SECONDS: Final = 600
 """When nothing was written for so long, nobody works with a session."""
@@ -127,9 +128,8 @@ class Activity:
         self.latest: float | None = None
         """The latest time that any event carries."""
         self._is_subagent = is_subagent
-        self._early: set[str] = set()
-        """Results whose call has not come yet."""
-        self._unnamed = 0
+        self._pairing: Pairing[str, bool] = Pairing()
+        self._count = 0
 
     def take(self, events: Iterable[Event]) -> None:
         """Take in the events that come next."""
@@ -168,7 +168,8 @@ class Activity:
         said = event.said
         results = [block for block in said if type(block) is ToolResult] if isinstance(said, list) else []
         for result in results:
-            self._close(result)
+            key = self._pairing.add_result(True, result.tool_use_id, result.name, event.source_uuid)
+            self.calls.pop(key or "", None)
             self._set(Cause.RESULT, time)
         if event.is_meta or event.is_compact_summary or event.is_visible_in_transcript_only or not said:
             return
@@ -183,7 +184,6 @@ class Activity:
         if cause is Cause.PROMPT and told.prompt is None and not told.outputs:
             return
         self.calls.clear()  # whatever has no result by now will never have one
-        self._early.clear()
         self._set(cause, time)
 
     def _attachment(self, event: Attachment, time: float | None) -> None:
@@ -199,7 +199,7 @@ class Activity:
         stop = message.stop_reason if message else None
         for block in [Text(said)] if isinstance(said, str) else said or ():
             if type(block) is ToolUse:
-                self._open(block, request, time)
+                self._open(block, event.uuid, request, time)
             elif type(block) is Text and event.is_api_error:
                 self._set(Cause.FAILED, time)
             elif type(block) is Text and block.text and not block.text.isspace():
@@ -207,24 +207,11 @@ class Activity:
             elif isinstance(block, Thinking | RedactedThinking):
                 self._set(Cause.THOUGHT, time)
 
-    def _open(self, block: ToolUse, request: str | None, time: float | None) -> None:
-        id = block.id
-        if not id:
-            self._unnamed += 1
-            id = f"({self._unnamed})"
-        if id in self._early:
-            self._early.discard(id)
-            return
-        name = clean(block.name or "")
-        self.calls[id] = OpenCall(name, tools.label(name, block.input), time, request)
-
-    def _close(self, result: ToolResult) -> None:
-        if result.tool_use_id:
-            if self.calls.pop(result.tool_use_id, None) is None:
-                self._early.add(result.tool_use_id)
-            return
-        fitting = (id for id, call in self.calls.items() if result.name in (None, call.name))
-        self.calls.pop(next(fitting, ""), None)
+    def _open(self, block: ToolUse, uuid: str | None, request: str | None, time: float | None) -> None:
+        self._count += 1
+        name, key = clean(block.name or ""), block.id or f"({self._count})"
+        if self._pairing.add_call(key, block.id, name, uuid) is None:
+            self.calls[key] = OpenCall(name, tools.label(name, block.input), time, request)
 
     def _progress(self, event: Progress, time: float | None) -> None:
         call = self.calls.get(event.parent_call or "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from claude_session_player.events import Assistant, Event, Text, Title
-from claude_session_player.normalized import human_prompt
+from claude_session_player.linking.prompts import human_prompt
 from claude_session_player.parser import decode_lines
 from claude_session_player.play.activity import Activity, Status
 from claude_session_player.play.tail import Tail

@@ -17,7 +17,7 @@ from claude_session_player.names import PROGRAM
 if TYPE_CHECKING:
     import sqlite3
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Goes up whenever the facts of a file, or the rules that give them, change."""
 
 _IS_LINUX: Final[bool] = sys.platform == "linux"
@@ -30,7 +30,7 @@ _NOT_OURS: Final = ("locked", "readonly", "full", "unable to open")
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS files (
     path BLOB PRIMARY KEY, stamp TEXT, facts BLOB, record TEXT,
-    started TEXT, ended TEXT, inline INTEGER, project TEXT, checksum INTEGER
+    started TEXT, ended TEXT, inline INTEGER, reported TEXT, helper INTEGER, project TEXT, checksum INTEGER
 );
 CREATE TABLE IF NOT EXISTS states (path BLOB PRIMARY KEY, state BLOB);
 CREATE TABLE IF NOT EXISTS responses (path BLOB PRIMARY KEY, responses BLOB)
@@ -38,7 +38,8 @@ CREATE TABLE IF NOT EXISTS responses (path BLOB PRIMARY KEY, responses BLOB)
 
 
 _TABLES: Final = ("files", "states", "responses")
-_ROWS: Final = "SELECT path, stamp, facts, record, started, ended, inline, project, checksum FROM files WHERE "
+_COLUMNS: Final = "stamp, facts, record, started, ended, inline, reported, helper, project, checksum"
+_ROWS: Final = f"SELECT path, {_COLUMNS} FROM files WHERE "
 
 
 class Row(NamedTuple):
@@ -54,7 +55,11 @@ class Row(NamedTuple):
     ended: str | None
     """The earliest and the latest time in the file."""
     inline: int
-    """How many sub-agents there are inside of it."""
+    """How many sub-agents have their conversation inside of it."""
+    reported: str
+    """The ids of sub-agents whose progress it reports, separated by line breaks."""
+    helper: int
+    """Whether it is a sub-agent that Claude Code started for itself."""
     project: str | None
     """The real path of the project that it belongs to."""
 
@@ -139,7 +144,7 @@ class Catalogue:
                 states.append((path, _sealed(file.state)))
                 responses.append((path, _sealed(file.responses, file.row.stamp)))
             self._write(
-                ("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", known),
+                ("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", known),
                 ("INSERT OR REPLACE INTO states VALUES (?, ?)", states),
                 ("INSERT OR REPLACE INTO responses VALUES (?, ?)", responses),
             )
@@ -259,7 +264,8 @@ def _remove(path: str) -> None:
 
 
 def _checksum(path: bytes, row: Row) -> int:
-    rest = f"{row.stamp}|{row.started}|{row.ended}|{row.inline}|{row.project}|{row.record}"
+    counted = f"{row.inline}|{row.reported}|{row.helper}"
+    rest = f"{row.stamp}|{row.started}|{row.ended}|{counted}|{row.project}|{row.record}"
     return zlib.crc32(rest.encode(), zlib.crc32(row.facts, zlib.crc32(path)))
 
 

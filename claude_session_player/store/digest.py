@@ -16,7 +16,6 @@ import msgspec
 from msgspec import Struct, field
 
 from claude_session_player import rawjson
-from claude_session_player.content import named_agents
 from claude_session_player.events import (
     CONVERSATION,
     QUEUED,
@@ -33,6 +32,7 @@ from claude_session_player.events import (
     Malformed,
     Metadata,
     Progress,
+    QueueOperation,
     ResultLine,
     System,
     Title,
@@ -42,18 +42,21 @@ from claude_session_player.events import (
     User,
     tag_of,
 )
-from claude_session_player.glances import Glance, glance, places_of_subagents
+from claude_session_player.glances import Glance, GlancedOutcome, glance, places_of_subagents
+from claude_session_player.linking.agent_records import AGENT_PROGRESS, agent_call, named_agents, reported_events
+from claude_session_player.linking.prompts import PromptQueue, attachment_of, human_prompt
+from claude_session_player.linking.subagents import BY_PROGRESS, AgentCall, Naming, best_names, helper_kind
+from claude_session_player.linking.titles import note_title
 from claude_session_player.normalized import count
 from claude_session_player.parser import decode_lines
 from claude_session_player.store.catalogue import Row
 from claude_session_player.store.documents import document
-from claude_session_player.store.facts import Call, Facts, Inline
+from claude_session_player.store.facts import Facts, Inline
 from claude_session_player.store.jobs import Job, Result
 from claude_session_player.store.layout import Found, Trouble
 from claude_session_player.store.record import file_record
 from claude_session_player.store.responses import LINE, encode_responses
-from claude_session_player.store.voice import Voice, response_key, task_of
-from claude_session_player.text import as_title
+from claude_session_player.store.voice import Voice, response_key
 from claude_session_player.tools import AGENTS
 
 _BUFFER: Final = 1 << 18
@@ -61,6 +64,8 @@ _BATCH: Final = 1 << 18
 _SAMPLES: Final = 8
 _SAMPLE: Final = 4096
 _TOOL_RESULT: Final = tag_of(ToolResult)
+_MENTION: Final = b"agentId:"
+"""What a result holds that names a sub-agent in its text."""
 _CONVERSATION: Final = frozenset(tag_of(kind) for kind in CONVERSATION)
 _RECORDS: Final = frozenset(tag_of(kind) for kind in RECORDS) - {"todo"}
 """What makes a file a session; a list of todos is none."""
@@ -86,9 +91,12 @@ class Digest(Struct):
     version: str | None = None
     titles: dict[str, str] = {}
     malformed: int = 0
-    calls: list[Call] = []
-    answers: dict[str, str | None] = {}
-    """Of each call of a sub-agent, the sub-agent's id, as soon as a result or a sign of life names it."""
+    calls: list[AgentCall] = []
+    """The calls of tools that start sub-agents."""
+    call_ids: set[str] = set()
+    namings: dict[str, list[Naming]] = {}
+    """The sub-agents that results and progress name, by the ids of the calls."""
+    queue: PromptQueue = field(default_factory=PromptQueue)
     is_session: bool = False
     main: Voice = field(default_factory=Voice)
     has_main_line: bool = False
@@ -97,6 +105,10 @@ class Digest(Struct):
     """Of each line of an inline sub-agent, by its uuid, the uuid of the sub-agent's first line."""
     speakers: dict[str, str] = {}
     """Of each response of an inline sub-agent, the sub-agent."""
+    reported: dict[str, Voice] = {}
+    """What is known of sub-agents from the progress that they report, by id."""
+    reported_for: dict[str, str] = {}
+    """The call for which each of them reports."""
 
     def read(self, file: BinaryIO) -> bytes:
         """Take in all lines that are complete; gives the rest."""
@@ -147,7 +159,7 @@ class Digest(Struct):
         inline = set() if self.is_agent else set(places_of_subagents(glances))
         heard: list[User | Attachment] = []
         for number, look in enumerate(map(_LOOKS.get, map(_TYPE, glances))):
-            if (look is not None and look(self, glances[number])) or number in inline:
+            if (look is not None and look(self, glances[number], lines[number])) or number in inline:
                 for event in decode_lines((lines[number],), before + number, 0):
                     self._take_event(event, heard)
         self.main.hear(heard)
@@ -161,15 +173,23 @@ class Digest(Struct):
             self._take_inline(event)
         elif isinstance(event, User | Attachment) and not _is_result(event):
             heard.append(event)
+            if self.queue.waiting or self.queue.taken:
+                self.queue.note(human_prompt(event))
 
     def _find_session(self, lines: Sequence[bytes]) -> None:
         events = (event for line in lines for event in decode_lines((line,), 0, 0))
         self.session_id = next((event.session_id for event in events if event.session_id), None)
 
-    def note_agent(self, call: str | None, agent: str | None) -> None:
+    def note_agent(self, call: str | None, naming: Naming) -> None:
         """A call is answered by a sub-agent, or the sub-agent is at work."""
-        if agent and call in self.answers:
-            self.answers[call] = agent
+        if call:
+            namings = self.namings.setdefault(call, [])
+            if naming not in namings:
+                namings.append(naming)
+
+    def settle_queue(self) -> None:
+        """The model answers: what was taken up from the queue before, and stands nowhere else, are prompts."""
+        self.main.hear([attachment_of(prompt) for prompt in self.queue.settle()])
 
     def owns(self, event: Envelope) -> bool:
         """True for a line of the file's own conversation."""
@@ -182,10 +202,11 @@ class Digest(Struct):
             for voice in inline.values():
                 self.main.merge(voice)
             inline = {}
-        agents = tuple(
-            Inline(root, tuple((first, last) for first, last in voice.lines), voice.speech())
-            for root, voice in inline.items()
-        )
+        self.settle_queue()
+        agents = [Inline(root, _stretches(voice), voice.speech()) for root, voice in inline.items()]
+        agents += [
+            Inline(id, _stretches(voice), voice.speech(), self.reported_for[id]) for id, voice in self.reported.items()
+        ]
         return Facts(
             self.main.speech(),
             self.session_id,
@@ -194,11 +215,17 @@ class Digest(Struct):
             self.version,
             self.titles,
             self.malformed,
-            tuple(call._replace(agent_id=self.answers.get(call.id or "")) for call in self.calls),
-            agents,
+            self._agent_calls(),
+            tuple(agents),
             self.is_session,
             meta,
         )
+
+    def _agent_calls(self) -> tuple[AgentCall, ...]:
+        """The calls of all tools that started sub-agents, those first that do nothing else."""
+        named = {call: best_names(namings) for call, namings in self.namings.items()}
+        known = [call._replace(named=named.pop(call.id or "", ())) for call in self.calls]
+        return tuple(known + [AgentCall(id, named=namings) for id, namings in named.items()])
 
     def responses(self, place: str) -> bytes:
         """Every response, encoded. In a file of nothing but sidechain lines all are the file's own."""
@@ -232,16 +259,42 @@ class Digest(Struct):
             self.roots[event.uuid] = root
         voice = self.inline.setdefault(root, Voice())
         voice.events += count(event)
-        if voice.lines and voice.lines[-1][1] >= event.line - 1:
-            voice.lines[-1][1] = event.line
-        else:
-            voice.lines.append([event.line, event.line])
+        _add_line(voice, event.line)
         voice.widen([event.timestamp] if event.timestamp else [])
         if isinstance(event, User | Attachment):
             voice.hear([event])
         elif isinstance(event, Assistant) and event.message is not None:
             voice.answer(event.message, event.request_id, event.timestamp, _place(event))
             self.speakers[response_key(event.message.id, event.request_id, _place(event))] = root
+
+    def take_report(self, event: Progress, agent: str) -> None:
+        """A sub-agent reports its progress: what it says is known from this line, even where it has no file."""
+        call = event.parent_call or ""
+        self.note_agent(call, (agent, BY_PROGRESS))
+        inner = reported_events(event)
+        if not inner:
+            return
+        self.reported_for.setdefault(agent, call)
+        voice = self.reported.setdefault(agent, Voice())
+        _add_line(voice, event.line)
+        for one in inner:
+            voice.events += count(one)
+            voice.widen([one.timestamp] if one.timestamp else [])
+            if isinstance(one, User):
+                voice.hear([one])
+            elif isinstance(one, Assistant) and one.message is not None and one.message.model:
+                voice.use(one.message.model)
+
+
+def _add_line(voice: Voice, line: int) -> None:
+    if voice.lines and voice.lines[-1][1] >= line - 1:
+        voice.lines[-1][1] = line
+    else:
+        voice.lines.append([line, line])
+
+
+def _stretches(voice: Voice) -> tuple[tuple[int, int], ...]:
+    return tuple((first, last) for first, last in voice.lines)
 
 
 def digest(job: Job) -> Result:
@@ -272,9 +325,18 @@ def digest(job: Job) -> Result:
 
 def _row(found: Found, facts: Facts) -> Row:
     record = file_record(found, facts)
-    speech, told = facts.speech, rawjson.compact(record)
+    speech = facts.speech
+    reported = [inline.id for inline in facts.inline if inline.is_reported]
     return Row(
-        found.version, rawjson.dump(facts), told, speech.started, speech.ended, len(facts.inline), record["project"]
+        found.version,
+        rawjson.dump(facts),
+        rawjson.compact(record),
+        speech.started,
+        speech.ended,
+        len(facts.inline) - len(reported),
+        "\n".join(reported),
+        found.is_agent and helper_kind(found.id, speech.first_prompt) is not None,
+        record["project"],
     )
 
 
@@ -318,8 +380,10 @@ def _description(found: Found, troubles: list[Trouble]) -> dict[str, Any]:
 # --- at a glance: takes in what there is, and tells whether it is worth to look closer ----------------
 
 
-def _look_at_answer(digest: Digest, seen: Glance) -> bool:
+def _look_at_answer(digest: Digest, seen: Glance, line: bytes) -> bool:
     message, request = seen.message, seen.request_id
+    if digest.queue.taken:
+        digest.settle_queue()
     if message is None or not (message.id or request):
         return True
     blocks = message.content
@@ -331,37 +395,41 @@ def _look_at_answer(digest: Digest, seen: Glance) -> bool:
     return False
 
 
-def _look_at_user(digest: Digest, seen: Glance) -> bool:
-    """Nine lines of ten are results of tools."""
+def _look_at_user(digest: Digest, seen: Glance, line: bytes) -> bool:
+    """Nine lines of ten are results of tools; few of them name a sub-agent."""
     blocks = seen.message.content if seen.message is not None else None
     if type(blocks) is not list or len(blocks) != 1 or blocks[0].type != _TOOL_RESULT:
         return True
-    return blocks[0].tool_use_id in digest.answers
+    outcome = seen.tool_use_result
+    if type(outcome) is GlancedOutcome:
+        return outcome.agent_id is not None or blocks[0].tool_use_id in digest.call_ids
+    return _MENTION in line
 
 
-def _look_at_attachment(digest: Digest, seen: Glance) -> bool:
+def _look_at_attachment(digest: Digest, seen: Glance, line: bytes) -> bool:
     return seen.attachment is not None and seen.attachment.type == QUEUED
 
 
-def _look_at_progress(digest: Digest, seen: Glance) -> bool:
-    return digest.answers.get(seen.parent_call or "", "") is None
+def _look_at_progress(digest: Digest, seen: Glance, line: bytes) -> bool:
+    return seen.data is not None and seen.data.type == AGENT_PROGRESS
 
 
-def _look_at_remark(digest: Digest, seen: Glance) -> bool:
+def _look_at_remark(digest: Digest, seen: Glance, line: bytes) -> bool:
     return seen.model is not None
 
 
-def _look_closer(digest: Digest, seen: Glance) -> bool:
+def _look_closer(digest: Digest, seen: Glance, line: bytes) -> bool:
     return True
 
 
-_LOOKS: Final[dict[str | None, Callable[[Digest, Glance], bool]]] = {
+_LOOKS: Final[dict[str | None, Callable[[Digest, Glance, bytes], bool]]] = {
     tag_of(Assistant): _look_at_answer,
     tag_of(User): _look_at_user,
     tag_of(Attachment): _look_at_attachment,
     tag_of(System): _look_at_remark,
     tag_of(Progress): _look_at_progress,
     **{tag_of(kind): _look_closer for kind in (*TITLES, Metadata, UsageLine, LegacyMessage, CallLine, ResultLine)},
+    tag_of(QueueOperation): _look_closer,
 }
 
 
@@ -373,9 +441,10 @@ def _take_user(digest: Digest, event: User) -> None:
     if type(content) is list:
         digest.main.events += max(len(content) - 1, 0)
         for block in content:
-            if type(block) is ToolResult and block.tool_use_id in digest.answers:
-                beside, inside = named_agents(event.tool_use_result, block)
-                digest.note_agent(block.tool_use_id, beside or inside)
+            if type(block) is ToolResult and block.tool_use_id:
+                is_agent_tool = block.tool_use_id in digest.call_ids
+                for naming in named_agents(event.tool_use_result, block, is_agent_tool=is_agent_tool):
+                    digest.note_agent(block.tool_use_id, naming)
 
 
 def _take_assistant(digest: Digest, event: Assistant) -> None:
@@ -384,20 +453,25 @@ def _take_assistant(digest: Digest, event: Assistant) -> None:
         digest.main.events += max(len(content) - 1, 0)
         for block in content:
             if type(block) is ToolUse and block.name in AGENTS:
-                digest.calls.append(_call(block))
-                digest.answers.setdefault(block.id or "", None)
+                digest.calls.append(agent_call(block))
+                digest.call_ids.add(block.id or "")
+    digest.settle_queue()
     if event.message is not None:
         is_own, place = digest.owns(event), _place(event)
         digest.main.answer(event.message, event.request_id, event.timestamp, place, with_model=is_own)
 
 
 def _take_progress(digest: Digest, event: Progress) -> None:
-    digest.note_agent(event.parent_call, event.data.agent_id if event.data else None)
+    if event.data is not None and event.data.agent_id:
+        digest.take_report(event, event.data.agent_id)
 
 
 def _take_title(digest: Digest, event: Title) -> None:
-    if event.title and (title := as_title(event.title)):
-        digest.titles[event.kind] = title
+    note_title(digest.titles, event.kind, event.title)
+
+
+def _take_queue(digest: Digest, event: QueueOperation) -> None:
+    digest.queue.operate(event)
 
 
 def _take_model(digest: Digest, event: System | Metadata) -> None:
@@ -429,6 +503,7 @@ _TAKERS: Final[dict[type[Event], Callable[[Digest, Any], None]]] = {
     User: _take_user,
     Assistant: _take_assistant,
     Progress: _take_progress,
+    QueueOperation: _take_queue,
     System: _take_model,
     Metadata: _take_model,
     UsageLine: _take_usage,
@@ -447,20 +522,6 @@ def _is_result(event: User | Attachment) -> bool:
     """True for a line that holds nothing but results of tools."""
     content = event.said if isinstance(event, User) else None
     return type(content) is list and bool(content) and all(type(block) is ToolResult for block in content)
-
-
-def _call(block: ToolUse) -> Call:
-    given = block.input if isinstance(block.input, dict) else {}
-    return Call(
-        block.id,
-        _string(given.get("subagent_type")),
-        as_title(_string(given.get("description")) or "") or None,
-        task_of(_string(given.get("prompt"))),
-    )
-
-
-def _string(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 _open: Final[Callable[[str], io.FileIO]] = io.FileIO

@@ -3,6 +3,8 @@
 import json
 from typing import Any, NamedTuple
 
+from claude_session_player.linking.subagents import AgentCall
+
 
 class Tokens(NamedTuple):
     """How many tokens responses took, each response counted once."""
@@ -46,17 +48,13 @@ class Inline(NamedTuple):
     lines: tuple[tuple[int, int], ...]
     """The first and last line of every stretch."""
     speech: Speech
+    call: str | None = None
+    """The call for which it reports its progress; `None` where its lines are a conversation in the file."""
 
-
-class Call(NamedTuple):
-    """A call of a sub-agent."""
-
-    id: str | None
-    agent: str | None
-    description: str | None
-    task: str | None
-    agent_id: str | None = None
-    """The sub-agent, where the result or a sign of life names it."""
+    @property
+    def is_reported(self) -> bool:
+        """True for a sub-agent that is known from lines of progress; it may have a file of its own as well."""
+        return self.call is not None
 
 
 class Facts(NamedTuple):
@@ -72,7 +70,8 @@ class Facts(NamedTuple):
     titles: dict[str, str]
     """By the type of the record that gave the title."""
     malformed: int
-    calls: tuple[Call, ...]
+    calls: tuple[AgentCall, ...]
+    """The calls that started sub-agents, or may have started them."""
     inline: tuple[Inline, ...]
     is_session: bool
     """True where at least one line is a record of a session."""
@@ -91,8 +90,8 @@ def decode_facts(data: bytes) -> Facts:
         version,
         titles,
         malformed,
-        tuple(Call(*call) for call in calls),
-        tuple(Inline(id, tuple(lines), Speech(*said)) for id, lines, said in inline),
+        tuple(AgentCall(id, kind, about, task, tuple(map(tuple, named))) for id, kind, about, task, named in calls),
+        tuple(Inline(id, tuple(lines), Speech(*said), call) for id, lines, said, call in inline),
         is_session,
         meta,
     )

@@ -1,11 +1,12 @@
 """A session and its sub-agents, and which of them was called by whom: by the session, or by another sub-agent."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from claude_session_player.store.facts import Call, Facts
+from claude_session_player.linking.subagents import Agent, AgentCall, link_subagents
+from claude_session_player.store.facts import Facts, Inline
 from claude_session_player.store.layout import Found
 from claude_session_player.store.member import Member
 
@@ -16,14 +17,10 @@ _DEEPEST: Final = 50
 class Link(NamedTuple):
     """The call that a sub-agent comes from, and the sub-agent that made it; `None` where it is not known."""
 
-    call: Call | None = None
+    call: AgentCall | None = None
     caller: Member | None = None
     is_cut: bool = False
     """True where the caller led in a circle, or too far away, and is left out."""
-
-
-_Made = tuple[Member | None, Call]
-"""A call, and the sub-agent that made it; the session itself is none."""
 
 
 class Family:
@@ -46,10 +43,6 @@ class Family:
         """Sub-agents that would be their own ancestors, or too far from the session; they belong to it."""
         return [agent for agent in self.agents if self._links[agent.found.path].is_cut]
 
-    def below(self, caller: Found | None) -> int:
-        """How many sub-agents there are below one, at any depth."""
-        return len(self.agents) if caller is None else len(self.all_below(caller))
-
     def all_below(self, caller: Found | None) -> list[Member]:
         """The sub-agents below one, at any depth."""
         if caller is None:
@@ -69,69 +62,60 @@ class Family:
             children[caller.found.path if caller else None].append(agent)
         return children
 
+    def inline(self, member: Member) -> list[Inline]:
+        """The sub-agents inside of a file, without those that report from there, but have a file of their own."""
+        return [one for one in member.facts.inline if not (one.is_reported and one.id in self._file_ids)]
+
+    def count_inline(self, member: Member) -> int:
+        """How many these are."""
+        reported = member.row.reported.split("\n") if member.row.reported else []
+        return member.row.inline + sum(id not in self._file_ids for id in reported)
+
+    @cached_property
+    def _file_ids(self) -> frozenset[str]:
+        return frozenset(agent.found.id for agent in self.agents)
+
     @cached_property
     def _links(self) -> dict[str, Link]:
         """The link of each sub-agent, by path.
 
-        Its call is the one that its description names, else the one whose result names it, else one with its task that
-        is nobody else's. Its caller is the sub-agent that its directory or its description names, else whoever made the
-        call.
+        Its caller is the sub-agent that its directory or its description names, else whoever made the call.
         """
         agents = sorted(self.agents, key=lambda agent: (agent.facts.speech.started or "", agent.found.path))
-        made: list[_Made] = [(None, call) for call in self.main.facts.calls] if self.main else []
-        made += [(agent, call) for agent in agents for call in agent.facts.calls]
-        by_call = {call.id: (who, call) for who, call in made if call.id}
-        by_agent = {call.agent_id: (who, call) for who, call in made if call.agent_id}
-        known = {a.found.path: by_call.get(_text(a, "toolUseId")) or by_agent.get(a.found.id) for a in agents}
-        taken = {id(source[1]) for source in known.values() if source}
-        free = _by_task(pair for pair in made if id(pair[1]) not in taken)
+        made: list[tuple[str | None, AgentCall]] = [(None, call) for call in self.main.facts.calls] if self.main else []
+        made += [(agent.found.path, call) for agent in agents for call in agent.facts.calls]
+        known = link_subagents([_wanted(agent) for agent in agents], made)
         by_id = {agent.found.id: agent for agent in reversed(agents)}
+        by_path = {agent.found.path: agent for agent in agents}
         links: dict[str, Link] = {}
         for agent in agents:
-            caller, call = known[agent.found.path] or _waiting(agent, free) or (None, None)
+            path, call = known.get(agent.found.path) or (None, None)
             named = by_id.get(agent.found.parent_agent or _text(agent, "parentAgentId"))
-            caller = named or caller
+            caller = named or (by_path[path] if path else None)
             is_own = caller is agent
             links[agent.found.path] = Link(call, None if is_own else caller, is_own)
         return _without_loops(links)
 
 
-def inline_calls(facts: Facts) -> dict[str, Call]:
+def inline_calls(facts: Facts) -> dict[str, AgentCall]:
     """The calls of the sub-agents inside of a file, by the sub-agent's id."""
-    by_id = {call.id: call for call in facts.calls}
-    free = _by_task((None, call) for call in facts.calls)
-    calls: dict[str, Call] = {}
-    for inline in facts.inline:
-        waiting = free.get(inline.speech.task or "")
-        if inline.id in by_id:
-            calls[inline.id] = by_id[inline.id]
-        elif waiting:
-            calls[inline.id] = waiting.pop(0)[1]
-    return calls
+    wanted = [
+        Agent(one.id, one.id, one.call or one.id, None if one.is_reported else one.speech.task) for one in facts.inline
+    ]
+    links = link_subagents(wanted, [(None, call) for call in facts.calls])
+    return {id: call for id, (_, call) in links.items()}
+
+
+def _wanted(agent: Member) -> Agent[str]:
+    """A sub-agent as the rule wants it. A workflow's agents are not called with a task."""
+    task = agent.facts.speech.task if agent.found.workflow is None else None
+    return Agent(agent.found.path, agent.found.id, _text(agent, "toolUseId"), task)
 
 
 def _text(agent: Member, key: str) -> str:
     """What a sub-agent's description says."""
     value = agent.facts.meta.get(key)
     return value if isinstance(value, str) else ""
-
-
-def _by_task(made: Iterable[_Made]) -> dict[str, list[_Made]]:
-    by_task: dict[str, list[_Made]] = defaultdict(list)
-    for who, call in made:
-        if call.task:
-            by_task[call.task].append((who, call))
-    return by_task
-
-
-def _waiting(agent: Member, free: Mapping[str, list[_Made]]) -> _Made | None:
-    """A call with a sub-agent's task; it waits no longer. A workflow's agents are not called like that."""
-    task = agent.facts.speech.task if agent.found.workflow is None else None
-    calls = free.get(task or "", [])
-    for number, (who, _) in enumerate(calls):
-        if who is not agent:
-            return calls.pop(number)
-    return None
 
 
 def _without_loops(links: dict[str, Link]) -> dict[str, Link]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from claude_session_player.linking.subagents import AgentCall
 from claude_session_player.store.catalogue import Row
-from claude_session_player.store.facts import Call, Facts, decode_facts
+from claude_session_player.store.facts import Facts, decode_facts
 from claude_session_player.store.layout import Found
 from claude_session_player.store.responses import Responses, decode_responses
 
@@ -21,7 +22,7 @@ class Member:
     def __init__(self, found: Found, row: Row, recall: Recall, responses: bytes | None = None) -> None:
         self.found = found
         self.row = row
-        self.inline_calls: dict[str, Call] | None = None
+        self.inline_calls: dict[str, AgentCall] | None = None
         """The calls of the sub-agents inside of the file, as soon as somebody has found them."""
         self._facts: Facts | None = None
         self._recall = recall

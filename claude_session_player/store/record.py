@@ -9,12 +9,12 @@ import shlex
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
+from claude_session_player.linking.titles import session_title
 from claude_session_player.names import PROGRAM
 from claude_session_player.store.facts import Facts, Speech, Tokens
 from claude_session_player.store.layout import Found
 from claude_session_player.store.paths import real_path
 from claude_session_player.times import format_time
-from claude_session_player.titles import TITLE_KEYS
 
 _PLAIN: Final = re.compile(r"[\w.-]+")
 PLATFORM: Final = "claude"
@@ -72,7 +72,7 @@ def file_record(found: Found, facts: Facts) -> dict[str, Any]:
         "detail_hint": hint(found.id, is_archived=bool(found.label)),
     }
     if not found.is_agent:
-        record["title"] = given_title(facts) or said_title(facts.speech)
+        record["title"] = session_title(facts.titles, None, facts.speech.topic, facts.speech.first_prompt)
     return record
 
 
@@ -89,16 +89,6 @@ def speech_record(speech: Speech) -> dict[str, Any]:
         "events": speech.events,
         "event_count": speech.events,
     }
-
-
-def given_title(facts: Facts) -> str | None:
-    """The best name that somebody or something gave a session."""
-    return next((facts.titles[kind] for kind in TITLE_KEYS if kind in facts.titles), None)
-
-
-def said_title(speech: Speech) -> str | None:
-    """The first prompt, as a title."""
-    return speech.topic or speech.first_prompt
 
 
 def mtime(found: Found) -> str:

@@ -2,11 +2,13 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from claude_session_player.store.facts import Call, Facts, Inline, Speech
+from claude_session_player.linking.subagents import AgentCall, helper_kind
+from claude_session_player.linking.titles import session_title
+from claude_session_player.store.facts import Facts, Inline, Speech
 from claude_session_player.store.family import Family, Link, inline_calls
 from claude_session_player.store.inuse import InUse
 from claude_session_player.store.layout import SUBAGENT, Found, Trouble, Walk
@@ -14,10 +16,8 @@ from claude_session_player.store.member import Member, recall
 from claude_session_player.store.record import (
     Summary,
     file_record,
-    given_title,
     hint,
     mtime,
-    said_title,
     seconds,
     shown,
     speech_record,
@@ -48,7 +48,7 @@ class Session:
 
     @property
     def id(self) -> str:
-        """The session's id, or the sub-agent's. For one inside of its parent's file: the uuid of its first line."""
+        """The session's id, or the sub-agent's. Where its lines stand in its parent's file: the uuid of the first."""
         return self._inline.id if self._inline else self.found.id
 
     @property
@@ -65,6 +65,16 @@ class Session:
     def is_inline(self) -> bool:
         """True for a sub-agent inside of its parent's file."""
         return self._inline is not None
+
+    @property
+    def is_reported(self) -> bool:
+        """True for a sub-agent that is known only from lines of progress in its parent's file."""
+        return self._inline is not None and self._inline.is_reported
+
+    @property
+    def has_sidechains(self) -> bool:
+        """True where conversations of sub-agents stand inside of its file, which are not its own."""
+        return self._inline is None and any(not inline.is_reported for inline in self.facts.inline)
 
     @property
     def is_stale(self) -> bool:
@@ -89,9 +99,9 @@ class Session:
     @property
     def title(self) -> str | None:
         """The best name that there is."""
-        given = None if self._inline else given_title(self.facts)
+        given = {} if self._inline else self.facts.titles
         described = self._description if self.is_subagent else None
-        return given or described or said_title(self.speech)
+        return session_title(given, described, self.speech.topic, self.speech.first_prompt)
 
     @property
     def created_at(self) -> str | None:
@@ -100,18 +110,26 @@ class Session:
 
     @property
     def updated_at(self) -> str:
-        """The latest time in the file and in those of its sub-agents; without any, when it was last written to."""
+        """The latest time in the file and in those of its sub-agents; without any, when it was last written to.
+
+        Helpers do not count: Claude Code starts them for itself, sometimes long after the last answer.
+        """
         if self._inline:
             return self._inline.speech.ended or mtime(self.found)
         own = self._member.row.ended or mtime(self.found)
         if self.found.is_agent or not self._family.agents:
             return own
-        return max(own, *(agent.row.ended or "" for agent in self._family.agents))
+        return max(own, *(agent.row.ended or "" for agent in self._family.agents if not agent.row.helper))
+
+    @property
+    def ended_at(self) -> str | None:
+        """The latest time in its own conversation."""
+        return self._inline.speech.ended if self._inline else self._member.row.ended
 
     @property
     def duration_seconds(self) -> float:
-        """From the first moment to the last."""
-        return seconds(self.created_at, self.updated_at)
+        """From the first moment of its own conversation to the last."""
+        return seconds(self.created_at, self.ended_at)
 
     # --- whose it is ----------------------------------------------------------------------------
 
@@ -132,7 +150,7 @@ class Session:
     @property
     def is_helper(self) -> bool:
         """True for a sub-agent that Claude Code starts for itself: no call leads to it."""
-        return self.is_subagent and not self._inline and _helper(self.id, self.speech.first_prompt) is not None
+        return self._member.row.helper != 0 and not self._inline
 
     @property
     def call_id(self) -> str | None:
@@ -163,12 +181,15 @@ class Session:
         called = self._link.call.agent if self._link.call else None
         if isinstance(told, str) and told:
             return told
-        return called if called or self._inline else _helper(self.id, self.speech.first_prompt)
+        return called if called or self._inline else helper_kind(self.id, self.speech.first_prompt)
 
     @property
     def subagent_count(self) -> int:
         """How many sub-agents there are below this one, at any depth."""
-        return 0 if self._inline else self._family.below(self._caller) + self._member.row.inline
+        if self._inline:
+            return 0
+        below = self._family.all_below(self._caller)
+        return len(below) + sum(map(self._family.count_inline, (self._member, *below)))
 
     @cached_property
     def subagents(self) -> "list[Session]":
@@ -176,8 +197,13 @@ class Session:
         if self._inline:
             return []
         children = [Session(member, self._family, self._in_use) for member in self._family.children(self._caller)]
-        children += [Session(self._member, self._family, self._in_use, inline) for inline in self.facts.inline]
-        return sorted(children, key=lambda child: (child.created_at or "", child.id))
+        return sorted([*children, *self.inline_subagents], key=lambda child: (child.created_at or "", child.id))
+
+    @property
+    def inline_subagents(self) -> "list[Session]":
+        """The sub-agents that stand inside of this one's file, and in no other."""
+        found = [] if self._inline else self._family.inline(self._member)
+        return [Session(self._member, self._family, self._in_use, inline) for inline in found]
 
     @property
     def is_orphan(self) -> bool:
@@ -262,10 +288,9 @@ class Session:
 
     @property
     def _moment(self) -> dict[str, Any]:
-        updated_at = self.updated_at
         return {
-            "updated_at": updated_at,
-            "duration_seconds": seconds(self.created_at, updated_at),
+            "updated_at": self.updated_at,
+            "duration_seconds": self.duration_seconds,
             "subagent_count": self.subagent_count,
             "in_use": self.in_use,
         }
@@ -274,17 +299,43 @@ class Session:
 
     def events(self) -> "Iterator[Event]":
         """Every record of the session, in the order of the file."""
-        from claude_session_player.parser import read_events
+        from claude_session_player.parser import decode_lines, read_events
 
-        events = read_events(self.path)
-        return events if self._inline is None else (event for event in events if event.line in self._line_numbers)
+        if self._inline is None:
+            yield from read_events(self.path)
+            return
+        for number, line in self._own_lines():
+            events = decode_lines((line,), number - 1, 0)
+            yield from events if not self.is_reported else self._reported(events)
 
     def lines(self) -> Iterator[bytes]:
-        """The lines of the session, as they stand in its file."""
+        """The lines of the session, as they stand in its file; of one that only reports, the records in them."""
+        if not self.is_reported:
+            yield from (line for _, line in self._own_lines())
+            return
+        from claude_session_player.events import Progress
+        from claude_session_player.parser import decode_lines
+
+        for number, line in self._own_lines():
+            for event in decode_lines((line,), number - 1, 0):
+                if isinstance(event, Progress) and event.data is not None and event.data.agent_id == self.id:
+                    yield bytes(event.data.message) + b"\n"
+
+    def _own_lines(self) -> Iterator[tuple[int, bytes]]:
+        """The lines of the session with their numbers."""
         with open(self.path, "rb") as file:
             for number, line in enumerate(file, 1):
                 if self._inline is None or number in self._line_numbers:
-                    yield line
+                    yield number, line
+
+    def _reported(self, events: "Iterable[Event]") -> "Iterator[Event]":
+        """What lines of progress report of this sub-agent."""
+        from claude_session_player.events import Progress
+        from claude_session_player.linking.agent_records import reported_events
+
+        for event in events:
+            if isinstance(event, Progress) and event.data is not None and event.data.agent_id == self.id:
+                yield from reported_events(event)
 
     @cached_property
     def _line_numbers(self) -> frozenset[int]:
@@ -342,7 +393,7 @@ class Session:
         return Link(self._inline_calls.get(self._inline.id))
 
     @property
-    def _inline_calls(self) -> dict[str, Call]:
+    def _inline_calls(self) -> dict[str, AgentCall]:
         if self._member.inline_calls is None:
             self._member.inline_calls = inline_calls(self.facts)
         return self._member.inline_calls
@@ -359,15 +410,3 @@ def _run(path: str) -> dict[str, Any]:
     troubles: list[Trouble] = []
     run = document(path, troubles)
     return {"run": run, "trouble": troubles[0].reason if troubles else None}
-
-
-def _helper(id: str, prompt: str | None) -> str | None:
-    """The kind of a sub-agent that Claude Code starts for itself; none of its calls tells of it.
-
-    >>> _helper("acompact-4f2a", None), _helper("a1b2c3d4", "Warmup"), _helper("a1b2c3d4", "Look around")
-    ('compact', 'warmup', None)
-    """
-    name, dash, _ = id.partition("-")
-    if dash and name.startswith("a") and name[1:]:
-        return name[1:]
-    return "warmup" if prompt == "Warmup" else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import islice
@@ -11,16 +10,13 @@ from typing import Final
 
 from msgspec import Struct
 
-from claude_session_player.content import joined
-from claude_session_player.events import Attachment, Content, Message, Usage, User
+from claude_session_player.events import Attachment, Message, Usage, User
 from claude_session_player.glances import GlancedMessage
-from claude_session_player.normalized import human_prompt
+from claude_session_player.linking.agent_records import task_of
+from claude_session_player.linking.prompts import human_prompt
+from claude_session_player.linking.titles import note_prompt
 from claude_session_player.store.facts import Counted, Response, Speech, Tokens
-from claude_session_player.text import as_title, cut
 from claude_session_player.times import moment
-
-PROMPT_LENGTH: Final = 2000
-"""Of a prompt, so many characters are kept."""
 
 _SYNTHETIC: Final = "<synthetic>"
 _PROVIDERS: Final = {"msg_bdrk_": "bedrock", "msg_vrtx_": "vertex"}
@@ -42,6 +38,9 @@ class Voice(Struct):
     first_prompt: str | None = None
     last_prompt: str | None = None
     topic: str | None = None
+    first_line: int = 0
+    last_line: int = 0
+    topic_line: int = 0
     task: str | None = None
     models: list[str] = []
     provider: str | None = None
@@ -56,22 +55,19 @@ class Voice(Struct):
         """Some lines in a user's place. Of what people typed, only the first and the last words are kept."""
         for number, event in enumerate(events):
             if self.topic is not None and self.task is not None:
-                prompts = map(human_prompt, reversed(events[number:]))
-                self._say(next((prompt for prompt in prompts if prompt is not None), None))
+                for later in reversed(events[number:]):
+                    if self._hear(later):
+                        break
                 return
             if self.task is None and isinstance(event, User):
                 self.task = task_of(event.said)
-            self._say(human_prompt(event))
+            self._hear(event)
 
-    def _say(self, prompt: str | None) -> None:
-        if prompt is None:
-            return
-        prompt = cut(prompt, PROMPT_LENGTH)
-        self.last_prompt = prompt
-        if self.first_prompt is None:
-            self.first_prompt = prompt
-        if self.topic is None and not is_bare_command(prompt):
-            self.topic = as_title(prompt)
+    def _hear(self, event: User | Attachment) -> bool:
+        prompt = human_prompt(event)
+        if prompt is not None:
+            note_prompt(self, prompt, event.line)
+        return prompt is not None
 
     def answer(
         self,
@@ -129,9 +125,12 @@ class Voice(Struct):
 
     def merge(self, other: Voice) -> None:
         """Add what was said in a conversation that came later; its times and tokens are known already."""
-        self.first_prompt = self.first_prompt or other.first_prompt
-        self.last_prompt = other.last_prompt or self.last_prompt
-        self.topic = self.topic or other.topic
+        if self.first_prompt is None:
+            self.first_prompt, self.first_line = other.first_prompt, other.first_line
+        if other.last_prompt is not None:
+            self.last_prompt, self.last_line = other.last_prompt, other.last_line
+        if self.topic is None:
+            self.topic, self.topic_line = other.topic, other.topic_line
         self.task = self.task or other.task
         for model in other.models:
             self.use(model)
@@ -182,24 +181,6 @@ def _most(before: Counted, tokens: Counted) -> Counted:
 def _provider(message_id: str | None, model: str) -> str | None:
     anthropic = "anthropic" if "claude" in model else None
     return _PROVIDERS.get((message_id or "")[:9], anthropic)
-
-
-def task_of(content: Content) -> str | None:
-    """A digest of a sub-agent's task, for comparison.
-
-    >>> task_of("Look around ") == task_of("Look around"), task_of(None)
-    (True, None)
-    """
-    text = joined(content) if isinstance(content, list) else content
-    if not text:
-        return None
-    data = text.strip().encode()
-    return f"{len(data)}-{zlib.crc32(data):08x}"
-
-
-def is_bare_command(prompt: str) -> bool:
-    """True for `/clear` and `!ls`, which say nothing about a session; `/review the parser` does."""
-    return prompt.startswith("!") or (prompt.startswith("/") and len(prompt.split(None, 1)) == 1)
 
 
 def _is_time(text: str) -> bool:

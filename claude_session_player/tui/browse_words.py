@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from claude_session_player.humanize import many, model
 from claude_session_player.store.session import Session
 from claude_session_player.text import file_name, printable
 from claude_session_player.tui.listing import Choice, project_of
 from claude_session_player.tui.session_table import IN_USE, STALE
-from claude_session_player.wording import many, model
 
 _BETWEEN: Final = " · "
 _SHORT_ID: Final = 8

@@ -10,9 +10,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from claude_session_player.humanize import ago
 from claude_session_player.tui.listing import ProjectEntry
 from claude_session_player.tui.row_table import Column, RowTable
-from claude_session_player.wording import ago
 
 
 class ProjectTable(RowTable[ProjectEntry]):

@@ -18,6 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from claude_session_player.errors import CannotRead, SessionError
+from claude_session_player.humanize import many
 from claude_session_player.play.running import Board, Row
 from claude_session_player.store.session import Session
 from claude_session_player.store.watch import Noticed, changes, files_in
@@ -28,7 +29,6 @@ from claude_session_player.tui.running_rows import Drawn, drawn
 from claude_session_player.tui.said_line import SaidLine
 from claude_session_player.tui.shelf import Shelf
 from claude_session_player.tui.text_line import TextLine
-from claude_session_player.wording import many
 
 _TICK: Final = 1.0
 _LOW: Final = 8

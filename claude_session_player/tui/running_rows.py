@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 from rich.cells import set_cell_size
 from rich.text import Text
 
+from claude_session_player.humanize import span
 from claude_session_player.play.activity import Phase
 from claude_session_player.play.running import Row
 from claude_session_player.store.record import shown
 from claude_session_player.text import file_name, printable
-from claude_session_player.wording import span
 
 _LOOKS: Final = {
     Phase.THINKING: ("✱", "magenta"),

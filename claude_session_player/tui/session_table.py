@@ -9,12 +9,12 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.widgets import Input
 
+from claude_session_player.humanize import size, span, when
 from claude_session_player.text import file_name
 from claude_session_player.tui.browse_keys import FILTER_KEYS, KEYS
 from claude_session_player.tui.keys import bindings
 from claude_session_player.tui.listing import Entry
 from claude_session_player.tui.row_table import Column, RowTable
-from claude_session_player.wording import size, span, when
 
 IN_USE = "●"
 STALE = "…"

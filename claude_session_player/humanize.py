@@ -1,13 +1,16 @@
-"""Times, sizes and counts in the words that people use."""
+"""Times, sizes, durations and counts, as people read them."""
 
 from __future__ import annotations
 
 import os
-from datetime import datetime
-from decimal import Decimal
-from typing import Final
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
 
 from claude_session_player.times import parse_time
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 UNKNOWN: Final = "unknown"
 _STEPS: Final = ((60, "s"), (60, "min"), (24, "h"), (7, "d"))
@@ -16,7 +19,8 @@ _YEAR_DAYS: Final = 365
 _SIZES: Final = ("B", "KB", "MB", "GB", "TB")
 _THOUSANDS: Final = ("", " k", " M", " G", " T")
 _EIGHTHS: Final = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
-_CENT: Final = Decimal("0.01")
+_is_usual = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z").fullmatch
+"""True for a time that is written as almost all are."""
 
 
 def ago(time: str, now: datetime) -> str:
@@ -85,6 +89,22 @@ def local(time: str | None, now: datetime) -> str:
         return UNKNOWN
 
 
+def shown_time(text: str | None) -> str:
+    """A time as a conversation shows it: in UTC, as session files write it.
+
+    >>> shown_time("2026-01-17T20:31:59.197Z"), shown_time("2026-01-17T21:31:59+01:00"), shown_time(None)
+    ('2026-01-17 20:31:59', '2026-01-17 20:31:59', 'Unknown time')
+    """
+    if not text:
+        return "Unknown time"
+    if _is_usual(text):
+        return f"{text[:10]} {text[11:19]}"
+    try:
+        return parse_time(text).astimezone(UTC).isoformat(" ", "seconds")[:19]
+    except (ValueError, OverflowError):
+        return "Unknown time"
+
+
 def span(seconds: float) -> str:
     """A duration in its two largest units.
 
@@ -137,13 +157,14 @@ def many(count: int, thing: str) -> str:
 def dollars(cost: Decimal | None, unpriced: int = 0) -> str:
     """What something cost; a sign tells where a part of it has no price.
 
+    >>> from decimal import Decimal
     >>> dollars(Decimal("1234.5")), dollars(Decimal("0.004")), dollars(None), dollars(Decimal(3), unpriced=9)
     ('$1,234.50', '<$0.01', '?', '≥$3.00')
     """
     if cost is None:
         return "?"
     least = "≥" if unpriced else ""
-    return "<$0.01" if 0 < cost < _CENT and not unpriced else f"{least}${cost:,.2f}"
+    return "<$0.01" if 0 < cost * 100 < 1 and not unpriced else f"{least}${cost:,.2f}"
 
 
 def bar(share: float, width: int) -> str:

@@ -1,0 +1,71 @@
+"""What records say about sub-agents: which of them a call asks for, a result names, and a line of progress reports."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import zlib
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import Raw
+
+from claude_session_player.content import joined, result_text
+from claude_session_player.events import REFUSALS, Content, Event, Progress, ToolResult, ToolUse
+from claude_session_player.linking.subagents import BY_RESULT, BY_TEXT, AgentCall, Naming
+from claude_session_player.parser import decode_lines
+from claude_session_player.results import decode_agent_identity
+from claude_session_player.text import as_title
+
+AGENT_PROGRESS: Final = "agent_progress"
+"""The type of progress that a sub-agent reports."""
+_AGENT_ID: Final = re.compile(r"agentId:\s*([a-zA-Z0-9_-]+)")
+
+
+def agent_call(block: ToolUse) -> AgentCall:
+    """A call of a tool that starts sub-agents."""
+    given = block.input if isinstance(block.input, dict) else {}
+    description = as_title(_text(given.get("description")) or "") or None
+    return AgentCall(block.id, _text(given.get("subagent_type")), description, task_of(_text(given.get("prompt"))))
+
+
+def named_agents(structured: Raw, result: ToolResult, *, is_agent_tool: bool) -> Iterator[Naming]:
+    """The sub-agents that a result names, beside its text or in it.
+
+    The output of a tool that gave back an object of its own, such as a file that was read, only quotes what it says.
+    """
+    with contextlib.suppress(*REFUSALS):
+        if id := decode_agent_identity(structured).agent_id:
+            yield id, BY_RESULT
+    if is_agent_tool or bytes(memoryview(structured)[:1]) != b"{":
+        match = _AGENT_ID.search(result_text(result, None)[0])
+        if match is not None:
+            yield match[1], BY_TEXT
+
+
+def reported_events(event: Progress) -> list[Event]:
+    """What a sub-agent says in a line that reports its progress, on that line."""
+    data = event.data
+    if data is None or not data.agent_id or not data.message:
+        return []
+    found = decode_lines((bytes(data.message),), event.line - 1, 0)
+    for inner in found:
+        inner.timestamp = inner.timestamp or event.timestamp
+    return found
+
+
+def task_of(content: Content) -> str | None:
+    """A digest of a sub-agent's task, for comparison.
+
+    >>> task_of("Look around ") == task_of("Look around"), task_of(None)
+    (True, None)
+    """
+    text = joined(content) if isinstance(content, list) else content
+    if not text:
+        return None
+    data = text.strip().encode(errors="replace")
+    return f"{len(data)}-{zlib.crc32(data):08x}"
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,230 @@
+"""Which records say again what was said before: copies are one event, and the first one counts.
+
+A resumed or forked session keeps the uuids of what it copies. Some programs write a resumed conversation anew, with
+other uuids and times, and sometimes a record for each block: those are known by the ids of calls and messages. A
+prompt has no such id; it is a copy where the response behind it, or before it, is a copy that had the same prompt.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Set
+from typing import Any, Final
+
+from msgspec import Raw
+
+from claude_session_player import rawjson
+from claude_session_player.content import said_in
+from claude_session_player.events import (
+    AnyBlock,
+    Assistant,
+    Attachment,
+    Document,
+    Event,
+    Image,
+    Other,
+    RedactedThinking,
+    ServerToolUse,
+    System,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    User,
+)
+from claude_session_player.linking.prompts import human_prompt
+
+_SAMPLE: Final = 256
+"""Of a long output, so many bytes at both ends tell it from others of the same call."""
+
+Keys = tuple[int, ...]
+"""What a block is known by: a block with any of these is the same."""
+
+
+class Copies:
+    """The records that were seen so far, in the order of the file; `known` are events of other sessions."""
+
+    def __init__(self, known: Set[str | None] = frozenset()) -> None:
+        self._known = known
+        self._seen: set[int] = set()
+        self._prompts: set[str] = set()
+        """All prompts; few of them occur twice."""
+        self._last_prompt: str | None = None
+        self._last_response: str | None = None
+        self._follows_copy = False
+        """True where the last thing that was said is a copy."""
+        self._before: dict[str, str | None] = {}
+        """The prompt before each response."""
+        self._after: dict[str, str] = {}
+        """The first prompt behind each response that has one."""
+
+    def sorted_out(self, events: Iterable[Event]) -> Iterator[tuple[Event, bool]]:
+        """Each event, and whether it is a copy. Behind a prompt that occurs twice, it is looked up to the response."""
+        coming, ahead = iter(events), deque[Event]()
+        while True:
+            event = ahead.popleft() if ahead else next(coming, None)
+            if event is None:
+                return
+            if type(event) is Assistant:
+                yield event, self._take_response(event)
+            elif type(event) is User or type(event) is Attachment:
+                prompt = human_prompt(event)
+                if prompt is None:
+                    yield event, self._take(event)
+                else:
+                    yield event, self._take_prompt(event, prompt, coming, ahead)
+            else:
+                yield event, type(event) is System and self._take_remark(event)
+
+    def _take(self, event: Event) -> bool:
+        is_copy = self._has(event)
+        if type(event) is User:
+            self._follows_copy = is_copy
+        return is_copy
+
+    def _take_response(self, event: Assistant) -> bool:
+        is_copy = self._follows_copy = self._has(event)
+        if (response := _response(event)) is not None:
+            self._last_response = response
+            self._before.setdefault(response, self._last_prompt)
+        return is_copy
+
+    def _take_prompt(self, event: Event, prompt: str, coming: Iterator[Event], ahead: deque[Event]) -> bool:
+        is_copy = self._has(event)
+        if not is_copy and prompt in self._prompts:
+            last = self._last_response
+            is_copy = (self._follows_copy and self._after.get(last or "") == prompt) or self._leads_to_copy(
+                prompt, coming, ahead
+            )
+        if not is_copy and self._last_response is not None:
+            self._after.setdefault(self._last_response, prompt)
+        self._prompts.add(prompt)
+        self._last_prompt = prompt
+        self._follows_copy = is_copy
+        return is_copy
+
+    def _leads_to_copy(self, prompt: str, coming: Iterator[Event], ahead: deque[Event]) -> bool:
+        """True where the next response is a copy, and had the same prompt when it was new."""
+        response = next((event for event in ahead if type(event) is Assistant), None)
+        while response is None and (event := next(coming, None)) is not None:
+            ahead.append(event)
+            response = event if type(event) is Assistant else None
+        if response is None or (id := _response(response)) is None or self._before.get(id) != prompt:
+            return False
+        return self._is_known(response) or all(not self._seen.isdisjoint(keys) for keys in _keys(response))
+
+    def _take_remark(self, event: System) -> bool:
+        if (uuid := event.uuid) is None:
+            return False
+        key = hash((uuid, event.subtype, bytes(event.content), bytes(event.error)))
+        if key in self._seen or self._is_known(event):
+            return True
+        self._seen.add(key)
+        return False
+
+    def _has(self, event: Event) -> bool:
+        """True where all that a record says was said before; if not, it was from now on."""
+        if self._is_known(event):
+            return True
+        seen, is_copy = self._seen, True
+        for keys in _keys(event):
+            if seen.isdisjoint(keys):
+                is_copy = False
+            seen.update(keys)
+        return is_copy
+
+    def _is_known(self, event: Event) -> bool:
+        return bool(self._known) and event.uuid is not None and event.uuid in self._known
+
+
+def told_once(events: Iterable[Event]) -> Iterator[Event]:
+    """The events that are no copies."""
+    return (event for event, is_copy in Copies().sorted_out(events) if not is_copy)
+
+
+def _response(event: Assistant) -> str | None:
+    return (event.message.id if event.message is not None else None) or event.request_id
+
+
+def _keys(event: Event) -> list[Keys]:
+    """What each block of a record is known by; nothing for one that is always new."""
+    said, place = said_in(event), _place(event)
+    blocks: list[AnyBlock] = said if isinstance(said, list) else [Text(said)] if said else []
+    if not blocks:
+        return [(hash((event.uuid, None)),)] if event.uuid is not None else [()]
+    response = _response(event) if type(event) is Assistant else None
+    return [_KEYS[type(block)](block, place, response) for block in blocks]
+
+
+_Place = tuple[Hashable, ...]
+"""The time and the uuid of a record: a copy has one of them. A record without uuid is always new."""
+
+
+def _place(event: Event) -> _Place:
+    if event.uuid is None:
+        return ()
+    return (event.timestamp, event.uuid) if event.timestamp else (event.uuid,)
+
+
+def _of_text(block: Text, place: _Place, response: str | None) -> Keys:
+    words = block.text
+    keys = [hash((one, words)) for one in place]
+    if response is not None and words and not words.isspace():
+        keys.append(hash((response, words)))
+    return tuple(keys)
+
+
+def _of_thinking(block: Thinking, place: _Place, response: str | None) -> Keys:
+    thought = hash(bytes(block.thinking))
+    keys = [hash((one, thought)) for one in place]
+    if response is not None and len(block.thinking) > len('""'):
+        keys.append(hash((response, thought)))
+    return tuple(keys)
+
+
+def _of_call(block: ToolUse, place: _Place, response: str | None) -> Keys:
+    if block.id:
+        return (hash((ToolUse, block.id)),)
+    given = rawjson.compact(block.input)
+    return tuple(hash((one, block.name, given)) for one in place)
+
+
+def _of_result(block: ToolResult, place: _Place, response: str | None) -> Keys:
+    if not block.tool_use_id:
+        return tuple(hash((one, _sample(block.content))) for one in place)
+    known = hash((ToolResult, block.tool_use_id, _sample(block.content)))
+    return (known, *(hash((ToolResult, one, block.tool_use_id)) for one in place))
+
+
+def _of_picture(block: Image | Document, place: _Place, response: str | None) -> Keys:
+    return tuple(hash((one, _sample(block.source))) for one in place)
+
+
+def _of_other(block: Other, place: _Place, response: str | None) -> Keys:
+    body = rawjson.compact(block.body)
+    return tuple(hash((one, block.kind, body)) for one in place)
+
+
+def _of_redacted(block: RedactedThinking, place: _Place, response: str | None) -> Keys:
+    return tuple(hash((one, block.kind)) for one in place)
+
+
+def _sample(raw: Raw) -> Hashable:
+    if len(raw) <= 2 * _SAMPLE:
+        return bytes(raw)
+    view = memoryview(raw)
+    return len(raw), bytes(view[:_SAMPLE]), bytes(view[-_SAMPLE:])
+
+
+_KEYS: Final[dict[type[AnyBlock], Callable[[Any, _Place, str | None], Keys]]] = {
+    Text: _of_text,
+    Thinking: _of_thinking,
+    RedactedThinking: _of_redacted,
+    ToolUse: _of_call,
+    ServerToolUse: _of_call,
+    ToolResult: _of_result,
+    Image: _of_picture,
+    Document: _of_picture,
+    Other: _of_other,
+}
+"""What tells a block from others."""

@@ -1,0 +1,85 @@
+"""Which call a result answers."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+C = TypeVar("C")
+R = TypeVar("R")
+
+
+class Pairing(Generic[C, R]):
+    """Pairs the calls of a file with their results, whichever of the two comes first.
+
+    A result answers the call whose id it names; where an id occurs twice, the later call. A result without an id
+    answers the oldest open call without an id that its tool name fits, else the oldest open call of the record that
+    it names as its source.
+    """
+
+    def __init__(self) -> None:
+        self._calls: dict[str, _Call[C]] = {}
+        self._nameless: dict[str, deque[_Call[C]]] = {}
+        """The calls without an id, by tool."""
+        self._sources: dict[str, list[_Call[C]]] = {}
+        """The calls of each record, by its uuid."""
+        self._early: dict[str, R] = {}
+        self._count = 0
+
+    def add_call(self, call: C, id: str | None, name: str, source: str | None = None) -> R | None:
+        """The next call, made by the record `source`; returns the result that stood before it, if one did."""
+        self._count += 1
+        added = _Call(call, self._count)
+        if source:
+            self._sources.setdefault(source, []).append(added)
+        if not id:
+            self._nameless.setdefault(name, deque()).append(added)
+            return None
+        self._calls[id] = added
+        early = self._early.pop(id, None)
+        added.is_open = early is None
+        return early
+
+    def add_result(self, result: R, id: str | None, name: str | None = None, source: str | None = None) -> C | None:
+        """The next result; returns the call that it answers, answered before or not. With an id, it waits for one."""
+        if id:
+            found = self._calls.get(id)
+            if found is None:
+                self._early[id] = result
+        else:
+            found = self._oldest_nameless(name) or self._oldest_of(source)
+        if found is None:
+            return None
+        found.is_open = False
+        return found.call
+
+    def has_call(self, id: str) -> bool:
+        """True where a call with this id was added."""
+        return id in self._calls
+
+    def unanswered(self) -> Iterator[C]:
+        """The calls that have no result yet, those with an id first."""
+        yield from (call.call for call in self._calls.values() if call.is_open)
+        yield from (call.call for queue in self._nameless.values() for call in queue if call.is_open)
+
+    def _oldest_nameless(self, name: str | None) -> _Call[C] | None:
+        queues = self._nameless.values() if name is None else (self._nameless.get(name, deque()),)
+        for queue in queues:
+            while queue and not queue[0].is_open:
+                queue.popleft()
+        waiting = [queue for queue in queues if queue]
+        return min(waiting, key=lambda queue: queue[0].number).popleft() if waiting else None
+
+    def _oldest_of(self, source: str | None) -> _Call[C] | None:
+        calls = self._sources.get(source, []) if source else []
+        return next((call for call in calls if call.is_open), None)
+
+
+class _Call(Generic[C]):
+    __slots__ = ("call", "is_open", "number")
+
+    def __init__(self, call: C, number: int) -> None:
+        self.call = call
+        self.is_open = True
+        self.number = number

@@ -1,0 +1,224 @@
+"""Which records in a user's place are a person's prompts, and which prompts stand only in the queue.
+
+Versions 2.1.39 to 2.1.91 wrote what was typed while the model worked only as `queue-operation` records; later ones
+write an attachment beside them. A queued prompt counts where it was taken up, unless a user line or an attachment
+says the same between its `enqueue` and the next response.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from claude_session_player.content import joined
+from claude_session_player.events import (
+    QUEUED,
+    Assistant,
+    Attached,
+    Attachment,
+    Content,
+    Event,
+    QueueOperation,
+    ToolResult,
+    User,
+)
+from claude_session_player.fit import content_of
+from claude_session_player.prompts import Said, classify
+from claude_session_player.rawjson import load
+
+_NOT_PEOPLE: Final = frozenset(("task-notification", "peer", "system", "agent", "hook"))
+"""Who stands in a user's place without being one, as `origin.kind` names them."""
+_PEERS: Final = (
+    "<teammate-message",
+    "<agent-message",
+    "<cross-session-message",
+    "Another Claude session sent a message",
+)
+_REFUSAL: Final = re.compile(r"Unknown (?:skill|slash command|command): \S+(?: Did you mean .*)?")
+"""What Claude Code answers in a user's place to a command that does not exist."""
+_NOTICES: Final = ('{"task_id":',)
+"""How a notification of a background task is queued by some versions."""
+_BEGINNING: Final = 200
+
+
+def human_prompt(event: Event) -> str | None:
+    """What a person typed here, by the rules of the screen; `None` where it was somebody or something else.
+
+    >>> human_prompt(User(content="Good morning"))
+    'Good morning'
+    >>> human_prompt(User(content="Base directory for this skill: …", is_meta=True)) is None
+    True
+    """
+    if isinstance(event, User):
+        return None if is_injected(event) else prompt_text(event.said)
+    if isinstance(event, Attachment) and (attached := event.attachment) is not None:
+        return prompt_text(attached.prompt) if attached.type == QUEUED and not attached.is_meta else None
+    return None
+
+
+def prompt_text(content: Content) -> str | None:
+    """A content in a user's place as a person's prompt; `None` where it is none.
+
+    >>> prompt_text("<command-name>/model</command-name>"), prompt_text("Unknown skill: deploy")
+    ('/model', None)
+    """
+    said = _said_by_person(content)
+    return said.prompt if said is not None else None
+
+
+def asks_model(event: Event) -> bool:
+    """True for a prompt that the model is to answer; a command may be for Claude Code or the shell alone.
+
+    >>> asks_model(User(content="Good morning")), asks_model(User(content="<command-name>/compact</command-name>"))
+    (True, False)
+    """
+    if isinstance(event, Attachment) and event.attachment is not None:
+        said = _said_by_person(event.attachment.prompt) if human_prompt(event) is not None else None
+    else:
+        said = _said_by_person(event.said) if isinstance(event, User) and not is_injected(event) else None
+    return said is not None and not said.is_command
+
+
+def _said_by_person(content: Content) -> Said | None:
+    if isinstance(content, list):
+        blocks = [block for block in content if type(block) is not ToolResult]
+        content = joined(blocks) if blocks else None
+    if not content or not is_from_person(content):
+        return None
+    said = classify(content)
+    return said if said.prompt and not said.prompt.isspace() else None
+
+
+def is_from_person(text: str) -> bool:
+    """False for a text in a user's place that another agent wrote, or Claude Code itself."""
+    beginning = text[:_BEGINNING].lstrip()
+    return not beginning.startswith(_PEERS) and not (
+        beginning.startswith("Unknown ") and len(text) < _BEGINNING and _REFUSAL.fullmatch(text.strip())
+    )
+
+
+def is_injected(event: User) -> bool:
+    """True for a line in a user's place that says of itself that no person wrote it."""
+    return bool(
+        event.is_meta
+        or event.is_compact_summary
+        or event.is_visible_in_transcript_only
+        or event.source_call
+        or event.prompt_source == "system"
+        or (event.origin is not None and event.origin.kind in _NOT_PEOPLE)
+    )
+
+
+# --- the queue ----------------------------------------------------------------------------------
+
+
+class QueuedPrompt(Struct):
+    """What was typed while the model worked, and where the model was given it."""
+
+    text: str | None
+    """`None` for what no person typed."""
+    content: str = ""
+    line: int = 0
+    timestamp: str | None = None
+    is_copy: bool = False
+    """True where a user line or an attachment says the same."""
+
+
+class PromptQueue(Struct):
+    """Follows the queue of a session through its records, in the order of the file."""
+
+    waiting: list[QueuedPrompt] = []
+    taken: list[QueuedPrompt] = []
+    """Those that the model was given since its last response."""
+
+    def operate(self, event: QueueOperation) -> QueuedPrompt | None:
+        """A record of the queue; returns the prompt that was taken up here. Until `settle`, it may turn out a copy."""
+        match event.operation:
+            case "enqueue":
+                self.waiting.append(_queued(event))
+            case "remove":
+                return self._take(event)
+            case "dequeue":
+                self._next(event)
+            case "popAll":
+                self.waiting.clear()
+        return None
+
+    def _take(self, event: QueueOperation) -> QueuedPrompt | None:
+        prompt = self._next(event)
+        if prompt is None or prompt.text is None or prompt.is_copy:
+            return None
+        prompt.line, prompt.timestamp = event.line, event.timestamp
+        self.taken.append(prompt)
+        return prompt
+
+    def _next(self, event: QueueOperation) -> QueuedPrompt | None:
+        """The prompt that leaves the queue: the one that the record names, else the oldest."""
+        named = _queued(event).content
+        place = next((i for i, prompt in enumerate(self.waiting) if named and prompt.content == named), 0)
+        return self.waiting.pop(place) if self.waiting else None
+
+    def note(self, prompt: str | None) -> None:
+        """A user line, or an attachment, that holds a prompt: a queued one with the same words is its copy."""
+        if prompt is not None:
+            wanted = prompt.strip()
+            for queued in (*self.taken, *self.waiting):
+                if not queued.is_copy and queued.text is not None and queued.text.strip() == wanted:
+                    queued.is_copy = True
+                    return
+
+    def settle(self) -> list[QueuedPrompt]:
+        """The model answers, or the file ends: the prompts that were taken up and stand nowhere else."""
+        settled, self.taken = [prompt for prompt in self.taken if not prompt.is_copy], []
+        return settled
+
+
+def _queued(event: QueueOperation) -> QueuedPrompt:
+    content = content_of(load(event.content))
+    text = joined(content) if isinstance(content, list) else content or ""
+    is_notice = text[:_BEGINNING].lstrip().startswith(_NOTICES)
+    return QueuedPrompt(None if is_notice else prompt_text(text), text)
+
+
+def with_queued_prompts(events: Iterable[Event]) -> Iterator[Event]:
+    """Events in which a prompt that stands only in the queue is an attachment, as later versions write it.
+
+    Behind a prompt that was taken up, events are held back up to the next response.
+    """
+    queue = PromptQueue()
+    held: list[Event] = []
+    for event in events:
+        if type(event) is QueueOperation:
+            taken = queue.operate(event)
+            if taken is None and not held:
+                yield event
+            else:
+                held.append(event)
+            continue
+        if queue.waiting or held:
+            if isinstance(event, User | Attachment):
+                queue.note(human_prompt(event))
+            elif held and isinstance(event, Assistant):
+                yield from _settled(queue, held)
+                held = []
+        if held:
+            held.append(event)
+        else:
+            yield event
+    yield from _settled(queue, held)
+
+
+def _settled(queue: PromptQueue, held: Iterable[Event]) -> Iterator[Event]:
+    prompts = {prompt.line: prompt for prompt in queue.settle()}
+    for event in held:
+        prompt = prompts.get(event.line) if type(event) is QueueOperation else None
+        yield event if prompt is None else attachment_of(prompt)
+
+
+def attachment_of(prompt: QueuedPrompt) -> Attachment:
+    """A queued prompt as the attachment that later versions write."""
+    attached = Attached(type=QUEUED, prompt=prompt.content)
+    return Attachment(line=prompt.line, timestamp=prompt.timestamp, attachment=attached)

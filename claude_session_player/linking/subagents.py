@@ -1,0 +1,105 @@
+"""Which call a sub-agent comes from.
+
+Any tool may start one. What counts, the best evidence first: the call that the description beside the sub-agent's file
+names; a result that names the sub-agent beside its text; progress that it reported for a call; the text of a result;
+and a task that is equal to the call's prompt. `agent_records` reads this evidence from records.
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Final, Generic, NamedTuple, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+
+BY_RESULT: Final = 1
+BY_PROGRESS: Final = 2
+BY_TEXT: Final = 3
+"""How a call is known to have started a sub-agent: the smaller, the better."""
+
+Naming = tuple[str, int]
+"""The id of a sub-agent, and the evidence that a call started it."""
+
+
+class AgentCall(NamedTuple):
+    """A call that started a sub-agent, or may have started one."""
+
+    id: str | None
+    agent: str | None = None
+    """The type of sub-agent that it asks for."""
+    description: str | None = None
+    task: str | None = None
+    """A digest of the prompt that it gives."""
+    named: tuple[Naming, ...] = ()
+    """The sub-agents that are known to come from it."""
+
+    @property
+    def is_of_agent_tool(self) -> bool:
+        """True for a call of a tool that does nothing else than starting sub-agents."""
+        return self.task is not None or self.agent is not None or self.description is not None
+
+
+class Agent(NamedTuple, Generic[K]):
+    """A sub-agent whose call is wanted."""
+
+    key: K
+    id: str
+    call: str | None = None
+    """The call that its description names."""
+    task: str | None = None
+    """A digest of its task; `None` where it cannot have been called with one."""
+
+
+def best_names(namings: Iterable[Naming]) -> tuple[Naming, ...]:
+    """Of all namings of a call, each sub-agent once, with its best evidence."""
+    best: dict[str, int] = {}
+    for id, evidence in namings:
+        best[id] = min(evidence, best.get(id, evidence))
+    return tuple(best.items())
+
+
+def link_subagents(
+    agents: Sequence[Agent[K]], calls: Sequence[tuple[K | None, AgentCall]]
+) -> dict[K, tuple[K | None, AgentCall]]:
+    """The call of each sub-agent, with who made it, as far as one is known.
+
+    Calls come with who made them (`None` is the session itself), in the order in which they were made: among equal
+    evidence, the first call counts. Nobody calls himself. Sub-agents with a task take the calls that nobody else has.
+    """
+    by_call: dict[str, tuple[K | None, AgentCall]] = {}
+    by_agent: dict[str, list[tuple[int, bool, int]]] = defaultdict(list)
+    for number, (_, call) in enumerate(calls):
+        if call.id:
+            by_call.setdefault(call.id, calls[number])
+        for name, evidence in call.named:
+            by_agent[name].append((evidence, not call.is_of_agent_tool, number))
+    links: dict[K, tuple[K | None, AgentCall]] = {}
+    for agent in agents:
+        described = by_call.get(agent.call or "")
+        named = (calls[number] for *_, number in sorted(by_agent.get(agent.id, ())))
+        found = next((made for made in (described, *named) if made is not None and made[0] != agent.key), None)
+        if found is not None:
+            links[agent.key] = found
+    taken = {id(call) for _, call in links.values()}
+    free: dict[str, list[tuple[K | None, AgentCall]]] = defaultdict(list)
+    for who, call in calls:
+        if call.task is not None and id(call) not in taken:
+            free[call.task].append((who, call))
+    for agent in agents:
+        if agent.key not in links and agent.task is not None:
+            waiting = free.get(agent.task, [])
+            place = next((n for n, (who, _) in enumerate(waiting) if who != agent.key), None)
+            if place is not None:
+                links[agent.key] = waiting.pop(place)
+    return links
+
+
+def helper_kind(id: str, prompt: str | None) -> str | None:
+    """The kind of a sub-agent that Claude Code starts for itself; no call leads to it.
+
+    >>> helper_kind("acompact-4f2a", None), helper_kind("a1b2c3d4", "Warmup"), helper_kind("a1b2c3d4", "Look around")
+    ('compact', 'warmup', None)
+    """
+    name, dash, _ = id.partition("-")
+    if dash and name.startswith("a") and name[1:]:
+        return name[1:]
+    return "warmup" if prompt == "Warmup" else None

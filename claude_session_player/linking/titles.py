@@ -1,0 +1,59 @@
+"""What a session is called: the best name that somebody or something gave it, else its first telling prompt."""
+
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from claude_session_player.text import as_title, cut
+from claude_session_player.titles import TITLE_KEYS
+
+PROMPT_LENGTH: Final = 2000
+"""Of a prompt, so many characters are kept."""
+
+
+def session_title(given: Mapping[str, str], described: str | None, topic: str | None, prompt: str | None) -> str | None:
+    """The title of a session or sub-agent.
+
+    `given` holds the last name of each kind of record, `described` what a sub-agent is for, `topic` the first prompt
+    that is more than a bare command, and `prompt` the first prompt of all.
+
+    >>> session_title({"summary": "Tea", "ai-title": "Kettle"}, None, "The kettle does not whistle", "/clear")
+    'Kettle'
+    >>> session_title({}, None, None, "/clear")
+    '/clear'
+    """
+    named = next((given[kind] for kind in TITLE_KEYS if kind in given), None)
+    return named or described or topic or prompt
+
+
+def is_bare_command(prompt: str) -> bool:
+    """True for `/clear` and `!ls`, which say nothing about a session; `/review the parser` does."""
+    return prompt.startswith("!") or (prompt.startswith("/") and len(prompt.split(None, 1)) == 1)
+
+
+class Prompted(Protocol):
+    """The prompts of one conversation, as far as they are kept, each with its line."""
+
+    first_prompt: str | None
+    last_prompt: str | None
+    topic: str | None
+    """The first prompt that is more than a bare command, as a title."""
+    first_line: int
+    last_line: int
+    topic_line: int
+
+
+def note_prompt(kept: Prompted, prompt: str, line: int) -> None:
+    """Keep what a person typed on a line. Prompts may come in any order: their lines decide."""
+    prompt = cut(prompt, PROMPT_LENGTH)
+    if kept.last_prompt is None or line >= kept.last_line:
+        kept.last_prompt, kept.last_line = prompt, line
+    if kept.first_prompt is None or line < kept.first_line:
+        kept.first_prompt, kept.first_line = prompt, line
+    if (kept.topic is None or line < kept.topic_line) and not is_bare_command(prompt):
+        kept.topic, kept.topic_line = as_title(prompt), line
+
+
+def note_title(given: dict[str, str], kind: str, title: str | None) -> None:
+    """Keep a name of the session; the last of each kind of record counts."""
+    if title and (name := as_title(title)):
+        given[kind] = name
