@@ -215,6 +215,8 @@ class Assistant(Turn, tag="assistant"):
     request_id: str | None = None
     is_api_error: bool | None = field(default=None, name="isApiErrorMessage")
     """True for words of the harness in the model's place: the request failed."""
+    error: Raw = NOTHING
+    """Why it did, where there is no message."""
 
 
 class Compaction(Struct, gc=False, rename="camel"):
@@ -233,6 +235,10 @@ class StreamCompaction(Struct, gc=False):
 
 COMPACTION: Final = "compact_boundary"
 """The subtype of the remark with which a compacted conversation goes on."""
+
+
+FAILED_REQUESTS: Final = frozenset(("api_error", "error"))
+"""The subtypes of remarks that say that a request failed."""
 
 
 class System(Event, tag="system"):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
 
+from claude_session_player.humanize import turn_duration
 from claude_session_player.models import (
     Activity,
     AssistantText,
@@ -32,7 +32,6 @@ MORE: Final = RESULT + ELLIPSIS
 INDENT: Final = "  "
 RESULT_INDENT: Final = "    "
 NO_OUTPUT: Final = "(no output)"
-UNKNOWN_TIME: Final = "Unknown time"
 
 _ENDS: Final = {Cut.NONE: "", Cut.LINES: f"\n{MORE}", Cut.WIDTH: ELLIPSIS}
 """How a shortened text ends."""
@@ -76,28 +75,6 @@ def gap(previous: ScreenElement, element: ScreenElement) -> str:
     return "\n" if element.request_id and element.request_id == previous.request_id else "\n\n"
 
 
-def duration(milliseconds: int) -> str:
-    """Whole seconds, rounded down; minutes from 60 seconds on.
-
-    >>> duration(59_999), duration(60_000), duration(7_384_000)
-    ('59s', '1m 0s', '123m 4s')
-    """
-    minutes, seconds = divmod(milliseconds // 1000, 60)
-    return f"{minutes}m {seconds}s" if minutes else f"{seconds}s"
-
-
-def shown_time(timestamp: str | None) -> str:
-    """A timestamp for people, or `Unknown time`.
-
-    >>> shown_time("2026-01-17T20:31:59.197Z"), shown_time(None), shown_time("soon")
-    ('2026-01-17 20:31:59', 'Unknown time', 'Unknown time')
-    """
-    try:
-        return datetime.fromisoformat(timestamp or "").strftime("%Y-%m-%d %H:%M:%S")
-    except ValueError:
-        return UNKNOWN_TIME
-
-
 def activity_text(activity: Activity, width: int | None) -> str:
     """What a running tool reports, in words."""
     if activity.kind == "bash":
@@ -119,7 +96,7 @@ def _thinking(element: ThinkingIndicator, view: View) -> Iterable[str]:
 
 
 def _duration(element: TurnDuration, view: View) -> Iterable[str]:
-    return (f"{ASIDE}Crunched for {duration(element.duration_ms)}",)
+    return (f"{ASIDE}Crunched for {turn_duration(element.duration_ms)}",)
 
 
 def _output(element: SystemOutput, view: View) -> Iterable[str]:

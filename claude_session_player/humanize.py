@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import UTC, datetime
+import time as clocks
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Final
 
-from claude_session_player.times import parse_time
+from claude_session_player.errors import BadFilter
+from claude_session_player.times import parse_time, to_zone, zone
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -19,8 +21,17 @@ _YEAR_DAYS: Final = 365
 _SIZES: Final = ("B", "KB", "MB", "GB", "TB")
 _THOUSANDS: Final = ("", " k", " M", " G", " T")
 _EIGHTHS: Final = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
-_is_usual = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z").fullmatch
+_UNITS: Final = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
+_KILO: Final = 1024
+"""KB, MB and GB are powers of 1024, in what is printed and in what is typed."""
+_TYPED_SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{1,9})?) ?(?:([kmgt])i?b?|b)?", re.IGNORECASE | re.ASCII)
+_POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+UNDERSTOOD_SIZES: Final = "500KB, 10MB, 1.5GB, or a number of bytes"
+UNKNOWN_TIME: Final = "Unknown time"
+_is_usual = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d\.\d{3}Z", re.ASCII).fullmatch
 """True for a time that is written as almost all are."""
+_DAY, _TENS, _MINUTE, _SECOND = 10, 15, 16, 19
+"""Where the parts of a time end; the tens are those of minutes."""
 
 
 def ago(time: str, now: datetime) -> str:
@@ -32,10 +43,10 @@ def ago(time: str, now: datetime) -> str:
     'just now'
     """
     try:
-        moment = parse_time(time).astimezone(now.tzinfo)
+        moment = to_zone(parse_time(time), now.tzinfo)
     except (ValueError, OverflowError):
         return time[:10]
-    left = (now - moment).total_seconds()
+    left = now.timestamp() - moment.timestamp()
     if left < 0:
         return f"{moment:%Y-%m-%d %H:%M}"
     if left < _STEPS[0][0]:
@@ -57,10 +68,10 @@ def when(time: str, now: datetime) -> str:
     ('2024-11-19', '2026-01-17')
     """
     try:
-        moment = parse_time(time).astimezone(now.tzinfo)
+        moment = to_zone(parse_time(time), now.tzinfo)
     except (ValueError, OverflowError):
         return time[:10]
-    left, days = (now - moment).total_seconds(), (now.date() - moment.date()).days
+    left, days = now.timestamp() - moment.timestamp(), (now.date() - moment.date()).days
     if 0 <= left < _HOUR_SECONDS:
         return ago(time, now)
     if left < 0 or days >= _YEAR_DAYS:
@@ -84,25 +95,84 @@ def local(time: str | None, now: datetime) -> str:
     '2026-01-17 21:31:59'
     """
     try:
-        return f"{parse_time(time or '').astimezone(now.tzinfo):%Y-%m-%d %H:%M:%S}"
+        return f"{to_zone(parse_time(time or ''), now.tzinfo):%Y-%m-%d %H:%M:%S}"
     except (ValueError, OverflowError):
         return UNKNOWN
 
 
-def shown_time(text: str | None) -> str:
-    """A time as a conversation shows it: in UTC, as session files write it.
+class _Beginnings(dict[str, str]):
+    """Beginnings of times, in UTC and in a zone: converting each time by itself would slow `show` down.
 
-    >>> shown_time("2026-01-17T20:31:59.197Z"), shown_time("2026-01-17T21:31:59+01:00"), shown_time(None)
+    One up to the tens of minutes, or else up to the minute, has the same beginning in the zone for all that follows
+    it, unless the offset changes meanwhile, or is no multiple of so much: then it is empty.
+    """
+
+    def __init__(self, zone: tzinfo, tzname: tuple[str, str]) -> None:
+        self.zone = zone
+        self.tzname = tzname
+
+    def __missing__(self, beginning: str) -> str:
+        """Look it up."""
+        length = len(beginning)
+        reach = timedelta(minutes=10 if length == _TENS else 1)
+        try:
+            first = parse_time(f"{beginning}{'0:00Z' if length == _TENS else ':00Z'}")
+            local = to_zone(first, self.zone)
+            offset = local.utcoffset() or timedelta()
+            last = to_zone(first + reach - timedelta(seconds=1), self.zone)
+            is_same = last.utcoffset() == offset and not offset % reach
+        except (ValueError, OverflowError):
+            is_same = False
+        self[beginning] = found = local.isoformat(" ")[:length] if is_same else ""
+        return found
+
+
+_beginnings = _Beginnings(UTC, clocks.tzname)
+
+
+def _known_beginnings(zone: tzinfo) -> _Beginnings:
+    """Those of a zone; where it is another one, or the process was given another TZ, they are looked up anew."""
+    global _beginnings
+    if _beginnings.zone is not zone or _beginnings.tzname is not clocks.tzname:
+        _beginnings = _Beginnings(zone, clocks.tzname)
+    return _beginnings
+
+
+def shown_time(text: str | None, given: tzinfo | None = None) -> str:
+    """A time as a transcript shows it: to the second, in the zone of times for people, or in a given one.
+
+    >>> shown_time("2026-01-17T20:31:59.197Z", UTC), shown_time("2026-01-17T21:31:59+01:00", UTC), shown_time(None)
     ('2026-01-17 20:31:59', '2026-01-17 20:31:59', 'Unknown time')
     """
     if not text:
-        return "Unknown time"
+        return UNKNOWN_TIME
+    target = given or zone()
     if _is_usual(text):
-        return f"{text[:10]} {text[11:19]}"
+        beginnings = _beginnings
+        if beginnings.zone is not target or beginnings.tzname is not clocks.tzname:
+            beginnings = _known_beginnings(target)
+        if beginning := beginnings[text[:_TENS]]:
+            return beginning + text[_TENS:_SECOND]
+        if beginning := beginnings[text[:_MINUTE]]:
+            return beginning + text[_MINUTE:_SECOND]
     try:
-        return parse_time(text).astimezone(UTC).isoformat(" ", "seconds")[:19]
+        return to_zone(parse_time(text), target).isoformat(" ", "seconds")[:_SECOND]
     except (ValueError, OverflowError):
-        return "Unknown time"
+        return UNKNOWN_TIME
+
+
+def day_of(text: str) -> str | None:
+    """The day of a time, in the zone of times for people; `None` where it is no time.
+
+    >>> day_of("2026-01-17T20:31"), day_of("soon")
+    ('2026-01-17', None)
+    """
+    if len(text) == _MINUTE and (beginning := _known_beginnings(zone())[text[:_TENS]]):
+        return beginning[:_DAY]
+    try:
+        return to_zone(parse_time(text), zone()).date().isoformat()
+    except (ValueError, OverflowError):
+        return None
 
 
 def span(seconds: float) -> str:
@@ -117,18 +187,66 @@ def span(seconds: float) -> str:
     return " ".join(f"{value}{unit}" for unit, value in parts[first : first + 2] if value or whole == 0)
 
 
+def duration_words(seconds: float) -> str:
+    """A duration in its two largest units, in words.
+
+    >>> duration_words(2700), duration_words(3660), duration_words(1), duration_words(0), duration_words(200000)
+    ('45 minutes', '1 hour 1 minute', '1 second', '0 seconds', '2 days 7 hours')
+    """
+    left, parts = int(seconds), []
+    for unit, length in _UNITS:
+        parts.append((left // length, unit))
+        left %= length
+    first = next((number for number, (value, _) in enumerate(parts) if value), len(parts) - 1)
+    return " ".join(many(value, unit) for value, unit in parts[first : first + 2] if value or first == len(parts) - 1)
+
+
+def turn_duration(milliseconds: int) -> str:
+    """How long a turn took, as the screen says it: whole seconds, rounded down; minutes from 60 seconds on.
+
+    >>> turn_duration(59_999), turn_duration(60_000), turn_duration(7_384_000)
+    ('59s', '1m 0s', '123m 4s')
+    """
+    minutes, seconds = divmod(milliseconds // 1000, 60)
+    return f"{minutes}m {seconds}s" if minutes else f"{seconds}s"
+
+
+def clock(seconds: float) -> str:
+    """A position in time, as players show it.
+
+    >>> clock(5.9), clock(754), clock(3725)
+    ('0:05', '12:34', '1:02:05')
+    """
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 def size(count: int) -> str:
     """A number of bytes.
 
-    >>> size(0), size(1500), size(2_340_000)
-    ('0 B', '1.5 KB', '2.3 MB')
+    >>> size(0), size(1536), size(2_340_000), size(10 * 1024 * 1024), size(1024 * 1024 - 1)
+    ('0 B', '1.5 KB', '2.2 MB', '10 MB', '1.0 MB')
     """
     number = float(count)
     for unit in _SIZES:
-        if number < 999.5 or unit == _SIZES[-1]:
-            return f"{number:.0f} {unit}" if unit == "B" or number >= 99.95 else f"{number:.1f} {unit}"
-        number /= 1000
+        if number < _KILO - 0.5 or unit == _SIZES[-1]:
+            return f"{number:.0f} {unit}" if number.is_integer() or number >= 99.95 else f"{number:.1f} {unit}"
+        number /= _KILO
     raise AssertionError
+
+
+def parse_size(text: str) -> int:
+    """A number of bytes as people type it; raises `BadFilter`.
+
+    >>> parse_size("10MB"), parse_size("1.5 kb"), parse_size("2GiB"), parse_size("512")
+    (10485760, 1536, 2147483648, 512)
+    """
+    match = _TYPED_SIZE.fullmatch(text.strip())
+    if match is None:
+        raise BadFilter(f"{text!r} is not a size: write {UNDERSTOOD_SIZES}")
+    number, unit = match.groups()
+    return int(float(number) * _KILO ** _POWERS[(unit or "").lower()])
 
 
 def number(count: int) -> str:
@@ -145,13 +263,13 @@ def number(count: int) -> str:
     raise AssertionError
 
 
-def many(count: int, thing: str) -> str:
-    """So many things.
+def many(count: int, thing: str, things: str = "") -> str:
+    """So many things; their plural where it is not the thing with an s.
 
-    >>> many(1, "session"), many(0, "session"), many(12_000, "response")
-    ('1 session', '0 sessions', '12000 responses')
+    >>> many(1, "session"), many(0, "session"), many(12_000, "response"), many(2, "branch", "branches")
+    ('1 session', '0 sessions', '12,000 responses', '2 branches')
     """
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+    return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"
 
 
 def dollars(cost: Decimal | None, unpriced: int = 0) -> str:

@@ -7,6 +7,7 @@ by the `View`.
 from __future__ import annotations
 
 from collections import deque
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -144,10 +145,12 @@ class ScreenState:
     __slots__ = (
         "account",
         "cleared",
+        "compacted",
         "current_request_id",
         "elements",
         "open_calls",
         "orphans",
+        "queue",
         "removed",
         "sealed",
         "settled",
@@ -167,6 +170,8 @@ class ScreenState:
         """Positions of calls without an id that have no result yet, by tool, for dialects that link by order."""
         self.orphans: dict[str, Orphan] = {}
         """Results whose call has not come yet, by the call's id."""
+        self.queue: Any = None
+        """The prompts that wait, or were just taken up, where the view shows them; see `linking.prompts`."""
         self.account = Account()
         """What became of every line so far."""
         self.settled = 0
@@ -177,6 +182,8 @@ class ScreenState:
         """The positions that the last `render` removed."""
         self.cleared = False
         """Whether the last `render` emptied the screen."""
+        self.compacted = 0
+        """How many elements compactions took off the screen so far."""
         self.sealed = 0
         """How many of the first elements belong to others, too: such a one is replaced, and never changed."""
 
@@ -197,8 +204,10 @@ class ScreenState:
         other.elements = self.elements.copy()
         other.tool_calls = self.tool_calls.copy()
         other.current_request_id = self.current_request_id
+        other.compacted = self.compacted
         other.open_calls = {name: queue.copy() for name, queue in self.open_calls.items()}
         other.orphans = {key: replace(orphan, booking=None) for key, orphan in self.orphans.items()}
+        other.queue = deepcopy(self.queue)
         other.settled = other.sealed = len(other.elements)
         return other
 
@@ -212,6 +221,7 @@ class ScreenState:
 
     def clear(self) -> None:
         """Empty the screen."""
+        self.compacted += len(self.elements)
         self.elements.clear()
         self.tool_calls.clear()
         self.open_calls.clear()

@@ -116,6 +116,21 @@ def _read_lines(lines: Iterable[bytes]) -> Iterator[Event]:
         offset += len(line)
 
 
+def is_whole_record(data: bytes) -> bool:
+    """True for a last line that has no line end, but is a whole record: nothing more of it can come.
+
+    >>> is_whole_record(b'{"type":"mode"}'), is_whole_record(b'{"type":"mo'), is_whole_record(b"")
+    (True, False, False)
+    """
+    if not data.rstrip().endswith(b"}"):
+        return False
+    try:
+        decode(data)
+    except REFUSALS:
+        return False
+    return True
+
+
 def decode_lines(lines: Sequence[bytes], number: int, offset: int) -> list[Event]:
     """The events of some lines of a session, before which there were `number` lines and `offset` bytes."""
     try:

@@ -36,6 +36,7 @@ from claude_session_player.events import (
     Other,
     Progress,
     ProgressData,
+    QueueOperation,
     RedactedThinking,
     ServerToolUse,
     System,
@@ -48,6 +49,7 @@ from claude_session_player.events import (
     text_of,
 )
 from claude_session_player.formatter import activity_text
+from claude_session_player.linking.prompts import PromptQueue
 from claude_session_player.models import (
     Activity,
     AssistantText,
@@ -150,6 +152,8 @@ def _said(state: ScreenState, event: Event, said: Content) -> Outcome:
 
 def _prompt(state: ScreenState, event: Event, text: str) -> Outcome:
     said = classify(text)
+    if state.queue is not None:
+        _drop_queued(state, said.prompt)
     if said.prompt is not None:
         return _show(state, event, UserMessage(said.prompt))
     for output in said.outputs:
@@ -158,12 +162,37 @@ def _prompt(state: ScreenState, event: Event, text: str) -> Outcome:
     return SHOWN if said.outputs else said.hidden_by
 
 
+def _queue_operation(state: ScreenState, event: QueueOperation) -> Outcome:
+    """What a person typed while the model worked, as soon as the model is given it."""
+    if not state.view.queued:
+        return hidden(event.kind)
+    if state.queue is None:
+        state.queue = PromptQueue()
+    taken = state.queue.operate(event)
+    if taken is None:
+        return hidden(event.kind)
+    return _show(state, event, UserMessage(taken.text or ""))
+
+
+def _drop_queued(state: ScreenState, prompt: str | None) -> None:
+    """Take a queued prompt off the screen, where a line of its own says the same."""
+    before = [queued.line for queued in state.queue.taken if not queued.is_copy]
+    state.queue.note(prompt)
+    for queued in state.queue.taken:
+        if queued.is_copy and queued.line in before:
+            place = next((n for n, element in enumerate(state.elements) if element.line == queued.line), None)
+            if place is not None:
+                state.remove(place)
+
+
 # --- the model --------------------------------------------------------------------------------
 
 
 def _assistant(state: ScreenState, event: Assistant) -> Outcome:
     message = event.message
     said = event.content if message is None else message.content
+    if state.queue is not None:
+        state.queue.settle()
     group = event.request_id or (message.id if message is not None else None) or None
     outcome = NO_ANSWER
     for block in [Text(said)] if isinstance(said, str) else said or ():
@@ -390,4 +419,5 @@ _HANDLERS: Final[dict[type, Callable[[ScreenState, Any], Outcome]]] = {
     Malformed: _malformed,
     Blank: _blank,
     **dict.fromkeys(QUIET_RECORDS, _quiet),
+    QueueOperation: _queue_operation,
 }

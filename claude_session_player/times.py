@@ -1,12 +1,105 @@
-"""Times as session files write them."""
+"""Times as session files write them, and the zone in which people read and type them."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final
 
 _FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
 _BEHIND = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp() + 1
 """The first second of the calendar, and the first one behind it: a zone, or rounding, may lead out of it."""
+_IANA: Final = re.compile(r"[A-Za-z]+(?:/[A-Za-z0-9_+-]+)+")
+_SYSTEM_ZONE: Final = "/etc/localtime"
+_UTC_NAMES: Final = ("UTC", "UTC0", "GMT0", "Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu")
+
+
+class _SystemZone(tzinfo):
+    """The zone that TZ names, else that of the machine, with its summer time: `astimezone()` has one fixed offset."""
+
+    _last: tuple[datetime | None, timedelta | None] = None, None
+    """The moment that was asked for last, and its offset: one "now" is compared with thousands of times."""
+
+    def utcoffset(self, moment: datetime | None) -> timedelta | None:
+        last, offset = self._last
+        if moment is not last and moment is not None:
+            offset = moment.replace(tzinfo=None).astimezone().utcoffset()
+            self._last = moment, offset
+        return None if moment is None else offset
+
+    def dst(self, moment: datetime | None) -> timedelta | None:
+        return None
+
+    def tzname(self, moment: datetime | None) -> str | None:
+        return None if moment is None else moment.replace(tzinfo=None).astimezone().tzname()
+
+    def fromutc(self, moment: datetime) -> datetime:
+        seconds = int(moment.replace(tzinfo=UTC, microsecond=0).timestamp())
+        try:
+            local = datetime.fromtimestamp(seconds)
+        except OSError as error:  # Windows refuses times before 1970
+            raise OverflowError(str(error)) from error
+        return local.replace(microsecond=moment.microsecond, tzinfo=self)
+
+
+LOCAL: Final = _SystemZone()
+
+
+class _Choice:
+    """The zone of this process: that of the system, unless --utc is given."""
+
+    zone: tzinfo = LOCAL
+    known: tuple[str, str] | None = None
+    """`time.tzname` when the system's zone was last looked at; `time.tzset` makes another."""
+    is_sound = True
+
+
+def zone() -> tzinfo:
+    """The zone in which times are shown, and typed times are read; UTC where that of the system is nonsense."""
+    if _Choice.known is not time.tzname:
+        _look_at_system()
+    return _Choice.zone if _Choice.is_sound else UTC
+
+
+def _look_at_system() -> None:
+    _Choice.known, _Choice.is_sound = time.tzname, True
+    try:
+        datetime.now().astimezone()
+    except (ValueError, OverflowError):
+        _Choice.is_sound = False
+
+
+def to_zone(moment: datetime, zone: tzinfo | None) -> datetime:
+    """A moment on the clock of a zone, to be shown; that of the system is left to the C library, which is faster."""
+    return moment.astimezone(None if zone is LOCAL else zone)
+
+
+@contextmanager
+def in_zone(chosen: tzinfo) -> Iterator[None]:
+    """Show and read times in this zone until the end."""
+    before, _Choice.zone = _Choice.zone, chosen
+    try:
+        yield
+    finally:
+        _Choice.zone = before
+
+
+def zone_name() -> str:
+    """The zone by its name in the database of zones, or, where nothing tells that, by its present offset."""
+    if zone() is UTC:
+        return "UTC"
+    told = os.environ.get("TZ")  # empty, it stands for UTC
+    name = os.path.realpath(_SYSTEM_ZONE).rpartition("zoneinfo/")[2] if told is None else told.lstrip(":")
+    if name in _UTC_NAMES:
+        return "UTC"
+    if _IANA.fullmatch(name) and not name.startswith(time.tzname[0]):  # the C library makes UTC of an unknown name
+        return name
+    now = local_now()
+    return f"UTC{str(now)[-6:]}" if now.utcoffset() else "UTC"
 
 
 def parse_time(text: str) -> datetime:
@@ -19,12 +112,24 @@ def parse_time(text: str) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def local_now() -> datetime:
-    """The moment on the clock of the wall; on that of Greenwich where the system's zone is nonsense."""
+def parse_typed_time(text: str) -> datetime:
+    """An ISO 8601 time as a person types it: without a zone, in the one that is shown. Raises `ValueError`.
+
+    >>> with in_zone(UTC):
+    ...     print(parse_typed_time("2026-01-17 20:31"))
+    2026-01-17 20:31:00+00:00
+    """
+    moment = datetime.fromisoformat(text.strip())
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=zone())
     try:
-        return datetime.now().astimezone()
-    except (ValueError, OverflowError):
-        return datetime.now(UTC)
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"{text!r} is out of the calendar") from error
+
+
+def local_now() -> datetime:
+    """The present moment, in the zone in which times are shown."""
+    return datetime.now(UTC).astimezone(zone())
 
 
 def format_time(moment: datetime) -> str:

@@ -27,11 +27,17 @@ class View:
     """Keep what came before a compaction."""
     sidechains: bool = False
     """Show sidechain lines, as in the file of a sub-agent."""
+    queued: bool = False
+    """Show prompts that stand only in the queue; the screen of the specification does not."""
 
     @classmethod
     def full(cls, *, thinking: bool = False, history: bool = False) -> View:
         """The view that cuts nothing."""
         return cls(None, None, None, None, thinking=thinking, history=history)
+
+    def with_queue(self) -> View:
+        """The same view, which loses nothing that a person typed."""
+        return replace(self, queued=True)
 
     def of_subagent(self) -> View:
         """The same view, for a file that is a sub-agent's own."""

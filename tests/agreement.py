@@ -83,7 +83,7 @@ DEFINITIONS: Final[dict[str, str]] = {
 }
 """What each fact means, wherever it is stated. What one command defines otherwise is a fact of its own here."""
 
-_VIEW: Final = View(history=True)
+_VIEW: Final = View(history=True).with_queue()
 _NO_PROMPTS: Final = ("(Empty)", "(No content)")
 
 
@@ -352,7 +352,7 @@ def _from_follow(table: Table, found: Found, roots: tuple[str, ...]) -> None:
     while projection.develop() is News.GREW:
         pass
     _from_film(table, "follow", projection)
-    glimpse = Glimpse(found)
+    glimpse = Glimpse(found, Store.open(*roots, required=False).of)
     glimpse.catch_up()
     table.add("title", "follow --all", glimpse.title or None)
 

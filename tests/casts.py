@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pyte
 
-from claude_session_player import export
+from claude_session_player.export import asciicast
 from claude_session_player.export.asciicast import Setup
 from claude_session_player.export.picture import BEGIN, END
 from claude_session_player.export.rows import element_rows
@@ -46,7 +46,7 @@ def recorded(source: Source, how: Setup | None = None, view: View | None = None)
     """The recording of a session."""
     state, events = begun(source, view)
     file = StringIO()
-    export.record(events, state, file, "asciicast", how or Setup())
+    asciicast.write(events, state, file, how or Setup())
     return cast_of(file.getvalue())
 
 

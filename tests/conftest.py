@@ -1,9 +1,10 @@
-"""Tests use neither the stores, the archive nor the cache of whoever runs them, and not the taste of their terminal."""
+"""Tests use neither the stores, archive and cache of whoever runs them, nor their terminal's taste and time zone."""
 
 from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from hypothesis import settings
 _TASTE = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "COLORFGBG", "COLUMNS", "LINES")
 for _name in (*_TASTE, *(name for name in os.environ if name.startswith("TEXTUAL"))):
     os.environ.pop(_name, None)  # before anything is imported that looks at them
+os.environ["TZ"] = "UTC"
+if hasattr(time, "tzset"):
+    time.tzset()
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # programs that tests start would ignore it, too
 

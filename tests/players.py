@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from textual.pilot import Pilot
 
-from claude_session_player.play.recording import Recording, of_file, of_lines
+from claude_session_player.parser import is_subagent_file
+from claude_session_player.play.recording import Recording, of_lines
+from claude_session_player.play.tape import FileTape
 from claude_session_player.tui.player_app import PlayerApp
 from claude_session_player.tui.player_screen import PlayerScreen
 from tests.builder import SessionBuilder, call, text, thought
@@ -51,6 +55,11 @@ class Clock:
     def __call__(self) -> float:
         """What the clock shows."""
         return self.now
+
+
+def of_file(path: str) -> Recording:
+    """A file by itself, of which no store knows."""
+    return Recording(os.path.basename(path), path, partial(FileTape, path), is_subagent_file(path), path)
 
 
 def teapot() -> SessionBuilder:

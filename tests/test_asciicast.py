@@ -12,7 +12,8 @@ from typing import Any
 import pexpect
 import pytest
 
-from claude_session_player import View, export
+from claude_session_player import View
+from claude_session_player.export import asciicast
 from claude_session_player.export.asciicast import Setup
 from claude_session_player.play.forward import Timing
 from claude_session_player.play.player import Pace
@@ -134,7 +135,7 @@ def test_events_are_written_while_the_session_is_read() -> None:
             written.append(file.tell())
             yield event
 
-    export.record(watched(), state, file, "asciicast", Setup())
+    asciicast.write(watched(), state, file, Setup())
     assert written[1500] > 0
     assert written[-1] > written[1500]
 

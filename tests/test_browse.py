@@ -458,7 +458,7 @@ def test_what_is_written_is_what_export_writes(
     monkeypatch.chdir(tmp_path)
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await pilot.press("a", "e", *["down"] * export.ALL.index(format))
+        await pilot.press("a", "e", *["down"] * [one.name for one in export.exported()].index(format))
         await until(pilot, lambda: f"[{format}]" in text_of(app))
         await pilot.press("enter")
         await until(pilot, lambda: "written to" in said(app))

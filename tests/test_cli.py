@@ -15,8 +15,11 @@ from typing import Any
 import pytest
 
 from claude_session_player import __version__
+from claude_session_player.cli import suggestions
+from claude_session_player.cli.app import ALIASES, COMMANDS
 from tests.builder import SessionBuilder, call, text, thought
-from tests.program import PROGRAM, csp, on_terminal
+from tests.program import PROGRAM, csp, on_terminal, told_on_terminal
+from tests.stores import StoreBuilder
 
 
 @pytest.fixture
@@ -177,7 +180,7 @@ def test_the_version_is_printed_alone() -> None:
     assert csp("--version").stdout.decode() == f"claude-session-player {__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("replay", "--help"), ("account", "-h")])
+@pytest.mark.parametrize("arguments", [("--help",), ("-h",), ("replay", "--help"), ("account", "-h")])
 def test_help_is_printed_on_stdout(arguments: tuple[str, ...]) -> None:
     done = csp(*arguments)
     assert done.returncode == 0
@@ -206,6 +209,31 @@ def test_a_directory(tmp_path: Path) -> None:
     assert refused(csp(tmp_path), 3, str(tmp_path), "is a directory")
 
 
+COMMANDS_WITH_REF = [
+    *("replay", "play", "follow", "export", "show", "get", "summary", "tree", "files", "verify", "locks", "stats"),
+    *("account", "repair -o x"),
+]
+
+
+@pytest.mark.parametrize("name", ["some", "some/"])
+@pytest.mark.parametrize("command", COMMANDS_WITH_REF)
+def test_a_directory_is_refused_as_one_also_where_there_is_no_store(
+    tmp_path: Path, command: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "some").mkdir()
+    monkeypatch.chdir(tmp_path)
+    words = f"{name} is a directory: name a session file (*.jsonl) in it"
+    assert refused(csp(*command.split(), name), 2 if command == "verify" else 3, words)
+
+
+@pytest.mark.parametrize("inside", ["", "projects", "projects/-home-ada"])
+def test_a_directory_of_a_store_is_refused_with_the_commands_that_list_it(tmp_path: Path, inside: str) -> None:
+    store = tmp_path / "my store"
+    (store / "projects" / "-home-ada").mkdir(parents=True)
+    listed = f"use 'list --root '{store}'' or 'browse --root '{store}''"
+    assert refused(csp("replay", store / inside), 3, "is a directory", listed)
+
+
 def test_a_file_without_permission(session: Path) -> None:
     session.chmod(0)
     code = f"""
@@ -228,7 +256,7 @@ raise SystemExit(run([{str(session)!r}]))
         (b'{"name":"x"}\n{"name":"y"}\n', "no Claude Code session"),
         (b'{"type":"todo","id":"1","text":"x"}\n', "no Claude Code session"),
         (b"[1,2,3]\n", "not JSON lines: line 1: a record that is no object"),
-        (gzip.compress(b'{"type":"user"}'), "gzip"),
+        (gzip.compress(b'{"type":"user"}', mtime=0), "gzip"),
         ('{"type":"user"}'.encode("utf-16"), "UTF-16"),
     ],
 )
@@ -270,8 +298,82 @@ def test_a_comment_before_the_session_does_not_make_it_none(session: Path) -> No
     assert csp(session, "--until", "1").returncode == 0
 
 
-def test_a_command_with_a_typo_is_asked_about() -> None:
-    assert refused(csp("rpelay", "x.jsonl"), 2, "did you mean 'replay'?")
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        ("rpelay x.jsonl", "did you mean 'replay'?"),
+        ("search login", "'browse WORDS' or 'list --title TEXT'"),
+        ("serach login", "'browse WORDS' or 'list --title TEXT'"),
+        ("resume latest", "'play' plays a session, and 'claude --resume ID' continues it"),
+        ("delete x", "did you mean 'clean'?"),
+        ("rm x y", "did you mean 'clean'?"),
+        ("ls", "did you mean 'list'?"),
+        ("ls --json", "did you mean 'list'?"),
+        ("cat latest", "did you mean 'show'?"),
+        ("open latest", "did you mean 'play'?"),
+        ("watch", "did you mean 'follow'?"),
+        ("tail -f", "did you mean 'follow'?"),
+        ("cost --by day", "did you mean 'stats'?"),
+        ("help list", "every command has an option --help"),
+        ("Fix the bug", "put a title with spaces in quotes"),
+    ],
+)
+def test_a_word_that_is_no_command_is_answered_with_the_one_that_is_meant(arguments: str, advice: str) -> None:
+    words = arguments.split()
+    assert refused(csp(*words), 2, f"there is no command {words[0]!r}: {advice}")
+
+
+def test_every_suggested_command_exists() -> None:
+    assert set(suggestions._SYNONYMS) <= set(COMMANDS)
+    assert not (set(suggestions._MEANT) | set(suggestions._SENTENCES)) & {*COMMANDS, *ALIASES}
+
+
+def test_a_file_or_an_id_is_a_session_also_where_it_is_called_like_a_command(
+    session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "search").write_bytes(session.read_bytes())
+    assert csp("search").stdout.decode() == SCREEN
+    assert refused(csp("search", "login"), 2, "unexpected extra argument (login)")
+    store = StoreBuilder(tmp_path / "store")
+    store.session("delete01", "Oil it")
+    for ref in ("delete01", "delete"):
+        assert "❯ Oil it" in csp(ref, "--root", store.root).stdout.decode()
+
+
+def test_a_directory_called_like_a_synonym_hides_no_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "find").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert refused(csp("find", "login"), 2, "there is no command 'find'")
+
+
+# --- without a command ------------------------------------------------------------------------------
+
+
+def test_options_of_browse_alone_browse(tmp_path: Path) -> None:
+    store = StoreBuilder(tmp_path / "store")
+    store.session()
+    for options in (("--root", store.root), (f"--root={store.root}", "--no-cache")):
+        assert refused(csp(*options), 2, "browse needs a terminal", "use 'list'")
+    assert refused(csp("--root"), 2, "'--root' requires an argument")
+    assert csp("--root", store.root, "-h").stdout.startswith(b"Usage: claude-session-player browse")
+
+
+def test_options_of_browse_before_a_session_replay_it(tmp_path: Path) -> None:
+    store = StoreBuilder(tmp_path / "store")
+    store.session()
+    assert csp("--root", store.root, "latest").stdout == csp("replay", "latest", "--root", store.root).stdout != b""
+
+
+def test_without_a_store_it_says_where_it_looked_and_offers_the_demo(tmp_path: Path) -> None:
+    places = f"{tmp_path / 'a'}, {tmp_path / 'b'}"
+    done = csp(CLAUDE_CONFIG_DIR=places)
+    assert (done.returncode, done.stdout) == (6, b"")
+    message, offer = done.stderr.decode().splitlines()
+    assert f"there is no Claude store at {places} ($CLAUDE_CONFIG_DIR)" in message
+    assert offer.endswith("claude-session-player demo --play")
+    told, code = told_on_terminal(CLAUDE_CONFIG_DIR=places, typed="")
+    assert (told, code) == (done.stderr.decode(), 6)
 
 
 def shell(script: str, *arguments: str | Path) -> subprocess.CompletedProcess[bytes]:

@@ -98,9 +98,14 @@ def test_a_store_that_is_none_is_told_before_the_terminal_is_taken(tmp_path: Pat
     assert "this is no Claude store" in written
 
 
-def test_the_bare_command_shows_the_help_where_nobody_can_browse(builder: StoreBuilder, tmp_path: Path) -> None:
+def test_the_bare_command_shows_the_help_where_nobody_can_browse(builder: StoreBuilder) -> None:
     piped = csp(CLAUDE_CONFIG_DIR=str(builder.root))
-    newcomer, code = told_on_terminal(typed="", CLAUDE_CONFIG_DIR=str(tmp_path / "nothing"))
-    assert (piped.returncode, code) == (0, 0)
+    assert piped.returncode == 0
     assert piped.stdout.startswith(b"Usage: claude-session-player")
-    assert newcomer.startswith("Usage: claude-session-player")
+
+
+def test_browse_without_a_store_offers_the_demo(tmp_path: Path) -> None:
+    written, code = told_on_terminal("browse", typed="", CLAUDE_CONFIG_DIR=str(tmp_path / "nothing"))
+    assert code == 6
+    assert ENTERED not in written
+    assert written.splitlines()[1].endswith("claude-session-player demo --play")

@@ -241,3 +241,16 @@ def test_where_the_log_cannot_be_written_it_is_not_said_that_there_was_nothing(
     assert done.returncode == 5
     assert b"log.jsonl" in done.stderr
     assert b"nothing to clean up" not in done.stderr
+
+
+@pytest.mark.parametrize(("more", "is_large"), [(0, False), (1, True)])
+def test_ten_megabytes_are_the_same_for_verify_and_clean(
+    builder: StoreBuilder, archive: Path, more: int, is_large: bool
+) -> None:
+    path = builder.home() / f"{ONE}.jsonl"
+    path.write_bytes(path.read_bytes().ljust(10 * 1024 * 1024 + more - 1) + b"\n")
+    settle(builder.root)
+    found = csp("verify", ONE, "--root", builder.root, "--no-cache", "--json").stdout.decode()
+    assert ("too-large" in found) == is_large
+    told = clean(builder, archive, "--larger-than", "10MB").stdout.decode()
+    assert ("larger than 10 MB" in told) == is_large

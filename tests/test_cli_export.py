@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player import export
+from claude_session_player.export import Writes, formats
 from tests.builder import SessionBuilder, text
 from tests.casts import cast_of, played
 from tests.program import PROGRAM, csp, on_terminal, told_on_terminal
@@ -22,13 +22,30 @@ def path(tmp_path: Path) -> Path:
     return SessionBuilder().prompt("Make tea").response(text("Gladly.")).compaction().write(tmp_path / "s.jsonl")
 
 
-@pytest.mark.parametrize("format", export.FORMATS)
-def test_a_screen_is_exported_as_replay_prints_it(format: str, path: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("format", [one.name for one in formats(Writes.SCREEN)])
+def test_a_screen_is_exported_as_replay_prints_it_with_its_history(format: str, path: Path, tmp_path: Path) -> None:
     target = tmp_path / "out"
-    done = csp("export", path, "--format", format, "--history", "-o", target)
+    done = csp("export", path, "--format", format, "-o", target)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     printed = csp("replay", path, "--format", format, "--history").stdout
+    assert b"Make tea" in printed
     assert target.read_bytes() == printed == csp("export", path, "--format", format, "--history").stdout
+
+
+def test_what_came_before_the_last_compaction_is_left_out_on_demand_and_counted(tmp_path: Path) -> None:
+    builder = SessionBuilder().prompt("One").compaction().prompt("Two").response(text("Yes.")).compaction()
+    path = builder.prompt("Three").write(tmp_path / "s.jsonl")
+    done = csp("export", path, "--since-compaction")
+    assert done.stdout == csp("replay", path).stdout == "❯ Three\n".encode()
+    words = "note: 3 elements from before the last compaction are not shown; use --history to include them\n"
+    assert done.stderr.decode() == csp("replay", path).stderr.decode() == words
+    assert csp("export", path, *CAST, "--since-compaction").stderr == b""  # it shows everything in its time
+
+
+def test_where_nothing_is_left_out_nothing_is_said(tmp_path: Path) -> None:
+    path = SessionBuilder().compaction().prompt("One").response(text("Yes.")).write(tmp_path / "s.jsonl")
+    for command in ("replay", "export", "export --since-compaction", "play --plain --idle 0", "show"):
+        assert csp(*command.split(), path).stderr == b"", command
 
 
 def test_a_recording_has_the_size_and_the_times_that_were_asked_for(path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import os
 from datetime import timedelta
@@ -54,19 +53,45 @@ def test_a_session_is_told_with_its_sub_agents_and_a_summary_first(store: StoreB
     told = done.stdout.decode()
     assert told.startswith(f"Session {ONE} (")
     assert "- User messages: 1\n" in told
-    assert "\n\n---\n\n**User** (2026-01-17 20:31:59)\nStart the engine\n" in told
+    assert "\n\n---\n\nAll times are in UTC.\n\n**User** (2026-01-17 20:31:59)\nStart the engine\n" in told
     assert "\n> **User** (2026-01-17 20:31:59)\n> Look around\n> \n> **Assistant**" in told
 
 
 def test_choices_are_words(store: StoreBuilder) -> None:
     assert show(store, "--only", "prompts,thinking").count("**") == 4
     assert "**Tool: Bash" not in show(store, "--hide", "tools")
-    assert show(store, "--tool", "bash").startswith("**Tool: Bash** (2026-01-17 20:32:02) → failed")
+    assert show(store, "--tool", "bash").startswith(
+        "All times are in UTC.\n\n**Tool: Bash** (2026-01-17 20:32:02) → failed"
+    )
     assert show(store, "--only", "errors").count("**Tool") == 1
     assert "> **User**" not in show(store, "--depth", "0")
     assert show(store, "--from", "2", "--to", "3").count("**") == 4
     assert show(store, "--from", "2026-01-17 20:32:05").count("**Assistant**") == 1
     assert "I will." in show(store, "--to", "2026-01-17")
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        ("--depth 0", "1 sub-agent deeper than --depth 0 is not shown"),
+        ("--only prompts", "7 entries are not shown because of these filters"),
+        ("--only prompts --format jsonl", "7 entries are not shown because of these filters"),
+        ("--from 2 --to 3", "1 entry up to line 3 is not shown because of these filters"),
+        ("--page 1 --page-size 2", "more entries follow; use --page 2"),
+    ],
+)
+def test_what_is_left_out_is_counted_on_stderr(store: StoreBuilder, options: str, note: str) -> None:
+    done = csp("show", ONE, "--root", str(store.root), *options.split())
+    assert done.returncode == 0
+    assert done.stderr.decode() == f"note: {note}\n"
+
+
+@pytest.mark.parametrize("options", ["", "--full", "--depth 9", "--hide subagents,tools --only user,assistant,tools"])
+def test_counts_of_what_is_left_out_add_up(store: StoreBuilder, options: str) -> None:
+    everything = [json.loads(line) for line in show(store, "--format", "jsonl").splitlines()]
+    done = csp("show", ONE, "--root", str(store.root), "--format", "jsonl", *options.split())
+    left_out = len(everything) - len(done.stdout.splitlines())
+    assert done.stderr.decode().startswith(f"note: {left_out} entr") if left_out else done.stderr == b""
 
 
 def test_a_choice_that_matches_nothing_says_so(store: StoreBuilder) -> None:
@@ -292,7 +317,7 @@ def test_strict_is_content_with_a_sound_session(store: StoreBuilder) -> None:
 
 def test_standard_input_is_told_without_a_store() -> None:
     done = csp("show", "-", stdin=SessionBuilder().prompt("Hello").data())
-    assert done.stdout.decode() == "**User** (2026-01-17 20:31:59)\nHello\n"
+    assert done.stdout.decode() == "All times are in UTC.\n\n**User** (2026-01-17 20:31:59)\nHello\n"
 
 
 @pytest.mark.parametrize(("data", "code"), [(b"", 4), (b"no json\n", 4), (b'{"a": 1}\n', 4), (b"\x1f\x8b\x00", 4)])
@@ -306,7 +331,7 @@ def test_what_is_no_session_is_one_line(tmp_path: Path, data: bytes, code: int) 
 
 
 def test_a_sub_agent_can_be_told_by_itself(store: StoreBuilder) -> None:
-    assert show(store, ref=AGENT).startswith("**User** (2026-01-17 20:31:59)\nLook around\n")
+    assert show(store, ref=AGENT).startswith("All times are in UTC.\n\n**User** (2026-01-17 20:31:59)\nLook around\n")
 
 
 def test_a_session_that_continues_another_is_told_from_the_beginning(store: StoreBuilder) -> None:
@@ -328,20 +353,3 @@ def test_the_first_page_is_told_without_reading_the_rest() -> None:
     first = [text for _, text in islice(told, 50)]
     assert first[0].endswith("Prompt 0")
     assert len(list(lines)) > 14_000
-
-
-def test_a_session_file_is_not_read_to_find_its_sub_agents(
-    store: StoreBuilder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = []
-    real = io.FileIO
-
-    def counted(path: Any, *rest: Any) -> Any:
-        opened.append(str(path))
-        return real(path, *rest)
-
-    monkeypatch.setattr("claude_session_player.store.digest._open", counted)
-    found = store.open()
-    (agent,) = found.agents_of(found.locate(ONE))  # type: ignore[arg-type]
-    assert agent.id == AGENT
-    assert [Path(path).name for path in opened] == [f"agent-{AGENT}.jsonl"]

@@ -228,3 +228,114 @@ def test_a_reader_that_has_seen_enough_ends_it(builder: StoreBuilder) -> None:
         assert process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+# --- windows ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def month(tmp_path: Path) -> StoreBuilder:
+    """A session that goes on for weeks, one that copies it, and one with a sub-agent that works later."""
+    builder = StoreBuilder(tmp_path / "store")
+    session = SessionBuilder(session_id=ONE).prompt("Go")
+    for number in range(40):
+        moment = START + timedelta(days=number - 20, hours=number, minutes=7 * number)
+        session.response(text("x"), request=f"r{number}", timestamp=moment.isoformat(), usage=usage(1 << number))
+    session.write(builder.home() / f"{ONE}.jsonl")
+    session.write(builder.home() / f"{TWO}.jsonl")
+    other = SessionBuilder(session_id=THREE).prompt("Look")
+    other.response(text("x"), request="p", usage=usage(1 << 40)).write(builder.home() / f"{THREE}.jsonl")
+    agent = SessionBuilder(session_id=THREE, sidechain=True, start=START + timedelta(days=3)).prompt("Look")
+    agent.response(text("x"), request="q", usage=usage(1 << 41)).write(builder.home() / "agent-a1.jsonl")
+    (tmp_path / "prices.json").write_text(json.dumps(PRICES))
+    return builder
+
+
+def spent(builder: StoreBuilder, *more: str, zone: str = "UTC") -> int:
+    done = csp(*arguments(builder, "--json", *more), TZ=zone)
+    assert done.returncode == 0
+    count: int = json.loads(done.stdout)["totals"]["tokens"]["output"]
+    return count
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu", "America/New_York"])
+def test_the_days_of_a_month_add_up_to_the_month(month: StoreBuilder, zone: str) -> None:
+    done = json.loads(csp(*arguments(month, "--json", "--from", "2026-01", "--to", "2026-01"), TZ=zone).stdout)
+    total = done["totals"]["tokens"]["output"]
+    assert total == next(
+        row["tokens"]["output"] for row in stats_in(month, zone)["by_month"] if row["month"] == "2026-01"
+    )
+    days = {row["day"]: row["tokens"]["output"] for row in done["by_day"]}
+    assert sum(days.values()) == total
+    assert {day[:7] for day in days} == {"2026-01"}
+    for day in ("2026-01-10", "2026-01-17", "2026-01-20"):
+        assert spent(month, "--from", day, "--to", day, zone=zone) == days[day]
+
+
+def stats_in(builder: StoreBuilder, zone: str) -> Any:
+    return json.loads(csp(*arguments(builder, "--json"), TZ=zone).stdout)
+
+
+def test_adjacent_windows_have_each_response_once_whatever_their_seconds(month: StoreBuilder) -> None:
+    middle = (START + timedelta(seconds=1)).isoformat()
+    assert spent(month, "--to", middle) + spent(month, "--from", middle) == spent(month)
+
+
+def test_a_response_counts_as_given_at_the_beginning_of_its_minute(tmp_path: Path) -> None:
+    builder = StoreBuilder(tmp_path / "store")
+    session = SessionBuilder(session_id=ONE).prompt("Go")
+    session.response(text("x"), request="a", timestamp="2026-01-17T20:31:59.000Z", usage=usage(1))
+    session.response(text("x"), request="b", timestamp="2026-01-17T21:31:59.000+01:00", usage=usage(20))
+    session.response(text("x"), request="c", timestamp="soon", usage=usage(300))
+    session.write(builder.home() / f"{ONE}.jsonl")
+    (tmp_path / "prices.json").write_text(json.dumps(PRICES))
+    assert spent(builder, "--from", "2026-01-17T20:31:00") == 21
+    assert spent(builder, "--from", "2026-01-17T20:31:30") == 0
+    assert spent(builder, "--to", "2026-01-17T20:31:30") == 21
+    assert spent(builder) == 321
+
+
+def test_utc_makes_days_of_utc(month: StoreBuilder) -> None:
+    there = arguments(month, "--json", "--from", "2026-01-05", "--to", "2026-01-05", "--utc")
+    assert csp(*there, TZ="America/New_York").stdout == csp(*there, TZ="UTC").stdout
+    assert csp(*there, TZ="America/New_York").stdout != csp(*there[:-1], TZ="America/New_York").stdout
+
+
+def test_weeks_are_those_of_iso_and_months_those_of_the_calendar(month: StoreBuilder) -> None:
+    told = stats(month)
+    weeks = [row["week"] for row in told["by_week"]]
+    assert weeks[:3] == ["2025-W52", "2026-W01", "2026-W02"]
+    assert [row["month"] for row in told["by_month"]] == ["2025-12", "2026-01", "2026-02"]
+    for by in ("by_day", "by_week", "by_month"):
+        assert sum(row["tokens"]["output"] for row in told[by]) == told["totals"]["tokens"]["output"]
+    shown = csp(*arguments(month, "--by", "week", "--by", "month"), TZ="UTC").stdout.decode()
+    assert "\nWEEK " in shown
+    assert "\nMONTH " in shown
+
+
+@pytest.mark.parametrize("words", ["month", "this month", "week", "year", "today", "yesterday", "last month"])
+def test_periods_are_dates(month: StoreBuilder, words: str) -> None:
+    assert spent(month, "--from", words, "--to", words) <= spent(month)
+    assert csp("list", "--from", words, "--root", month.root).returncode == 0
+
+
+def test_a_window_without_responses_is_told(month: StoreBuilder) -> None:
+    done = csp(*arguments(month, "--from", "2024-01", "--to", "2024-02"))
+    assert (done.stdout, done.stderr, done.returncode) == (b"", b"no responses between these times\n", 0)
+
+
+@pytest.mark.parametrize(
+    ("model", "used", "cost"),
+    [("tea-1", usage(7), None), ("tea-1", usage(0), 0), ("claude-opus-4-5", usage(MILLION), 25), (None, None, 0)],
+)
+def test_summary_and_stats_tell_the_same_cost(tmp_path: Path, model: str | None, used: Any, cost: int | None) -> None:
+    builder = StoreBuilder(tmp_path / "store")
+    session = SessionBuilder(session_id=ONE).prompt("Go")
+    if model:
+        session.response(text("x"), request="a", model=model, usage=used)
+    session.write(builder.home() / f"{ONE}.jsonl")
+    (tmp_path / "prices.json").write_text(json.dumps(PRICES))
+    where = ("--root", builder.root, "--prices", tmp_path / "prices.json", "--json")
+    assert json.loads(csp("summary", ONE, *where).stdout)["cost"] == cost
+    assert json.loads(csp("stats", *where).stdout)["totals"]["cost_usd"] == cost
+    assert json.loads(csp("stats", ONE, *where).stdout)["totals"]["cost_usd"] == cost

@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 from rich.cells import cell_len
 
+from claude_session_player.cli.records import SCHEMA_VERSION
 from tests.builder import SessionBuilder, text
 from tests.program import PROGRAM, csp, on_terminal
 from tests.stores import ONE, THREE, TWO, StoreBuilder
@@ -70,10 +71,11 @@ def test_json_is_an_array_and_jsonl_the_same_a_line_each(
 def test_get_keeps_the_contract(builder: StoreBuilder, ref: str) -> None:
     detailed = out(builder, "get", ref, "--json")
     check(detailed, "detailed_session")
-    assert len(detailed["events"]) == detailed["event_count"]
+    assert len(detailed["event_list"]) == detailed["events"] == detailed["event_count"]
     brief = out(builder, "get", ref, "--json", "--no-events")
     check(brief, "detailed_session")
-    assert brief["events"] == detailed["event_count"]
+    assert {**detailed, "event_list": None} == {**brief, "event_list": None}
+    assert "event_list" not in brief
     listed = [one for one in out(builder, "list", "--include-subagents", "--json") if one["id"] == detailed["id"]]
     assert [{key: brief[key] for key in listed[0]}] == listed
 
@@ -86,6 +88,19 @@ def test_a_contract_that_is_broken_would_be_noticed(builder: StoreBuilder) -> No
     del record["detail_hint"]
     with pytest.raises(jsonschema.ValidationError):
         check(record, "session")
+
+
+def test_the_number_of_events_is_a_number_in_every_output(builder: StoreBuilder) -> None:
+    for record in (out(builder, "get", ONE, "--json"), *out(builder, "list", "--json")):
+        assert isinstance(record["events"], int)
+        with pytest.raises(jsonschema.ValidationError):
+            check({**record, "events": []}, "session")
+
+
+def test_the_schema_has_the_version_of_the_code() -> None:
+    assert SCHEMA["version"] == SCHEMA_VERSION
+    assert SCHEMA["$id"] == f"urn:claude-session-player:schema:{SCHEMA_VERSION}"
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
 def test_the_schema_describes_every_field(builder: StoreBuilder) -> None:
@@ -104,9 +119,9 @@ def test_the_hint_of_a_session_leads_to_it(builder: StoreBuilder) -> None:
 
 def test_get_gives_normalised_events_and_the_tree(builder: StoreBuilder) -> None:
     session = out(builder, "get", ONE, "--json")
-    told = [(event["type"], event.get("text") or event.get("name")) for event in session["events"]]
+    told = [(event["type"], event.get("text") or event.get("name")) for event in session["event_list"]]
     assert told == [("user", "Start the engine"), ("tool_use", "Task"), ("tool_use", "Task"), ("assistant", "It runs.")]
-    assert session["events"][0]["human"] is True
+    assert session["event_list"][0]["human"] is True
     assert {child["id"] for child in session["subagents"]} == {"flat0001", "nest0001", "work0001"}
     assert [run["id"] for run in session["workflows"]] == ["wf_1"]
 
@@ -114,8 +129,8 @@ def test_get_gives_normalised_events_and_the_tree(builder: StoreBuilder) -> None
 def test_get_of_an_agent_gives_the_child_with_its_parent(builder: StoreBuilder) -> None:
     child = out(builder, "get", "nest0001", "--json")
     assert (child["parent_id"], child["agent"], child["title"]) == (ONE, "Plan", "Dig")
-    assert [event["text"] for event in child["events"]] == ["Look around", "Nothing there."]
-    assert all(event["sidechain"] for event in child["events"])
+    assert [event["text"] for event in child["event_list"]] == ["Look around", "Nothing there."]
+    assert all(event["sidechain"] for event in child["event_list"])
 
 
 @pytest.mark.parametrize(
@@ -124,7 +139,7 @@ def test_get_of_an_agent_gives_the_child_with_its_parent(builder: StoreBuilder) 
 )
 def test_a_range_of_events_counts_from_one(builder: StoreBuilder, bounds: str, lines: list[int]) -> None:
     session = out(builder, "get", ONE, "--json", "--events", bounds)
-    assert [event["line"] for event in session["events"]] == lines
+    assert [event["line"] for event in session["event_list"]] == lines
     assert session["event_count"] == 4
 
 
@@ -182,6 +197,13 @@ def test_nothing_found_is_said_and_is_no_failure(builder: StoreBuilder) -> None:
     done = csp("list", "--title", "nothing like it", "--root", builder.root)
     assert (done.stdout, done.returncode) == (b"", 0)
     assert b"no session in" in done.stderr
+
+
+def test_one_file_is_not_called_files(builder: StoreBuilder) -> None:
+    folder = builder.home() / ONE / "tool-results"
+    assert "\noutputs      1 file\n" in csp("get", ONE, "--no-events", "--root", builder.root).stdout.decode()
+    (folder / "toolu_10.txt").write_text("more")
+    assert "\noutputs      2 files\n" in csp("get", ONE, "--no-events", "--root", builder.root).stdout.decode()
 
 
 def test_times_are_local(builder: StoreBuilder) -> None:
@@ -301,7 +323,7 @@ def test_ids_are_shortened_so_that_they_are_still_understood(builder: StoreBuild
 
 
 def test_a_number_of_events_beyond_all_bounds_gives_none(builder: StoreBuilder) -> None:
-    assert out(builder, "get", ONE, "--json", "--events", f"{10**20}:")["events"] == []
+    assert out(builder, "get", ONE, "--json", "--events", f"{10**20}:")["event_list"] == []
 
 
 @pytest.mark.parametrize("command", ["list", "projects", "get latest", "todos", "memories", "settings"])

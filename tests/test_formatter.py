@@ -7,7 +7,7 @@ import random
 import pytest
 
 from claude_session_player import ScreenState, View, render
-from claude_session_player.formatter import MarkdownWindow, shown_time, to_markdown
+from claude_session_player.formatter import MarkdownWindow, to_markdown
 from claude_session_player.models import (
     Activity,
     AssistantText,
@@ -65,19 +65,6 @@ def test_the_full_view_cuts_nothing() -> None:
 
 def test_lines_are_not_wrapped() -> None:
     assert to_markdown([AssistantText("word " * 50)], View()) == "● " + "word " * 50
-
-
-@pytest.mark.parametrize(
-    ("timestamp", "shown"),
-    [
-        ("2026-01-17T20:31:59.197Z", "2026-01-17 20:31:59"),
-        (None, "Unknown time"),
-        ("", "Unknown time"),
-        ("yesterday", "Unknown time"),
-    ],
-)
-def test_a_missing_time_is_unknown(timestamp: str | None, shown: str) -> None:
-    assert shown_time(timestamp) == shown
 
 
 # --- what changed ---------------------------------------------------------------------------------

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from claude_session_player.play.recording import of_file
 from claude_session_player.tui.player_app import PlayerApp
 from tests.builder import START, SessionBuilder, call, text
 from tests.players import (
     followed,
+    of_file,
     player,
     screen_of,
     teapot,

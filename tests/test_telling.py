@@ -234,7 +234,7 @@ def test_what_the_harness_put_in_is_told_only_in_full() -> None:
     assert markdown(session) == ""
     told = markdown(session, style=Style.full())
     assert "Base directory" in told
-    assert "turn took 12 s" in told
+    assert "turn took 12s" in told
     assert "Be kind" in told
 
 

@@ -374,7 +374,7 @@ def test_findings_are_told_with_line_byte_and_what_to_do(builder: StoreBuilder) 
         f"    line 5, byte {offset}: no JSON value here\n"
         f"    → claude-session-player repair {path} -o NEW.jsonl moves it aside\n"
         "\n"
-        f"1 file, {path.stat().st_size / 1000:.1f} KB: 1 error\n"
+        f"1 file, {path.stat().st_size / 1024:.1f} KB: 1 error\n"
     )
     coloured = on_terminal("verify", "--all", "--root", builder.root)
     assert "\x1b[31merror\x1b[0m: Session corrupted" in coloured

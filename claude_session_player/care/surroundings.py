@@ -9,6 +9,7 @@ from typing import Final
 from claude_session_player.care import findings as kinds
 from claude_session_player.care.findings import Finding
 from claude_session_player.care.inspection import Inspection
+from claude_session_player.humanize import many, size
 from claude_session_player.store.layout import SESSION, TOOL_RESULTS, Found, is_session_id
 from claude_session_player.store.locate import PROJECTS
 from claude_session_player.store.paths import spelled_like
@@ -27,10 +28,10 @@ def look_around(found: Found, inspection: Inspection, now: float) -> Iterator[Fi
     if found.kind == SESSION:
         yield from _place(found, inspection)
         if found.stamp.size > LARGE:
-            yield Finding(kinds.TOO_LARGE, path, detail=f"{found.stamp.size:,} bytes")
+            yield Finding(kinds.TOO_LARGE, path, detail=size(found.stamp.size))
         age = now - found.stamp.mtime_ns / _BILLION
         if age > OLD_SECONDS:
-            yield Finding(kinds.OLD, path, detail=_ago(age))
+            yield Finding(kinds.OLD, path, detail=f"{many(int(age // OLD_SECONDS), 'day')} ago")
     if found.stamp.size == 0:
         yield Finding(kinds.EMPTY, path)
     folder = os.path.join(found.home, found.parent or _session(found, inspection), TOOL_RESULTS)
@@ -48,11 +49,6 @@ def _place(found: Found, inspection: Inspection) -> Iterator[Finding]:
     cwds = inspection.cwds
     if cwds and spelled_like(found.project or "", (cwd.name for cwd in cwds)) is None:
         yield Finding(kinds.WRONG_PROJECT, found.path, *cwds[0].place, f"it worked in {cwds[0].name}")
-
-
-def _ago(age: float) -> str:
-    days = int(age // OLD_SECONDS)
-    return f"{days} day{'' if days == 1 else 's'} ago"
 
 
 def _session(found: Found, inspection: Inspection) -> str:

@@ -14,6 +14,7 @@ from claude_session_player.cli.output import print_text
 from claude_session_player.cli.refs import complete_ref, find_source
 from claude_session_player.cli.source import load
 from claude_session_player.cli.stores import store_options
+from claude_session_player.humanize import many
 from claude_session_player.text import printable
 
 _MEANINGS: Final = {
@@ -59,7 +60,7 @@ def facts(session: str, account: Account) -> dict[str, Any]:
 
 def table(session: str, account: Account) -> Iterator[str]:
     """The account for people, a line each."""
-    yield f"{session}: {account.lines} lines"
+    yield f"{session}: {many(account.lines, 'line')}"
     for fate in Fate:
         yield f"{account.total(fate):>8}  {fate.name.lower():<10} {_MEANINGS[fate]}"
         yield from _details(account, fate)

@@ -1,16 +1,15 @@
-"""The group of commands. A first word that is no command is taken as a session to replay."""
+"""The group of commands. A first word that is no command is taken as a session to replay, options alone as `browse`."""
 
 from __future__ import annotations
 
-import contextlib
-import os
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Final
 
 import click
 
 from claude_session_player import __version__
-from claude_session_player.names import LATEST, PROGRAM
+from claude_session_player.names import PROGRAM
 
 COMMANDS: Final = (
     "replay",
@@ -61,20 +60,28 @@ class Commands(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `replay` before arguments that name no command."""
+        """Put `replay` before arguments that name no command, or `browse` before options that are its own."""
         if args and args[0] not in (*COMMANDS, *ALIASES, *_OWN_OPTIONS):
-            _refuse_typo(ctx, args[0])
-            args = ["replay", *args]
+            args = ["browse" if _asks_to_browse(ctx, args) else "replay", *args]
         return super().parse_args(ctx, args)
 
 
-def _refuse_typo(ctx: click.Context, word: str) -> None:
-    """Ask back where a word is no file, and almost a command."""
-    from difflib import get_close_matches
+def _asks_to_browse(ctx: click.Context, args: list[str]) -> bool:
+    """True for options of `browse` alone; raises where the first word was meant as a command and is none."""
+    if ctx.resilient_parsing:  # a shell asks what may follow: most of all a session
+        return False
+    if not args[0].startswith("-") or args[0] == "-":
+        from claude_session_player.cli.suggestions import refuse_unknown_command
 
-    meant = get_close_matches(word, (*COMMANDS, *ALIASES), n=1, cutoff=0.7)
-    if meant and not word.startswith(LATEST) and not os.path.exists(word):
-        raise click.UsageError(f"there is no file or command {word!r}: did you mean {meant[0]!r}?", ctx)
+        refuse_unknown_command(ctx, args, (*COMMANDS, *ALIASES))
+        return False
+    from claude_session_player.cli.browse import command
+
+    try:
+        values, _, _ = command.make_parser(click.Context(command, ctx, "browse")).parse_args(list(args))
+    except click.NoSuchOption:
+        return False
+    return not (isinstance(values["words"], Sequence) and values["words"])  # click has a mark for none at all
 
 
 @click.command(
@@ -83,7 +90,7 @@ def _refuse_typo(ctx: click.Context, word: str) -> None:
     subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="'claude-session-player REF' is short for 'claude-session-player replay REF'; without arguments, on a "
-    "terminal, it is 'claude-session-player browse'.",
+    "terminal, or with options of browse alone, it is 'claude-session-player browse'.",
 )
 @click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
 @click.pass_context
@@ -111,13 +118,12 @@ def app(ctx: click.Context) -> int:
 
 
 def _browse_or_help(ctx: click.Context) -> int:
-    """Browse, if there is somebody to do so, and a store; a newcomer gets the help."""
-    from claude_session_player.cli.browse import browse
+    """Browse, if there is somebody to do so; else print the help. Raises `NoStore`."""
+    from claude_session_player.cli.browse import browse, require_store
     from claude_session_player.cli.terminal import is_terminal
-    from claude_session_player.errors import NoStore
 
-    with contextlib.suppress(NoStore):
-        if is_terminal():
-            return browse()
+    if is_terminal():
+        return browse()
+    require_store()
     click.echo(ctx.get_help())
     return 0

@@ -21,7 +21,7 @@ from claude_session_player.cli.filters import care_options
 from claude_session_player.cli.output import print_records, print_text
 from claude_session_player.cli.refs import complete_ref, find_session
 from claude_session_player.cli.showing import say
-from claude_session_player.cli.stores import json_options, opened, store_options, warn
+from claude_session_player.cli.stores import json_options, opened, store_options, utc_option, warn
 from claude_session_player.errors import BadArchive, SessionError
 from claude_session_player.store.filters import Filter
 from claude_session_player.store.record import shown
@@ -72,6 +72,7 @@ def command() -> None:
 @care_options
 @to_option
 @json_options
+@utc_option
 @store_options
 def add(
     refs: tuple[str, ...],
@@ -174,6 +175,7 @@ def _refusal(id: str, title: str | None, reason: str) -> dict[str, Any]:
 @command.command("list")
 @from_option
 @json_options
+@utc_option
 def list_(source: str | None, form: str | None) -> None:
     """List what is in the archive, the last archived first."""
     from claude_session_player.care.vault import existing

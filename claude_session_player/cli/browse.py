@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import click
 
-from claude_session_player.cli.stores import store_options
+from claude_session_player.cli.stores import store_options, utc_option
 from claude_session_player.cli.terminal import is_terminal
+from claude_session_player.errors import NoStore
+from claude_session_player.names import PROGRAM
 
 
 @click.command()
 @click.argument("words", nargs=-1)
+@utc_option
 @store_options
 def command(words: tuple[str, ...], roots: tuple[str, ...], no_cache: bool) -> int:
     """Find a session in a table that fills the terminal; the command without arguments does the same.
@@ -29,6 +32,7 @@ def browse(words: tuple[str, ...] = (), roots: tuple[str, ...] = (), no_cache: b
     from claude_session_player.store.store import DEFAULT_CACHE, Store
 
     cache = None if no_cache else DEFAULT_CACHE
+    require_store(roots)
     Store.open(*roots, cache=cache)  # what is wrong with the stores is said before the terminal is taken
 
     from claude_session_player.tui.browse import BrowseApp
@@ -38,3 +42,15 @@ def browse(words: tuple[str, ...] = (), roots: tuple[str, ...] = (), no_cache: b
     app = BrowseApp(Shelf(roots, cache), " ".join(words))
     app.run()
     return app.return_code or 0
+
+
+def require_store(roots: tuple[str, ...] = ()) -> None:
+    """Raise `NoStore` where there is none, with what a newcomer can do without one."""
+    from claude_session_player.store.locate import locate
+
+    try:
+        locate(roots)
+    except NoStore as error:
+        if roots:
+            raise
+        raise NoStore(str(error), f"to see how it works without one: {PROGRAM} demo --play") from None

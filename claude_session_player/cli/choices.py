@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, timedelta
 from functools import wraps
 from typing import Any, Final, TypeVar
 
 import click
 
 from claude_session_player.conversation.choice import CATEGORIES, Bound, Choice
-from claude_session_player.times import parse_time
+from claude_session_player.errors import BadFilter
+from claude_session_player.store.dates import parse_span
 
 _R = TypeVar("_R")
 _WORDS: Final = ",".join(CATEGORIES)
-_DATE: Final = len("2026-01-17")
 
 
 def _words(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> frozenset[str]:
@@ -26,27 +26,24 @@ def _words(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
 
 
 def _start(ctx: click.Context, param: click.Parameter, value: str | None) -> Bound | None:
-    return None if value is None else _bound(value)
+    return None if value is None else _bounds(value)[0]
 
 
 def _end(ctx: click.Context, param: click.Parameter, value: str | None) -> Bound | None:
-    if value is None:
-        return None
-    bound = _bound(value)
-    if isinstance(bound, datetime) and len(value.strip()) == _DATE:  # that day included
-        return bound + timedelta(days=1) - timedelta(microseconds=1)
-    return bound
+    return None if value is None else _bounds(value)[1]
 
 
-def _bound(value: str) -> Bound:
+def _bounds(value: str) -> tuple[Bound, Bound]:
+    """A line, or the first and the last moment of a time; of a day, all of it is included."""
     if value.strip().isdecimal():
-        return int(value)
+        return int(value), int(value)
     try:
-        return parse_time(value)
-    except ValueError as error:
+        start, end = (moment.astimezone(UTC) for moment in parse_span(value))
+    except BadFilter as error:
         raise click.BadParameter(
-            f"{value!r} is no line number and no time: write 120, 2026-01-17 or '2026-01-17 20:31:59' (UTC)"
+            f"{value!r} is no line number and no time: write 120, 2026-01-17, today or '2026-01-17 20:31:59'"
         ) from error
+    return start, end if start == end else end - timedelta(microseconds=1)
 
 
 _OPTIONS: Final = (
@@ -54,7 +51,7 @@ _OPTIONS: Final = (
     click.option("--hide", multiple=True, callback=_words, metavar="KINDS", help="All but these; the same words."),
     click.option("--tool", metavar="NAME", help="Only calls of this tool; mcp__* stands for all that begin so."),
     click.option("--from", "start", callback=_start, metavar="N|TIME", help="From this line of the file, or time."),
-    click.option("--to", "end", callback=_end, metavar="N|TIME", help="Up to this line, or time (UTC), included."),
+    click.option("--to", "end", callback=_end, metavar="N|TIME", help="Up to this line, or time, included."),
 )
 _NAMES: Final = ("only", "hide", "tool", "start", "end")
 

@@ -12,7 +12,7 @@ from claude_session_player.cli import cleaning
 from claude_session_player.cli.care import NOT_ALL, progress_bar, to_option
 from claude_session_player.cli.filters import clean_options
 from claude_session_player.cli.showing import say
-from claude_session_player.cli.stores import json_option, opened, store_options, warn
+from claude_session_player.cli.stores import json_option, opened, store_options, utc_option, warn
 from claude_session_player.errors import BadFilter, SessionError
 from claude_session_player.humanize import many, size
 
@@ -32,7 +32,7 @@ def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> da
 
 
 def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    from claude_session_player.care.sizes import parse_size
+    from claude_session_player.humanize import parse_size
 
     try:
         return None if value is None else parse_size(value)
@@ -64,6 +64,7 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
 @click.option("--delete", is_flag=True, help="With --apply: remove them without an archive, after a confirmation.")
 @click.option("--yes", is_flag=True, help="With --delete: do not ask for the confirmation.")
 @json_option
+@utc_option
 @store_options
 def command(
     older_than: datetime | None,

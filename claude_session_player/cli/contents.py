@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from claude_session_player.humanize import many
 from claude_session_player.insight.partial import Partial, Stretch
 from claude_session_player.insight.rebuilt import Note, Reason, Rebuilt
 from claude_session_player.insight.touched import TouchedFile
@@ -43,7 +44,7 @@ def remarks(told: Rebuilt, agents: list[str]) -> Iterator[str]:
         of_all = f" of {known.total}" if known.total is not None else ""
         lines = "line is" if len(known.lines) == 1 else "lines are"
         gaps = [_unknown(stretch) for stretch in known.unknown()]
-        more = [f"{ELLIPSIS} and {len(gaps) - _MOST} more gaps"] if len(gaps) > _MOST else []
+        more = [f"{ELLIPSIS} and {many(len(gaps) - _MOST, 'more gap')}"] if len(gaps) > _MOST else []
         yield f"{len(known.lines)}{of_all} {lines} known; {'; '.join(gaps[:_MOST] + more)}"
     for note in told.notes:
         yield _said(note)

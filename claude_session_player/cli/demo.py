@@ -8,13 +8,16 @@ import click
 
 from claude_session_player.cli.options import chosen_view, print_screen, screen_options
 from claude_session_player.cli.refs import Source
+from claude_session_player.cli.report import note_left_out
 from claude_session_player.cli.source import load
+from claude_session_player.cli.stores import utc_option
 from claude_session_player.play.forward import Timing
 
 
 @click.command()
 @click.option("--play", "is_played", is_flag=True, help="Play it, as 'play' does.")
 @screen_options("text")
+@utc_option
 def command(is_played: bool, history: bool, thinking: bool, full: bool, format: str) -> int:
     """Replay a short session that ships with the package.
 
@@ -27,5 +30,7 @@ def command(is_played: bool, history: bool, thinking: bool, full: bool, format: 
             from claude_session_player.cli.play import play
 
             return play(source, view, Timing())
-        print_screen(load(source, view), format)
+        state = load(source, view)
+        print_screen(state, format)
+        note_left_out(state)
     return 0

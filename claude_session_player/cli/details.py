@@ -29,7 +29,7 @@ def print_session(session: Session, events: Iterable[dict[str, Any]] | None) -> 
             write(_wrapped(f"{name:<{_NAME}} {printable(value)}", width) + "\n")
     if session.subagents:
         count = session.subagent_count
-        write(f"\n{count} sub-agent{'' if count == 1 else 's'}\n")
+        write(f"\n{humanize.many(count, 'sub-agent')}\n")
         for line in _tree(session, ""):
             write(f"{_fitted(printable(line), width)}\n")
     if events is not None:
@@ -70,7 +70,7 @@ def _facts(session: Session, now: datetime) -> Iterator[tuple[str, str]]:
     yield "size", humanize.size(summary.size) if summary.size else ""
     yield "state", "in use" if summary.in_use else ""
     yield "workflows", ", ".join(run["id"] for run in session.workflows)
-    yield "outputs", f"{len(session.tool_results)} files" if session.tool_results else ""
+    yield "outputs", humanize.many(len(session.tool_results), "file") if session.tool_results else ""
     yield "path", humanize.near(summary.path)
     yield "first prompt", cut(_one_line(summary.first_user_message or ""), 2 * _TEXT)
     if summary.last_user_message != summary.first_user_message:
@@ -82,13 +82,9 @@ def _tree(session: Session, indent: str) -> Iterator[str]:
         is_last = number == len(session.subagents)
         summary = child.summary
         parts = (summary.workflow or "", summary.agent or "", cut(summary.title or "", _TEXT))
-        about = "  ".join(filter(None, (summary.id, *parts, _count(summary.events))))
+        about = "  ".join(filter(None, (summary.id, *parts, humanize.many(summary.events, "event"))))
         yield f"{indent}{'└─' if is_last else '├─'} {about}"
         yield from _tree(child, indent + ("   " if is_last else "│  "))
-
-
-def _count(events: int) -> str:
-    return "1 event" if events == 1 else f"{events} events"
 
 
 def _event(event: dict[str, Any], now: datetime) -> str:

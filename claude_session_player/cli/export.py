@@ -5,22 +5,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 from click.core import ParameterSource
 
 from claude_session_player import export
-from claude_session_player.cli.options import chosen_view, format_option, view_options
+from claude_session_player.cli.options import chosen_view, format_option, whole_view_options
 from claude_session_player.cli.output import stdout
 from claude_session_player.cli.refs import complete_ref, find_source
-from claude_session_player.cli.report import note_empty, warn
+from claude_session_player.cli.report import note_empty, note_left_out, warn
 from claude_session_player.cli.source import load, unfolding
-from claude_session_player.cli.stores import archive_options
+from claude_session_player.cli.stores import archive_options, utc_option
 from claude_session_player.cli.timing import timing_options
 from claude_session_player.errors import AlreadyThere
 from claude_session_player.export.target import whole_file
 from claude_session_player.play.forward import Timing
+
+if TYPE_CHECKING:
+    from claude_session_player.export.asciicast import Setup
 
 _STANDARD_OUTPUT: Final = "-"
 _OF_RECORDINGS: Final = ("speed", "idle", "paced", "real_time", "width", "height", "v3")
@@ -28,10 +31,10 @@ _OF_RECORDINGS: Final = ("speed", "idle", "paced", "real_time", "width", "height
 
 @click.command()
 @click.argument("ref", shell_complete=complete_ref)
-@format_option("markdown", export.ALL)
+@format_option("markdown", export.exported())
 @click.option("-o", "--output", default=_STANDARD_OUTPUT, metavar="FILE", help="Write to a file, not to stdout.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is there already.")
-@view_options
+@whole_view_options
 @timing_options
 @click.option(
     "--width",
@@ -45,6 +48,7 @@ _OF_RECORDINGS: Final = ("speed", "idle", "paced", "real_time", "width", "height
     "--height", type=click.IntRange(2, 1000), default=24, metavar="N", show_default=True, help="Rows of the terminal."
 )
 @click.option("--v3", is_flag=True, help="Write asciicast version 3, for asciinema 3 and later, instead of version 2.")
+@utc_option
 @archive_options
 def command(
     ref: str,
@@ -60,32 +64,44 @@ def command(
     v3: bool,
     **where: Any,
 ) -> None:
-    """Write a session out: its screen, or, with --format asciicast, how it unfolded.
+    """Write a session out: all of its screen, or, with --format asciicast, how it unfolded.
 
     REF is a session file, or - for standard input, or it names a session of the store: an id or at least 4 characters
     of its beginning, a sub-agent's id, latest, latest:2, a title in quotes, a breadcrumb file.
+
+    The whole session is written; with --since-compaction only what came after its last compaction, and on stderr it is
+    said how much is left out.
 
     An asciicast plays in asciinema and on web pages. Prompts are markers, pauses are cut to 2 seconds, unless with
     --idle; where a session has no times, frames take as long as it takes to read them. --speed, --idle, --paced,
     --real-time, --width, --height and --v3 are for this format alone.
     """
     view = chosen_view(history=history, thinking=thinking, full=full)
-    if format in export.FORMATS:
+    chosen = export.format_named(format, *(one.writes for one in export.exported()))
+    is_recording = chosen.writes is export.Writes.RECORDING
+    if not is_recording:
         _refuse_options_of_recordings(format)
     elif output == _STANDARD_OUTPUT and sys.stdout is not None and sys.stdout.isatty():
         raise click.UsageError(f"{format} is for a player, not for a terminal: name a file with -o, or use a pipe")
     source = find_source(ref, **where)
     with _opened(output, force) as file:
-        if format in export.FORMATS:
-            state = load(source, view)
-            export.write(state, file, format)
-        else:
-            from claude_session_player.export.asciicast import Setup
-
-            state, events = unfolding(source, view)
-            export.record(events, state, file, format, Setup(timing, width, height, 3 if v3 else 2))
+        state = export.write_session(
+            chosen,
+            file,
+            screen=lambda: load(source, view),
+            unfolding=lambda: unfolding(source, view),
+            setup=_setup(timing, width, height, v3) if is_recording else None,
+        )
     note_empty(state)
+    if not is_recording:  # a recording shows everything before it is compacted away
+        note_left_out(state)
     warn(state.account)
+
+
+def _setup(timing: Timing, width: int, height: int, v3: bool) -> Setup:
+    from claude_session_player.export.asciicast import Setup
+
+    return Setup(timing, width, height, 3 if v3 else 2)
 
 
 @contextmanager
@@ -105,4 +121,5 @@ def _refuse_options_of_recordings(format: str) -> None:
     ctx = click.get_current_context()
     for param in ctx.command.params:
         if param.name in _OF_RECORDINGS and ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{param.opts[0]} is for {', '.join(export.RECORDINGS)}, not for {format}")
+            names = ", ".join(one.name for one in export.formats(export.Writes.RECORDING))
+            raise click.UsageError(f"{param.opts[0]} is for {names}, not for {format}")

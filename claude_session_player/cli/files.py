@@ -9,7 +9,7 @@ import click
 from claude_session_player.cli.output import LINES, print_records, stdout
 from claude_session_player.cli.refs import complete_ref, find_session, needs_store
 from claude_session_player.cli.showing import say
-from claude_session_player.cli.stores import json_options, opened, store_options
+from claude_session_player.cli.stores import json_options, opened, store_options, utc_option
 from claude_session_player.humanize import many
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     "--only", callback=_kinds, metavar="KINDS", help=f"Only files of these kinds, with commas: {', '.join(_KINDS)}."
 )
 @json_options
+@utc_option
 @store_options
 def command(
     ref: str, path: str | None, at: int | None, own: bool, only: tuple[str, ...], form: str | None, **where: Any

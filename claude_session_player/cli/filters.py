@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import wraps
 from typing import Any, Final, TypeVar
 
@@ -27,13 +27,20 @@ def _end(ctx: click.Context, param: click.Parameter, value: str | None) -> datet
 
 def _span(value: str) -> tuple[datetime, datetime]:
     try:
-        return parse_span(value)
+        start, end = parse_span(value)
+        return start.astimezone(UTC), end.astimezone(UTC)
     except BadFilter as error:
         raise click.BadParameter(str(error)) from error
 
 
+_WHEN: Final = "2026-01-17, 2026-01, 2026, today, yesterday, 7d, 12h, 2w, week, month, year, or an ISO time"
+
+
 def _options(
-    since: str, before: str, before_means: str = "Active then or earlier, that day included."
+    since: str,
+    before: str,
+    before_means: str = "Active then or earlier, that day included.",
+    since_means: str = "Active then or later",
 ) -> Iterator[Option]:
     """All that narrows down which sessions are wanted; the options for times are called as is said."""
     yield click.option("--project", metavar="TEXT", help="Sessions whose project's path has this in it.")
@@ -43,7 +50,7 @@ def _options(
         "since",
         callback=_start,
         metavar="WHEN",
-        help="Active then or later: 2026-01-17, 2026-01, 2026, today, yesterday, 7d, 12h, 2w, or an ISO time.",
+        help=f"{since_means}: {_WHEN}.",
     )
     yield click.option(before, "before", callback=_end, metavar="WHEN", help=before_means)
     yield click.option("--model", metavar="TEXT", help="Sessions that used a model with this in its name.")
@@ -66,6 +73,12 @@ _NAMES: Final = frozenset(Filter._fields)
 def filter_options(function: Callable[..., _R]) -> Callable[..., _R]:
     """The options as one parameter: `wanted`, a `Filter`."""
     return _with(function, (*_options("--from", "--to"), _SUBAGENTS, *_ORDER))
+
+
+def window_options(function: Callable[..., _R]) -> Callable[..., _R]:
+    """The same for commands that count what happened between two times, not sessions."""
+    since, before = "Count what happened then or later", "Count what happened then or earlier, that day included."
+    return _with(function, (*_options("--from", "--to", before, since), _SUBAGENTS, *_ORDER))
 
 
 def care_options(function: Callable[..., _R]) -> Callable[..., _R]:

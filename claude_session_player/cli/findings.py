@@ -91,5 +91,4 @@ def _total(report: Report, severity: Severity) -> str:
 
 
 def _many(count: int, severity: Severity) -> str:
-    one, more = _NOUNS[severity]
-    return f"{count} {one if count == 1 else more}"
+    return humanize.many(count, *_NOUNS[severity])

@@ -12,7 +12,7 @@ import click
 from claude_session_player.cli.refs import complete_ref, find_source
 from claude_session_player.cli.report import warn
 from claude_session_player.cli.source import check_file
-from claude_session_player.cli.stores import opened, store_options
+from claude_session_player.cli.stores import opened, store_options, utc_option
 from claude_session_player.cli.terminal import is_terminal
 from claude_session_player.errors import CannotRead, NoSuchSession
 from claude_session_player.store.refs import refusal
@@ -40,6 +40,7 @@ _USED_SECONDS: Final = 24 * 60 * 60
 )
 @click.option("--history", is_flag=True, help="Keep what came before compactions.")
 @click.option("--thinking", is_flag=True, help="Show the thoughts.")
+@utc_option
 @store_options
 def command(
     ref: str | None,
@@ -69,7 +70,7 @@ def command(
     if everything:
         return _follow_all(plain=plain or not is_terminal(), **where)
     found = _written_last(**where) if ref is None else _found(ref, **where)
-    view = View(history=history, thinking=thinking)
+    view = View(history=history, thinking=thinking).with_queue()
     if not plain and is_terminal():
         return _play(found, view, **where)
     from claude_session_player.cli.following import follow_session
@@ -96,14 +97,16 @@ def _play(found: Found, view: View, roots: tuple[str, ...], no_cache: bool) -> i
 def _follow_all(roots: tuple[str, ...], no_cache: bool, *, plain: bool) -> int:
     with opened(roots, no_cache) as store:
         roots, in_use = store.roots, _in_use(store)
+    from claude_session_player.tui.shelf import Shelf
+
+    shelf = Shelf(roots, _cache(no_cache))
     if plain:
         from claude_session_player.cli.following import follow_all
 
-        return follow_all(roots, in_use)
+        return follow_all(roots, in_use, shelf.session)
     from claude_session_player.tui.running import RunningApp
-    from claude_session_player.tui.shelf import Shelf
 
-    app = RunningApp(Shelf(roots, _cache(no_cache)), in_use)
+    app = RunningApp(shelf, in_use)
     app.run()
     return app.return_code or 0
 

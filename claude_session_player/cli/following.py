@@ -16,6 +16,7 @@ from claude_session_player.export.told import Teller
 from claude_session_player.play.activity import Phase
 from claude_session_player.play.company import Company, Told
 from claude_session_player.play.following import News
+from claude_session_player.play.glimpse import LookUp
 from claude_session_player.play.running import Board, Row
 from claude_session_player.store.layout import Found
 from claude_session_player.store.record import shown
@@ -52,9 +53,9 @@ def follow_session(found: Found, view: View, lines: int) -> NoReturn:
             warn(account, agent)
 
 
-def follow_all(roots: Sequence[str], in_use: Sequence[str]) -> NoReturn:
+def follow_all(roots: Sequence[str], in_use: Sequence[str], look_up: LookUp) -> NoReturn:
     """Print a line for each session that runs, and another one whenever its state is another. Does not end."""
-    board, states, file = Board(roots, in_use=in_use), States(), stdout()
+    board, states, file = Board(roots, in_use=in_use, look_up=look_up), States(), stdout()
 
     def take(noticed: Noticed | None) -> None:
         now = time.time()

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from claude_session_player.cli.output import LINES, print_object, print_records
-from claude_session_player.cli.records import detailed_record
+from claude_session_player.cli.records import EVENT_LIST, detailed_record
 from claude_session_player.cli.refs import complete_ref, find_session, needs_store
-from claude_session_player.cli.stores import archive_options, json_options, opened
+from claude_session_player.cli.stores import archive_options, json_options, opened, utc_option
 
 if TYPE_CHECKING:
     from claude_session_player.store.session import Session
@@ -42,13 +42,14 @@ def _bounds(ctx: click.Context, param: click.Parameter, value: str | None) -> Bo
     help="Only these events, counted from 1, both included; negative numbers count from the end: -20: is the last 20.",
 )
 @json_options
+@utc_option
 @archive_options
 def command(ref: str, no_events: bool, bounds: Bounds, form: str | None, **where: Any) -> None:
     """Show one session: what it is, its sub-agents, and its events.
 
     REF is a path, an id or at least 4 characters of its beginning, a sub-agent's id, latest, latest:2, a title in
-    quotes, or a breadcrumb (a JSON file, or - for standard input). With --jsonl the session comes on the first line,
-    then its events, one a line. 'read' is another name for this command.
+    quotes, or a breadcrumb (a JSON file, or - for standard input). With --json the events are in 'event_list'; with
+    --jsonl the session comes on the first line, then its events, one a line. 'read' is another name for this command.
     """
     with opened(**where, required=needs_store(ref)) as store:
         session = find_session(store, ref)
@@ -57,7 +58,7 @@ def command(ref: str, no_events: bool, bounds: Bounds, form: str | None, **where
             print_records([detailed_record(session)], LINES)
             print_records(events or (), LINES)
         elif form:
-            print_object(detailed_record(session), "events", events)
+            print_object(detailed_record(session), EVENT_LIST, events)
         else:
             from claude_session_player.cli import details
 

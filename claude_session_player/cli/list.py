@@ -9,13 +9,14 @@ import click
 from claude_session_player.cli.filters import filter_options
 from claude_session_player.cli.output import print_encoded
 from claude_session_player.cli.showing import say
-from claude_session_player.cli.stores import archive_options, json_options, opened
+from claude_session_player.cli.stores import archive_options, json_options, opened, utc_option
 from claude_session_player.store.filters import Filter
 
 
 @click.command()
 @filter_options
 @json_options
+@utc_option
 @archive_options
 def command(wanted: Filter, form: str | None, **where: Any) -> None:
     """List sessions, the last active first.

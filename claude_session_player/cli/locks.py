@@ -9,7 +9,7 @@ import click
 from claude_session_player.cli.output import encode, print_text
 from claude_session_player.cli.refs import complete_ref, find_session, needs_store
 from claude_session_player.cli.showing import say
-from claude_session_player.cli.stores import json_option, opened, store_options
+from claude_session_player.cli.stores import json_option, opened, store_options, utc_option
 from claude_session_player.errors import SessionInUse
 from claude_session_player.humanize import ago
 from claude_session_player.store.record import shown
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("ref", required=False, shell_complete=complete_ref)
 @json_option
+@utc_option
 @store_options
 def command(ref: str | None, as_json: bool, **where: Any) -> int:
     """Tell which sessions are in use, and how that is known; with REF, whether this one is.

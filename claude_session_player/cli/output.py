@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
-import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from claude_session_player.errors import CannotWrite
+from claude_session_player.export.json_text import array
+from claude_session_player.export.json_text import encode as encode
 
 if TYPE_CHECKING:
     from claude_session_player.play.appended import Piece
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 ARRAY: Final = "array"
 LINES: Final = "lines"
 _PORTION: Final = 1 << 18
-
-_encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def stdout() -> TextIO:
@@ -53,37 +52,15 @@ def print_records(records: Iterable[Any], form: str) -> None:
 
 def print_encoded(texts: Iterable[str], form: str) -> None:
     """The same, of values that are JSON already."""
-    print_pieces((text + "\n" for text in texts) if form == LINES else chain(_array(texts), "\n"))
+    print_pieces((text + "\n" for text in texts) if form == LINES else chain(array(texts), "\n"))
 
 
 def print_object(record: dict[str, Any], key: str, values: Iterable[Any] | None) -> None:
-    """Write one JSON object, whose value under `key` is an array that may be too long to hold in memory."""
+    """Write one JSON object, and behind its other keys `key` with an array that may be too long to hold in memory."""
     if values is None:
         print_text(encode(record))
         return
-    head = encode({name: value for name, value in record.items() if name != key})
-    print_pieces(chain((f"{head[:-1]},{encode(key)}:",), _array(map(encode, values)), "}\n"))
-
-
-def encode(value: Any) -> str:
-    """Compact JSON; what a file of a store holds may be anything, and then takes another way."""
-    try:
-        text = _encode(value)
-        if not text.isascii():
-            text.encode()
-        return text
-    except (ValueError, RecursionError, TypeError):
-        from claude_session_player import rawjson
-
-        return rawjson.compact(value)
-
-
-def _array(texts: Iterable[str]) -> Iterator[str]:
-    before = "["
-    for text in texts:
-        yield before + text
-        before = ",\n "
-    yield "]" if before != "[" else "[]"
+    print_pieces(chain((f"{encode(record)[:-1]},{encode(key)}:",), array(map(encode, values)), "}\n"))
 
 
 def print_pieces(pieces: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ from claude_session_player.cli.output import piece_printer, stdout
 from claude_session_player.cli.refs import Source, complete_ref, find_source
 from claude_session_player.cli.report import note_empty, warn
 from claude_session_player.cli.source import kept, unfolding
-from claude_session_player.cli.stores import archive_options
+from claude_session_player.cli.stores import archive_options, utc_option
 from claude_session_player.cli.terminal import is_terminal
 from claude_session_player.cli.timing import timing_options
 from claude_session_player.names import LATEST
@@ -39,6 +39,7 @@ def _place(ctx: click.Context, param: click.Parameter, value: str | None) -> Des
 @click.option("--from", "start", callback=_place, metavar="PLACE", help=f"Begin at {HOW}.")
 @timing_options
 @view_options
+@utc_option
 @archive_options
 def command(
     ref: str,
@@ -59,7 +60,7 @@ def command(
     element when it appears, and results when they arrive, all in their time. With --idle 0 nothing is waited for. Where
     a session has no times, frames take as long as it takes to read them.
     """
-    view = chosen_view(history=history, thinking=thinking, full=full)
+    view = chosen_view(history=history, thinking=thinking, full=full).with_queue()
     return play(find_source(ref, **where), view, timing, start, plain=plain, **where)
 
 

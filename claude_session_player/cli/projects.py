@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from claude_session_player.cli.showing import show
-from claude_session_player.cli.stores import json_options, opened, store_options
+from claude_session_player.cli.stores import json_options, opened, store_options, utc_option
 
 
 @click.command()
 @json_options
+@utc_option
 @store_options
 def command(form: str | None, **where: Any) -> None:
     """List projects, the last active first.

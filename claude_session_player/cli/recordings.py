@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -9,7 +10,8 @@ from typing import Any
 
 from claude_session_player.cli.refs import Source
 from claude_session_player.cli.source import check_file, check_head, kept
-from claude_session_player.play.recording import Recording, of_file, of_found, of_lines, of_session
+from claude_session_player.play.recording import Recording, of_found, of_lines, of_session
+from claude_session_player.store.layout import found_at
 from claude_session_player.store.store import Store
 
 
@@ -32,7 +34,7 @@ def _recording(source: Source, open_store: Callable[[], Store]) -> Recording:
     check_file(source.path, source.name)
     if source.inline is not None:
         return of_session(source.inline, open_store)
-    return of_file(source.path) if source.found is None else of_found(source.found, open_store)
+    return of_found(source.found or found_at(os.path.abspath(source.path)), open_store)
 
 
 def _store(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from claude_session_player.store.session import Session
+
+SCHEMA_VERSION: Final = 2
+"""The version of docs/schema.json; it goes up where a field changes its name, its type or its meaning."""
+EVENT_LIST: Final = "event_list"
+"""The key of a session's events in `get --json`; `events` is their number, there as everywhere."""
 
 
 class Fields(Protocol):

@@ -15,7 +15,14 @@ import click
 from claude_session_player.cli.stores import opened
 from claude_session_player.errors import CannotRead, NoSuchSession, NotASession, SessionError
 from claude_session_player.names import LATEST
-from claude_session_player.store.refs import BREADCRUMB_SIZE, breadcrumb, follow, looks_like_path, read_breadcrumb
+from claude_session_player.store.refs import (
+    BREADCRUMB_SIZE,
+    breadcrumb,
+    follow,
+    looks_like_path,
+    read_breadcrumb,
+    refusal,
+)
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -56,9 +63,11 @@ def find_source(
             return Source("standard input", lines=lines, head=head)
     elif _is_path(ref):
         crumb = read_breadcrumb(ref) if os.path.isfile(ref) else None
+        if os.path.isdir(ref):
+            raise CannotRead(refusal(ref))
         if crumb is None:
             return Source(ref, ref)
-    with opened(roots, no_cache) as store:
+    with opened(roots, no_cache, required=crumb is not None or needs_store(ref)) as store:
         return _placed(store.locate(ref) if crumb is None else follow(store, crumb))
 
 
@@ -93,7 +102,9 @@ def find_session(store: Store, ref: str) -> Session:
 
 def needs_store(ref: str) -> bool:
     """True where a reference cannot be understood without a store."""
-    return not _is_path(ref) or (os.path.isfile(ref) and read_breadcrumb(ref) is not None)
+    if _is_path(ref):
+        return os.path.isfile(ref) and read_breadcrumb(ref) is not None
+    return not os.path.isdir(ref) or _is_latest(ref)  # a directory is refused as one where there is no store
 
 
 def complete_ref(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -117,7 +128,11 @@ def _is_path(ref: str) -> bool:
     """True for a path, also of something that is no file; a directory may be called like a session, or `latest`."""
     if looks_like_path(ref):
         return True
-    return os.path.exists(ref) and not os.path.isdir(ref) and ref.partition(":")[0] != LATEST
+    return os.path.exists(ref) and not os.path.isdir(ref) and not _is_latest(ref)
+
+
+def _is_latest(ref: str) -> bool:
+    return ref.partition(":")[0] == LATEST
 
 
 def _standard_input() -> tuple[dict[str, Any] | None, bytes, Iterable[bytes]]:

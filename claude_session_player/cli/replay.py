@@ -9,10 +9,10 @@ import click
 
 from claude_session_player.cli.options import chosen_view, print_screen, screen_options
 from claude_session_player.cli.refs import complete_ref, find_source
-from claude_session_player.cli.report import note_empty, warn
+from claude_session_player.cli.report import note_empty, note_left_out, warn
 from claude_session_player.cli.source import load
-from claude_session_player.cli.stores import archive_options
-from claude_session_player.times import parse_time
+from claude_session_player.cli.stores import archive_options, utc_option
+from claude_session_player.times import parse_typed_time
 
 FOUND_TROUBLE = 1
 
@@ -20,9 +20,9 @@ FOUND_TROUBLE = 1
 def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
     """The moment that an option names."""
     try:
-        return None if value is None else parse_time(value)
+        return None if value is None else parse_typed_time(value)
     except ValueError as error:
-        raise click.BadParameter(f"{value!r} is no time: write it like 2026-01-17T20:31:59Z") from error
+        raise click.BadParameter(f"{value!r} is no time: write it like 2026-01-17T20:31:59") from error
 
 
 @click.command()
@@ -32,9 +32,10 @@ def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> da
     "--at",
     callback=_moment,
     metavar="TIME",
-    help="Stop at a moment, like 2026-01-17T20:31:59Z (UTC where no zone is given).",
+    help="Stop at a moment, like 2026-01-17T20:31:59.",
 )
 @screen_options("markdown")
+@utc_option
 @archive_options
 @click.option("--strict", is_flag=True, help="Exit with 1 where any line is unknown or malformed.")
 def command(
@@ -58,5 +59,6 @@ def command(
     state = load(find_source(ref, **where), view, until=until, at=at)
     print_screen(state, format)
     note_empty(state)
+    note_left_out(state)
     warn(state.account)
     return FOUND_TROUBLE if strict and not state.account.flawless else 0

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from claude_session_player.account import Account
+from claude_session_player.humanize import many
 from claude_session_player.models import ScreenState
 from claude_session_player.names import PROGRAM
 from claude_session_player.text import cut, printable
@@ -28,19 +29,36 @@ def warn(account: Account, agent: str = "", *, tells_unknown: bool = False) -> N
     whose = f"sub-agent {printable(agent)}: " if agent else ""
     if account.issues:
         first = account.issues[0]
-        places = _count(len(account.issues), "malformed place")
+        places = many(len(account.issues), "malformed place")
         _say(f"{whose}{places} skipped, the first in line {first.line} (byte {first.offset}): {first.reason}")
     for kind, count in account.unknown_events.most_common(_MOST):
-        records, first_line = _count(count, "record"), account.first_seen[kind]
+        records, first_line = many(count, "record"), account.first_seen[kind]
         _say(f"{whose}{records} of unknown type {cut(printable(kind), 60)!r}{fate}, the first in line {first_line}")
     if (more := len(account.unknown_events) - _MOST) > 0:
-        _say(f"{whose}{_count(more, 'more unknown type')}: see '{PROGRAM} account'")
+        _say(f"{whose}{many(more, 'more unknown type')}: see '{PROGRAM} account'")
 
 
 def note_empty(state: ScreenState) -> None:
     """Say so where there is nothing to see, lest it look like a failure."""
     if not state.elements:
-        _say("the screen is empty here", kind="note")
+        note("the screen is empty here")
+
+
+def note_left_out(state: ScreenState) -> None:
+    """Say how much of a session is not on its screen any more."""
+    note_not_shown(state.compacted, "element", "from before the last compaction", "; use --history to include them")
+
+
+def note_not_shown(number: int, noun: str, which: str = "", why: str = "") -> None:
+    """Say how many things are not in the output, if any are not."""
+    if number > 0:
+        words = (many(number, noun), which, "is" if number == 1 else "are", "not shown")
+        note(" ".join(filter(None, words)) + why)
+
+
+def note(message: str) -> None:
+    """A remark about what is not in the output."""
+    _say(message, kind="note")
 
 
 def name_problems(problems: Iterable[tuple[Actor | None, Problem]], unlinked: Iterable[Actor]) -> int:
@@ -54,10 +72,6 @@ def name_problems(problems: Iterable[tuple[Actor | None, Problem]], unlinked: It
 
 def _whose(actor: Actor | None) -> str:
     return f"sub-agent {actor.id}, " if actor else ""
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _say(message: str, kind: str = "warning") -> None:

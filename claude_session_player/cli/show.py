@@ -10,28 +10,27 @@ from typing import Any, Final, TypeVar
 import click
 
 from claude_session_player.cli.choices import choice_options
-from claude_session_player.cli.output import ARRAY, LINES, print_pieces, print_records
+from claude_session_player.cli.options import format_option
+from claude_session_player.cli.output import print_pieces
 from claude_session_player.cli.pricing import load_prices
 from claude_session_player.cli.refs import STANDARD_INPUT, Source, complete_ref, needs_store, source_in
-from claude_session_player.cli.report import name_problems, warn
+from claude_session_player.cli.report import name_problems, note, note_not_shown, warn
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.source import require_session
-from claude_session_player.cli.stores import archive_options, opened
+from claude_session_player.cli.stores import archive_options, opened, utc_option
 from claude_session_player.cli.tellers import AT_ONCE, cast_of, chain_sources, events_of, of_session, on_branch, teller
-from claude_session_player.conversation.choice import Choice
+from claude_session_player.conversation.choice import HEADS, Choice
 from claude_session_player.conversation.entries import Entry, Kind
 from claude_session_player.conversation.walk import Told, Walk
+from claude_session_player.export import TranscriptWriter, Writes, format_named, formats
 from claude_session_player.export.assets import Assets
-from claude_session_player.export.conversation import Style, blocks, document, not_told
-from claude_session_player.export.conversation_json import record
+from claude_session_player.export.conversation import Style, not_told
 from claude_session_player.store.outputs import resolver
 from claude_session_player.store.store import Store
 
 _T = TypeVar("_T")
 
 FOUND_TROUBLE: Final = 1
-MARKDOWN: Final = "markdown"
-_FORMS: Final = {"json": ARRAY, "jsonl": LINES}
 _PAGE_SIZE: Final = 50
 
 
@@ -50,15 +49,9 @@ _PAGE_SIZE: Final = 50
 @click.option("--full", is_flag=True, help="Leave nothing out: whole outputs, also large ones kept beside the session.")
 @click.option("--assets", metavar="DIR", help="Write pictures into this directory, and link them.")
 @click.option("--summary/--no-summary", default=None, help="A summary first. Default: yes, up to 16 MB.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice([MARKDOWN, *_FORMS]),
-    default=MARKDOWN,
-    show_default=True,
-    help="markdown; json: an array of entries with all their facts; jsonl: one entry a line.",
-)
+@format_option("markdown", formats(Writes.TRANSCRIPT))
 @click.option("--strict", is_flag=True, help="Name everything that is wrong with the files, and exit with 1.")
+@utc_option
 @archive_options
 def command(
     ref: str,
@@ -75,7 +68,7 @@ def command(
     Who said what and when, thoughts, calls of tools with their results, and each sub-agent where it was called, one
     block quote deeper. REF is a session file, or - for standard input, or it names a session of the store: an id or
     at least 4 characters of its beginning, a sub-agent's id, latest, latest:2, a title in quotes, a breadcrumb file.
-    Times are in UTC, as the files have them. Long outputs are cut, unless with --full.
+    Times are local, unless with --utc; the first line names their zone. Long outputs are cut, unless with --full.
     """
     if how["chain"] and (archived or archive is not None):
         raise click.UsageError("--chain looks for other sessions in a store: restore this one first")
@@ -100,17 +93,16 @@ class _Show:
         self._how = how
         self._sources = chain_sources(store, source) if how["chain"] else [source]
         self._style = _style(self._sources, how)
+        self._writer: TranscriptWriter = format_named(how["format"], Writes.TRANSCRIPT).load()
         self._walks: list[Walk] = []
         self._printed = self._passed = 0
         """How many entries were printed, and how many could have been."""
+        self._unwanted = 0
+        """How many entries do not match the filters."""
 
     def print(self) -> None:
         """Write the conversation to stdout while it is read."""
-        form = self._how["form"]
-        if form != MARKDOWN:
-            records = (record(one, self._style) for one in self._told())
-            print_records(self._paged(one for one in records if one is not None), _FORMS[form])
-        elif self._how["pager"]:
+        if self._writer.is_document and self._how["pager"]:
             click.echo_via_pager(self._text())
         else:
             print_pieces(self._text())
@@ -123,6 +115,7 @@ class _Show:
             warn(walk.main.account, tells_unknown=True)
         if not self._printed:
             say(self._nothing)
+        self._note_left_out()
         return FOUND_TROUBLE if strict and self._count_problems() else 0
 
     @property
@@ -151,10 +144,25 @@ class _Show:
     def _is_part(self) -> bool:
         return not self._choice.is_everything or self._page is not None
 
+    def _note_left_out(self) -> None:
+        """Say how much of the conversation is not in the output."""
+        page, end = self._page, self._choice.end
+        if page is not None and self._passed > page[0] * page[1]:
+            note(f"more entries follow; use --page {page[0] + 1}")
+        elif page is None and self._printed:
+            stretch = f"up to line {end}" if isinstance(end, int) else ""
+            note_not_shown(self._unwanted, "entry", stretch, " because of these filters")
+        deeper = sum(walk.not_entered for walk in self._walks)
+        note_not_shown(deeper, "sub-agent", f"deeper than --depth {self._how['depth']}")
+
     def _text(self) -> Iterator[str]:
-        yield from self._summary()
-        yield from document(self._paged(blocks(self._told(), self._style)))
-        if self._style.is_full and not self._is_part:
+        writer = self._writer
+        if writer.is_document:
+            yield from self._summary()
+        is_begin = self._page is None or self._page[0] == 1  # pages together are one transcript
+        join = writer.begun if is_begin and writer.begun is not None else writer.joined
+        yield from join(self._paged(writer.items(self._told(), self._style)))
+        if writer.is_document and self._style.is_full and not self._is_part:
             yield from (not_told(walk.main.account) for walk in self._walks)
 
     def _paged(self, things: Iterator[_T]) -> Iterator[_T]:
@@ -177,9 +185,28 @@ class _Show:
             self._walks.append(walk)
             if len(sources) > 1:
                 yield Told(0, Entry(Kind.SECTION, text=f"Session {source.found.id if source.found else source.name}"))
-            yield from self._choice.of(of_session(walk, events_of(source)))
+            yield from self._chosen(of_session(walk, events_of(source)))
             if len(sources) > 1:
                 known.update(telling.growth.tree.uuids)
+
+    def _chosen(self, told: Iterator[Told]) -> Iterator[Told]:
+        """The wanted entries; the others are counted."""
+        if self._choice.is_everything:
+            yield from told
+            return
+        for one in self._choice.of(self._counted(told)):
+            self._unwanted -= self._is_entry(one)
+            yield one
+
+    def _counted(self, told: Iterator[Told]) -> Iterator[Told]:
+        for one in told:
+            yield one
+            self._unwanted += self._is_entry(one)  # not where this one ended the stretch
+
+    def _is_entry(self, told: Told) -> bool:
+        """True for an entry that is written where nothing is filtered."""
+        entry = told.entry
+        return not told.is_end and entry.kind not in HEADS and (self._style.is_full or not entry.aside)
 
     def _summary(self) -> Iterator[str]:
         """What the session comes to, before it is told; where that takes long, only on demand."""

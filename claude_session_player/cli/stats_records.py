@@ -8,7 +8,7 @@ from typing import Any, Final
 from claude_session_player.cli.output import encode, print_text, stdout
 from claude_session_player.insight.groups import (
     BY,
-    DAY,
+    PERIODS,
     SESSION,
     Group,
     count_sessions,
@@ -25,10 +25,10 @@ _OF_SESSION: Final = ("title", "project", "path")
 
 
 def topmost(groups: Sequence[Group], by: str, top: int | None) -> Sequence[Group]:
-    """So many groups; of days, the last ones."""
+    """So many groups; of days, weeks and months, the last ones."""
     if top is None:
         return groups
-    return groups[-top:] if by == DAY else groups[:top]
+    return groups[-top:] if by in PERIODS else groups[:top]
 
 
 def print_json(shares: Sequence[Share], prices: Prices, top: int | None) -> None:

@@ -11,6 +11,7 @@ from claude_session_player.cli.stats_records import topmost
 from claude_session_player.cli.tables import Column, print_table, short_ids
 from claude_session_player.insight.groups import (
     DAY,
+    PERIODS,
     SESSION,
     Group,
     count_sessions,
@@ -38,12 +39,12 @@ def print_stats(shares: Sequence[Share], prices: Prices, groupings: Sequence[str
         print_text(printable(line))
     for by in dict.fromkeys(groupings or _USUAL):
         groups = grouped(shares, by)
-        rows = topmost(groups, by, top or (_DAYS if by == DAY else _ROWS))
+        rows = topmost(groups, by, top or (_DAYS if by in PERIODS else _ROWS))
         if rows:
             print_text("")
             _print_groups(by, rows)
         if left := len(groups) - len(rows):
-            print_text(f"… and {left} {'earlier' if by == DAY else 'more'}")
+            print_text(f"… and {left} {'earlier' if by in PERIODS else 'more'}")
 
 
 def _totals(shares: Sequence[Share], prices: Prices) -> Iterator[str]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from claude_session_player.cli.output import ARRAY, LINES
+from claude_session_player.times import in_zone
 
 if TYPE_CHECKING:
     from claude_session_player.store.layout import Trouble
@@ -56,6 +58,23 @@ def json_option(function: _F) -> _F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
 
 
+def utc_option(function: _F) -> _F:
+    """`--utc`, which is in force before any time that is typed is read, and until the command is over."""
+    return click.option(
+        "--utc",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_use_utc,
+        help="Show and read times in UTC instead of local time.",
+    )(function)
+
+
+def _use_utc(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.with_resource(in_zone(UTC))
+
+
 @contextmanager
 def opened(
     roots: tuple[str, ...], no_cache: bool, required: bool = True, archived: bool = False, archive: str | None = None
@@ -87,13 +106,14 @@ def _archived_store(roots: tuple[str, ...], cache: str | None, archive: str | No
 
 def warn(troubles: list[Trouble]) -> None:
     """Say what could not be read."""
+    from claude_session_player.humanize import many
     from claude_session_player.store.record import shown
     from claude_session_player.text import printable
 
     if not troubles or sys.stderr is None:
         return
-    many = "1 file or directory" if len(troubles) == 1 else f"{len(troubles)} files or directories"
-    print(f"warning: {many} could not be read:", file=sys.stderr)
+    count = many(len(troubles), "file or directory", "files or directories")
+    print(f"warning: {count} could not be read:", file=sys.stderr)
     for trouble in troubles[:_MOST]:
         print(f"  {printable(shown(trouble.path))}: {trouble.reason}", file=sys.stderr)
     if len(troubles) > _MOST:

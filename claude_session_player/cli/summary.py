@@ -9,7 +9,7 @@ import click
 from claude_session_player.cli.output import encode, print_text
 from claude_session_player.cli.pricing import load_prices, prices_option
 from claude_session_player.cli.refs import STANDARD_INPUT, complete_ref, find_session, needs_store
-from claude_session_player.cli.stores import json_option, opened, store_options
+from claude_session_player.cli.stores import json_option, opened, store_options, utc_option
 
 if TYPE_CHECKING:
     from claude_session_player.insight.summary import SessionSummary
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.argument("ref", shell_complete=complete_ref)
 @json_option
 @prices_option
+@utc_option
 @store_options
 def command(ref: str, as_json: bool, own: str | None, **where: Any) -> None:
     """Sum up one session: how long it took, prompts, tools, errors, sub-agents, files, tokens.

@@ -181,9 +181,15 @@ def print_todos(todos: Sequence[Todo]) -> None:
             Column("STATUS", [row.status for row in todos], 4),
             Column("PROJECT", [file_name(row.project or "") for row in todos], 6, 12, style="green"),
             Column("SESSION", [(row.session_id or "")[:8] for row in todos], 5, style="cyan"),
-            Column("CREATED", [(row.created or "")[:10] for row in todos], 3),
+            Column("CREATED", [_day(row.created) for row in todos], 3),
         )
     )
+
+
+def _day(time: str | None) -> str:
+    """The day of a time; one that is written without a time of day is that day in every zone."""
+    day = (time or "")[:10]
+    return day if time == day else humanize.day_of(time or "") or day
 
 
 def print_memories(memories: Sequence[Memory]) -> None:
@@ -194,7 +200,7 @@ def print_memories(memories: Sequence[Memory]) -> None:
             Column("MEMORY", [_one_line(row.content) for row in memories], 10, 20),
             Column("TAGS", [", ".join(row.tags) for row in memories], 5, 12, style="magenta"),
             Column("PROJECTS", [", ".join(map(file_name, row.projects)) for row in memories], 4, 12, style="green"),
-            Column("UPDATED", [(row.updated or row.created or "")[:10] for row in memories], 3),
+            Column("UPDATED", [_day(row.updated or row.created) for row in memories], 3),
         )
     )
 

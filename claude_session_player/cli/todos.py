@@ -7,12 +7,13 @@ from typing import Any
 import click
 
 from claude_session_player.cli.showing import show
-from claude_session_player.cli.stores import json_options, opened, store_options
+from claude_session_player.cli.stores import json_options, opened, store_options, utc_option
 
 
 @click.command()
 @click.argument("project", required=False)
 @json_options
+@utc_option
 @store_options
 def command(project: str | None, form: str | None, **where: Any) -> None:
     """List todos: those of todo.jsonl in each project, and those of each session.

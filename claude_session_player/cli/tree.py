@@ -10,7 +10,7 @@ import click
 from claude_session_player.cli.output import print_text, stdout
 from claude_session_player.cli.refs import complete_ref, find_session, needs_store
 from claude_session_player.cli.showing import say
-from claude_session_player.cli.stores import json_option, opened, store_options
+from claude_session_player.cli.stores import json_option, opened, store_options, utc_option
 
 FOUND_TROUBLE = 1
 
@@ -20,6 +20,7 @@ FOUND_TROUBLE = 1
 @click.option("--prompts", is_flag=True, help="Every prompt on a line of its own.")
 @click.option("--strict", is_flag=True, help="Exit with 1 where anything is wrong, and name it on stderr.")
 @json_option
+@utc_option
 @store_options
 def command(ref: str, prompts: bool, strict: bool, as_json: bool, **where: Any) -> int:
     """Draw the structure of a session: forks, compactions, sub-agents, workflows, one line each.

@@ -11,7 +11,7 @@ import click
 from claude_session_player.cli.filters import filter_options
 from claude_session_player.cli.output import print_records, print_text
 from claude_session_player.cli.refs import complete_ref, needs_store
-from claude_session_player.cli.stores import json_options, opened, reading_bar, store_options
+from claude_session_player.cli.stores import json_options, opened, reading_bar, store_options, utc_option
 from claude_session_player.errors import Ambiguous, CannotRead, NoStore, NoSuchSession, SessionError
 from claude_session_player.store.filters import Filter
 
@@ -42,6 +42,7 @@ class NotVerified(SessionError):
 )
 @filter_options
 @json_options
+@utc_option
 @store_options
 def command(refs: tuple[str, ...], is_all: bool, severity: str, wanted: Filter, form: str | None, **where: Any) -> int:
     """Check sessions for damage, and for everything that does not fit together.

@@ -21,7 +21,7 @@ class Callers:
         self._unlinked: list[Session] = []
         self._by_workflow: dict[str, list[Session]] = {shown(str(run["id"])): [] for run in session.workflows}
         for agent in session.subagents:
-            line = calls.get(agent.call_id or "", agent.first_line if agent.is_inline else 0)
+            line = calls.get(agent.call_id or "")
             if agent.found.workflow and not agent.is_inline:
                 self._by_workflow.setdefault(shown(agent.found.workflow), []).append(agent)
             elif line:

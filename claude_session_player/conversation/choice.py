@@ -17,7 +17,8 @@ Bound = int | datetime
 """A line of the file, or a moment."""
 
 _CALLS: Final = (Kind.CALL, Kind.RESULT)
-_HEADS: Final = (Kind.AGENT, Kind.SECTION)
+HEADS: Final = (Kind.AGENT, Kind.SECTION)
+"""What announces a sub-agent or a session, and is no entry by itself."""
 
 CATEGORIES: Final[dict[str, Callable[[Told], bool]]] = {
     "user": lambda told: told.entry.kind in (Kind.PROMPT, Kind.TASK, Kind.MESSAGE, Kind.OUTPUT, Kind.INJECTED),
@@ -75,12 +76,12 @@ class Choice:
                 yield from heads
                 heads.clear()
                 yield one
-            elif one.actor_follows or one.entry.kind in _HEADS:
+            elif one.actor_follows or one.entry.kind in HEADS:
                 heads.append(one)
 
     def _wants(self, told: Told) -> bool:
         entry = told.entry
-        if entry.kind in _HEADS:
+        if entry.kind in HEADS:
             return False
         if self.tool is not None and not (entry.kind in _CALLS and _fits(entry, self.tool)):
             return False

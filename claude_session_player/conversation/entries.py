@@ -44,6 +44,8 @@ class Kind(Enum):
     COMPACTION = "compaction"
     FORK = "fork"
     """The conversation went back, and took another way."""
+    RETURN = "return"
+    """It goes on where it was before a fork."""
     NOTE = "note"
     """A remark of the harness. `body` is the type of its record, where the remark is one line."""
     RECORD = "record"

@@ -7,7 +7,7 @@ aside until one continues another line than the last, or until somebody asks for
 from __future__ import annotations
 
 from claude_session_player.conversation.branches import PLAIN, REPEATED, WEIGHT, Branches, Row
-from claude_session_player.conversation.strands import Fork
+from claude_session_player.conversation.strands import Fork, Return
 from claude_session_player.events import Event
 
 
@@ -75,7 +75,8 @@ class Growth:
         fork = self._grow()
         if fork is None and self._tree.forks:  # it may go on where it was before a fork
             anchor = self._tree.anchor(uuid)
-            return anchor if anchor is not None and before is not None and anchor.uuid != before else None
+            has_moved = anchor is not None and before is not None and anchor.uuid != before
+            return Return(*anchor) if anchor is not None and has_moved else None
         return fork
 
     def _grow(self) -> Fork | None:

@@ -14,6 +14,10 @@ class Fork(NamedTuple):
     uuid: str
 
 
+class Return(Fork):
+    """The event of an earlier branch with which a conversation goes on."""
+
+
 class Branch(NamedTuple):
     """One way through a conversation, from its beginning to a leaf."""
 

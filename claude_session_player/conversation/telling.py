@@ -7,6 +7,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
+from msgspec import Raw
+
 from claude_session_player import rawjson
 from claude_session_player.account import BLANK, MALFORMED, SHOWN, Account, Issue, Outcome, hidden, unknown
 from claude_session_player.content import joined, pictures_of
@@ -15,10 +17,11 @@ from claude_session_player.conversation.cast import Cast
 from claude_session_player.conversation.entries import Entry, Kind
 from claude_session_player.conversation.growth import Growth
 from claude_session_player.conversation.remarks import ATTACHMENTS, RECORDS, SUBTYPES, Description, Remarks
-from claude_session_player.conversation.strands import Fork
+from claude_session_player.conversation.strands import Fork, Return
 from claude_session_player.conversation.window import Window
 from claude_session_player.events import (
     CONVERSATION,
+    FAILED_REQUESTS,
     NOTHING,
     QUEUED,
     QUIET_RECORDS,
@@ -49,6 +52,7 @@ from claude_session_player.events import (
     text_of,
 )
 from claude_session_player.glances import places_of_subagents
+from claude_session_player.humanize import span
 from claude_session_player.linking.copies import Copies
 from claude_session_player.linking.prompts import is_from_person, is_injected, with_queued_prompts
 from claude_session_player.parts import Picture
@@ -129,8 +133,8 @@ class Telling:
         return COPY
 
     def _fork(self, event: Event, fork: Fork) -> None:
-        """Tell where the conversation goes back."""
-        self._add(event, Kind.FORK, body=fork)
+        """Tell where the conversation goes back, or goes on where it was before."""
+        self._add(event, Kind.RETURN if isinstance(fork, Return) else Kind.FORK, body=fork)
 
     def _add(
         self,
@@ -234,6 +238,8 @@ class Telling:
         fork = self.growth.response(event, event.request_id or (message.id if message else None))
         if fork is not None:
             self._fork(event, fork)
+        if event.is_api_error and not said:
+            return self._add(event, Kind.ERROR, _reason(NOTHING, event.error))
         if said is None or said == []:
             return self._add(event, Kind.ANSWER, _EMPTY if said is None else _NO_CONTENT)
         blocks = [Text(said)] if isinstance(said, str) else said
@@ -287,9 +293,9 @@ class Telling:
                 facts = event.compact_metadata or event.stream_compaction
                 return self._add(event, Kind.COMPACTION, _compaction(facts), body=facts)
             case "turn_duration":
-                return self._add(event, Kind.NOTE, f"turn took {int(event.duration_ms or 0) / 1000:.0f} s", aside=True)
-            case "api_error" | "error":
-                return self._add(event, Kind.ERROR, _reason(event))
+                return self._add(event, Kind.NOTE, f"turn took {span(int(event.duration_ms or 0) / 1000)}", aside=True)
+            case subtype if subtype in FAILED_REQUESTS:
+                return self._add(event, Kind.ERROR, _reason(event.content, event.error))
         if (description := SUBTYPES.get(event.subtype)) is not None:
             return self._remark(event, event, description, event.subtype, _unseen("system", event.subtype))
         found = classify(text_of(event.content))
@@ -374,10 +380,10 @@ def _compaction(facts: Any) -> str:
     return ", ".join(filter(None, (facts.trigger, tokens)))
 
 
-def _reason(event: System) -> str:
+def _reason(content: Raw, cause: Raw) -> str:
     """Why a request failed, in the words of the API where there are any."""
-    text = text_of(event.content)
-    error = rawjson.load(event.error)
+    text = text_of(content)
+    error = rawjson.load(cause)
     if not text and isinstance(error, dict):
         inner = error.get("error")
         found = next((v for v in (error.get("formatted"), error.get("message")) if isinstance(v, str) and v), None)

@@ -43,6 +43,8 @@ class Walk:
         """Sub-agents of which no call is known."""
         self.problems: list[tuple[Actor | None, Problem]] = []
         """What is wrong with the lines, where that is noted, in the order in which the conversations ended."""
+        self.not_entered = 0
+        """How many sub-agents are too deep to be told; those that they called are not counted."""
         self._is_last = is_last
         self._notes_problems = notes_problems
         self._cast: Cast = telling.cast
@@ -82,6 +84,8 @@ class Walk:
                     if not level.has_ended:
                         yield Told(depth, Entry(Kind.SECTION, text=UNLINKED), level.actor)
                     level.actors, level.with_heads, level.has_ended = [left], True, True
+                else:
+                    self.not_entered += 1
             else:
                 stack.pop()
                 if self._notes_problems:
@@ -90,6 +94,7 @@ class Walk:
     def _begin(self, level: _Level, call: Call, depth: int) -> Told:
         """A call, behind which come the sub-agents that it started."""
         if not self._enters(depth):
+            self.not_entered += len(call.actors)
             self._cast.dismiss(call.actors)
             return Told(depth, call, level.actor)
         level.call, level.actors, level.with_heads = call, list(call.actors), len(call.actors) > 1

@@ -1,39 +1,58 @@
-"""Formats that a session can be written in, one module each.
-
-For the screen in the end, the module has a function `write(state, file)`; for the session as it unfolded,
-`write(events, state, file, how)`.
-"""
+"""Formats that a session can be written in, one module each; `registry` is the table of them."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, TextIO
+
+from claude_session_player.export.registry import Format, TranscriptWriter, Writes, format_named, formats, register
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterator
 
     from claude_session_player.events import Event
     from claude_session_player.export.asciicast import Setup
     from claude_session_player.models import ScreenState
 
-FORMATS: Final = {
-    "markdown": "markdown",
-    "json": "jsonlines",
-    "text": "terminal",
-}
-"""Each format of a screen and the module that writes it, imported when it is asked for."""
-RECORDINGS: Final = {
-    "asciicast": "asciicast",
-}
-"""The same for a session as it unfolded."""
-ALL: Final = (*FORMATS, *RECORDINGS)
+__all__ = [
+    "Format",
+    "TranscriptWriter",
+    "Writes",
+    "exported",
+    "format_named",
+    "formats",
+    "register",
+    "write",
+    "write_session",
+]
+
+
+def exported() -> list[Format]:
+    """The formats of an export: the screen in the end, and the session as it unfolded."""
+    return formats(Writes.SCREEN, Writes.RECORDING)
 
 
 def write(state: ScreenState, file: TextIO, format: str) -> None:
     """Write the screen to a text file in one of the formats."""
-    import_module(f"{__name__}.{FORMATS[format]}").write(state, file)
+    format_named(format, Writes.SCREEN).load()(state, file)
 
 
-def record(events: Iterable[Event], state: ScreenState, file: TextIO, format: str, how: Setup) -> None:
-    """Write a session as it unfolded to a text file, while it is read; `state` is the empty screen that it fills."""
-    import_module(f"{__name__}.{RECORDINGS[format]}").write(events, state, file, how)
+def write_session(
+    format: Format,
+    file: TextIO,
+    screen: Callable[[], ScreenState],
+    unfolding: Callable[[], tuple[ScreenState, Iterator[Event]]],
+    setup: Setup | None = None,
+) -> ScreenState:
+    """Write a session to a text file, and give its screen in the end.
+
+    `screen` replays it; `unfolding` gives the empty screen and the events that fill it. Only one of them is called.
+    """
+    if format.writes is Writes.SCREEN:
+        state = screen()
+        format.load()(state, file)
+        return state
+    from claude_session_player.export.asciicast import Setup
+
+    state, events = unfolding()
+    format.load()(events, state, file, setup or Setup())
+    return state

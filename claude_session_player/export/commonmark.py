@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from claude_session_player.humanize import many
 from claude_session_player.parts import Item
 from claude_session_player.text import clean, cut, one_line
 
@@ -135,7 +136,7 @@ def shortened(text: str, lines: int | None) -> str:
     if more < 1:
         return text
     rest = text.split("\n", lines)[-1]
-    return f"{text[: len(text) - len(rest)]}… {more} more line{'' if more == 1 else 's'}"
+    return f"{text[: len(text) - len(rest)]}… {many(more, 'more line')}"
 
 
 def _pairs(text: str) -> bool:

@@ -26,9 +26,11 @@ from claude_session_player.export.commonmark import (
     shortened,
     tidy,
 )
-from claude_session_player.humanize import shown_time
+from claude_session_player.export.registry import TranscriptWriter
+from claude_session_player.humanize import shown_time, size
 from claude_session_player.parts import Checklist, Code, Data, Diff, Picture, Prose, Sketch
 from claude_session_player.text import cut
+from claude_session_player.times import zone_name
 from claude_session_player.tools.looks import Reply
 
 _AT_ONCE: Final = 100
@@ -82,6 +84,7 @@ HEADINGS: Final = {
     Kind.SUMMARY: "Summary",
     Kind.COMPACTION: "Compaction",
     Kind.FORK: "Fork",
+    Kind.RETURN: "Return",
     Kind.NOTE: "Note",
     Kind.RECORD: "Note",
     Kind.AGENT: "Agent",
@@ -96,6 +99,15 @@ def blocks(told: Iterable[Told], style: Style) -> Iterator[tuple[int, str]]:
         yield from [block for block in texts if block[1]]
 
 
+def transcript(blocks: Iterable[tuple[int, str]]) -> Iterator[str]:
+    """The same as `document`, with the zone of its times above it; nothing where there are no entries."""
+    pieces = document(blocks)
+    for first in pieces:
+        yield f"All times are in {zone_name()}.\n\n{first}"
+        break
+    yield from pieces
+
+
 def document(blocks: Iterable[tuple[int, str]]) -> Iterator[str]:
     """Pieces that together are one document; it ends in a line break."""
     before, gap = 0, ""
@@ -105,6 +117,9 @@ def document(blocks: Iterable[tuple[int, str]]) -> Iterator[str]:
             text, before = quoted(text, depth), depth
         yield f"{gap}{text}\n"
         gap = "\n"
+
+
+MARKDOWN: Final = TranscriptWriter(blocks, document, transcript, is_document=True)
 
 
 def not_told(account: Account) -> str:
@@ -176,6 +191,10 @@ def _compaction(told: Told, style: Style) -> str:
 
 def _fork(told: Told, style: Style) -> str:
     return f"{_head(told.entry, style)} back to line {told.entry.body.line}, and on from there"
+
+
+def _return(told: Told, style: Style) -> str:
+    return f"{_head(told.entry, style)} on from line {told.entry.body.line}, where it was before the fork"
 
 
 def _section(told: Told, style: Style) -> str:
@@ -286,16 +305,12 @@ def _picture(picture: Picture, style: Style) -> str:
         return f"![{picture.kind}](<{_address(picture.url)}>)"
     if address := style.save(picture):
         return f"![{picture.kind}](<{_address(address)}>)"
-    size = max(len(picture.data) - 2, 0) * 3 // 4
-    return f"[{picture.kind} {_size(size)}]" if size else f"[{picture.kind}]"
+    count = max(len(picture.data) - 2, 0) * 3 // 4
+    return f"[{picture.kind} {size(count)}]" if count else f"[{picture.kind}]"
 
 
 def _address(text: str) -> str:
     return line(text).replace("<", "%3C").replace(">", "%3E")
-
-
-def _size(count: int) -> str:
-    return f"{count} B" if count < 1000 else f"{count / 1000:.0f} KB"
 
 
 _PARTS: Final[dict[type, Callable[[Any, Style], str]]] = {
@@ -319,6 +334,7 @@ _WRITERS: Final[dict[Kind, Callable[[Told, Style], str]]] = {
     Kind.RECORD: _record,
     Kind.COMPACTION: _compaction,
     Kind.FORK: _fork,
+    Kind.RETURN: _return,
     Kind.SECTION: _section,
     Kind.AGENT: _agent,
 }

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, Final
 
 from claude_session_player.conversation.cast import Actor
 from claude_session_player.conversation.entries import Call, Entry, Kind
 from claude_session_player.conversation.walk import Told
 from claude_session_player.export.conversation import Style
+from claude_session_player.export.json_text import array, encode
+from claude_session_player.export.registry import TranscriptWriter
 
 _RECORDS: Final = (Kind.NOTE, Kind.RECORD)
 """Entries that may say of which type their record is."""
@@ -30,7 +34,7 @@ def record(told: Told, style: Style) -> dict[str, Any] | None:
         return facts | _call(entry, style)
     if isinstance(entry.body, Actor):
         return facts | _actor(entry.body)
-    if entry.kind is Kind.FORK:
+    if entry.kind in (Kind.FORK, Kind.RETURN):
         return facts | {"back_to": entry.body.line}
     facts["text"] = entry.text
     if entry.kind is Kind.BLOCK:
@@ -72,3 +76,19 @@ def _call(call: Call, style: Style) -> dict[str, Any]:
 
 def _actor(actor: Actor) -> dict[str, Any]:
     return {"id": actor.id, "type": actor.kind, "title": actor.title, "workflow": actor.workflow}
+
+
+def _records(told: Iterable[Told], style: Style) -> Iterator[dict[str, Any]]:
+    return (facts for one in told if (facts := record(one, style)) is not None)
+
+
+def _as_array(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    return chain(array(map(encode, records)), "\n")
+
+
+def _as_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    return (f"{encode(facts)}\n" for facts in records)
+
+
+ARRAY: Final = TranscriptWriter(_records, _as_array)
+LINES: Final = TranscriptWriter(_records, _as_lines)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, fields
+from datetime import UTC
 from enum import Enum
 from typing import Any, TextIO
 
 from claude_session_player import rawjson
-from claude_session_player.formatter import shown_time
+from claude_session_player.humanize import shown_time
 from claude_session_player.models import Activity, ScreenElement, ScreenState
 
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -21,7 +22,7 @@ def write(state: ScreenState, file: TextIO) -> None:
 
 
 def facts(element: ScreenElement) -> dict[str, Any]:
-    """Everything that an element knows.
+    """Everything that an element knows; `time` is in UTC, and `timestamp` as the file has it.
 
     >>> from claude_session_player.models import UserMessage
     >>> facts(UserMessage("Hi", line=3))["kind"], facts(UserMessage("Hi", line=3))["time"]
@@ -29,7 +30,7 @@ def facts(element: ScreenElement) -> dict[str, Any]:
     """
     kind = _INNER_CAPITAL.sub("_", type(element).__name__).lower()
     known = {field.name: _plain(getattr(element, field.name)) for field in fields(element)}
-    return {"kind": kind, "line": known.pop("line"), "time": shown_time(element.timestamp), **known}
+    return {"kind": kind, "line": known.pop("line"), "time": shown_time(element.timestamp, UTC), **known}
 
 
 def _plain(value: Any) -> Any:

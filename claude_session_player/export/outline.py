@@ -11,8 +11,9 @@ from rich.cells import cell_len, set_cell_size
 from claude_session_player import rawjson
 from claude_session_player.conversation import nodes
 from claude_session_player.conversation.nodes import Node
+from claude_session_player.humanize import many
 from claude_session_player.text import ELLIPSIS, printable
-from claude_session_player.times import parse_time
+from claude_session_player.times import parse_time, to_zone
 
 _WIDEST: Final = 120
 _DEEPEST: Final = 36
@@ -76,19 +77,19 @@ def _fitted(indent: str, line: Line, width: int | None) -> str:
 
 
 def _session(facts: dict[str, Any], zone: tzinfo | None) -> Line:
-    branches = f", {facts['branches']} branches" if facts["branches"] > 1 else ""
+    branches = f", {many(facts['branches'], 'branch', 'branches')}" if facts["branches"] > 1 else ""
     about = "  ".join(filter(None, (facts["title"] or "(no title)", facts["project"])))
-    return Line(_short(facts["id"]), about, _count(facts["events"], "event") + branches)
+    return Line(_short(facts["id"]), about, many(facts["events"], "event") + branches)
 
 
 def _segment(facts: dict[str, Any], zone: tzinfo | None) -> Line:
-    said = [_count(facts[key], key[:-1]) for key in ("prompts", "responses") if facts[key]]
+    said = [many(facts[key], key[:-1]) for key in ("prompts", "responses") if facts[key]]
     return Line(_place(facts, zone), _prompt(facts), ", ".join(said))
 
 
 def _branch(facts: dict[str, Any], zone: tzinfo | None) -> Line:
     name = f"branch {facts['number']}{' ● live' if facts['live'] else ''}" if facts["number"] else ""
-    lines = _count(facts["lines"], "line") if facts["lines"] is not None else ""
+    lines = many(facts["lines"], "line") if facts["lines"] is not None else ""
     return Line("  ".join(filter(None, (name, _place(facts, zone)))), _prompt(facts), lines)
 
 
@@ -109,12 +110,12 @@ def _said(facts: dict[str, Any], zone: tzinfo | None) -> Line:
 def _agent(facts: dict[str, Any], zone: tzinfo | None) -> Line:
     head = "  ".join(filter(None, (f"agent {_short(facts['id'])}", facts["agent"])))
     return Line(
-        head, facts["title"] or "", _count(facts["events"], "event") + ("" if facts["linked"] else ", no call found")
+        head, facts["title"] or "", many(facts["events"], "event") + ("" if facts["linked"] else ", no call found")
     )
 
 
 def _workflow(facts: dict[str, Any], zone: tzinfo | None) -> Line:
-    tail = ", ".join(filter(None, (_count(facts["agents"], "agent"), facts["status"])))
+    tail = ", ".join(filter(None, (many(facts["agents"], "agent"), facts["status"])))
     return Line(f"workflow {facts['id']}", facts["name"] or "", tail)
 
 
@@ -127,7 +128,7 @@ def _continued(facts: dict[str, Any], zone: tzinfo | None) -> Line:
 
 
 def _linked(words: str, facts: dict[str, Any]) -> Line:
-    common = f"{_count(facts['common'], 'event')} in common" if facts["common"] else ""
+    common = f"{many(facts['common'], 'event')} in common" if facts["common"] else ""
     if facts["copy"]:
         return Line("copied before a compaction", facts["id"], common)
     return Line(f"{words} {_short(facts['id'])}", facts["title"] or "", common)
@@ -158,7 +159,7 @@ def _prompt(facts: dict[str, Any]) -> str:
 
 def _moment(time: str | None, zone: tzinfo | None) -> str:
     try:
-        return f"{parse_time(time).astimezone(zone):%m-%d %H:%M}" if time else ""
+        return f"{to_zone(parse_time(time), zone):%m-%d %H:%M}" if time else ""
     except (ValueError, OverflowError):
         return ""
 
@@ -170,7 +171,3 @@ def _short(id: str) -> str:
     ('1f2e3d4c', 'a5b6c7d8')
     """
     return id[:_SHORT] if len(id) >= _UUID else id
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

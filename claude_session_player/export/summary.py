@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import Final
 
+from claude_session_player.humanize import dollars, duration_words, many
 from claude_session_player.insight.summary import SessionSummary
 from claude_session_player.names import PROGRAM
 from claude_session_player.text import printable
 
-_UNITS: Final = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
 _MARKUP: Final = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w))")
-_CENT: Final = Decimal("0.01")
 _MOST_KINDS: Final = 8
 _PLAIN: Final = re.compile(r"[\w./-]+")
 _PARTS: Final = {
@@ -36,7 +34,7 @@ def summary_markdown(summary: SessionSummary, ref: str | None = None, roots: Seq
 def facts_markdown(summary: SessionSummary) -> str:
     """A summary without the commands that show more."""
     lines = [f"- {name}: {value}" for name, value in _facts(summary) if value]
-    return "\n".join((f"Session {printable(summary.id)} ({_count(summary.events, 'event')})", *lines))
+    return "\n".join((f"Session {printable(summary.id)} ({many(summary.events, 'event')})", *lines))
 
 
 def show_command(ref: str, roots: Sequence[str] = ()) -> str:
@@ -48,7 +46,7 @@ def show_command(ref: str, roots: Sequence[str] = ()) -> str:
 
 def _facts(summary: SessionSummary) -> Iterator[tuple[str, str]]:
     tokens = summary.tokens._asdict()
-    yield "Duration", lasted(summary.duration_seconds)
+    yield "Duration", duration_words(summary.duration_seconds)
     yield "User messages", f"{summary.user_messages:,}"
     yield "Tool calls", _total(summary.tool_calls)
     yield "Sub-agents", _total(summary.subagents)
@@ -58,7 +56,7 @@ def _facts(summary: SessionSummary) -> Iterator[tuple[str, str]]:
     yield _plural("Branch", "Branches", summary.git_branches), ", ".join(map(_plain, summary.git_branches))
     yield _plural("Model", "Models", summary.models), ", ".join(map(_plain, summary.models))
     yield _plural("Version", "Versions", summary.versions), ", ".join(map(_plain, summary.versions))
-    yield "Active time", lasted(summary.active_seconds) if summary.duration_seconds else ""
+    yield "Active time", duration_words(summary.active_seconds) if summary.duration_seconds else ""
     yield "Compactions", _unless_none(summary.compactions)
     yield "Forks", _unless_none(summary.forks)
     yield "Files read", _unless_none(summary.files_read)
@@ -80,25 +78,10 @@ _TOKENS: Final = {
 
 
 def _cost(summary: SessionSummary) -> str:
-    if summary.cost is None:
+    if summary.cost is None or not summary.tokens.total:
         return ""
     unknown = ", ".join(summary.unpriced_models)
-    cost = f"${summary.cost:,.2f}" if summary.cost >= _CENT or not summary.cost else "<$0.01"
-    return cost + (f", without {unknown}: no price is known" if unknown else "")
-
-
-def lasted(seconds: float) -> str:
-    """A duration in its two largest units.
-
-    >>> lasted(2700), lasted(3660), lasted(1), lasted(0), lasted(200000)
-    ('45 minutes', '1 hour 1 minute', '1 second', '0 seconds', '2 days 7 hours')
-    """
-    left, parts = int(seconds), []
-    for unit, size in _UNITS:
-        parts.append((left // size, unit))
-        left %= size
-    first = next((number for number, (value, _) in enumerate(parts) if value), len(parts) - 1)
-    return " ".join(_count(value, unit) for value, unit in parts[first : first + 2] if value or first == len(parts) - 1)
+    return dollars(summary.cost) + (f", without {unknown}: no price is known" if unknown else "")
 
 
 def _total(kinds: Mapping[str, int]) -> str:
@@ -109,13 +92,9 @@ def _total(kinds: Mapping[str, int]) -> str:
     """
     named = [f"{count:,} {_plain(kind)}" if count > 1 else _plain(kind) for kind, count in kinds.items()]
     if len(named) > _MOST_KINDS:
-        others = _count(len(named) - _MOST_KINDS, "other kind")
+        others = many(len(named) - _MOST_KINDS, "other kind")
         named[_MOST_KINDS:] = [others]
     return f"{sum(kinds.values()):,} ({', '.join(named)})" if named else "0"
-
-
-def _count(number: int, unit: str) -> str:
-    return f"{number:,} {unit}{'' if number == 1 else 's'}"
 
 
 def _plural(one: str, many: str, things: Sequence[object]) -> str:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import date
 from decimal import Decimal
+from functools import cache
 from typing import Any, Final, NamedTuple
 
-from claude_session_player.insight.tokens import Share, TokenCount
+from claude_session_player.insight.tokens import Share, TokenCount, total_cost
 
 DAY: Final = "day"
+WEEK: Final = "week"
+MONTH: Final = "month"
+PERIODS: Final = (DAY, WEEK, MONTH)
 SESSION: Final = "session"
 
 
@@ -22,7 +27,7 @@ class Group(NamedTuple):
     responses: int
     tokens: TokenCount
     cost: Decimal | None
-    """Of those that have a price, in US dollars; `None` where none has."""
+    """Of those that have a price, in US dollars; `None` where tokens were spent and none has one."""
     unpriced: int
     """How many tokens have no price."""
 
@@ -33,10 +38,23 @@ def session_id(share: Share) -> str:
     return (head.parent_id or head.id) if head.is_subagent else head.id
 
 
+@cache
+def week_of(day: str) -> str:
+    """The ISO week of a day: from Monday on, in the year that has most of its days.
+
+    >>> week_of("2026-01-17"), week_of("2027-01-01")
+    ('2026-W03', '2026-W53')
+    """
+    year, week, _ = date.fromisoformat(day).isocalendar()
+    return f"{year:04}-W{week:02}"
+
+
 BY: Final[dict[str, Callable[[Share], str | None]]] = {
     "model": lambda share: share.model,
     "project": lambda share: share.project,
     DAY: lambda share: share.day,
+    WEEK: lambda share: share.day and week_of(share.day),
+    MONTH: lambda share: share.day and share.day[:7],
     SESSION: session_id,
     "agent": lambda share: share.agent,
 }
@@ -44,29 +62,27 @@ BY: Final[dict[str, Callable[[Share], str | None]]] = {
 
 
 def grouped(shares: Iterable[Share], by: str) -> list[Group]:
-    """Groups: days in their order, anything else by cost, then by tokens, the most first."""
+    """Groups: days, weeks and months in their order, anything else by cost, then by tokens, the most first."""
     name = BY[by]
     members: dict[Any, list[Share]] = {}
     for share in shares:
         key = name(share)
         members.setdefault((share.session.found.home, key) if by == SESSION else key, []).append(share)
     groups = [summed(some, name(some[0])) for some in members.values()]
-    if by == DAY:
+    if by in PERIODS:
         return sorted(groups, key=lambda group: group.name or "")
     return sorted(groups, key=lambda group: (-(group.cost or 0), -group.tokens.total, group.name or ""))
 
 
 def summed(shares: Sequence[Share], name: str | None = None) -> Group:
-    """Everything together. What nothing was spent on has a cost of nothing."""
-    costs = [(share.cost, share.tokens.total) for share in shares]
-    known = [cost for cost, _ in costs if cost is not None]
+    """Everything together."""
     return Group(
         name,
         shares[0] if shares else None,
         sum(share.responses for share in shares),
         TokenCount(*map(sum, zip(TokenCount(), *(share.tokens for share in shares), strict=True))),
-        sum(known, Decimal()) if known or not shares else None,
-        sum(tokens for cost, tokens in costs if cost is None),
+        total_cost((share.tokens, share.cost) for share in shares),
+        sum(share.tokens.total for share in shares if share.cost is None),
     )
 
 

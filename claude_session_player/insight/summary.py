@@ -12,7 +12,7 @@ from claude_session_player import collector
 from claude_session_player.insight.durations import span_of
 from claude_session_player.insight.prices import Prices
 from claude_session_player.insight.tally import CHANGED, READ, UNNAMED, Counted, EventTally, Tally
-from claude_session_player.insight.tokens import TokenCount, session_usage
+from claude_session_player.insight.tokens import TokenCount, session_usage, total_cost
 from claude_session_player.parser import open_session
 from claude_session_player.store.catalogue import default_folder
 from claude_session_player.store.record import shown
@@ -61,7 +61,7 @@ class SessionSummary(NamedTuple):
     tokens: TokenCount
     """Of the session and its sub-agents, each response counted once."""
     cost: Decimal | None
-    """In US dollars, without models that have no known price; `None` where none has one."""
+    """In US dollars, without models that have no known price; `None` where tokens were spent and none has one."""
     unpriced_models: tuple[str, ...]
     pull_requests: tuple[LinkedPullRequest, ...] = ()
     """In the order of their first appearance."""
@@ -128,14 +128,12 @@ def _counted(session: Session) -> Counted:
 
 
 def _expense(session: Session, prices: Prices) -> Expense:
-    tokens, known, unknown = TokenCount(), [], []
-    for usage in session_usage(session, prices):
+    used = session_usage(session, prices)
+    tokens = TokenCount()
+    for usage in used:
         tokens = tokens.add(usage.tokens)
-        if usage.cost is not None:
-            known.append(usage.cost)
-        elif usage.model and usage.tokens.total:
-            unknown.append(usage.model)
-    return Expense(tokens, sum(known, Decimal()) if known else None, tuple(unknown))
+    unknown = [usage.model for usage in used if usage.model and usage.cost is None and usage.tokens.total]
+    return Expense(tokens, total_cost((usage.tokens, usage.cost) for usage in used), tuple(unknown))
 
 
 def _kinds(session: Session) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from claude_session_player.conversation.branches import ABSENT, PLAIN, SIDE, TOOL, Branches
 from claude_session_player.events import (
     COMPACTION,
+    FAILED_REQUESTS,
     QUEUED,
     REFUSALS,
     AnyBlock,
@@ -43,7 +44,6 @@ _FILE_TOOLS: Final = {
 UNNAMED: Final = "unnamed"
 """A tool or a sub-agent of which the kind is not known."""
 
-_API_ERROR: Final = "api_error"
 _TOOL_RESULT: Final = tag_of(ToolResult)
 _CALLS: Final = frozenset((tag_of(ToolUse), tag_of(ServerToolUse)))
 _UUID: Final = attrgetter("uuid")
@@ -261,7 +261,7 @@ def _skim_attachment(tally: Tally, seen: Skim) -> int:
 
 
 def _skim_remark(tally: Tally, seen: Skim) -> int:
-    tally.errors += seen.subtype == _API_ERROR
+    tally.errors += seen.subtype in FAILED_REQUESTS
     return _CLOSER if seen.subtype == COMPACTION else PLAIN
 
 
@@ -304,7 +304,7 @@ def _count_results(counted: Counted, event: User) -> None:
 
 def _count_remark(counted: Counted, event: System) -> None:
     counted.compactions += event.subtype == COMPACTION
-    counted.errors += event.subtype == _API_ERROR
+    counted.errors += event.subtype in FAILED_REQUESTS
 
 
 def _count_pull_request(counted: Counted, event: PullRequest) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from claude_session_player.humanize import day_of
 from claude_session_player.insight.rates import Period, Step, Tariff, TokenCount
 from claude_session_player.store.layout import HISTORY
 from claude_session_player.store.responses import Responses
@@ -21,6 +23,8 @@ OTHER: Final = "(unknown type)"
 """The agent of what a sub-agent says whose type is not known."""
 
 _LATE: Final = "~"
+_OUTSIDE: Final = "outside"
+"""Stands for the day of responses that do not count."""
 _DAY, _HOUR, _MINUTE = 10, 13, 16
 """Where the parts of a time end."""
 _Choice = Callable[[str, int], Step]
@@ -28,7 +32,36 @@ _Group = tuple[int, int, str | None, Step | None]
 _Numbers = tuple[int, ...]
 """Input, output, written into the cache, read from it, and of the written those for an hour."""
 
-__all__ = ["MAIN", "OTHER", "ModelUsage", "Share", "TokenCount", "count_tokens", "session_usage"]
+__all__ = [
+    "MAIN",
+    "OTHER",
+    "ModelUsage",
+    "Share",
+    "TokenCount",
+    "Window",
+    "count_tokens",
+    "session_usage",
+    "total_cost",
+]
+
+
+class Window(NamedTuple):
+    """The time in which responses count: from a moment to just before another, either of them open.
+
+    The time of a response is known to the minute, and counts as the beginning of that minute: whichever bounds
+    several windows have, each response lies in one of those that follow each other without a gap.
+    """
+
+    start: datetime | None = None
+    end: datetime | None = None
+
+    def has(self, minute: str) -> bool:
+        """True for a time that lies in it; what is no time lies in no window."""
+        try:
+            moment = parse_time(minute).astimezone(UTC).replace(second=0, microsecond=0)
+        except (ValueError, OverflowError):
+            return False
+        return (self.start is None or moment >= self.start) and (self.end is None or moment < self.end)
 
 
 class Share(NamedTuple):
@@ -36,7 +69,7 @@ class Share(NamedTuple):
 
     model: str | None
     day: str | None
-    """On the clock of the wall; `None` where the responses have no time."""
+    """In the zone in which times are shown; `None` where the responses have no time."""
     agent: str
     session: Session
     """The session that they belong to; for sub-agents of a session without a file, one of them."""
@@ -67,17 +100,31 @@ def session_usage(session: Session, prices: Prices | None = None) -> list[ModelU
     return sorted(by_model.values(), key=lambda usage: -usage.tokens.total)
 
 
-def count_tokens(sessions: Iterable[Session], prices: Prices | None = None, *, by_day: bool = True) -> list[Share]:
+def total_cost(parts: Iterable[tuple[TokenCount, Decimal | None]]) -> Decimal | None:
+    """The cost of all that has a known price; `None` where tokens were spent, and none of them has one.
+
+    >>> spent = TokenCount(1, 2, 0, 0, 0)
+    >>> total_cost([]), total_cost([(spent, None)]), total_cost([(TokenCount(), None)])
+    (Decimal('0'), None, Decimal('0'))
+    """
+    costs = [cost for tokens, cost in parts if tokens.total]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known, Decimal()) if known or not costs else None
+
+
+def count_tokens(
+    sessions: Iterable[Session], prices: Prices | None = None, *, by_day: bool = True, window: Window | None = None
+) -> list[Share]:
     """The responses of sessions and their sub-agents, those of each day by themselves, unless nobody asks for days.
 
     A response that stands in several of their files, as copies do, counts once: with the largest numbers of all, and as
-    that of the file which is the original.
+    that of the file which is the original. Where a window is given, only the responses in it count.
     """
     parts = _by_age(_parts(sessions))
     files = [(part, part.responses) for part in parts]
     models = dict.fromkeys(model for _, responses in files for model in responses.models)
     tariffs = prices.tariffs(model for model in models if model is not None) if prices else {}
-    counter = _Counter(tariffs, _shared(files), _Days() if by_day else _NoDays())
+    counter = _Counter(tariffs, _shared(files), _Days(window) if by_day else _NoDays())
     return [share for part, responses in files for share in counter.shares(part, responses)]
 
 
@@ -156,6 +203,8 @@ class _Counter:
         project = self._projects[head.path]
         names = [_agent(part, id) for id in responses.agents]
         for (number, agent, day, step), (*numbers, count) in self._sums(part, responses).items():
+            if day == _OUTSIDE:
+                continue
             model, tokens = responses.models[number], TokenCount(*numbers)
             tariff = self._tariffs.get(model or "")
             cost = (step or tariff.first).rates.cost(tokens) if tariff else None
@@ -241,12 +290,12 @@ class _NoDays(dict[str, str | None]):
 
 
 class _Days(dict[str, str | None]):
-    """The local day of each time."""
+    """The day of each time, in the zone in which times are shown; for all outside of the window it is `_OUTSIDE`."""
+
+    def __init__(self, window: Window | None = None) -> None:
+        self._window = window
 
     def __missing__(self, minute: str) -> str | None:
-        try:
-            day = parse_time(minute).astimezone().date().isoformat() if minute else None
-        except (ValueError, OverflowError, OSError):
-            day = None
-        self[minute] = day
+        is_inside = self._window is None or self._window.has(minute)
+        self[minute] = day = day_of(minute) if is_inside else _OUTSIDE
         return day

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from claude_session_player.errors import BadFilter
-from claude_session_player.times import parse_time
+from claude_session_player.times import parse_typed_time
 
 HOW: Final = "a line (120), a part (50%), a time into it (1:30), or a moment (2026-01-17 20:31:59)"
 
@@ -55,7 +55,7 @@ def destination(text: str) -> Destination:
         if match := pattern.fullmatch(words):
             return read(match)
     try:
-        return Moment(parse_time(words).timestamp())
+        return Moment(parse_typed_time(words).timestamp())
     except (ValueError, OverflowError):
         raise BadFilter(f"{text!r} is no place; write {BRIEFLY}") from None
 

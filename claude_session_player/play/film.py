@@ -23,7 +23,7 @@ from claude_session_player.models import (
     ToolCall,
     UserMessage,
 )
-from claude_session_player.parser import decode_lines
+from claude_session_player.parser import decode_lines, is_whole_record
 from claude_session_player.play.tape import Tape
 from claude_session_player.renderer import render
 from claude_session_player.times import epoch
@@ -84,6 +84,8 @@ class Film:
         """Where each line begins, and where the next one will."""
         self._rest = 0
         """Bytes behind the last whole line that were seen already, and have no end of line."""
+        self._lacks_end = False
+        """True where the last line was taken in without its end."""
         self._newest = ScreenState(self.view)
         self._spacing = SPACING
         self._keyframes = [_Keyframe(0, ScreenState(self.view))]
@@ -124,11 +126,30 @@ class Film:
         end = data.rfind(b"\n") + 1
         if not end:
             self._rest += len(data)
+            if data.rstrip().endswith(b"}"):
+                self._take_whole_rest()
             return bool(data)
         data = self.tape.read(self.size, seen) + data[:end] if seen else data[:end]
         self._rest = 0
-        self._take(BytesIO(data).readlines())
+        self._take(BytesIO(self._without_late_end(data)).readlines())
         return True
+
+    def _take_whole_rest(self) -> None:
+        """Take in a last line without an end, where it is a whole record."""
+        rest = self.tape.read(self.size, self._rest)
+        if is_whole_record(rest):
+            self._rest = 0
+            self._take([rest])
+            self._lacks_end = True
+
+    def _without_late_end(self, data: bytes) -> bytes:
+        """What was appended, without the end of a line that was taken in before."""
+        if self._lacks_end:
+            self._lacks_end = False
+            late = len(data) - len(data.removeprefix(b"\r").removeprefix(b"\n"))
+            self._offsets[-1] += late
+            return data[late:]
+        return data
 
     def finish(self) -> None:
         """Take in everything, and a last line that has no end."""

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
+from claude_session_player.errors import SessionError
 from claude_session_player.events import Assistant, Event, Text, Title
 from claude_session_player.linking.prompts import human_prompt
+from claude_session_player.linking.titles import note_prompt, note_title, session_title
 from claude_session_player.parser import decode_lines
 from claude_session_player.play.activity import Activity, Status
 from claude_session_player.play.tail import Tail
 from claude_session_player.store.documents import document, text
 from claude_session_player.store.layout import META, SUFFIX, Found
 from claude_session_player.store.paths import real_path
+from claude_session_player.store.session import Session
 from claude_session_player.text import as_title, clean
-from claude_session_player.titles import TITLE_KEYS
 
-_RANKS: Final = {tag: rank for rank, tag in enumerate(TITLE_KEYS)}
-_PROMPT: Final = len(_RANKS)
-"""The rank of a prompt as a title: any other is better."""
+LookUp = Callable[[Found], Session]
+"""Gives what a store knows of a file; raises `SessionError`."""
 _MOST_CWDS: Final = 8
 
 
 class Glimpse:
     """A session or sub-agent, as far as the beginning and the end of its file tell. What is appended is read once."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: Found, look_up: LookUp | None = None) -> None:
+        """What the ends of the file do not tell of its title is looked up, once."""
         self.found = found
+        self._look_up = look_up
         self.tail = Tail(found.path)
         self.session_id = found.parent if found.is_agent else found.id
         """The session that it is, or that a sub-agent belongs to; `None` where that is not known."""
@@ -38,8 +42,11 @@ class Glimpse:
         """What was said last, on one line."""
         self._activity = Activity(is_subagent=self.found.is_agent)
         self._cwds: tuple[str, ...] = ()
-        self._title: str | None = None
-        self._rank = _PROMPT + 1
+        self._given: dict[str, str] = {}
+        self.first_prompt: str | None = None
+        self.last_prompt: str | None = None
+        self.topic: str | None = None
+        self.first_line = self.last_line = self.topic_line = self._lines = 0
 
     def catch_up(self) -> bool:
         """Take in what was appended; false where there is nothing. Raises `OSError`."""
@@ -48,7 +55,10 @@ class Glimpse:
         lines = self.tail.lines()
         if self.tail.is_new:
             self._begin()
-        events = decode_lines(lines, 0, 0)
+            if self.tail.has_gap or (self.found.is_agent and not self._description):
+                self._recall()
+        events = decode_lines(lines, self._lines, 0)
+        self._lines += len(lines)
         self._activity.take(events)
         for event in events:
             self._note(event)
@@ -57,7 +67,7 @@ class Glimpse:
     @property
     def title(self) -> str:
         """The best name that there is; empty where there is none."""
-        return self.description or self._title or ""
+        return session_title(self._given, self._description, self.topic, self.first_prompt) or ""
 
     @property
     def description(self) -> str:
@@ -96,18 +106,29 @@ class Glimpse:
             self._cwds = (*self._cwds, event.cwd)
         if self.session_id is None:
             self.session_id = event.session_id
+        is_own = self.found.is_agent or not (event.is_sidechain or event.agent_call)
         if isinstance(event, Title):
-            self._name(event.title, _RANKS[event.kind])
-        elif (prompt := human_prompt(event)) is not None:
+            note_title(self._given, event.kind, event.title)
+        elif is_own and (prompt := human_prompt(event)) is not None:
             self.words = as_title(prompt)
-            if self._rank > _PROMPT and not prompt.startswith("/"):
-                self._name(prompt, _PROMPT)
+            note_prompt(self, prompt, event.line)
         elif isinstance(event, Assistant):
             said = event.said
             texts = [said] if isinstance(said, str) else [block.text for block in said or () if type(block) is Text]
             self.words = next((as_title(clean(one)) for one in reversed(texts) if one), self.words)
 
-    def _name(self, name: str | None, rank: int) -> None:
-        """A better name, or a later one that is as good."""
-        if name and rank <= self._rank:
-            self._title, self._rank = as_title(name), rank
+    def _recall(self) -> None:
+        """Take over what a store knows of the whole file, and of the call that a sub-agent comes from."""
+        if self._look_up is None:
+            return
+        try:
+            session = self._look_up(self.found)
+        except SessionError:
+            return
+        speech = session.speech
+        self._given = dict(session.facts.titles)
+        self.first_prompt, self.topic = speech.first_prompt, speech.topic
+        self.last_prompt = speech.last_prompt or speech.first_prompt
+        if self.found.is_agent:
+            self._agent = self._agent or session.agent or ""
+            self._description = self._description or session.description

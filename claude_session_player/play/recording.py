@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -54,11 +53,6 @@ def of_lines(lines: Iterable[bytes], name: str) -> Recording:
     """Lines that come from anywhere. They are read to their end."""
     kept = list(lines)
     return Recording(name, "", partial(MemoryTape, kept), only_sidechains(read_events(kept)))
-
-
-def of_file(path: str) -> Recording:
-    """A file of which no store knows."""
-    return Recording(os.path.basename(path), path, partial(FileTape, path), is_subagent_file(path), path)
 
 
 def of_found(found: Found, open_store: Callable[[], Store]) -> Recording:

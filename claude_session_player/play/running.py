@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from claude_session_player.play.activity import Phase, Status
-from claude_session_player.play.glimpse import Glimpse
+from claude_session_player.play.glimpse import Glimpse, LookUp
 from claude_session_player.store.layout import SUFFIX, found_at
 from claude_session_player.store.locate import PROJECTS
 from claude_session_player.store.watch import Folder
@@ -33,8 +33,9 @@ class Row(NamedTuple):
 class Board:
     """What runs in some stores. It is told which files have changed, and reads what was appended to them."""
 
-    def __init__(self, roots: Sequence[str], *, in_use: Iterable[str] = ()) -> None:
-        """Files that are `in_use` are shown however old they are."""
+    def __init__(self, roots: Sequence[str], *, in_use: Iterable[str] = (), look_up: LookUp | None = None) -> None:
+        """Files that are `in_use` are shown however old they are. What their ends do not tell is looked up."""
+        self._look_up = look_up
         self.folders = tuple(Folder(os.path.join(root, PROJECTS), is_deep=True) for root in roots)
         self._in_use = frozenset(in_use)
         self._sessions: dict[str, Glimpse] = {}
@@ -81,7 +82,7 @@ class Board:
 
     def _add(self, path: str) -> Glimpse | None:
         try:
-            glimpse = Glimpse(found_at(path))
+            glimpse = Glimpse(found_at(path), self._look_up)
         except OSError:
             return None
         if not glimpse.found.is_agent:

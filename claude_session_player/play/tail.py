@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import BinaryIO, Final
 
+from claude_session_player.parser import is_whole_record
+
 HEAD: Final = 1 << 16
 """Bytes that are read of the beginning of a long file."""
 END: Final = 1 << 18
@@ -20,6 +22,8 @@ class Tail:
         """When the file was last written to, in seconds since 1970; `None` where it is gone."""
         self.is_new = False
         """True where the lines that were read last are those of a file that is begun, or begun anew."""
+        self.has_gap = False
+        """True where the middle of a long file was left out."""
         self.count = 0
         """How many bytes were read so far."""
         self._known = 0
@@ -45,6 +49,7 @@ class Tail:
 
     def _begin(self, file: BinaryIO, size: int) -> list[bytes]:
         """The beginning and the end of a long file; all of a short one."""
+        self.has_gap = False
         if size <= HEAD + END:
             return self._whole(self._read(file, 0, size))
         head = self._read(file, 0, HEAD)
@@ -53,6 +58,7 @@ class Tail:
             end = self._read(file, start, size)
             cut = end.find(b"\n") + 1
             if end.rfind(b"\n") >= cut:
+                self.has_gap = True
                 return [*_lines(head), *self._whole(end[cut:])]
             start -= 3 * (size - start)
         return self._whole(head + self._read(file, HEAD, size))
@@ -65,10 +71,13 @@ class Tail:
         return data
 
     def _whole(self, data: bytes) -> list[bytes]:
-        """The whole lines; what is behind them waits."""
+        """The whole lines; what is behind them waits, unless it is a whole record already."""
         data = self._rest + data
         lines = _lines(data)
-        self._rest = data[sum(map(len, lines)) :]
+        rest = data[sum(map(len, lines)) :]
+        if is_whole_record(rest):
+            lines, rest = [*lines, rest], b""
+        self._rest = rest
         return lines
 
 

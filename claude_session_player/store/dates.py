@@ -7,7 +7,10 @@ from typing import Final, NamedTuple
 from claude_session_player.errors import BadFilter
 from claude_session_player.times import local_now
 
-UNDERSTOOD: Final = "2026-01-17, 2026-01, 2026, today, yesterday, 7d, 12h, 2w, or a time like 2026-01-17T20:31"
+UNDERSTOOD: Final = (
+    "2026-01-17, 2026-01, 2026, today, yesterday, 7d, 12h, 2w, week, month, year, "
+    "last month, or a time like 2026-01-17T20:31"
+)
 
 
 class Span(NamedTuple):
@@ -21,25 +24,27 @@ _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 _DAYS_AGO: Final = {"today": 0, "yesterday": 1}
 _AGO: Final = re.compile(r"(\d{1,6})([hdw])")
 _DAY: Final = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
+_PERIOD: Final = re.compile(r"(?:(this|last)\s+)?(week|month|year)")
 
 
 def parse_span(text: str, now: datetime | None = None) -> Span:
-    """The span that a word stands for, in local time; raises `BadFilter`.
+    """The span that a word stands for, in the zone in which times are shown; raises `BadFilter`.
 
     >>> noon = datetime.fromisoformat("2026-03-01T12:00:00+01:00")
     >>> [str(moment) for moment in parse_span("yesterday", noon)]
     ['2026-02-28 00:00:00+01:00', '2026-03-01 00:00:00+01:00']
+    >>> [f"{moment:%m-%d}" for word in ("week", "this month", "last month") for moment in parse_span(word, noon)]
+    ['02-23', '03-02', '03-01', '04-01', '02-01', '03-01']
     >>> str(parse_span("12h", noon).start)
     '2026-03-01 00:00:00+01:00'
     """
-    zone = now.tzinfo if now else None
-    if now is None:
-        now = local_now()
-        zone = UTC if now.tzinfo is UTC else None
+    now = now or local_now()
+    zone = now.tzinfo
     word = text.strip().lower()
     try:
         if match := _AGO.fullmatch(word):
-            moment = _local(now - timedelta(**{_UNITS[match[2]]: int(match[1])}), zone)
+            passed = timedelta(**{_UNITS[match[2]]: int(match[1])})
+            moment = (now.astimezone(UTC) - passed).astimezone(zone)  # hours that passed, not those of the wall clock
             return Span(moment, moment)
         if (span := _named(word, now.date()) or _calendar(word)) is not None:
             return Span(*(_local(datetime.combine(day, time()), zone) for day in span))
@@ -50,10 +55,25 @@ def parse_span(text: str, now: datetime | None = None) -> Span:
 
 
 def _named(word: str, today: date) -> tuple[date, date] | None:
-    if word not in _DAYS_AGO:
-        return None
-    day = today - timedelta(days=_DAYS_AGO[word])
-    return day, day + timedelta(days=1)
+    if word in _DAYS_AGO:
+        day = today - timedelta(days=_DAYS_AGO[word])
+        return day, day + timedelta(days=1)
+    if match := _PERIOD.fullmatch(word):
+        start, end = _period(match[2], today)
+        return (_period(match[2], start - timedelta(days=1))[0], start) if match[1] == "last" else (start, end)
+    return None
+
+
+def _period(kind: str, day: date) -> tuple[date, date]:
+    """The week, from Monday on, the month or the year of a day, and the first day behind it."""
+    if kind == "week":
+        start = day - timedelta(days=day.weekday())
+        return start, start + timedelta(days=7)
+    if kind == "month":
+        start = day.replace(day=1)
+        return start, (start + timedelta(days=32)).replace(day=1)
+    start = day.replace(month=1, day=1)
+    return start, start.replace(year=start.year + 1)
 
 
 def _calendar(word: str) -> tuple[date, date] | None:
@@ -61,16 +81,12 @@ def _calendar(word: str) -> tuple[date, date] | None:
         return None
     year, month, day = match.groups()
     start = date(int(year), int(month or 1), int(day or 1))
-    if day:
-        return start, start + timedelta(days=1)
-    if month:
-        return start, (start + timedelta(days=32)).replace(day=1)
-    return start, start.replace(year=start.year + 1)
+    return (start, start + timedelta(days=1)) if day else _period("month" if month else "year", start)
 
 
 def _local(moment: datetime, zone: tzinfo | None) -> datetime:
-    """A moment of the wall clock in a zone; without one, in that of the system, summer time and all."""
+    """A moment of the wall clock in a zone."""
     if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=zone) if zone else moment.astimezone()
+        moment = moment.replace(tzinfo=zone)
     moment.astimezone(UTC)  # fails here, where it is caught, and not later
     return moment

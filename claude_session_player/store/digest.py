@@ -67,8 +67,8 @@ _TOOL_RESULT: Final = tag_of(ToolResult)
 _MENTION: Final = b"agentId:"
 """What a result holds that names a sub-agent in its text."""
 _CONVERSATION: Final = frozenset(tag_of(kind) for kind in CONVERSATION)
-_RECORDS: Final = frozenset(tag_of(kind) for kind in RECORDS) - {"todo"}
-"""What makes a file a session; a list of todos is none."""
+_RECORDS: Final = frozenset(tag_of(kind) for kind in RECORDS) - {"todo", "result"}
+"""What makes a file a session; a list of todos is none, nor is the journal of a workflow."""
 _TYPE: Final = attrgetter("type")
 _CWD: Final = attrgetter("cwd")
 _BRANCH: Final = attrgetter("git_branch")

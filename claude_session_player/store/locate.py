@@ -53,10 +53,25 @@ def usual_places(environment: Mapping[str, str] | None = None) -> list[str]:
     return [os.path.expanduser(place) for place in named or [DEFAULT]]
 
 
+def is_store(path: str) -> bool:
+    """True for a directory that can be given as a store."""
+    return any(os.path.exists(os.path.join(path, sign)) for sign in _SIGNS)
+
+
+def store_around(path: str) -> str | None:
+    """The store that a directory is, or whose projects, or one of whose projects, it holds."""
+    path = os.path.abspath(path)
+    above, name = os.path.split(path)
+    outer, name_above = os.path.split(above)
+    if is_store(path):
+        return path
+    return above if name == PROJECTS else outer if name_above == PROJECTS else None
+
+
 def _require(path: str) -> None:
     if not os.path.isdir(path):
         raise NoStore(f"--root {path}: there is no such directory")
-    if any(os.path.exists(os.path.join(path, sign)) for sign in _SIGNS):
+    if is_store(path):
         return
     above = os.path.dirname(os.path.abspath(path))
     hint = f" (did you mean {above}?)" if os.path.basename(os.path.abspath(path)) in _SIGNS else ""

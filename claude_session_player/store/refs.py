@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from claude_session_player.errors import Ambiguous, CannotRead, NoSuchSession
+from claude_session_player.humanize import many
 from claude_session_player.names import LATEST, PROGRAM
 from claude_session_player.store.layout import AGENT, HISTORY, SUFFIX, Found
+from claude_session_player.store.locate import store_around
 from claude_session_player.store.paths import spellings
 from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
@@ -56,7 +59,10 @@ def locate(store: Store, ref: str) -> Found | Session:
 def refusal(path: str) -> str:
     """Why a path is no session file."""
     if os.path.isdir(path):
-        return f"{path} is a directory: name a session file (*.jsonl) in it"
+        around = store_around(path)
+        root = f"--root {shlex.quote(around)}" if around else ""
+        more = f", or use 'list {root}' or 'browse {root}' to see the sessions of the store" if around else ""
+        return f"{path} is a directory: name a session file (*.jsonl) in it{more}"
     reason = "not a regular file" if os.path.exists(path) else "No such file or directory"
     return f"{path}: {reason}"
 
@@ -64,10 +70,12 @@ def refusal(path: str) -> str:
 def looks_like_path(ref: str) -> bool:
     """True for what can only be meant as the path of a file.
 
-    >>> looks_like_path("./1f2e"), looks_like_path("1f2e.jsonl"), looks_like_path("feature/login")
-    (True, True, False)
+    >>> [looks_like_path(ref) for ref in ("./1f2e", "1f2e.jsonl", "src/", "feature/login")]
+    [True, True, True, False]
     """
-    return os.path.isabs(ref) or ref.startswith(("./", "../", "~", f".{os.sep}", f"..{os.sep}")) or ref.endswith(SUFFIX)
+    if os.path.isabs(ref) or ref.startswith(("./", "../", "~", f".{os.sep}", f"..{os.sep}")):
+        return True
+    return ref.endswith((SUFFIX, "/", os.sep))
 
 
 def read_breadcrumb(path: str) -> dict[str, Any] | None:
@@ -115,7 +123,8 @@ def _latest(store: Store, number: int) -> Session:
     if not sessions:
         raise NoSuchSession(f"there is no session in {', '.join(store.roots)}")
     if not 1 <= number <= len(sessions):
-        raise NoSuchSession(f"latest:{number}: there are {len(sessions)} sessions, latest:1 is the last active one")
+        there = f"there {'is' if len(sessions) == 1 else 'are'} {many(len(sessions), 'session')}"
+        raise NoSuchSession(f"latest:{number}: {there}, latest:1 is the last active one")
     return sessions[number - 1]
 
 

@@ -100,7 +100,7 @@ class Session:
     def title(self) -> str | None:
         """The best name that there is."""
         given = {} if self._inline else self.facts.titles
-        described = self._description if self.is_subagent else None
+        described = self.description if self.is_subagent else None
         return session_title(given, described, self.speech.topic, self.speech.first_prompt)
 
     @property
@@ -119,7 +119,7 @@ class Session:
         own = self._member.row.ended or mtime(self.found)
         if self.found.is_agent or not self._family.agents:
             return own
-        return max(own, *(agent.row.ended or "" for agent in self._family.agents if not agent.row.helper))
+        return max([own, *(agent.row.ended or "" for agent in self._family.agents if not agent.row.helper)])
 
     @property
     def ended_at(self) -> str | None:
@@ -156,11 +156,6 @@ class Session:
     def call_id(self) -> str | None:
         """The call that a sub-agent comes from."""
         return self._link.call.id if self._link.call else None
-
-    @property
-    def first_line(self) -> int:
-        """Where it begins in its file."""
-        return self._inline.lines[0][0] if self._inline and self._inline.lines else 1
 
     @property
     def has_parent(self) -> bool:
@@ -374,7 +369,7 @@ class Session:
         return [shown(self.found.called(path)) for path in paths]
 
     @property
-    def _description(self) -> str | None:
+    def description(self) -> str | None:
         """What a sub-agent is for, as whoever called it wrote."""
         told = self.facts.meta.get("description") if self._inline is None else None
         if isinstance(told, str) and told.strip():

@@ -128,15 +128,6 @@ class Store:
             members = self._library.relatives(file._replace(parent=session)) | {file.name: member}
         return Session(member, families(members)[file.name], self._in_use())
 
-    def agents_of(self, file: Found) -> list[Session]:
-        """The sub-agents that belong to a session, all depths alike; the session's own file is not read."""
-        if file.is_agent:
-            return self.of(file).parts[1:]
-        members = self._library.relatives(file, with_main=False)
-        agents = [member for member in members.values() if member.session_id == file.id]
-        by_path, in_use = families({agent.found.name: agent for agent in agents}), self._in_use()
-        return [Session(agent, by_path[agent.found.name], in_use) for agent in agents]
-
     def sessions_in(self, files: Sequence[Found]) -> list[Session]:
         """The sessions and sub-agents in these files; no others are looked at, also not to find relatives."""
         members = self._library.members(files)

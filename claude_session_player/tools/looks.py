@@ -13,6 +13,7 @@ from msgspec import Raw, Struct
 
 from claude_session_player import rawjson
 from claude_session_player.events import NOTHING, REFUSALS
+from claude_session_player.humanize import many
 from claude_session_player.parts import Checklist, Code, Data, Diff, Item, Part, Prose, Sketch
 from claude_session_player.results import Hunk, decode_answers, decode_patched
 
@@ -91,9 +92,7 @@ def read(given: dict[str, Any], reply: Reply | None) -> Sketch:
     if reply is None or reply.is_error or not reply.text:
         return Sketch(words, path, (), *_output(reply))
     count = reply.text.count("\n") + 1
-    return Sketch(
-        words, path, outcome="1 line" if count == 1 else f"{count} lines", returned=(Code(reply.text, "", 0),)
-    )
+    return Sketch(words, path, outcome=many(count, "line"), returned=(Code(reply.text, "", 0),))
 
 
 def write(given: dict[str, Any], reply: Reply | None) -> Sketch:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from claude_session_player import export
 from claude_session_player.errors import CannotWrite, NotASession
-from claude_session_player.export.asciicast import Setup
+from claude_session_player.export import write_session
 from claude_session_player.export.summary import summary_markdown
 from claude_session_player.export.target import whole_file
 from claude_session_player.insight.summary import summarize
@@ -26,15 +25,13 @@ def summary_text(shelf: Shelf, found: Found) -> str:
 
 def write_export(session: Session, target: Target) -> None:
     """Write a whole session into a file. Raises `SessionError`, and then there is no such file."""
-    view = View().of_subagent() if session.is_subagent else View()
+    view = View(history=True)
+    view = view.of_subagent() if session.is_subagent else view
     try:
         with whole_file(target.path, may_replace=target.may_replace) as file:
-            if target.format in export.FORMATS:
-                state = replay(session.path, view)
-                export.write(state, file, target.format)
-            else:
-                state, events = begun(session.path, view)
-                export.record(events, state, file, target.format, Setup())
+            state = write_session(
+                target.format, file, lambda: replay(session.path, view), lambda: begun(session.path, view)
+            )
             if not state.account.is_session:
                 raise NotASession(f"{shown(session.path)} holds no session any more")
     except OSError as error:

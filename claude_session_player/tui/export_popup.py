@@ -12,9 +12,8 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from claude_session_player.export import ALL
+from claude_session_player.export import Format, exported
 
-_SUFFIXES: Final = {"markdown": ".md", "json": ".jsonl", "text": ".txt", "asciicast": ".cast"}
 _KEYS: Final = "↑ ↓ format · Enter write · Esc back"
 
 
@@ -22,7 +21,7 @@ class Target(NamedTuple):
     """Where a session is exported to, and how; what is there already may be replaced only if somebody said so."""
 
     path: str
-    format: str
+    format: Format
     may_replace: bool = False
 
 
@@ -45,7 +44,8 @@ class ExportPopup(ModalScreen[Target | None]):
 
     def __init__(self, id: str) -> None:
         super().__init__()
-        self._target = Target(f"{id}{suffix_of(ALL[0])}", ALL[0])
+        self._formats = exported()
+        self._target = Target(f"{id}{self._formats[0].suffix}", self._formats[0])
 
     def compose(self) -> ComposeResult:
         """The formats, the name of the file, and what is to be said about it."""
@@ -63,9 +63,9 @@ class ExportPopup(ModalScreen[Target | None]):
 
     def action_format(self, step: int) -> None:
         """Take the next format; a name that ends like its format goes along."""
-        chosen = ALL[(ALL.index(self._target.format) + step) % len(ALL)]
+        chosen = self._formats[(self._formats.index(self._target.format) + step) % len(self._formats)]
         name = self.query_one(Input)
-        name.value = renamed(name.value, self._target.format, chosen)
+        name.value = renamed(name.value, self._target.format.suffix, chosen.suffix)
         name.cursor_position = len(name.value)
         self._target = Target(name.value, chosen)
         self._show_formats()
@@ -88,20 +88,15 @@ class ExportPopup(ModalScreen[Target | None]):
             self.dismiss(self._target._replace(path=path))
 
     def _show_formats(self) -> None:
-        words = [f"[{name}]" if name == self._target.format else f" {name} " for name in ALL]
+        words = [f"[{one.name}]" if one == self._target.format else f" {one.name} " for one in self._formats]
         self.query_one("#formats", Static).update(" ".join(words))
 
 
-def suffix_of(format: str) -> str:
-    """How the name of a file of this format ends."""
-    return _SUFFIXES.get(format, f".{format}")
-
-
 def renamed(name: str, old: str, new: str) -> str:
-    """The name of a file whose format is another one now, where the name told the format.
+    """The name of a file whose format has another suffix now, where the name told the format.
 
-    >>> renamed("a.md", "markdown", "text"), renamed("notes", "markdown", "text")
+    >>> renamed("a.md", ".md", ".txt"), renamed("notes", ".md", ".txt")
     ('a.txt', 'notes')
     """
-    stem = name.removesuffix(suffix_of(old))
-    return name if stem == name else stem + suffix_of(new)
+    stem = name.removesuffix(old)
+    return name if stem == name else stem + new

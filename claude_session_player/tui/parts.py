@@ -12,6 +12,7 @@ from rich.text import Text
 from textual.strip import Strip
 
 from claude_session_player import rawjson
+from claude_session_player.humanize import many
 from claude_session_player.parts import Checklist, Code, Data, Diff, Part, Picture, Prose
 from claude_session_player.play.details import Details
 from claude_session_player.text import CONTROLS, file_name
@@ -110,4 +111,4 @@ def _cut(text: str) -> str:
     """A text without what a terminal would obey, and without what nobody could read here."""
     kept = "\n".join(text[:_MOST].split("\n", _MOST_LINES)[:_MOST_LINES])
     more = len(text) - len(kept)
-    return f"{_plain(kept)}\n… ({more:,} more characters: 'show --full' has them all)" if more else _plain(kept)
+    return f"{_plain(kept)}\n… ({many(more, 'more character')}: 'show --full' has them all)" if more else _plain(kept)

@@ -10,6 +10,7 @@ from textual.message import Message
 
 from claude_session_player.errors import CannotRead, SessionError
 from claude_session_player.formatter import element_text
+from claude_session_player.humanize import many
 from claude_session_player.models import ToolCall
 from claude_session_player.play.details import call_of
 from claude_session_player.play.player import Pace
@@ -136,7 +137,7 @@ class PlayerScreen(SearchingWindow):
         if isinstance(element, ToolCall) and (reply := call_of(self.projection.film, element).reply()):
             text = reply.text
         self.app.copy_to_clipboard(text)
-        self.say(f"copied {len(text):,} characters")
+        self.say(f"copied {many(len(text), 'character')}")
 
     def action_help(self) -> None:
         """Show all keys."""

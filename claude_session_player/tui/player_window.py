@@ -94,7 +94,7 @@ class PlayerWindow(Screen[bool]):
     ) -> None:
         """Raises `CannotRead`."""
         super().__init__()
-        self._view = view or View()
+        self._view = (view or View()).with_queue()
         self._how: dict[str, Any] = {"clock": clock, "timing": timing}
         self._wall = wall
         self._path = os.path.abspath(recording.path or "")

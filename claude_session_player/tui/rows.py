@@ -20,6 +20,7 @@ from textual.strip import Strip
 
 from claude_session_player.export.rows import fold_all
 from claude_session_player.export.terminal import styled
+from claude_session_player.humanize import many
 from claude_session_player.models import AssistantText, ScreenElement, ToolCall
 from claude_session_player.text import CONTROLS
 from claude_session_player.tui.theme import code_theme
@@ -110,7 +111,7 @@ def _shortened(element: ScreenElement) -> ScreenElement:
     text = getattr(element, name, None)
     if not isinstance(text, str) or len(text) <= MOST_SHOWN:
         return element
-    more = f"… ({len(text) - MOST_SHOWN:,} more characters)"
+    more = f"… ({many(len(text) - MOST_SHOWN, 'more character')})"
     changed: dict[str, Any] = {name: f"{text[:MOST_SHOWN]}\n{more}"}
     return replace(element, **changed)
 

@@ -153,7 +153,7 @@ class RunningApp(TerminalApp[None]):
     def __init__(self, shelf: Shelf, in_use: Iterable[str] = (), *, clock: Callable[[], float] = time.time) -> None:
         super().__init__()
         self._shelf = shelf
-        self._board = Board(shelf.roots, in_use=in_use)
+        self._board = Board(shelf.roots, in_use=in_use, look_up=shelf.session)
         self._clock = clock
         self._is_polled = False
 

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from claude_session_player.insight.prices import Prices
 from claude_session_player.store.catalogue import default_folder
+from claude_session_player.store.layout import Found
 from claude_session_player.store.library import Progress
+from claude_session_player.store.session import Session
 from claude_session_player.store.store import DEFAULT_CACHE, Store
 
 
@@ -33,6 +35,11 @@ class Shelf(NamedTuple):
     def open(self, progress: Progress | None = None) -> Store:
         """The same, for whoever closes it, or lets it go. Raises `NoStore`."""
         return Store.open(*self.roots, cache=self.cache, progress=progress)
+
+    def session(self, found: Found) -> Session:
+        """What the stores know of a file. Raises `SessionError`."""
+        with self.opened() as store:
+            return store.of(found)
 
     def prices(self) -> Prices:
         """The usual prices. Raises `BadPrices`."""

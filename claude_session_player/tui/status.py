@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from rich.text import Text
 
+from claude_session_player.humanize import UNKNOWN_TIME, clock, shown_time
 from claude_session_player.play.film import Frame
 from claude_session_player.play.player import Pace, Player
 from claude_session_player.tui.timeline_bar import fraction_of
@@ -28,7 +29,7 @@ def status_text(
         text.append("  reading…", style="dim")
     if message:
         return text.append(f"  {message}", style="yellow")
-    text.append(f"  {clock_word(player.elapsed)}/{clock_word(player.total)}  {fraction_of(player):.0%}")
+    text.append(f"  {clock(player.elapsed)}/{clock(player.total)}  {fraction_of(player):.0%}")
     if frame is not None:
         text.append(f"  {_moment(frame.time)}", style="dim")
         text.append(f"  line {frame.line}/{lines}")
@@ -58,19 +59,5 @@ def speed_word(player: Player) -> str:
     return f"paced {speed}" if player.pace is Pace.PACED else speed
 
 
-def clock_word(seconds: float) -> str:
-    """A stretch of time as players show it.
-
-    >>> clock_word(5.9), clock_word(754), clock_word(3725)
-    ('0:05', '12:34', '1:02:05')
-    """
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
 def _moment(seconds: float | None) -> str:
-    """A moment, in UTC as the files have it."""
-    if seconds is None:
-        return "Unknown time"
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return UNKNOWN_TIME if seconds is None else shown_time(datetime.fromtimestamp(seconds, UTC).isoformat())

@@ -1,0 +1,149 @@
+"""A format is a module and a row of the table: nothing else has to know it."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+import pytest
+from textual.app import App
+from textual.widgets import Input, Static
+
+from claude_session_player.errors import BadFilter
+from claude_session_player.export import Format, Writes, exported, format_named, formats, register, registry
+from claude_session_player.models import ScreenState
+from claude_session_player.tui.chores import write_export
+from claude_session_player.tui.export_popup import ExportPopup, Target
+from tests.builder import SessionBuilder, text
+from tests.stores import ONE, StoreBuilder
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+DUMMY = """
+from claude_session_player.export import Format, TranscriptWriter, Writes, register
+
+
+def write_screen(state, file):
+    file.write(f"{len(state.elements)} elements\\n")
+
+
+def write_recording(events, state, file, setup):
+    file.write(f"{sum(1 for _ in events)} events, {setup.width} columns\\n")
+
+
+def items(told, style):
+    return (one.entry.kind.value for one in told)
+
+
+TRANSCRIPT = TranscriptWriter(items, lambda kinds: (f"<{kind}>" for kind in kinds))
+
+register(Format("dummy", ".dum", "dummy: how many elements", Writes.SCREEN, "dummy:write_screen"))
+register(Format("reel", ".reel", "reel: how many events", Writes.RECORDING, "dummy:write_recording"))
+register(Format("kinds", ".kinds", "kinds: what kind each entry is", Writes.TRANSCRIPT, "dummy:TRANSCRIPT"))
+"""
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    return SessionBuilder().prompt("Hi").response(text("Ho")).write(tmp_path / "s.jsonl")
+
+
+def run(folder: Path, *arguments: str | Path) -> tuple[str, int]:
+    """What the program prints, and its exit code, where the module of a new format was imported before."""
+    (folder / "dummy.py").write_text(DUMMY)
+    code = "import sys, dummy\nfrom claude_session_player.cli import run\nsys.exit(run(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={"HOME": str(folder), "PYTHONPATH": f"{folder}:{Path(__file__).parents[1]}", "COLUMNS": "200"},
+        check=False,
+    )
+    return done.stdout + done.stderr, done.returncode
+
+
+@pytest.mark.parametrize(
+    ("command", "format", "printed"),
+    [
+        ("replay", "dummy", "2 elements\n"),
+        ("demo", "dummy", "elements\n"),
+        ("export", "dummy", "2 elements\n"),
+        ("export", "reel", "2 events, 80 columns\n"),
+        ("show", "kinds", "<prompt><answer>"),
+    ],
+)
+def test_a_new_format_is_offered_and_written_by_every_command(
+    session: Path, tmp_path: Path, command: str, format: str, printed: str
+) -> None:
+    told, code = run(tmp_path, command, "--help")
+    assert code == 0
+    assert f"{format}: " in " ".join(told.split())
+    ref = [] if command == "demo" else [session]
+    told, code = run(tmp_path, command, *ref, "--format", format)
+    assert code == 0
+    assert printed in told
+
+
+def test_the_options_of_a_recording_are_those_of_a_new_one_too(session: Path, tmp_path: Path) -> None:
+    assert run(tmp_path, "export", session, "--format", "reel", "--width", "40")[0].startswith("2 events, 40 columns\n")
+    told, code = run(tmp_path, "export", session, "--width", "40")
+    assert (code, "--width is for asciicast, reel, not for markdown" in told) == (2, True)
+
+
+def write_count(state: ScreenState, file: TextIO) -> None:
+    file.write(f"{len(state.elements)} elements")
+
+
+def test_a_new_format_is_offered_by_the_popup_and_written_by_browse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = StoreBuilder(tmp_path / "store")
+    store.session()
+    monkeypatch.setattr(registry, "_FORMATS", [*registry._FORMATS])
+    dummy = Format("dummy", ".dum", "dummy: how many elements", Writes.SCREEN, f"{__name__}:write_count")
+    register(dummy)
+
+    async def look() -> tuple[str, str]:
+        app: App[Any] = App()
+        async with app.run_test() as pilot:
+            popup = ExportPopup("1f2e")
+            await app.push_screen(popup)
+            await pilot.press(*["down"] * exported().index(dummy))
+            return str(popup.query_one("#formats", Static).render()), popup.query_one(Input).value
+
+    shown, name = asyncio.run(look())
+    assert shown.split() == ["markdown", "json", "text", "asciicast", "[dummy]"]
+    assert name == "1f2e.dum"
+    write_export(store.open().resolve(ONE), Target(str(tmp_path / name), dummy))
+    assert (tmp_path / name).read_text() == "2 elements"
+
+
+def test_browse_exports_what_came_before_compactions_too(tmp_path: Path) -> None:
+    store = StoreBuilder(tmp_path / "store")
+    SessionBuilder(session_id=ONE).prompt("Hi").compaction().prompt("Ho").write(store.home() / f"{ONE}.jsonl")
+    write_export(store.open().resolve(ONE), Target(str(tmp_path / "a.md"), format_named("markdown", Writes.SCREEN)))
+    assert "❯ Hi" in (tmp_path / "a.md").read_text()
+
+
+def test_every_format_of_the_table_can_be_loaded_and_says_what_it_is() -> None:
+    for format in formats(*Writes):
+        assert callable(format.load()) or format.writes is Writes.TRANSCRIPT
+        assert format.suffix.startswith(".")
+        assert format.help.startswith(format.name)
+
+
+def test_a_format_that_nobody_knows_is_named_in_the_error() -> None:
+    with pytest.raises(BadFilter, match="there is no format 'pdf': there are markdown, json, text"):
+        format_named("pdf", Writes.SCREEN)
+
+
+def test_a_name_is_taken_once_for_each_thing_that_is_written() -> None:
+    with pytest.raises(ValueError, match="'text' of a screen already"):
+        register(format_named("text", Writes.SCREEN))
+
+
+@pytest.mark.parametrize("name", sorted({format.name for format in formats(*Writes)}))
+def test_every_format_is_in_the_readme(name: str) -> None:
+    assert f"`{name}`" in README or f"--format {name}" in README
