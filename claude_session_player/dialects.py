@@ -11,10 +11,13 @@ from msgspec.structs import astuple
 
 from claude_session_player.events import (
     NOTHING,
+    REFUSALS,
+    AnyBlock,
     Assistant,
     CallLine,
     Event,
     LegacyMessage,
+    LineMessage,
     ResultLine,
     RunResult,
     System,
@@ -22,6 +25,7 @@ from claude_session_player.events import (
     ToolUse,
     Unknown,
     User,
+    decode_blocks,
 )
 from claude_session_player.results import decode_wrapped_output
 
@@ -58,20 +62,40 @@ def _message(source: LegacyMessage) -> Event:
 def _call(source: CallLine) -> Event:
     name = source.tool_name or source.tool or source.name
     arguments = source.tool_input or source.arguments or source.input
+    if name is None and (calls := _blocks_in(source.message, ToolUse)):
+        return Assistant(content=calls)
     return Assistant(content=[ToolUse(source.tool_use_id or source.id, name, arguments)])
 
 
 def _result(source: ResultLine) -> Event:
     name = source.tool_name or source.tool or source.name
-    outputs = (source.tool_output, source.output, source.content)
-    output = _output(next((raw for raw in outputs if _is_given(raw)), NOTHING))
-    return User(content=[ToolResult(source.tool_use_id, output, source.is_error, name)])
+    outputs = [raw for raw in (source.tool_output, source.output, source.content) if _is_given(raw)]
+    content: list[AnyBlock] = []
+    if not outputs and source.message is not None:
+        outputs = [source.message.content]
+        content = _blocks_in(source.message, ToolResult)
+    output = _output(next(iter(outputs), NOTHING))
+    content = content or [ToolResult(source.tool_use_id, output, source.is_error, name)]
+    # a result that does not name its call stands behind the line of its call
+    behind = source.parent_uuid if source.tool_use_id is None else None
+    return User(content=content, tool_use_result=source.tool_use_result, source_uuid=source.source_uuid or behind)
 
 
 def _run_result(source: RunResult) -> Event:
     if source.duration_ms is None:  # a workflow's journal has records of this type, too
         return Unknown(name="result")
     return System(subtype="turn_duration", duration_ms=source.duration_ms)
+
+
+def _blocks_in(message: LineMessage | None, wanted: type[AnyBlock]) -> list[AnyBlock]:
+    """The blocks of a message, where some of them are calls or results; else none."""
+    if message is None or bytes(memoryview(message.content)[:1]) != b"[":
+        return []
+    try:
+        blocks: list[AnyBlock] = decode_blocks(message.content)
+    except REFUSALS:
+        return []
+    return blocks if any(type(block) is wanted for block in blocks) else []
 
 
 def _is_given(raw: Raw) -> bool:

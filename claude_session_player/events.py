@@ -205,6 +205,8 @@ class User(Turn, tag="user"):
     """The call that put this text in: a skill's, for one."""
     origin: Origin | None = None
     prompt_source: str | None = None
+    permission_mode: str | None = None
+    """What the tools were allowed to do when this was written."""
 
 
 class Assistant(Turn, tag="assistant"):
@@ -254,6 +256,15 @@ class System(Event, tag="system"):
     stream_compaction: StreamCompaction | None = field(default=None, name="compact_metadata")
     logical_parent: str | None = field(default=None, name="logicalParentUuid")
     """Where a compacted conversation goes on from; the parent of a compaction is none."""
+    hooks: Raw = field(default=NOTHING, name="hookInfos")
+    """The hooks that ran when the model stopped."""
+    hook_errors: Raw = NOTHING
+    hook_context: Raw = field(default=NOTHING, name="hookAdditionalContext")
+    """What hooks told the model."""
+    stop_reason: str | None = None
+    """Why a hook ended the turn."""
+    prevented_continuation: bool | None = None
+    has_output: bool | None = None
 
 
 class ProgressData(Struct, gc=False, rename="camel"):
@@ -284,8 +295,19 @@ class Attached(Struct, gc=False, rename="camel"):
     prompt: Content = None
     is_meta: bool | None = None
     filename: str | None = None
+    display_path: str | None = None
+    """A file or directory, relative to where the session runs."""
+    path: str | None = None
     content: Raw = NOTHING
     snippet: Raw = NOTHING
+    files: Raw = NOTHING
+    """Files with their diagnostics."""
+    hook_name: str | None = None
+    exit_code: int | None = None
+    stderr: Raw = NOTHING
+    blocking_error: Raw = NOTHING
+    message: Raw = NOTHING
+    """Why a hook ended the turn."""
 
 
 QUEUED: Final = "queued_command"
@@ -333,6 +355,20 @@ class FileBackup(Quiet, tag="file-history-delta"):
 
     path: str | None = field(default=None, name="trackingPath")
     backup: Raw = NOTHING
+
+
+class PermissionMode(Quiet, tag="permission-mode"):
+    """What tools are allowed to do from here on."""
+
+    mode: str | None = field(default=None, name="permissionMode")
+
+
+class PullRequest(Quiet, tag="pr-link"):
+    """A pull request that the session works on; written again with every push."""
+
+    number: int | None = field(default=None, name="prNumber")
+    url: str | None = field(default=None, name="prUrl")
+    repository: str | None = field(default=None, name="prRepository")
 
 
 class QueueOperation(Quiet, tag="queue-operation"):
@@ -383,9 +419,16 @@ class LegacyMessage(Event, tag="message", rename=None):
     content: Content = None
 
 
+class LineMessage(Struct, gc=False):
+    """The message of a call or a result that stands on a line of its own."""
+
+    content: Raw = NOTHING
+
+
 class CallLine(Event, tag="tool_use", rename=None):
     """Metadata/message and transcript dialects: a tool call on a line of its own."""
 
+    message: LineMessage | None = None
     id: str | None = None
     tool_use_id: str | None = None
     tool: str | None = None
@@ -399,6 +442,7 @@ class CallLine(Event, tag="tool_use", rename=None):
 class ResultLine(Event, tag="tool_result", rename=None):
     """Transcript dialect: a tool's output on a line of its own."""
 
+    message: LineMessage | None = None
     tool_use_id: str | None = None
     tool: str | None = None
     tool_name: str | None = None
@@ -407,6 +451,8 @@ class ResultLine(Event, tag="tool_result", rename=None):
     output: Raw = NOTHING
     content: Raw = NOTHING
     is_error: bool | None = None
+    tool_use_result: Raw = field(default=NOTHING, name="toolUseResult")
+    source_uuid: str | None = field(default=None, name="sourceToolAssistantUUID")
 
 
 class RunResult(Event, tag="result", rename=None):
@@ -417,7 +463,6 @@ class RunResult(Event, tag="result", rename=None):
 
 QUIET_TYPES: Final = (
     # state
-    "permission-mode",
     "mode",
     "agent-setting",
     "agent-color",
@@ -425,7 +470,6 @@ QUIET_TYPES: Final = (
     "tag",
     "atis-latch",
     # links
-    "pr-link",
     "bridge-session",
     "frame-link",
     "worktree-state",
@@ -447,6 +491,8 @@ QUIET_RECORDS: Final[tuple[Any, ...]] = (
     Metadata,
     FileSnapshot,
     FileBackup,
+    PermissionMode,
+    PullRequest,
     QueueOperation,
     UsageLine,
     *(msgspec.defstruct(f"Quiet:{tag}", [], bases=(Quiet,), tag=tag) for tag in QUIET_TYPES),
@@ -455,6 +501,9 @@ RECORDS: Final[tuple[Any, ...]] = CONVERSATION + (LegacyMessage, CallLine, Resul
 """Every record of a known type."""
 AnyEvent: Final[Any] = Union[RECORDS + (Unknown,)]  # noqa: UP007
 """Every record that can stand in a file, told apart by its `type`."""
+
+decode_blocks: Final = msgspec.json.Decoder(list[AnyBlock]).decode
+"""The content of a message to its blocks; raises like `decode`."""
 
 decode: Final = msgspec.json.Decoder(AnyEvent).decode
 """One line of bytes to its event; raises on anything that does not fit exactly."""

@@ -13,7 +13,16 @@ import msgspec
 from msgspec import inspect
 
 from claude_session_player import rawjson
-from claude_session_player.events import UNKNOWN_BODY, UNKNOWN_NAME, AnyEvent, Content, Event, Message, decode
+from claude_session_player.events import (
+    UNKNOWN_BODY,
+    UNKNOWN_NAME,
+    AnyEvent,
+    Content,
+    Event,
+    LineMessage,
+    Message,
+    decode,
+)
 
 _UNKNOWN_TAG = "?"
 _MISSING_TAG = "(no type)"
@@ -110,7 +119,7 @@ def _fit_tagged(value: Any, options: list[inspect.StructType]) -> dict[str, Any]
 
 def _fit_struct(value: Any, wanted: inspect.StructType) -> dict[str, Any]:
     if not isinstance(value, dict):
-        value = {"content": value} if wanted.cls is Message else {}
+        value = {"content": value} if wanted.cls in (Message, LineMessage) else {}
     fitted = {f.encode_name: _fit(value[f.encode_name], f.type) for f in wanted.fields if f.encode_name in value}
     if wanted.tag_field is not None:
         fitted[wanted.tag_field] = wanted.tag

@@ -37,7 +37,6 @@ from claude_session_player.events import (
     Progress,
     ProgressData,
     QueueOperation,
-    Quiet,
     RedactedThinking,
     ServerToolUse,
     System,
@@ -95,8 +94,8 @@ def render(state: ScreenState, line: Any) -> ScreenState:
     """
     handler = _HANDLERS.get(type(line))
     if handler is None:
-        line = parse_object(line)
-        handler = _HANDLERS[type(line)]
+        line = line if isinstance(line, Event) else parse_object(line)
+        handler = _HANDLERS.get(type(line), _quiet)
     event: Event = line
     if not event.line:
         event.line = state.account.last_line + 1
@@ -124,11 +123,14 @@ def _user(state: ScreenState, event: User) -> Outcome:
         return _result(state, event, said[0], alone=True)
     if not said or isinstance(said, str):
         return _said(state, event, said)
-    results = [block for block in said if type(block) is ToolResult]
-    outcomes = [_result(state, event, block, alone=len(results) == 1) for block in results]
-    if len(results) < len(said):
-        rest = [block for block in said if type(block) is not ToolResult]
-        outcomes.append(_prompt(state, event, joined(rest)))
+    rest = [block for block in said if type(block) is not ToolResult]
+    is_alone = len(said) - len(rest) == 1
+    outcomes = []
+    for block in said:  # in the order of the file; the prompt stands where its first block does
+        if type(block) is ToolResult:
+            outcomes.append(_result(state, event, block, alone=is_alone))
+        elif block is rest[0]:
+            outcomes.append(_prompt(state, event, joined(rest)))
     return min(outcomes, key=lambda outcome: outcome.fate)
 
 
@@ -371,7 +373,8 @@ def _compaction(state: ScreenState, event: System) -> Outcome:
     return _show(state, event, CompactionRule(trigger, tokens))
 
 
-def _quiet(state: ScreenState, event: Quiet) -> Outcome:
+def _quiet(state: ScreenState, event: Event) -> Outcome:
+    """A record that has no look of its own on the screen."""
     return hidden(event.kind)
 
 

@@ -11,7 +11,8 @@ from typing import Any, Final, Union
 import msgspec
 from msgspec import Raw, Struct, field
 
-from claude_session_player.events import NOTHING
+from claude_session_player import rawjson
+from claude_session_player.events import NOTHING, REFUSALS
 
 
 class ResultPart(Struct, gc=False):
@@ -157,6 +158,20 @@ class Backup(Struct, gc=False, rename="camel"):
     folder: str | None = field(default=None, name="realParentDir")
 
 
+class HookRun(Struct, gc=False):
+    """A hook that ran."""
+
+    command: str | None = None
+
+
+class DiagnosedFile(Struct, gc=False, rename="camel"):
+    """A file, and what is wrong with it."""
+
+    uri: str | None = None
+    file_path: str | None = None
+    diagnostics: Any = None
+
+
 decode_text: Final = msgspec.json.Decoder(str).decode
 decode_file_result: Final = msgspec.json.Decoder(FileResult).decode
 decode_file_part: Final = msgspec.json.Decoder(FilePart).decode
@@ -175,6 +190,11 @@ decode_answers: Final = msgspec.json.Decoder(Answers).decode
 decode_task_made: Final = msgspec.json.Decoder(TaskMade).decode
 decode_run_started: Final = msgspec.json.Decoder(RunStarted).decode
 decode_wrapped_output: Final = msgspec.json.Decoder(WrappedOutput).decode
+_decode_hook_runs: Final = msgspec.json.Decoder(list[HookRun]).decode
+_decode_diagnosed_files: Final = msgspec.json.Decoder(list[DiagnosedFile]).decode
+
+_REASON_KEYS: Final = ("blockingError", "message", "error", "stderr", "msg", "command")
+"""Where an object says why a hook failed, the best words first."""
 
 
 def file_input(value: Any) -> FileInput:
@@ -189,3 +209,43 @@ def replacements_of(value: Any) -> list[Replacement] | None:
         return msgspec.convert(told, list[Replacement])
     except msgspec.ValidationError:
         return None
+
+
+def hook_reason(raw: Raw | bytes) -> str:
+    """Why a hook failed, or what it says: words, an object that has them, or a list of such.
+
+    >>> hook_reason(b'{"blockingError": "lint failed", "command": "lint.sh"}'), hook_reason(b'["one", "two"]')
+    ('lint failed', 'one; two')
+    """
+    return _reason(rawjson.load(raw))
+
+
+def _reason(value: Any) -> str:
+    if isinstance(value, list):
+        return "; ".join(filter(None, map(_reason, value)))
+    if isinstance(value, dict):
+        found = (value[key] for key in _REASON_KEYS if value.get(key))
+        return _reason(next(found, rawjson.compact(value) if value else None))
+    return "" if value is None else str(value)
+
+
+def hook_commands(raw: Raw) -> list[str]:
+    """The commands of the hooks that ran."""
+    try:
+        return [run.command for run in _decode_hook_runs(raw) if run.command]
+    except REFUSALS:
+        return []
+
+
+def diagnosed_files(raw: Raw) -> list[tuple[str, int]]:
+    """The files of which something is wrong, and how many things that are.
+
+    >>> diagnosed_files(Raw(b'[{"uri": "file:///src/a.py", "diagnostics": [{"message": "unused"}]}]'))
+    [('/src/a.py', 1)]
+    """
+    try:
+        files = _decode_diagnosed_files(raw)
+    except REFUSALS:
+        return []
+    named = ((file.file_path or file.uri or "", file.diagnostics) for file in files)
+    return [(path.removeprefix("file://"), len(found)) for path, found in named if isinstance(found, list) and found]

@@ -199,10 +199,43 @@ def test_in_full_every_line_is_told_or_accounted_for(store: StoreBuilder) -> Non
     session = SessionBuilder(session_id=ONE).prompt("Go").progress("bash_progress", "x").attachment("date")
     session.line({"type": "brand-new"}).raw(b"oops\n").raw(b"\n").write(store.home() / f"{ONE}.jsonl")
     told = show(store, "--full")
+    assert "**Note** (Unknown time) Unknown record `brand-new` (line 4)\n" in told
     assert told.endswith(
         "## Lines that are not told\n\n"
-        "- attachment date: 1\n- blank line: 1\n- progress bash_progress: 1\n- brand-new: 1\n- malformed: 1\n"
+        "- attachment date: 1\n- blank line: 1\n- progress bash_progress: 1\n- malformed: 1\n"
     )
+
+
+def test_records_of_unknown_types_are_told_with_their_line_and_warned_about(store: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE).line({"type": "first"}).prompt("Go")
+    session.line({"type": "brand-new"}).line({"type": "brand-new"}).write(store.home() / f"{ONE}.jsonl")
+    done = csp("show", ONE, "--root", str(store.root), "--no-summary")
+    told, said = done.stdout.decode(), done.stderr.decode()
+    places = [told.index(f"Unknown record `{name}` (line {number})") for name, number in
+              (("first", 1), ("brand-new", 3), ("brand-new", 4))]  # fmt: skip
+    assert places == sorted(places)
+    assert places[0] < told.index("Go\n") < places[1]
+    assert "warning: 2 records of unknown type 'brand-new', the first in line 3\n" in said
+    entries = json.loads(show(store, "--format", "json"))
+    found = [(one["record"], one["line"], one["text"]) for one in entries if one["kind"] == "record"]
+    assert found[1:] == [("brand-new", 3, "Unknown record brand-new"), ("brand-new", 4, "Unknown record brand-new")]
+    for entry in entries:
+        jsonschema.validate(entry, {**SCHEMA, "$ref": "#/$defs/entry"})
+    assert "Unknown record" not in show(store, "--hide", "notes")
+    assert "Unknown record" not in show(store, "--only", "user,assistant")
+    assert "Go" not in show(store, "--only", "notes")
+
+
+def test_a_file_of_unknown_records_only_is_no_session(tmp_path: Path) -> None:
+    path = SessionBuilder().line({"type": "brand-new"}).line({"kind": "log"}).write(tmp_path / "log.jsonl")
+    done = csp("show", path)
+    assert (done.returncode, done.stdout) == (4, b"")
+    assert b"no Claude Code session" in done.stderr
+
+
+def test_unknown_records_beside_known_ones_are_told_even_where_nobody_says_anything(tmp_path: Path) -> None:
+    path = SessionBuilder().line({"type": "brand-new"}).line({"type": "mode"}).write(tmp_path / "x.jsonl")
+    assert b"Unknown record `brand-new` (line 1)" in csp("show", path, "--no-summary").stdout
 
 
 def test_strict_names_everything_that_is_wrong(store: StoreBuilder) -> None:

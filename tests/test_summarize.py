@@ -97,6 +97,24 @@ def test_compactions_and_forks_are_counted(builder: StoreBuilder) -> None:
     assert (told.compactions, told.forks) == (1, 1)
 
 
+def test_pull_requests_are_named_once_with_their_addresses(builder: StoreBuilder) -> None:
+    session = talk().prompt("Make tea")
+    for number in (7, 7, 8, 7):
+        url = f"https://example.com/ada/the_kettle/pull/{number}"
+        session.line({"type": "pr-link", "prNumber": number, "prUrl": url, "prRepository": "ada/the_kettle"})
+    told = summary_of(builder, session.line({"type": "pr-link"}))
+    urls = [f"https://example.com/ada/the_kettle/pull/{number}" for number in (7, 8)]
+    assert [(link.number, link.repository, link.url) for link in told.pull_requests] == [
+        (7, "ada/the_kettle", urls[0]),
+        (8, "ada/the_kettle", urls[1]),
+    ]
+    assert f"- Pull requests: {', '.join(urls)}\n" in csp("summary", ONE, "--root", builder.root).stdout.decode()
+    value = json.loads(csp("summary", ONE, "--json", "--root", builder.root).stdout)
+    check(value, "summary")
+    assert value["pull_requests"][0] == {"number": 7, "repository": "ada/the_kettle", "url": urls[0]}
+    assert (value["user_messages"], value["errors"]) == (1, 0)
+
+
 def test_files_are_counted_once_and_not_where_the_tool_failed(builder: StoreBuilder) -> None:
     session = talk().response(
         call("Read", "a", file_path="/a"),

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 _MOST = 10
 
 
-def warn(account: Account, agent: str = "") -> None:
+def warn(account: Account, agent: str = "", *, tells_unknown: bool = False) -> None:
     """One line for each kind of trouble: the malformed places, and each unknown record type.
 
-    Where the lines are those of a sub-agent, beside others, `agent` is its name.
+    Where the lines are those of a sub-agent, beside others, `agent` is its name. `tells_unknown` is true where the
+    command itself tells of records of unknown types.
     """
+    fate = "" if tells_unknown else " not shown"
     whose = f"sub-agent {printable(agent)}: " if agent else ""
     if account.issues:
         first = account.issues[0]
@@ -31,7 +33,7 @@ def warn(account: Account, agent: str = "") -> None:
         _say(f"{whose}{places} skipped, the first in line {first.line} (byte {first.offset}): {first.reason}")
     for kind, count in account.unknown_events.most_common(_MOST):
         records, first_line = many(count, "record"), account.first_seen[kind]
-        _say(f"{whose}{records} of unknown type {cut(printable(kind), 60)!r} not shown, the first in line {first_line}")
+        _say(f"{whose}{records} of unknown type {cut(printable(kind), 60)!r}{fate}, the first in line {first_line}")
     if (more := len(account.unknown_events) - _MOST) > 0:
         _say(f"{whose}{many(more, 'more unknown type')}: see '{PROGRAM} account'")
 

@@ -18,7 +18,7 @@ from claude_session_player.cli.report import name_problems, note, note_not_shown
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.source import require_session
 from claude_session_player.cli.stores import archive_options, opened, utc_option
-from claude_session_player.cli.tellers import AT_ONCE, cast_of, chain_sources, events_of, on_branch, teller
+from claude_session_player.cli.tellers import AT_ONCE, cast_of, chain_sources, events_of, of_session, on_branch, teller
 from claude_session_player.conversation.choice import HEADS, Choice
 from claude_session_player.conversation.entries import Entry, Kind
 from claude_session_player.conversation.walk import Told, Walk
@@ -112,7 +112,7 @@ class _Show:
         for walk in self._walks:
             if not self._printed:
                 require_session(walk.main.account, self._source.name)
-            warn(walk.main.account)
+            warn(walk.main.account, tells_unknown=True)
         if not self._printed:
             say(self._nothing)
         self._note_left_out()
@@ -185,7 +185,7 @@ class _Show:
             self._walks.append(walk)
             if len(sources) > 1:
                 yield Told(0, Entry(Kind.SECTION, text=f"Session {source.found.id if source.found else source.name}"))
-            yield from self._chosen(walk.told(events_of(source)))
+            yield from self._chosen(of_session(walk, events_of(source)))
             if len(sources) > 1:
                 known.update(telling.growth.tree.uuids)
 

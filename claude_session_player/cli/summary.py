@@ -43,4 +43,5 @@ def command(ref: str, as_json: bool, own: str | None, **where: Any) -> None:
 def _record(summary: SessionSummary) -> dict[str, Any]:
     """The summary as JSON has it: a cost is a number."""
     cost = None if summary.cost is None else float(summary.cost)
-    return summary._asdict() | {"tokens": summary.tokens._asdict(), "cost": cost}
+    links = [link._asdict() for link in summary.pull_requests]
+    return summary._asdict() | {"tokens": summary.tokens._asdict(), "cost": cost, "pull_requests": links}

@@ -11,14 +11,18 @@ import click
 from claude_session_player.cli.refs import Source
 from claude_session_player.cli.source import check_file, check_head
 from claude_session_player.conversation.cast import Actor, Cast, actor_of, all_subagents
+from claude_session_player.conversation.entries import Kind
 from claude_session_player.conversation.marks import Reading
 from claude_session_player.conversation.telling import Telling
+from claude_session_player.conversation.walk import Told, Walk
 from claude_session_player.events import Event
 from claude_session_player.parser import decode_lines, is_subagent_file, only_sidechains, read_events
 from claude_session_player.store.store import Store
 
 AT_ONCE: Final = 16 << 20
 """A larger session is told while it is read, without a look at all of it before."""
+_MOST_UNKNOWN: Final = 10_000
+"""So many records of unknown types at the beginning of a file are kept in mind until one of a known type comes."""
 
 
 def teller(source: Source, cast: Cast, known: Set[str | None] = frozenset()) -> Telling:
@@ -50,6 +54,18 @@ def events_of(source: Source) -> Iterator[Event]:
         return read_events(source.lines)
     check_file(source.path, source.name)
     return read_events(source.path)
+
+
+def of_session(walk: Walk, events: Iterable[Event]) -> Iterator[Told]:
+    """All that is told on a walk; nothing where the file holds only records of unknown types, and so is no session."""
+    told = walk.told(events)
+    unknown: list[Told] = []
+    for one in told:
+        if one.entry.kind is not Kind.RECORD:
+            return chain(unknown, (one,), told)
+        if len(unknown) < _MOST_UNKNOWN:
+            unknown.append(one)
+    return iter(unknown if walk.main.account.is_session else ())
 
 
 def on_branch(source: Source, number: int) -> Callable[[int], bool]:

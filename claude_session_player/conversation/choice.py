@@ -28,6 +28,7 @@ CATEGORIES: Final[dict[str, Callable[[Told], bool]]] = {
     "thinking": lambda told: told.entry.kind is Kind.THOUGHT,
     "subagents": lambda told: told.depth > 0 or (isinstance(told.entry, Call) and told.entry.is_agent),
     "prompts": lambda told: told.entry.kind is Kind.PROMPT,
+    "notes": lambda told: told.entry.kind in (Kind.NOTE, Kind.RECORD),
 }
 """The words by which entries are chosen or left out."""
 

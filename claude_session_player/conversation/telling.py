@@ -16,6 +16,7 @@ from claude_session_player.conversation.branches import PLAIN, SIDE, TOOL
 from claude_session_player.conversation.cast import Cast
 from claude_session_player.conversation.entries import Entry, Kind
 from claude_session_player.conversation.growth import Growth
+from claude_session_player.conversation.remarks import ATTACHMENTS, RECORDS, SUBTYPES, Description, Remarks
 from claude_session_player.conversation.strands import Fork, Return
 from claude_session_player.conversation.window import Window
 from claude_session_player.events import (
@@ -34,6 +35,7 @@ from claude_session_player.events import (
     Image,
     Malformed,
     Other,
+    PermissionMode,
     Progress,
     Quiet,
     RedactedThinking,
@@ -46,6 +48,7 @@ from claude_session_player.events import (
     ToolUse,
     Unknown,
     User,
+    tag_of,
     text_of,
 )
 from claude_session_player.glances import places_of_subagents
@@ -84,6 +87,10 @@ class Telling:
         self._is_agent = is_agent
         self._copies = Copies(known)
         self._window = Window(cast)
+        self._remarks = Remarks()
+        self._known = known
+        self._uuids: set[str] = set()
+        """Of records that have no words of their own."""
 
     def entries(self, events: Iterable[Event]) -> Iterator[Entry]:
         """Every entry, in the order of the file."""
@@ -151,16 +158,21 @@ class Telling:
         if type(said) is list and len(said) == 1 and type(block := said[0]) is ToolResult:  # nine lines of ten
             self.growth.plain(event, TOOL)
             return self._window.result(event, block, event.tool_use_result)
+        if event.permission_mode and (words := self._remarks.permission_mode(event.permission_mode)):
+            self._add(event, Kind.NOTE, words, body=tag_of(PermissionMode), aside=True)
         blocks = said if isinstance(said, list) else []
-        results = [block for block in blocks if type(block) is ToolResult]
-        if not results:
+        rest = [block for block in blocks if type(block) is not ToolResult]
+        if len(rest) == len(blocks):
             return self._said(event, said, event)
-        alone = event.tool_use_result if len(results) == 1 else NOTHING
-        outcomes = [self._window.result(event, block, alone) for block in results]
-        if rest := [block for block in blocks if type(block) is not ToolResult]:
-            outcomes.append(self._said(event, rest, event))
-        else:
+        if not rest:
             self.growth.plain(event, TOOL)
+        alone = event.tool_use_result if len(blocks) - len(rest) == 1 else NOTHING
+        outcomes = []
+        for block in blocks:  # in the order of the file; the prompt stands where its first block does
+            if type(block) is ToolResult:
+                outcomes.append(self._window.result(event, block, alone))
+            elif block is rest[0]:
+                outcomes.append(self._said(event, rest, event))
         return _most_visible(outcomes)
 
     def attachment(self, event: Attachment) -> Outcome:
@@ -168,7 +180,11 @@ class Telling:
         attached = event.attachment
         if attached is None or attached.type != QUEUED:
             self.growth.plain(event)
-            return _unseen("attachment", attached.type) if attached else hidden("attachment")
+            if attached is None:
+                return hidden("attachment")
+            outcome = _unseen("attachment", attached.type)
+            description = ATTACHMENTS.get(attached.type)
+            return self._remark(event, attached, description, attached.type, outcome) if description else outcome
         return self._said(event, attached.prompt, User(is_meta=attached.is_meta))
 
     def _said(self, event: Event, said: Content, flags: User) -> Outcome:
@@ -260,6 +276,15 @@ class Telling:
 
     # --- the harness --------------------------------------------------------------------------------
 
+    def _remark(
+        self, event: Event, source: Any, description: Description, name: str | None, unseen: Outcome
+    ) -> Outcome:
+        """One line about a record, or about a part of it (`source`), where it has anything to say."""
+        words = description.words(self._remarks, source)
+        if not words:
+            return unseen
+        return self._add(event, description.kind, words, body=name, aside=not description.is_told(source))
+
     def system(self, event: System) -> Outcome:
         """Compactions, errors, recaps; what else the harness remarks is told only in full."""
         self.growth.remark(event)
@@ -271,6 +296,8 @@ class Telling:
                 return self._add(event, Kind.NOTE, f"turn took {span(int(event.duration_ms or 0) / 1000)}", aside=True)
             case subtype if subtype in FAILED_REQUESTS:
                 return self._add(event, Kind.ERROR, _reason(event.content, event.error))
+        if (description := SUBTYPES.get(event.subtype)) is not None:
+            return self._remark(event, event, description, event.subtype, _unseen("system", event.subtype))
         found = classify(text_of(event.content))
         text = trim_breaks("\n".join(found.outputs) or found.prompt or "")
         if not text.strip():
@@ -294,14 +321,38 @@ class Telling:
         self.growth.plain(event)
         if isinstance(event, Title) and event.kind == "summary" and event.title:
             return self._add(event, Kind.SUMMARY, trim_breaks(clean(event.title)))
+        if (description := RECORDS.get(type(event))) is not None:
+            return self._remark(event, event, description, event.kind, hidden(event.kind))
         return hidden(event.kind)
 
     def unknown(self, event: Unknown) -> Outcome:
-        """A record of a type that nobody knows."""
+        """A record of a type that nobody knows: that it is there is told."""
         self.growth.remark(event)
         self.account.unknown_events[event.name] += 1
         self.account.first_seen.setdefault(event.name, event.line)
+        if not self._is_repeated(event):
+            self._add(event, Kind.RECORD, "Unknown record", body=event.name)
         return unknown(event.name)
+
+    def other(self, event: Event) -> Outcome:
+        """A record that no other method takes: in words of its own, or that it is there."""
+        if isinstance(event, Quiet):
+            return self.quiet(event)
+        self.growth.remark(event)
+        if (description := RECORDS.get(type(event))) is not None:
+            return self._remark(event, event, description, event.kind, hidden(event.kind))
+        if self._is_repeated(event):
+            return COPY
+        return self._add(event, Kind.RECORD, "Record", body=event.kind)
+
+    def _is_repeated(self, event: Event) -> bool:
+        """True for a record of another type than those that `Copies` compares, where its uuid was there before."""
+        uuid = event.uuid
+        if uuid is None:
+            return False
+        is_repeated = uuid in self._known or uuid in self._uuids
+        self._uuids.add(uuid)
+        return is_repeated
 
     def malformed(self, event: Malformed) -> Outcome:
         """A line that could not be read."""
@@ -340,26 +391,42 @@ def _reason(content: Raw, cause: Raw) -> str:
     return trim_breaks(clean(text)) or "a request failed"
 
 
-_BLOCKS: Final[dict[type, Callable[[Telling, Any, Any], Outcome]]] = {
-    Text: Telling._text,
-    Thinking: Telling._thought,
-    RedactedThinking: Telling._redacted,
-    ToolUse: Telling._called,
-    ServerToolUse: Telling._called,
-    ToolResult: Telling._answered,
-    Image: Telling._picture,
-    Document: Telling._picture,
-    Other: Telling._block,
-}
+class _Table(dict[type, Callable[..., Outcome]]):
+    """Methods by type, and one for all other types: as fast as a dictionary, and without its error."""
 
-_TAKERS: Final[dict[type, Callable[[Telling, Any], Outcome]]] = {
-    User: Telling.user,
-    Assistant: Telling.assistant,
-    System: Telling.system,
-    Progress: Telling.progress,
-    Attachment: Telling.attachment,
-    Unknown: Telling.unknown,
-    Malformed: Telling.malformed,
-    Blank: Telling.blank,
-    **dict.fromkeys(QUIET_RECORDS, Telling.quiet),
-}
+    def __init__(self, methods: dict[type, Callable[..., Outcome]], other: Callable[..., Outcome]) -> None:
+        super().__init__(methods)
+        self._other = other
+
+    def __missing__(self, kind: type) -> Callable[..., Outcome]:
+        return self._other
+
+
+_BLOCKS: Final = _Table(
+    {
+        Text: Telling._text,
+        Thinking: Telling._thought,
+        RedactedThinking: Telling._redacted,
+        ToolUse: Telling._called,
+        ServerToolUse: Telling._called,
+        ToolResult: Telling._answered,
+        Image: Telling._picture,
+        Document: Telling._picture,
+    },
+    Telling._block,
+)
+
+_TAKERS: Final = _Table(
+    {
+        User: Telling.user,
+        Assistant: Telling.assistant,
+        System: Telling.system,
+        Progress: Telling.progress,
+        Attachment: Telling.attachment,
+        Unknown: Telling.unknown,
+        Malformed: Telling.malformed,
+        Blank: Telling.blank,
+        **dict.fromkeys(QUIET_RECORDS, Telling.quiet),
+    },
+    Telling.other,
+)

@@ -86,6 +86,7 @@ HEADINGS: Final = {
     Kind.FORK: "Fork",
     Kind.RETURN: "Return",
     Kind.NOTE: "Note",
+    Kind.RECORD: "Note",
     Kind.AGENT: "Agent",
 }
 
@@ -122,8 +123,8 @@ MARKDOWN: Final = TranscriptWriter(blocks, document, transcript, is_document=Tru
 
 
 def not_told(account: Account) -> str:
-    """What became of the lines that are not in a full telling."""
-    fates = (Fate.HIDDEN, Fate.UNKNOWN, Fate.MALFORMED)
+    """What became of the lines that are not in a full telling; records of unknown types are in it."""
+    fates = (Fate.HIDDEN, Fate.MALFORMED)
     counts = {rule or fate.name.lower(): count for fate in fates for rule, count in account.by_rule(fate).items()}
     if not counts:
         return ""
@@ -160,6 +161,26 @@ def _block(told: Told, style: Style) -> str:
     entry = told.entry
     data = f"\n\n{_data(entry.body, style)}" if entry.body is not None else ""
     return _head(entry, style, entry.text) + data
+
+
+def _note(told: Told, style: Style) -> str:
+    """A remark: about a record that is told as one line, or in as many words as it has."""
+    entry = told.entry
+    if entry.body is None:
+        return _words(told, style)
+    return f"{_head_of_line(entry, style)} {line(entry.text, None if style.is_full else _WORDS)}"
+
+
+def _record(told: Told, style: Style) -> str:
+    """That a record is there, and where."""
+    entry = told.entry
+    place = "" if style.with_lines else f" (line {entry.line})"
+    return f"{_head_of_line(entry, style)} {entry.text} {code(cut(entry.body, _NAME))}{place}"
+
+
+def _head_of_line(entry: Entry, style: Style) -> str:
+    """The head of what is told on the same line."""
+    return f"{_head(entry, style)} ·" if style.with_lines else _head(entry, style)
 
 
 def _compaction(told: Told, style: Style) -> str:
@@ -309,6 +330,8 @@ _WRITERS: Final[dict[Kind, Callable[[Told, Style], str]]] = {
     Kind.INJECTED: _verbatim,
     Kind.ERROR: _verbatim,
     Kind.BLOCK: _block,
+    Kind.NOTE: _note,
+    Kind.RECORD: _record,
     Kind.COMPACTION: _compaction,
     Kind.FORK: _fork,
     Kind.RETURN: _return,

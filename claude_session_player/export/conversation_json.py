@@ -13,6 +13,9 @@ from claude_session_player.export.conversation import Style
 from claude_session_player.export.json_text import array, encode
 from claude_session_player.export.registry import TranscriptWriter
 
+_RECORDS: Final = (Kind.NOTE, Kind.RECORD)
+"""Entries that may say of which type their record is."""
+
 
 def record(told: Told, style: Style) -> dict[str, Any] | None:
     """The facts of one entry; `None` for what only separates others, or belongs to a full telling. Nothing is cut."""
@@ -36,6 +39,10 @@ def record(told: Told, style: Style) -> dict[str, Any] | None:
     facts["text"] = entry.text
     if entry.kind is Kind.BLOCK:
         facts["body"] = entry.body
+    elif entry.kind in _RECORDS and entry.body is not None:
+        facts["record"] = entry.body
+        if entry.kind is Kind.RECORD:
+            facts["text"] = f"{entry.text} {entry.body}"
     return facts | _pictures(entry, style)
 
 

@@ -61,6 +61,8 @@ def _facts(summary: SessionSummary) -> Iterator[tuple[str, str]]:
     yield "Forks", _unless_none(summary.forks)
     yield "Files read", _unless_none(summary.files_read)
     yield "Files changed", _unless_none(summary.files_changed)
+    urls = [printable(link.url) for link in summary.pull_requests]
+    yield _plural("Pull request", "Pull requests", summary.pull_requests), ", ".join(urls)
     scope = " with sub-agents" if summary.subagents else ""
     yield f"Tokens{scope}", ", ".join(f"{tokens[key]:,} {word}" for key, word in _TOKENS.items() if tokens[key])
     yield f"Cost{scope}", _cost(summary)
@@ -95,7 +97,7 @@ def _total(kinds: Mapping[str, int]) -> str:
     return f"{sum(kinds.values()):,} ({', '.join(named)})" if named else "0"
 
 
-def _plural(one: str, many: str, things: tuple[str, ...]) -> str:
+def _plural(one: str, many: str, things: Sequence[object]) -> str:
     return one if len(things) == 1 else many
 
 

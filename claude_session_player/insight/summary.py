@@ -22,6 +22,14 @@ _BATCH: Final = 1 << 18
 _LINES: Final = 1000
 
 
+class LinkedPullRequest(NamedTuple):
+    """A pull request that a session worked on."""
+
+    number: int | None
+    repository: str | None
+    url: str
+
+
 class SessionSummary(NamedTuple):
     """What a session comes to. Numbers are those of its own file; sub-agents are counted, their work is not."""
 
@@ -55,6 +63,8 @@ class SessionSummary(NamedTuple):
     cost: Decimal | None
     """In US dollars, without models that have no known price; `None` where tokens were spent and none has one."""
     unpriced_models: tuple[str, ...]
+    pull_requests: tuple[LinkedPullRequest, ...] = ()
+    """In the order of their first appearance."""
 
 
 class Expense(NamedTuple):
@@ -92,6 +102,9 @@ def summarize(session: Session, prices: Prices | None = None) -> SessionSummary:
         forks=tally.count_forks(),
         files_read=tally.count_files(READ),
         files_changed=tally.count_files(CHANGED),
+        pull_requests=tuple(
+            LinkedPullRequest(link.number, link.repository, url) for url, link in tally.pull_requests.items()
+        ),
         **expense._asdict(),
     )
 

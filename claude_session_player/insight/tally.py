@@ -18,6 +18,7 @@ from claude_session_player.events import (
     CallLine,
     Event,
     LegacyMessage,
+    PullRequest,
     QueueOperation,
     ResultLine,
     ServerToolUse,
@@ -66,6 +67,8 @@ class Counted:
         self.errors = 0
         self.compactions = 0
         self.tools: list[str] = []
+        self.pull_requests: dict[str, PullRequest] = {}
+        """By address: a session links the same one with every push."""
         self.branches = Branches()
         self._files: dict[str, tuple[str, str]] = {}
         """Of each call that asks for a file: what becomes of the file, and its path."""
@@ -278,7 +281,7 @@ _LOOKS: Final[dict[str | None, Callable[[Tally, Skim], int]]] = {
     tag_of(Attachment): _skim_attachment,
     tag_of(System): _skim_remark,
     tag_of(QueueOperation): _skim_queue,
-    **{tag_of(kind): _look_closer for kind in (LegacyMessage, CallLine, ResultLine)},
+    **{tag_of(kind): _look_closer for kind in (LegacyMessage, CallLine, ResultLine, PullRequest)},
 }
 
 
@@ -304,10 +307,16 @@ def _count_remark(counted: Counted, event: System) -> None:
     counted.errors += event.subtype in FAILED_REQUESTS
 
 
+def _count_pull_request(counted: Counted, event: PullRequest) -> None:
+    if event.url:
+        counted.pull_requests.setdefault(event.url, event)
+
+
 _COUNTERS: Final[dict[type[Event], Callable[[Counted, Any], None]]] = {
     Assistant: _count_answer,
     User: _count_results,
     System: _count_remark,
+    PullRequest: _count_pull_request,
 }
 
 

@@ -61,7 +61,7 @@ def call_of(film: Film, element: ToolCall) -> Call:
     call = Call(Kind.CALL, element.line, element.timestamp, name=element.tool_name, id=element.id, input=element.input)
     for event in film.events(element.result_line) if element.result_line else ():
         for block in _blocks([event], ToolResult):
-            if block.tool_use_id == element.id or not element.id:
+            if block.tool_use_id == element.id or not (element.id and block.tool_use_id):
                 structured = getattr(event, "tool_use_result", None)
                 call.result = Result(block, structured or Result(block).structured, event.line, event.timestamp)
     return call
