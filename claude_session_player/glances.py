@@ -100,6 +100,7 @@ class Skim(Struct, gc=False, rename="camel"):
     is_sidechain: bool | None = field(default=None, name="isSidechain")
     agent_call: str | None = field(default=None, name="parent_tool_use_id")
     version: str | None = None
+    cwd: str | None = None
     request_id: str | None = None
     message: SkimmedMessage | None = None
     attachment: GlancedAttachment | None = None

@@ -32,6 +32,7 @@ from claude_session_player.events import (
     tag_of,
 )
 from claude_session_player.glances import Skim, SkimmedBlock, places_of_subagents, skim
+from claude_session_player.insight.file_paths import absolute, file_key, is_absolute
 from claude_session_player.normalized import human_prompt
 from claude_session_player.parser import decode_lines
 from claude_session_player.tools import TOOLS, Touch, touched_file
@@ -52,6 +53,7 @@ _UUID: Final = attrgetter("uuid")
 _PARENT: Final = attrgetter("parent_uuid")
 _TIME: Final = attrgetter("timestamp")
 _VERSION: Final = attrgetter("version")
+_CWD: Final = attrgetter("cwd")
 _TYPE: Final = attrgetter("type")
 _PARENTS: Final = 1
 """The column of the parents."""
@@ -73,7 +75,12 @@ class Tally:
         self._columns: list[list[Any]] = [[], [], [], []]
         """Rows of the tree: uuids, parents, lines, roles."""
         self._files: dict[str, tuple[str, str]] = {}
-        """Of each call that asks for a file: what becomes of the file, and its path."""
+        """Of each call that asks for a file: what becomes of the file, and which it is."""
+        self._batch: Sequence[Skim] | Sequence[Event] = ()
+        self._at = 0
+        """Where in the batch the line is that is being counted."""
+        self._cwd: str | None = None
+        """The directory of the last line before the batch that told one."""
         self._seen: set[str | None] = set()
         self._prompts = Copies()
         self._odd = Copies()
@@ -127,6 +134,7 @@ class Tally:
             absent = {*absent, *sides}
         for number, look in enumerate(map(_LOOKS.get, map(_TYPE, skims))):
             if look is not None and number not in absent:
+                self._at = number
                 role = look(self, skims[number])
                 if role == _CLOSER:
                     parents[number], role = self._look_closer(lines[number], before + number)
@@ -160,6 +168,8 @@ class Tally:
 
     def _note(self, lines: Sequence[Skim] | Sequence[Event]) -> None:
         """What most lines have."""
+        self._cwd = next(filter(None, map(_CWD, reversed(self._batch))), self._cwd)
+        self._batch, self._at = lines, len(lines)
         self.times += filter(None, map(_TIME, lines))
         self.versions |= dict.fromkeys(filter(None, map(_VERSION, lines)))
 
@@ -184,7 +194,12 @@ class Tally:
         name = block.name or UNNAMED
         self.tools.append(name)
         if path and name in _FILE_TOOLS:
-            self._files[block.id or path] = _FILE_TOOLS[name], path
+            full = absolute(path, None if is_absolute(path) else self._directory())
+            self._files[block.id or path] = _FILE_TOOLS[name], file_key(full)
+
+    def _directory(self) -> str | None:
+        """The directory that the session is in: the last one that was told."""
+        return next(filter(None, map(_CWD, reversed(self._batch[: self._at + 1]))), self._cwd)
 
     def count_error(self, call: str | None) -> None:
         """A result that is an error."""
