@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from claude_session_player.care import findings as kinds
@@ -12,7 +12,7 @@ from claude_session_player.care.findings import Finding
 from claude_session_player.care.inspection import Inspection, Job
 from claude_session_player.care.locks import WRITTEN, Evidence, Look
 from claude_session_player.care.surroundings import look_around
-from claude_session_player.store.layout import Found
+from claude_session_player.store.layout import SUFFIX, Found
 from claude_session_player.store.library import Progress
 from claude_session_player.store.reading import Purpose, read_all
 from claude_session_player.store.store import Store
@@ -82,13 +82,27 @@ def _session(found: Found, inspections: Mapping[str, Inspection]) -> tuple[str, 
 
 def _unlinked(store: Store, files: Sequence[Found], inspections: Mapping[str, Inspection]) -> Iterator[Finding]:
     """The sub-agents that no call leads to. Only they and their sessions are asked about their calls."""
-    agents = [found for found in files if found.is_agent]
-    parents = {_session(found, inspections) for found in agents}
-    related = [found for found in files if found.is_agent or (found.home, found.id) in parents]
-    for session in store.sessions_in(related) if agents else ():
-        if not session.is_subagent or session.is_helper or session.found.workflow is not None:
+    agents = {found.path: found for found in files if found.is_agent}
+    parents = {_session(found, inspections) for found in agents.values()}
+    related = {found.path: found for found in files if found.is_agent or (found.home, found.id) in parents}
+    related |= {found.path: found for found in _families_beside(store, agents.values(), inspections, related)}
+    for session in store.sessions_in(list(related.values())) if agents else ():
+        if session.path not in agents or session.is_helper or session.found.workflow is not None:
             continue
         if not session.has_parent:
             yield Finding(kinds.UNLINKED, session.path, detail=f"its session {session.parent_id} is not there")
         elif session.call_id is None:
             yield Finding(kinds.UNLINKED, session.path, detail=f"no call of session {session.parent_id} is its own")
+
+
+def _families_beside(
+    store: Store, agents: Iterable[Found], inspections: Mapping[str, Inspection], known: Container[str]
+) -> Iterator[Found]:
+    """The files of sessions that are not checked themselves, while sub-agents of them are: they hold the calls."""
+    asked = set()
+    for agent in agents:
+        home, id = _session(agent, inspections)
+        main = os.path.join(home, f"{id}{SUFFIX}")
+        if main not in asked and main not in known and os.path.isfile(main):
+            asked.add(main)
+            yield from store.of(agent).files
