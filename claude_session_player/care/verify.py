@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 from claude_session_player.care import findings as kinds
 from claude_session_player.care.findings import Finding
 from claude_session_player.care.inspection import Inspection, Job
-from claude_session_player.care.locks import WRITTEN, Evidence, Look
 from claude_session_player.care.surroundings import look_around
+from claude_session_player.store.inuse import InUse
 from claude_session_player.store.layout import SUFFIX, Found
 from claude_session_player.store.library import Progress
 from claude_session_player.store.reading import Purpose, read_all
@@ -37,7 +37,8 @@ def verify(store: Store, files: Sequence[Found], progress: Progress | None = Non
         done += inspection.bytes_read
         if progress is not None:
             progress(done, total)
-    signs = _signs(store, files)
+    look = InUse(store.roots)
+    signs = {found.path: look.uses([found.path]) for found in files}
     used = {_session(found, inspections) for found in files if signs[found.path]}
     now = time.time()
     findings: list[Finding] = []
@@ -62,17 +63,6 @@ def _inside(found: Found, inspection: Inspection, is_used: bool) -> Iterator[Fin
             yield finding
     if inspection.tail is not None and not is_used:
         yield inspection.tail
-
-
-def _signs(store: Store, files: Sequence[Found]) -> dict[str, list[Evidence]]:
-    """The signs that files are in use, by path. Outside of stores a write is none: Claude Code writes nothing there."""
-    look = Look(found.path for found in files)
-    roots = tuple(os.path.join(root, "") for root in store.roots)
-    signs = {}
-    for found in files:
-        is_inside = found.path.startswith(roots)
-        signs[found.path] = [sign for sign in look.at([found.path]) if is_inside or sign.how != WRITTEN]
-    return signs
 
 
 def _session(found: Found, inspections: Mapping[str, Inspection]) -> tuple[str, str | None]:
