@@ -1,7 +1,7 @@
-"""Writes claude_session_player/data/prices.json from the installed genai-prices: `make prices`, before a release.
+"""Writes claude_session_player/data/prices.jsonl from the installed genai-prices: `make prices`, before a release.
 
-Importing genai-prices takes a quarter of a second, reading this table a few milliseconds. It holds the tariffs of the
-providers that genai-prices finds by the name of a model alone, of those that they fall back to, and of AWS.
+Importing genai-prices takes a quarter of a second, a look into this table less than a millisecond. It holds the tariffs
+of the providers that genai-prices finds by the name of a model alone, of those that they fall back to, and of AWS.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from genai_prices.data_snapshot import get_snapshot
 from claude_session_player.insight.listed import AWS, PACKAGE
 from claude_session_player.insight.rates import Period, Rates, Step, Tariff, tariff_record
 
-PATH = Path(__file__).parents[1] / "claude_session_player" / "data" / "prices.json"
+PATH = Path(__file__).parents[1] / "claude_session_player" / "data" / "prices.jsonl"
 
 _KEYS = ("input_mtok", "output_mtok", "cache_write_mtok", "cache_write_1h_mtok", "cache_read_mtok")
 _ONE_HOUR = 2
@@ -30,7 +30,7 @@ _LICENCE = "MIT, Copyright (c) Pydantic Services Inc. 2025 to present"
 
 
 def table(day: date) -> str:
-    """The table as it is made on a day; one model on a line, so that changes can be read."""
+    """The table as it is made on a day: a line about all providers, then a line with the models of each."""
     providers = _reachable(get_snapshot().providers)
     head = {
         "source": f"{PACKAGE} {genai_prices.__version__} ({_LICENCE}); made by 'make prices'",
@@ -38,8 +38,8 @@ def table(day: date) -> str:
         "made_on": day.isoformat(),
         "newest_price": max(one for one in _days(providers) if one <= day).isoformat(),
     }
-    lines = [json.dumps(head, indent=0)[2:-2] + ",", '"providers": [', ",\n".join(map(_provider, providers)), "]"]
-    return "{\n" + "\n".join(lines) + "\n}\n"
+    lines = [head | {"providers": list(map(_provider, providers))}, *map(_models, providers)]
+    return "".join(f"{json.dumps(line)}\n" for line in lines)
 
 
 def _reachable(providers: Sequence[Any]) -> list[Any]:
@@ -50,14 +50,16 @@ def _reachable(providers: Sequence[Any]) -> list[Any]:
     return [provider for provider in providers if provider.id in ids]
 
 
-def _provider(provider: Any) -> str:
-    head = {
+def _provider(provider: Any) -> dict[str, Any]:
+    return {
         "id": provider.id,
         "match": clause(provider.model_match) if provider.model_match is not None else None,
         "fallbacks": list(provider.fallback_model_providers or ()),
     }
-    models = [json.dumps({"match": clause(model.match), "tariff": _record(model)}) for model in provider.models]
-    return json.dumps(head)[:-1] + ', "models": [\n' + ",\n".join(models) + "\n]}"
+
+
+def _models(provider: Any) -> list[dict[str, Any]]:
+    return [{"match": clause(model.match), "tariff": _record(model)} for model in provider.models]
 
 
 def clause(logic: Any) -> dict[str, Any]:

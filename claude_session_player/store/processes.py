@@ -45,6 +45,10 @@ class OpenFiles:
         for pid in _pids(proc) if self.is_told else ():
             self._note(pid)
 
+    def may_have(self, name: str) -> bool:
+        """True where somebody has a file of this name open, here or elsewhere."""
+        return name in self._by_name
+
     def handles(self, name: str, key: FileKey) -> list[Handle]:
         """Who has a file of this name open.
 
