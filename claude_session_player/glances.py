@@ -100,7 +100,6 @@ class Skim(Struct, gc=False, rename="camel"):
     is_sidechain: bool | None = field(default=None, name="isSidechain")
     agent_call: str | None = field(default=None, name="parent_tool_use_id")
     version: str | None = None
-    cwd: str | None = None
     request_id: str | None = None
     message: SkimmedMessage | None = None
     attachment: GlancedAttachment | None = None
@@ -110,6 +109,16 @@ class Skim(Struct, gc=False, rename="camel"):
 
 skim: Final = msgspec.json.Decoder(Skim).decode
 """One line of bytes to what a summary needs of it; raises on anything that does not fit exactly."""
+
+
+class Whereabouts(Struct, gc=False):
+    """The directory of a record: seldom needed, and so left out of the skim."""
+
+    cwd: str | None = None
+
+
+directory_of: Final = msgspec.json.Decoder(Whereabouts).decode
+"""One line of bytes to its directory; raises like `skim`."""
 
 
 # --- a look that is enough to find relatives of a file ----------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ntpath
 import posixpath
 import re
 from typing import Final
@@ -16,7 +15,7 @@ def is_absolute(path: str) -> bool:
     >>> is_absolute("/a"), is_absolute("c:/a"), is_absolute("a/b")
     (True, True, False)
     """
-    return path.startswith("/") or _WINDOWS.match(path) is not None
+    return path[:1] == "/" or _WINDOWS.match(path) is not None
 
 
 def absolute(path: str, cwd: str | None) -> str:
@@ -26,6 +25,8 @@ def absolute(path: str, cwd: str | None) -> str:
     ('/home/ada/a.py', '/a/b', 'c:/a/b')
     """
     if _WINDOWS.match(path) or (not path.startswith("/") and _WINDOWS.match(cwd or "")):
+        import ntpath  # seldom needed elsewhere than on Windows
+
         joined = ntpath.join(cwd or "", path)
         full = ntpath.normpath(joined)
         return full if "\\" in joined else full.replace("\\", "/")

@@ -6,6 +6,7 @@ Most lines are only skimmed: a small struct without texts and outputs is enough,
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from operator import attrgetter
 from typing import Any, Final
 
@@ -31,7 +32,7 @@ from claude_session_player.events import (
     User,
     tag_of,
 )
-from claude_session_player.glances import Skim, SkimmedBlock, places_of_subagents, skim
+from claude_session_player.glances import Skim, SkimmedBlock, directory_of, places_of_subagents, skim
 from claude_session_player.insight.file_paths import absolute, file_key, is_absolute
 from claude_session_player.normalized import human_prompt
 from claude_session_player.parser import decode_lines
@@ -53,7 +54,6 @@ _UUID: Final = attrgetter("uuid")
 _PARENT: Final = attrgetter("parent_uuid")
 _TIME: Final = attrgetter("timestamp")
 _VERSION: Final = attrgetter("version")
-_CWD: Final = attrgetter("cwd")
 _TYPE: Final = attrgetter("type")
 _PARENTS: Final = 1
 """The column of the parents."""
@@ -74,9 +74,9 @@ class Tally:
         self.branches = Branches()
         self._columns: list[list[Any]] = [[], [], [], []]
         """Rows of the tree: uuids, parents, lines, roles."""
-        self._files: dict[str, tuple[str, str]] = {}
-        """Of each call that asks for a file: what becomes of the file, and which it is."""
-        self._batch: Sequence[Skim] | Sequence[Event] = ()
+        self._files: dict[str, tuple[str, str, str | None]] = {}
+        """Of each call that asks for a file: what becomes of the file, its path, and what that is relative to."""
+        self._batch: Sequence[bytes] = ()
         self._at = 0
         """Where in the batch the line is that is being counted."""
         self._cwd: str | None = None
@@ -92,7 +92,8 @@ class Tally:
 
     def count_files(self, fate: str) -> int:
         """How many files were read, or changed; a call that failed did neither."""
-        return len({path for what, path in self._files.values() if what == fate})
+        spelled = {(path, cwd) for what, path, cwd in self._files.values() if what == fate}
+        return len({file_key(absolute(path, cwd)) for path, cwd in spelled})
 
     def count_forks(self) -> int:
         """How often the conversation went back. Where no line has two children, no tree is needed to tell."""
@@ -108,24 +109,29 @@ class Tally:
 
     def take(self, lines: Sequence[bytes]) -> None:
         """Take in some lines."""
+        self._batch, start = lines, self._line
         try:
-            self._take_skims(list(map(skim, lines)), lines)
+            self._take_skims(list(map(skim, lines)), lines, start)
         except REFUSALS:
             for line in lines:
-                self._take_odd(line)
+                self._take_odd(line, start)
+        self._at = len(lines)
+        self._cwd = self._directory()
 
-    def _take_odd(self, line: bytes) -> None:
+    def _take_odd(self, line: bytes, start: int) -> None:
         """A line from a place where some line is no plain record."""
         try:
-            self._take_skims((skim(line),), (line,))
+            self._take_skims((skim(line),), (line,), start)
         except REFUSALS:
+            self._at = self._line - start
             events = decode_lines((line,), self._line, 0)
             self._note(events)
             fresh = [one for one in events if not self._odd.has(one.uuid, one.timestamp, said_in(one))]
             self._add(*zip(*self._take_events(fresh), strict=True))
             self._line += 1
 
-    def _take_skims(self, skims: Sequence[Skim], lines: Sequence[bytes]) -> None:
+    def _take_skims(self, skims: Sequence[Skim], lines: Sequence[bytes], start: int) -> None:
+        """Lines of a batch that begins behind the line `start`."""
         self._note(skims)
         before = self._line
         uuids, parents, roles = list(map(_UUID, skims)), list(map(_PARENT, skims)), [PLAIN] * len(skims)
@@ -134,7 +140,7 @@ class Tally:
             absent = {*absent, *sides}
         for number, look in enumerate(map(_LOOKS.get, map(_TYPE, skims))):
             if look is not None and number not in absent:
-                self._at = number
+                self._at = before - start + number
                 role = look(self, skims[number])
                 if role == _CLOSER:
                     parents[number], role = self._look_closer(lines[number], before + number)
@@ -168,8 +174,6 @@ class Tally:
 
     def _note(self, lines: Sequence[Skim] | Sequence[Event]) -> None:
         """What most lines have."""
-        self._cwd = next(filter(None, map(_CWD, reversed(self._batch))), self._cwd)
-        self._batch, self._at = lines, len(lines)
         self.times += filter(None, map(_TIME, lines))
         self.versions |= dict.fromkeys(filter(None, map(_VERSION, lines)))
 
@@ -194,12 +198,15 @@ class Tally:
         name = block.name or UNNAMED
         self.tools.append(name)
         if path and name in _FILE_TOOLS:
-            full = absolute(path, None if is_absolute(path) else self._directory())
-            self._files[block.id or path] = _FILE_TOOLS[name], file_key(full)
+            self._files[block.id or path] = _FILE_TOOLS[name], path, None if is_absolute(path) else self._directory()
 
     def _directory(self) -> str | None:
         """The directory that the session is in: the last one that was told."""
-        return next(filter(None, map(_CWD, reversed(self._batch[: self._at + 1]))), self._cwd)
+        for line in reversed(self._batch[: self._at + 1]):
+            with suppress(*REFUSALS):
+                if cwd := directory_of(line).cwd:
+                    return cwd
+        return self._cwd
 
     def count_error(self, call: str | None) -> None:
         """A result that is an error."""

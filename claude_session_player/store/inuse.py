@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from claude_session_player.store.layout import Found
 
 HAS_LOCKS: Final[bool] = os.name == "posix"
+if HAS_LOCKS:
+    import fcntl
 RECENT_SECONDS: Final = 60
 
 LOCKED: Final = "locked"
@@ -91,10 +93,10 @@ class InUse:
 
     def __call__(self, found: Found) -> bool:
         """True where a file is in use: the same answer as that of `uses`, but most files have to be probed only."""
-        path, stamp = found.path, found.stamp
-        if self._is_recent(path, stamp.mtime_ns):
+        path, (_, written, inode) = found.path, found.stamp
+        if abs(self._now - written) <= _RECENT and self._is_recent(path, written):
             return True
-        if stamp.inode in self._locked_inodes or self._open_files.may_have(os.path.basename(path)):
+        if inode in self._locked_inodes or path.rpartition(os.sep)[2] in self._open_files.names:
             return bool(self.uses([path]))
         return _probe_lock(path)
 
@@ -185,8 +187,6 @@ def _status(path: str) -> os.stat_result | None:
 def _is_locked(number: int) -> bool:
     if not HAS_LOCKS:
         return False
-    import fcntl
-
     try:
         fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)  # let go of when the file is closed
     except BlockingIOError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Final, NamedTuple
 
 PROC: Final = "/proc"
@@ -45,9 +45,10 @@ class OpenFiles:
         for pid in _pids(proc) if self.is_told else ():
             self._note(pid)
 
-    def may_have(self, name: str) -> bool:
-        """True where somebody has a file of this name open, here or elsewhere."""
-        return name in self._by_name
+    @property
+    def names(self) -> Container[str]:
+        """The names of all files that somebody has open, here or elsewhere."""
+        return self._by_name
 
     def handles(self, name: str, key: FileKey) -> list[Handle]:
         """Who has a file of this name open.

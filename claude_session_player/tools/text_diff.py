@@ -72,30 +72,35 @@ def _changed(before: Sequence[str], after: Sequence[str]) -> Iterator[Stretch]:
 
 def _is_worth_comparing(before: Sequence[str], after: Sequence[str]) -> bool:
     """True where lines are shared, and difflib finds them soon: for each match it may look at all lines and pairs."""
-    if not before or not after:
+    if set(before).isdisjoint(after):
         return False
     counts = Counter(after)
     pairs = sum([counts[line] for line in before])
     matches = min(len(before), len(after), pairs)
-    return pairs > 0 and matches * (_STEPS_PER_LINE * len(before) + pairs) <= MOST_STEPS
+    return matches * (_STEPS_PER_LINE * len(before) + pairs) <= MOST_STEPS
 
 
 def _with_context(parts: Sequence[Stretch]) -> Iterator[str]:
-    """The lines with their signs; of unchanged ones only those next to a change."""
+    """The stretches as text; of unchanged lines only those next to a change."""
     for number, (sign, lines) in enumerate(parts):
         if sign != SAME:
-            yield from (sign + line for line in lines)
+            yield _signed(sign, lines)
             continue
         first, last = number == 0, number == len(parts) - 1
         above, below = 0 if first else CONTEXT, 0 if last else CONTEXT
         hidden = len(lines) - above - below
         if hidden <= (0 if first or last else 1):
-            yield from (sign + line for line in lines)
-            continue
-        yield from (sign + line for line in lines[:above])
-        if not (first or last):
+            yield _signed(sign, lines)
+        elif first or last:
+            yield _signed(sign, lines[:above] or lines[len(lines) - below :])
+        else:
+            yield _signed(sign, lines[:above])
             yield f"@@ {hidden} unchanged lines @@"
-        yield from (sign + line for line in lines[len(lines) - below :])
+            yield _signed(sign, lines[len(lines) - below :])
+
+
+def _signed(sign: str, lines: Sequence[str]) -> str:
+    return sign + f"\n{sign}".join(lines)
 
 
 def _shared(some: Iterable[str], others: Iterable[str]) -> int:
