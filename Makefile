@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SESSION ?=
 
-.PHONY: play test test-faults check bench docs clean
+.PHONY: play test test-faults check bench docs prices clean
 
 play: .venv/.installed  ## play the demo, or SESSION=reference; without a terminal, print its screen
 ifeq ($(SESSION),)
@@ -32,6 +32,9 @@ docs: .venv/.installed-dev  ## the CLI reference and the picture, made anew
 	$(BIN)/python -m scripts.cli_reference
 	$(BIN)/python -m scripts.picture
 	$(BIN)/python -m scripts.screens
+
+prices: .venv/.installed-dev  ## the table of prices, made anew from the installed genai-prices: before a release
+	$(BIN)/python -m scripts.price_table
 
 .venv/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'

@@ -31,7 +31,7 @@ from claude_session_player.results import (
     decode_result,
     decode_result_part,
 )
-from claude_session_player.text import Cut, clean, one_line, without_blocks
+from claude_session_player.text import Cut, clean, one_line, without_blocks, without_overwritten
 
 _SHORT: Final = 512
 """An output of fewer bytes is decoded as a whole."""
@@ -126,14 +126,17 @@ def agent_answer(structured: Raw) -> str | None:
 
 
 def _tidy(text: str) -> str:
-    """A result without escape sequences, reminders, error wrapper and trailing white space."""
+    """A result as a terminal would show it, without what the harness put around it.
+
+    Line breaks in front and white space behind are dropped last, so that a removed reminder leaves none.
+    """
     text = clean(text)
     if "<" in text:
         if _REMINDER_OPEN in text:
             text = without_blocks(text, "system-reminder")
-        if text.startswith(_ERROR_OPEN):
-            text = text.removeprefix(_ERROR_OPEN).replace(_ERROR_CLOSE, "", 1)
-    return text.rstrip()
+        if (trimmed := text.lstrip("\r\n")).startswith(_ERROR_OPEN):
+            text = trimmed.removeprefix(_ERROR_OPEN).replace(_ERROR_CLOSE, "", 1)
+    return without_overwritten(text).lstrip("\n").rstrip()
 
 
 def raw_text(raw: Raw, lines: int | None = None) -> str:
@@ -145,7 +148,17 @@ def raw_text(raw: Raw, lines: int | None = None) -> str:
         return joined(odd) if isinstance(odd, list) else odd or ""
     if type(content) is str:
         return content
-    return "\n".join([_part_text(part, lines) for part in content or ()])
+    texts: list[str] = []
+    for part in content or ():
+        texts.append(text := _part_text(part, lines))
+        if lines is not None and _may_reach_over(text):
+            lines = None
+    return "\n".join(texts)
+
+
+def _may_reach_over(text: str) -> bool:
+    """True where something begins that has to be removed, and may end in a later part."""
+    return "\x1b" in text or _REMINDER_OPEN in text
 
 
 def _part_text(part: ResultPart, lines: int | None) -> str:
@@ -166,6 +179,8 @@ def _head(raw: Raw, lines: int) -> list[str] | None:
         try:
             text = _decode_string(glance[: glance.rfind(b"\\n")] + b'"')
         except REFUSALS:
+            return None
+        if text.startswith("\n"):
             return None
         # Behind a backslash an n is no line break, so that the lines may be wrong.
         if "\\" in text or "\x1b" in text or "\x9b" in text or "\r" in text:

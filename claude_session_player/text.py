@@ -49,6 +49,17 @@ def clean(text: str) -> str:
     return text
 
 
+def without_overwritten(text: str) -> str:
+    """Keep of each line with lone carriage returns what a terminal would show: the last part that is not empty.
+
+    >>> without_overwritten("10%\\r50%\\r100%\\ndone\\r")
+    '100%\\ndone'
+    """
+    if "\r" not in text:
+        return text
+    return "\n".join([line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")])
+
+
 def trim_breaks(text: str) -> str:
     """Drop leading and trailing line breaks, and nothing else.
 

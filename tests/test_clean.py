@@ -14,9 +14,9 @@ from claude_session_player import Filter
 from claude_session_player.care import clean
 from claude_session_player.care.archive import keep
 from claude_session_player.care.clean import Outcome, Plan, Reason, Rules, apply, finish_leftovers, is_empty, plan
-from claude_session_player.care.locks import Look
 from claude_session_player.care.vault import Vault
 from claude_session_player.errors import BadFilter, CannotWrite
+from claude_session_player.store.inuse import InUse
 from claude_session_player.times import format_time
 from tests.archives import litter, seen
 from tests.builder import START, SessionBuilder
@@ -376,7 +376,7 @@ def test_many_are_removed_in_order_with_few_looks_at_all_processes(builder: Stor
         builder.session(f"5d1f0c3a-{number:04}-4000-8000-000000000000")
     settle(builder.root)
     made = planned(builder)
-    with patch.object(clean, "Look", wraps=Look) as looks:
+    with patch.object(clean, "InUse", wraps=InUse) as looks:
         outcomes = list(apply(made, vault))
     assert [(outcome.bundle, outcome.reason) for outcome in outcomes] == [(bundle, None) for bundle in made.bundles]
     assert looks.call_count == 2
@@ -385,7 +385,7 @@ def test_many_are_removed_in_order_with_few_looks_at_all_processes(builder: Stor
 
 def test_large_sessions_are_not_all_archived_before_the_first_is_removed(builder: StoreBuilder, vault: Vault) -> None:
     made = planned(builder)
-    with patch.object(clean, "_LARGE", 1), patch.object(clean, "Look", wraps=Look) as looks:
+    with patch.object(clean, "_LARGE", 1), patch.object(clean, "InUse", wraps=InUse) as looks:
         assert [outcome.reason for outcome in apply(made, vault)] == [None] * 3
     assert looks.call_count == 3
 

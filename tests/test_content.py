@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claude_session_player.content import result_text, shortened
+from claude_session_player.content import result_parts, result_text, shortened
 from claude_session_player.events import ToolResult
 from claude_session_player.text import Cut
 
@@ -72,6 +73,29 @@ def test_the_error_wrapper_is_removed() -> None:
     assert kept("<tool_use_error>File not found</tool_use_error>\nhint") == "File not found\nhint"
 
 
+def test_a_removed_reminder_leaves_no_empty_lines_at_the_top() -> None:
+    assert kept("<system-reminder>x</system-reminder>\n\n  1 a\n  2 b") == "  1 a\n  2 b"
+    assert kept("\r\n\n  indented") == "  indented"
+    assert kept("<system-reminder>x</system-reminder>\n<tool_use_error>\nNo</tool_use_error>") == "No"
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("10%\r50%\r100%\ndone", "100%\ndone"),
+        ("100%\r\r\ndone\r", "100%\ndone"),
+        ("a\r  \nb", "  \nb"),
+        ("\r\r\nb", "b"),
+        ("50%\r<system-reminder>x\ry</system-reminder>", "50%"),
+        ("a\r\x1b[K\nb", "a\nb"),
+        ([{"type": "text", "text": "1\r2"}, {"type": "text", "text": "3\r"}], "2\n3"),
+    ],
+)
+def test_of_a_line_with_lone_carriage_returns_the_last_part_that_is_not_empty_is_kept(content: Any, text: str) -> None:
+    assert kept(content) == text
+    assert result_parts(result(content))[0] == text
+
+
 def test_escape_sequences_go_before_trailing_white_space_does() -> None:
     assert kept("\x1b[32mok\x1b[0m\r\n\x1b[0m") == "ok"
 
@@ -104,7 +128,7 @@ def test_a_reminder_that_ends_far_below_is_removed_from_a_long_result() -> None:
     assert kept(f"one\n{reminder}\ntwo") == "one\n\ntwo"
 
 
-pieces = st.sampled_from(
+PIECES = st.sampled_from(
     [
         "\n",
         "\n\n",
@@ -116,17 +140,35 @@ pieces = st.sampled_from(
         " ",
         "\t",
         "\r\n",
+        "\r",
         "\x1b[1m",
+        "\x1b]0;",
+        "\x07",
         "😀",
         "<system-reminder>",
         "</system-reminder>",
+        "<tool_use_error>",
+        "</tool_use_error>",
     ]
 )
+LONG_TEXTS = st.builds(lambda head, body: head + body * 8, PIECES | st.just(""), st.lists(PIECES).map("".join))
 
 
-@given(st.lists(pieces, max_size=40).map(lambda some: "".join(some) * 8), st.integers(1, 8))
-def test_reading_only_the_head_of_a_result_gives_the_same_as_reading_all(text: str, lines: int) -> None:
-    whole, _ = result_text(result(text), None)
-    assert result_text(result(text), lines) == shortened(whole, lines)
-    listed = [{"type": "text", "text": text}]
-    assert result_text(result(listed), lines) == shortened(whole, lines)
+def plain_result(text: str) -> str:
+    """The rules of results, one after the other, on the whole text."""
+    text = re.sub(r"\x1b\[1m|\x1b\][^\x07\x1b]*\x07|\x1b\]", "", text).replace("\r\n", "\n")
+    text = re.sub("<system-reminder>.*?</system-reminder>", "", text, flags=re.DOTALL)
+    if text.lstrip("\r\n").startswith("<tool_use_error>"):
+        text = text.replace("<tool_use_error>", "", 1).replace("</tool_use_error>", "", 1)
+    shown = [next((part for part in reversed(line.split("\r")) if part), "") for line in text.split("\n")]
+    return re.sub(r"\A\n+", "", "\n".join(shown)).rstrip()
+
+
+@given(st.lists(LONG_TEXTS, min_size=1, max_size=3), st.integers(1, 8))
+@settings(max_examples=300)
+def test_reading_only_the_head_of_a_result_gives_the_same_as_the_plain_rules(texts: list[str], lines: int) -> None:
+    listed = [{"type": "text", "text": text} for text in texts]
+    for content, whole in ((texts[0], plain_result(texts[0])), (listed, plain_result("\n".join(texts)))):
+        assert result_text(result(content), None)[0] == whole
+        assert result_parts(result(content))[0] == whole
+        assert result_text(result(content), lines) == shortened(whole, lines)

@@ -54,7 +54,7 @@ def test_copies_among_all_real_files_count_once() -> None:
 
 
 def test_however_real_tokens_are_grouped_they_come_to_the_same(store: Store) -> None:
-    shares = count_tokens(store.sessions(Filter(include_orphans=True)), Prices.load(None))
+    shares = count_tokens(store.sessions(Filter(include_orphans=True)), Prices.load())
     whole = summed(shares)
     assert whole.cost
     for by in BY:

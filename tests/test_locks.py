@@ -5,20 +5,29 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 import jsonschema
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from claude_session_player import SessionInUse, require_unused
-from claude_session_player.care.locks import LOCKED, READING, WRITING, WRITTEN, Evidence, Look, look_at
-from claude_session_player.care.processes import Process, lock_holders, open_handles
+from claude_session_player.care.clean import Rules, plan
+from claude_session_player.care.locks import look_at
+from claude_session_player.care.verify import verify
+from claude_session_player.store.filters import Filter
+from claude_session_player.store.inuse import LOCKED, READING, WRITING, WRITTEN, Evidence, InUse
+from claude_session_player.store.processes import OpenFiles, Process, lock_holders
 from tests.program import csp
 from tests.stores import ONE, TWO, StoreBuilder
 
@@ -57,10 +66,10 @@ def builder(tmp_path: Path) -> StoreBuilder:
 
 
 def signs(builder: StoreBuilder) -> dict[str, list[Evidence]]:
-    """What is known of every session that is in use."""
+    """What is known of every session that somebody does something with."""
     sessions = builder.open().sessions()
     look = look_at(sessions)
-    return {session.id: found for session in sessions if (found := look.of(session))}
+    return {session.id: found for session in sessions if (found := look.signs(session.paths))}
 
 
 def test_a_session_that_nobody_touches_is_not_in_use(builder: StoreBuilder) -> None:
@@ -131,7 +140,7 @@ def test_python_is_told_by_an_error_that_says_how_it_is_known(builder: StoreBuil
 
 
 def test_a_system_without_proc_says_so(builder: StoreBuilder, tmp_path: Path) -> None:
-    look = Look([str(builder.home() / f"{ONE}.jsonl")], proc=str(tmp_path / "nothing"))
+    look = InUse(proc=str(tmp_path / "nothing"))
     assert look.ways == (True, False, False, 0)
 
 
@@ -152,8 +161,10 @@ def test_what_proc_says_is_understood(tmp_path: Path) -> None:
         "2: POSIX  ADVISORY  READ 72 00:01:5 0 EOF",
     )
     (tmp_path / "proc/locks").write_text("\n".join(lines))
-    handles = open_handles([str(opened)], str(tmp_path / "proc"))
-    assert handles == ({key: [(Process(71, "claude"), False)]}, 0)
+    files = OpenFiles(str(tmp_path / "proc"))
+    assert files.handles("s.jsonl", key) == [(Process(71, "claude"), False)]
+    assert files.handles("s.jsonl", (0, 0)) == files.handles("t.jsonl", key) == []
+    assert (files.is_told, files.hidden) == (True, 0)
     assert lock_holders(str(tmp_path / "proc")) == {key: Process(71, "claude")}
 
 
@@ -178,7 +189,7 @@ def test_a_write_counts_also_where_the_clock_of_the_files_is_ahead(
     builder: StoreBuilder, seconds: int, expected: bool
 ) -> None:
     path = str(builder.home() / f"{ONE}.jsonl")
-    assert bool(Look([path], now=1e9 + seconds).at([path])) == expected
+    assert bool(InUse(now=1e9 + seconds).uses([path])) == expected
 
 
 @needs_proc
@@ -193,8 +204,96 @@ def test_processes_that_may_not_be_looked_into_are_counted(tmp_path: Path) -> No
         return list_really(path)
 
     with patch.object(os, "listdir", refuse):
-        look = Look([], proc=str(tmp_path))
-    assert look.ways == (True, False, True, 1)
+        ways = InUse(proc=str(tmp_path)).ways
+    assert ways == (True, False, True, 1)
+
+
+# --- one rule for all commands ------------------------------------------------------------------------
+
+
+def answers(builder: StoreBuilder) -> dict[str, set[bool]]:
+    """Whether the two sessions are in use: what everybody says who is asked."""
+    said: dict[str, set[bool]] = {}
+    for id in (ONE, TWO):
+        store = builder.open()
+        session = next(one for one in store.sessions() if one.id == id)
+        report = verify(store, [part.found for part in session.parts])
+        cleaned = plan(store, Rules(Filter(title="Stop it" if id == TWO else "Start the engine")))
+        try:
+            require_unused(session)
+            is_refused = False
+        except SessionInUse:
+            is_refused = True
+        said[id] = {
+            session.in_use,
+            bool(json.loads(session.json)["in_use"]),
+            any(finding.kind.name == "in-use" for finding in report.findings),
+            any(sign.is_use for sign in look_at([session]).signs(session.paths)),
+            any(skipped.id == id for skipped in cleaned.skipped),
+            is_refused,
+            store.resolve(id).in_use,
+        }
+    return said
+
+
+@pytest.mark.parametrize(
+    ("mode", "ways", "expected"),
+    [("r", [], False), ("r", ["lock"], True), ("r+", ["record"], True), ("r+", [], True), ("a", [], True)],
+)
+@pytest.mark.parametrize("place", [f"{ONE}.jsonl", f"{ONE}/subagents/agent-a5b6c7d8.jsonl"])
+@needs_proc
+def test_everybody_gives_the_same_answer_about_a_process(
+    builder: StoreBuilder, place: str, mode: str, ways: list[str], expected: bool
+) -> None:
+    with somebody(builder.home() / place, mode, *ways):
+        assert answers(builder) == {ONE: {expected}, TWO: {False}}
+    assert answers(builder) == {ONE: {False}, TWO: {False}}
+
+
+@pytest.mark.skipif(shutil.which("tail") is None, reason="there is no tail here")
+@needs_proc
+def test_a_reader_that_follows_a_session_is_no_use(builder: StoreBuilder) -> None:
+    path = builder.home() / f"{ONE}.jsonl"
+    with subprocess.Popen(["tail", "-f", str(path)], stdout=subprocess.PIPE) as tail:
+        assert tail.stdout is not None
+        tail.stdout.readline()
+        try:
+            assert [sign.words for sign in signs(builder)[ONE]] == [f"only read by tail (pid {tail.pid})"]
+            assert answers(builder) == {ONE: {False}, TWO: {False}}
+            listed = csp("locks", "--root", builder.root)
+            named = csp("locks", ONE, "--root", builder.root)
+            checked = csp("verify", ONE, "--root", builder.root)
+        finally:
+            tail.terminate()
+    assert f"only read by tail (pid {tail.pid})".encode() in listed.stdout
+    assert b"no session is in use" in listed.stderr
+    assert named.returncode == 0
+    assert b"in use" not in checked.stdout
+
+
+@given(st.lists(st.tuples(st.sampled_from((ONE, TWO, "agent")), st.integers(-3600, 3600)), max_size=4))
+@settings(max_examples=25, deadline=None)
+def test_everybody_gives_the_same_answer_about_a_write(writes: list[tuple[str, int]]) -> None:
+    with TemporaryDirectory() as folder:
+        builder = StoreBuilder(Path(folder) / "store")
+        paths = {ONE: builder.session(ONE), TWO: builder.session(TWO, "Stop it"), "agent": builder.agent()}
+        moments = dict.fromkeys(paths, 1e9) | {which: time.time() + seconds for which, seconds in writes}
+        for which, moment in moments.items():
+            os.utime(paths[which], (moment, moment))
+        fresh = {which for which, moment in moments.items() if abs(moment - time.time()) <= 59}
+        stale = {which for which, moment in moments.items() if abs(moment - time.time()) > 62}
+        if fresh | stale != set(paths):
+            return
+        assert answers(builder) == {ONE: {bool(fresh & {ONE, "agent"})}, TWO: {TWO in fresh}}
+
+
+def test_a_file_that_may_not_be_opened_and_a_pipe_are_looked_at_without_waiting(builder: StoreBuilder) -> None:
+    path = builder.home() / f"{ONE}.jsonl"
+    with patch.object(os, "open", side_effect=PermissionError):
+        assert [sign.how for sign in InUse(now=1e9).signs([str(path)])] == [WRITTEN]
+    pipe = builder.home() / "pipe.jsonl"
+    os.mkfifo(pipe)
+    assert InUse().signs([str(pipe), str(builder.home() / "none.jsonl")]) == []
 
 
 # --- the command ----------------------------------------------------------------------------------

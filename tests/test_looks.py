@@ -14,7 +14,7 @@ from claude_session_player import rawjson
 from claude_session_player.export.conversation import Style
 from claude_session_player.parts import Checklist, Diff
 from claude_session_player.tools import TOOLS, told
-from claude_session_player.tools.looks import Reply, changes
+from claude_session_player.tools.looks import Reply
 from tests.builder import SessionBuilder, call
 from tests.tellings import markdown
 
@@ -150,15 +150,22 @@ def test_no_input_is_too_odd_to_be_told(name: str, odd: Any) -> None:
         assert markdown(SessionBuilder().raw(rawjson.dump(line) + b"\n"))
 
 
-@given(st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abc"), max_size=8))
-def test_a_change_holds_what_was_and_what_is(old: list[str], new: list[str]) -> None:
-    lines = changes("\n".join(old), "\n".join(new)).split("\n")
-    removed = [line[1:] for line in lines if line.startswith("-")]
-    added = [line[1:] for line in lines if line.startswith("+")]
-    assert len(old) - len(removed) == len(new) - len(added)
-    assert len(removed) <= len(old)
-
-
 def test_what_the_harness_noted_of_an_edit_counts_more_than_its_input() -> None:
     sketch = told("Edit", {"file_path": "/e", "old_string": "x", "new_string": "y"}, Reply("ok", structured=raw(PATCH)))
     assert sketch.given == (Diff("@@ -1,2 +1,2 @@\n a\n-b\n+c"),)
+
+
+def test_an_edit_without_a_patch_shows_only_the_lines_that_changed() -> None:
+    given = {"file_path": "/e", "old_string": "a\nb\nc\nd\ne", "new_string": "a\nB\nc\nD\ne"}
+    assert told("Edit", given, Reply("ok")).given == (Diff(" a\n-b\n+B\n c\n-d\n+D\n e"),)
+    assert told("MultiEdit", {"file_path": "/e", "edits": [given]}, None).given == told("Edit", given, None).given
+
+
+def test_a_file_that_is_written_over_shows_what_changed_in_it() -> None:
+    given = {"file_path": "/e", "content": "a\nB\nc\n"}
+    reply = Reply("ok", structured=raw({"type": "update", "originalFile": "a\nb\nc\n", "structuredPatch": []}))
+    assert told("Write", given, reply).given == (Diff(" a\n-b\n+B\n c"),)
+    unchanged = told("Write", given, Reply("ok", structured=raw({"originalFile": given["content"]})))
+    assert (unchanged.words, unchanged.given) == ("no changes", ())
+    created = Reply("ok", structured=raw({"type": "create", "originalFile": None, "structuredPatch": []}))
+    assert told("Write", given, created).given == (Diff("+a\n+B\n+c"),)

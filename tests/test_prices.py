@@ -5,23 +5,27 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import genai_prices
 import pytest
 from genai_prices.data import providers as listed_providers
+from genai_prices.data_snapshot import get_snapshot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claude_session_player.errors import BadPrices
-from claude_session_player.insight import listed, price_data
+from claude_session_player.insight import listed
 from claude_session_player.insight.own_prices import NAME
 from claude_session_player.insight.prices import Prices
-from claude_session_player.insight.rates import Period, Rates, Step, Tariff, TokenCount, flat
+from claude_session_player.insight.rates import Period, Rates, Step, Tariff, TokenCount, flat, tariff_record
 from claude_session_player.names import PROGRAM
+from scripts import price_table
 
 ANTHROPIC = next(provider for provider in listed_providers if provider.id == "anthropic")
 MODELS = sorted(
@@ -59,7 +63,7 @@ def told_by_the_package(model: str, tokens: TokenCount, time: str) -> Decimal:
 
 @pytest.fixture(scope="module")
 def prices() -> Prices:
-    return Prices.load(None)
+    return Prices.load()
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -95,12 +99,6 @@ def test_an_hour_in_the_cache_has_a_rate_of_its_own(prices: Prices) -> None:
     assert (short, hour) == (Decimal("0.00625"), Decimal("0.01"))
 
 
-def test_an_hour_that_the_data_does_not_price_is_twice_the_input() -> None:
-    price = price_data.Record(input_mtok=Decimal(3), output_mtok=Decimal(15), cache_write_mtok=Decimal("3.75"))
-    (step,) = listed._steps(price, "claude-next")
-    assert step.rates == Rates(*map(Decimal, ("3", "15", "3.75", "6", "3")))
-
-
 @pytest.mark.parametrize("model", ["claude-opus-99", "tea-1", "", "glm-0.1", "\ud83d"])
 def test_a_model_that_nobody_knows_has_no_price(prices: Prices, model: str) -> None:
     assert prices.cost(model, TokenCount(1), None) is None
@@ -112,67 +110,87 @@ def test_a_model_named_as_aws_does_is_priced_as_aws_does(prices: Prices) -> None
     assert prices.cost(model, TokenCount(1000), None) == wanted
 
 
-# --- the data without its package -------------------------------------------------------------------
+# --- the table that was made of the package ---------------------------------------------------------
 
 
-def test_the_data_alone_says_what_the_package_says() -> None:
-    plain = price_data.providers()
-    names = [model.id for provider in listed_providers for model in provider.models]
-    alone = listed._tariffs(lambda model: price_data.find_model(plain, model), names)
-    known = {model: tariff for model, tariff in alone.items() if tariff}
-    assert len(known) > 300
-    assert {model: str(tariff) for model, tariff in known.items()} == {
-        model: str(tariff) for model, tariff in listed._asked(list(known)).tariffs.items()
-    }
+def test_the_table_is_that_of_the_installed_package() -> None:
+    kept = price_table.PATH.read_text(encoding="utf-8")
+    told = json.loads(kept.partition("\n")[0])
+    is_current = kept == price_table.table(date.fromisoformat(told["made_on"]))
+    assert is_current, f"prices are of genai-prices {told['version']}: run 'make prices' and commit the table"
 
 
-def test_the_package_is_not_imported_for_a_model_that_the_data_knows() -> None:
+def names_in(logic: Any) -> Iterator[str]:
+    """The words that a rule about names asks for."""
+    for value in vars(logic).values():
+        if isinstance(value, list):
+            for inner in value:
+                yield from names_in(inner)
+        else:
+            yield value
+
+
+def test_every_name_leads_to_the_rates_of_the_package() -> None:
+    snapshot = get_snapshot()
+    names = {name for provider in listed_providers for model in provider.models for name in names_in(model.match)}
+    names |= {model.id for provider in listed_providers for model in provider.models}
+    names |= (
+        {f"{name}-20251211" for name in names} | {f"{name}-20251311" for name in names} | set(map(str.upper, names))
+    )
+    found = listed.look_up(names).tariffs
+    known = 0
+    for name in names:
+        try:
+            wanted = price_table.tariff(snapshot.find_provider_model(name, None, None, None)[1])
+        except LookupError:
+            wanted = None
+        if wanted is None and "anthropic." in name.lower():
+            continue
+        tariff = found[name]
+        known += wanted is not None
+        assert (tariff and tariff_record(tariff)) == (wanted and json.loads(json.dumps(tariff_record(wanted)))), name
+    assert known > 1000
+
+
+def test_names_of_aws_lead_to_the_rates_of_aws() -> None:
+    snapshot = get_snapshot()
+    aws = next(provider for provider in listed_providers if provider.id == "aws")
+    names = [name for model in aws.models for name in (model.id, f"us.{model.id}") if "anthropic." in name]
+    assert len(names) > 20
+    for name in names:
+        try:
+            wanted = price_table.tariff(snapshot.find_provider_model(name, None, "aws", None)[1])
+        except LookupError:
+            wanted = None
+        tariff = listed.look_up([name]).tariffs[name]
+        assert (tariff and tariff_record(tariff)) == (wanted and tariff_record(wanted)), name
+
+
+def test_neither_the_package_nor_pydantic_is_imported_for_a_price() -> None:
     code = (
         "import sys; from claude_session_player.insight.prices import Prices\n"
-        "assert Prices.load(None).tariff('claude-opus-4-5'); print('pydantic' in sys.modules)"
+        "assert Prices.load().tariff('claude-opus-4-5'); print({'pydantic', 'genai_prices'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
+    assert done.stdout == "set()\n"
 
 
-@pytest.mark.parametrize("name", ["providers", "version", "find_model"])
-def test_data_of_another_make_is_left_to_the_package(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    def refuse(*_: Any) -> Any:
-        raise KeyError(name)
-
-    wanted = listed.look_up(["claude-opus-4-5"])
-    monkeypatch.setattr(price_data, name, refuse)
-    answer = listed.look_up(["claude-opus-4-5"])
-    assert str(answer.tariffs) == str(wanted.tariffs)
-    assert (answer.version, answer.date) == (genai_prices.__version__, wanted.date)
-
-
-def test_a_broken_package_leaves_every_model_without_a_price(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(price_data, "providers", list)
-    monkeypatch.setitem(sys.modules, "genai_prices.data_snapshot", None)
-    prices = Prices.load(None)
-    assert prices.tariff("claude-opus-4-5") is None
-    assert "not usable" in prices.source
+def test_an_hour_that_the_data_does_not_price_is_twice_the_input() -> None:
+    price = SimpleNamespace(input_mtok=Decimal(3), output_mtok=Decimal(15), cache_write_mtok=Decimal("3.75"))
+    (step,) = price_table._steps(price, "claude-next")
+    assert step.rates == Rates(*map(Decimal, ("3", "15", "3.75", "6", "3")))
 
 
 def test_a_rule_of_an_unknown_kind_makes_a_price_unknown() -> None:
-    price = price_data.Record(input_mtok=Decimal(3), output_mtok=Decimal(15))
-    odd = price_data.Record(prices=price, constraint=price_data.Record(moon="full"))
-    info = price_data.Record(prices=[price_data.Record(prices=price), odd])
-    assert listed._tariff(lambda model: info, "m") is None
-    assert (
-        listed._tariff(lambda model: price_data.Record(prices=price_data.Record(output_mtok=Decimal(1))), "m") is None
-    )
-    by_request = price_data.Record(prices=price_data.Record(**vars(price), requests_kcount=Decimal(5)))
-    assert listed._tariff(lambda model: by_request, "m") is None
+    price = SimpleNamespace(input_mtok=Decimal(3), output_mtok=Decimal(15))
+    odd = SimpleNamespace(prices=price, constraint=SimpleNamespace(moon="full"))
+    by_request = SimpleNamespace(**vars(price), requests_kcount=Decimal(5))
+    for prices in ([SimpleNamespace(prices=price), odd], SimpleNamespace(output_mtok=Decimal(1)), by_request):
+        assert price_table.tariff(SimpleNamespace(id="m", prices=prices)) is None
+    assert price_table.tariff(SimpleNamespace(id="m", prices=price)) is not None
 
 
-# --- what is kept -----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The models that the data was asked for."""
+def test_a_price_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
     look_up = listed.look_up
 
@@ -181,65 +199,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         return look_up(asked[-1])
 
     monkeypatch.setattr(listed, "look_up", noted)
-    return asked
-
-
-def test_what_is_kept_is_not_asked_for_again(tmp_path: Path, asked: list[list[str]]) -> None:
-    models = ["claude-opus-4-6", "deepseek-chat", "tea-1"]
-    first = Prices.load(str(tmp_path))
-    wanted = {model: str(tariff) for model, tariff in first.tariffs(models).items()}
-    again = Prices.load(str(tmp_path))
-    for time in (*TIMES, None):
-        tokens = TokenCount(300_000, 1, 2, 3, 4)
-        assert [again.cost(m, tokens, time) for m in models] == [first.cost(m, tokens, time) for m in models]
-    assert asked == [models]
-    assert again.source == first.source
-    assert wanted["tea-1"] == "None"
-    again.tariff("claude-opus-4-5")
-    assert Prices.load(str(tmp_path)).tariffs([*models, "claude-opus-4-5"])["tea-1"] is None
-    assert asked == [models, ["claude-opus-4-5"]]
-
-
-def test_without_a_cache_nothing_is_kept_or_taken(tmp_path: Path, asked: list[list[str]]) -> None:
-    Prices.load(None).tariff("claude-opus-4-6")
-    Prices.load(None).tariff("claude-opus-4-6")
-    assert len(asked) == 2
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "",
-        "[]",
-        "{",
-        '{"stamp": 1}',
-        "null",
-        '{"models": {"claude-opus-4-6": []}}',
-        '{"models": {"claude-opus-4-6": [[[], null, null]]}}',
-    ],
-)
-def test_what_is_kept_may_be_damaged(tmp_path: Path, asked: list[list[str]], damage: str) -> None:
-    Prices.load(str(tmp_path)).tariff("claude-opus-4-6")
-    (kept,) = tmp_path.iterdir()
-    told = json.loads(kept.read_text())
-    kept.write_text(json.dumps({**told, **json.loads(damage)}) if damage.startswith('{"') else damage)
-    assert Prices.load(str(tmp_path)).tariff("claude-opus-4-6") is not None
-    assert len(asked) == 2
-
-
-def test_what_is_kept_holds_for_the_same_data_alone(
-    tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Prices.load(str(tmp_path)).tariff("claude-opus-4-6")
-    monkeypatch.setattr(price_data, "stamp", lambda: "other")
-    Prices.load(str(tmp_path)).tariff("claude-opus-4-6")
-    assert len(asked) == 2
-
-
-def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    assert Prices.load(str(tmp_path / "file" / "below")).tariff("claude-opus-4-6") is not None
+    prices = Prices.load()
+    prices.tariffs(["claude-opus-4-6", "tea-1"])
+    prices.tariffs(["tea-1", "deepseek-chat", "claude-opus-4-6"])
+    assert asked == [["claude-opus-4-6", "tea-1"], ["deepseek-chat"]]
 
 
 def test_the_source_names_the_version_and_the_day_of_the_newest_price(prices: Prices) -> None:
@@ -267,7 +230,7 @@ def test_own_prices_go_first_by_name_or_by_the_longest_beginning(tmp_path: Path)
             "tea-1": {"input": 0.1, "output": 0, "cache_read": 0},
         },
     )
-    prices = Prices.load(None, path)
+    prices = Prices.load(own=path)
     tokens = TokenCount(1_000_000, 1_000_000, 1_000_000, 1_000_000, 1_000_000)
     assert prices.cost("claude-haiku-4-5", tokens, None) == Decimal("6")
     assert prices.cost("claude-opus-4-5", tokens, None) == Decimal("28.05")
@@ -280,14 +243,14 @@ def test_own_prices_go_first_by_name_or_by_the_longest_beginning(tmp_path: Path)
 
 def test_a_file_in_the_settings_directory_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    assert Prices.load(None).own_path is None
+    assert Prices.load().own_path is None
     path = tmp_path / PROGRAM / NAME
     path.parent.mkdir()
     path.write_text('{"tea": {"input": 1, "output": 1}}')
     if sys.platform == "linux":
-        assert Prices.load(None).cost("tea-1", TokenCount(1_000_000), None) == 1
+        assert Prices.load().cost("tea-1", TokenCount(1_000_000), None) == 1
     path.write_text("{")
-    assert Prices.load(None, own_prices(tmp_path, {})).tariff("tea-1") is None
+    assert Prices.load(own=own_prices(tmp_path, {})).tariff("tea-1") is None
 
 
 @pytest.mark.parametrize(
@@ -310,7 +273,7 @@ def test_a_file_in_the_settings_directory_is_used(tmp_path: Path, monkeypatch: p
 def test_a_mistake_in_own_prices_is_told_in_one_line(tmp_path: Path, told: Any, words: str) -> None:
     path = own_prices(tmp_path, told)
     with pytest.raises(BadPrices) as error:
-        Prices.load(None, path)
+        Prices.load(own=path)
     assert words in str(error.value)
     assert path in str(error.value)
     assert "\n" not in str(error.value)
@@ -318,7 +281,7 @@ def test_a_mistake_in_own_prices_is_told_in_one_line(tmp_path: Path, told: Any, 
 
 def test_own_prices_that_are_missing_are_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(BadPrices, match="No such file"):
-        Prices.load(None, str(tmp_path / "none.json"))
+        Prices.load(own=str(tmp_path / "none.json"))
 
 
 # --- rates ------------------------------------------------------------------------------------------

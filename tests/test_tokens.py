@@ -244,7 +244,7 @@ def test_the_usage_of_a_session_is_told_by_model_with_its_cost(builder: StoreBui
     session.response(text("x"), model="tea-1", usage=usage(7, 0)).response(text("x"), usage=usage(500_000))
     write(builder, session)
     (found,) = builder.open().sessions()
-    told = session_usage(found, Prices.load(None, str(own)))
+    told = session_usage(found, Prices.load(own=str(own)))
     assert [(row.model, row.responses, row.tokens, row.cost) for row in told] == [
         (OPUS, 2, TokenCount(1_500_000, 100_000), Decimal(4)),
         ("tea-1", 1, TokenCount(7), None),
@@ -277,7 +277,7 @@ def test_two_sessions_of_one_id_are_two(builder: StoreBuilder) -> None:
 def test_a_cost_is_the_sum_of_what_each_response_costs(
     builder: StoreBuilder, model: str, moments: tuple[str, ...], sizes: tuple[int, ...]
 ) -> None:
-    prices = Prices.load(None)
+    prices = Prices.load()
     session, wanted = SessionBuilder(), Decimal()
     for moment, size in zip(moments, sizes, strict=True):
         told = usage(1, 10, size, 5, 1)

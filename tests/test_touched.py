@@ -10,6 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from claude_session_player.insight.file_paths import absolute
+from claude_session_player.insight.named import named_file
+from claude_session_player.insight.rebuilt import rebuilt
+from claude_session_player.insight.tally import CHANGED, READ, Tally
 from claude_session_player.insight.touched import Toucher, Touches, files_of, touched
 from claude_session_player.parser import read_events
 from tests.builder import SessionBuilder, call, text, timestamp
@@ -90,7 +94,51 @@ def test_windows_paths_are_put_together_with_their_own_rules() -> None:
     session = SessionBuilder(cwd="c:\\ada")
     for number, path in enumerate(("kettle.py", "C:/ada/kettle.py", "c:\\ada\\src\\..\\kettle.py")):
         did(session, "Read", f"t{number}", path)
-    assert {path: touches.reads for path, touches in of(session).items()} == {"C:\\ada\\kettle.py": 3}
+    assert {path: touches.reads for path, touches in of(session).items()} == {"c:\\ada\\kettle.py": 3}
+
+
+SPELLINGS = ("c:\\ada\\kettle.py", "C:\\ada\\kettle.py", "C:/ada/kettle.py", "c:/ada/./kettle.py", "kettle.py")
+
+
+@given(st.permutations(SPELLINGS))
+def test_the_case_of_a_drive_and_slashes_make_no_other_file_and_the_first_spelling_is_shown(paths: list[str]) -> None:
+    session = SessionBuilder(cwd="C:\\ada")
+    for number, path in enumerate(paths):
+        did(session, "Read", f"t{number}", path)
+        did(session, "Edit", f"e{number}", path, error=number == 0)
+    ((shown, touches),) = of(session).items()
+    assert shown == absolute(paths[0], "C:\\ada")
+    assert counts(touches) == (5, 0, 4, 1)
+    tally = Tally()
+    tally.take(session.lines)
+    assert (tally.count_files(READ), tally.count_files(CHANGED)) == (1, 1)
+    for given_path in (*SPELLINGS, "ada/kettle.py", "c:\\ada/kettle.py"):
+        assert named_file(given_path, [shown], "c:/ada") == shown
+
+
+def test_a_windows_file_is_rebuilt_from_all_of_its_spellings() -> None:
+    session = SessionBuilder(cwd="C:\\ada")
+    session.response(call("Write", "t1", file_path="c:\\ada\\k.py", content="a\n")).result("t1", "File created")
+    session.response(call("Edit", "t2", file_path="C:/ada/k.py", old_string="a", new_string="b")).result("t2", "ok")
+    assert rebuilt(read_events(session.lines), "C:\\ada\\k.py").known.text == "b\n"
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from((None, "/a", "/b", "c:\\a")), st.sampled_from(("x", "/a/x", "../a/x", "C:/a/x")))
+    )
+)
+def test_a_summary_counts_the_files_that_files_lists(reads: list[tuple[str | None, str]]) -> None:
+    lines = []
+    for number, (cwd, path) in enumerate(reads):
+        block = {"type": "tool_use", "id": f"t{number}", "name": "Read", "input": {"file_path": path}}
+        record = {"type": "assistant", "message": {"content": [block]}} | ({"cwd": cwd} if cwd else {})
+        lines.append(json.dumps(record).encode() + b"\n")
+    for size in (1, 2, 100):
+        tally = Tally()
+        for start in range(0, len(lines), size):
+            tally.take(lines[start : start + size])
+        assert tally.count_files(READ) == len(touched(read_events(lines)))
 
 
 @pytest.mark.parametrize("path", [None, 7, ["a"], {"a": 1}, "", True])

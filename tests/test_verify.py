@@ -173,6 +173,24 @@ def test_a_sub_agent_that_no_call_leads_to_is_found(builder: StoreBuilder) -> No
     assert {finding.kind for finding in found.values()} == {kinds.UNLINKED}
 
 
+@pytest.mark.parametrize("place", ["", "subagents", "subagents/nested"])
+@pytest.mark.parametrize("in_store", [True, False])
+def test_the_session_of_a_sub_agent_that_is_checked_alone_is_looked_up(
+    builder: StoreBuilder, tmp_path: Path, place: str, in_store: bool
+) -> None:
+    session = SessionBuilder(session_id=ONE).prompt("Look")
+    session.response(call("Task", "toolu_1", prompt="Look around")).result("toolu_1", "Nothing.")
+    put(builder, session)
+    called, lost = rest(builder.agent(place=place)), rest(builder.agent("b1b1b1b1", place=place, task="Nobody asked"))
+    for path, id, words in ((called, AGENT, ""), (lost, "b1b1b1b1", f"no call of session {ONE} is its own")):
+        for ref in (path, id) if in_store else (path,):
+            root = builder.root if in_store else tmp_path / "none"
+            done = csp("verify", ref, "--json", CLAUDE_CONFIG_DIR=str(root))
+            found = json.loads(done.stdout)
+            assert [finding["detail"] for finding in found] == ([words] if words else [])
+            assert done.returncode == bool(words)
+
+
 def test_a_tools_output_that_is_gone_is_found(builder: StoreBuilder) -> None:
     folder = builder.home() / ONE / "tool-results"
     folder.mkdir(parents=True)

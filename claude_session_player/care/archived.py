@@ -20,7 +20,7 @@ from claude_session_player.care.vault import Archived, Vault
 from claude_session_player.errors import BadArchive, CannotRead, NoSuchSession
 from claude_session_player.names import PROGRAM
 from claude_session_player.store.catalogue import Catalogue, default_folder
-from claude_session_player.store.inuse import InUse
+from claude_session_player.store.inuse import Evidence, InUse
 from claude_session_player.store.jobs import DIGEST, Job, Result
 from claude_session_player.store.layout import META, SUFFIX, Found, Stamp, Trouble
 from claude_session_player.store.library import Library, Progress
@@ -104,6 +104,12 @@ class _NotInUse(InUse):
 
     def __call__(self, found: Found) -> bool:
         return False
+
+    def signs(self, paths: Iterable[str]) -> list[Evidence]:
+        return []
+
+    def anew(self) -> InUse:
+        return self
 
 
 class ArchivedLibrary(Library):

@@ -15,12 +15,12 @@ from claude_session_player.care.bins import Log
 from claude_session_player.care.bundles import Bundle, Progress, Refused, bundles_of, change_of
 from claude_session_player.care.journal import journal
 from claude_session_player.care.leftovers import Finished, finish
-from claude_session_player.care.locks import Look
 from claude_session_player.care.packing import Changed
 from claude_session_player.care.removal import Leaving, remove
 from claude_session_player.care.vault import Vault
 from claude_session_player.errors import BadFilter, CannotWrite
 from claude_session_player.store.filters import Filter
+from claude_session_player.store.inuse import InUse
 from claude_session_player.store.layout import TRANSCRIPT, Stamp, is_session_id
 from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
@@ -119,7 +119,7 @@ def plan(store: Store, rules: Rules) -> Plan:
     bundles = [bundle for bundle in gathered.bundles if _fits(bundle, rules)]
     end = None if rules.filter.limit is None else rules.filter.offset + rules.filter.limit
     bundles = bundles[rules.filter.offset : end]
-    look = Look(path for bundle in bundles for path in _paths(bundle))
+    look = InUse()
     read = {file.path: file.stamp for session in sessions for file in session.files}
     spared = {bundle: why for bundle in bundles if (why := _use(look, bundle) or _news(bundle, read))}
     refused = [Skipped(one.id, one.title, one.path, str(why)) for one, why in gathered.refused]
@@ -237,15 +237,15 @@ def _require_unchanged(bundle: Bundle) -> None:
         raise Changed(f"{change} since the plan was made")
 
 
-def _use(look: Look, bundle: Bundle) -> str | None:
+def _use(look: InUse, bundle: Bundle) -> str | None:
     """How it is known that a session is in use; `None` where it is not."""
-    signs = dict.fromkeys(sign.words for sign in look.at(_paths(bundle)))
+    signs = dict.fromkeys(sign.words for sign in look.uses(_paths(bundle)))
     return f"in use: {', '.join(signs)}" if signs else None
 
 
 def _uses_now(bundles: Sequence[Bundle]) -> Iterator[str | None]:
     """The same of some sessions, by one look at all processes: that takes long where there are many."""
-    look = Look(path for bundle in bundles for path in _paths(bundle))
+    look = InUse()
     return (_use(look, bundle) for bundle in bundles)
 
 

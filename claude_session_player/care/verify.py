@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from claude_session_player.care import findings as kinds
 from claude_session_player.care.findings import Finding
 from claude_session_player.care.inspection import Inspection, Job
-from claude_session_player.care.locks import WRITTEN, Evidence, Look
 from claude_session_player.care.surroundings import look_around
-from claude_session_player.store.layout import Found
+from claude_session_player.store.inuse import InUse
+from claude_session_player.store.layout import SUFFIX, Found
 from claude_session_player.store.library import Progress
 from claude_session_player.store.reading import Purpose, read_all
 from claude_session_player.store.store import Store
@@ -37,7 +37,8 @@ def verify(store: Store, files: Sequence[Found], progress: Progress | None = Non
         done += inspection.bytes_read
         if progress is not None:
             progress(done, total)
-    signs = _signs(store, files)
+    look = InUse(store.roots)
+    signs = {found.path: look.uses([found.path]) for found in files}
     used = {_session(found, inspections) for found in files if signs[found.path]}
     now = time.time()
     findings: list[Finding] = []
@@ -64,17 +65,6 @@ def _inside(found: Found, inspection: Inspection, is_used: bool) -> Iterator[Fin
         yield inspection.tail
 
 
-def _signs(store: Store, files: Sequence[Found]) -> dict[str, list[Evidence]]:
-    """The signs that files are in use, by path. Outside of stores a write is none: Claude Code writes nothing there."""
-    look = Look(found.path for found in files)
-    roots = tuple(os.path.join(root, "") for root in store.roots)
-    signs = {}
-    for found in files:
-        is_inside = found.path.startswith(roots)
-        signs[found.path] = [sign for sign in look.at([found.path]) if is_inside or sign.how != WRITTEN]
-    return signs
-
-
 def _session(found: Found, inspections: Mapping[str, Inspection]) -> tuple[str, str | None]:
     """The session that a file belongs to: its home, and its id."""
     return found.home, found.parent or inspections[found.path].session_id if found.is_agent else found.id
@@ -82,13 +72,27 @@ def _session(found: Found, inspections: Mapping[str, Inspection]) -> tuple[str, 
 
 def _unlinked(store: Store, files: Sequence[Found], inspections: Mapping[str, Inspection]) -> Iterator[Finding]:
     """The sub-agents that no call leads to. Only they and their sessions are asked about their calls."""
-    agents = [found for found in files if found.is_agent]
-    parents = {_session(found, inspections) for found in agents}
-    related = [found for found in files if found.is_agent or (found.home, found.id) in parents]
-    for session in store.sessions_in(related) if agents else ():
-        if not session.is_subagent or session.is_helper or session.found.workflow is not None:
+    agents = {found.path: found for found in files if found.is_agent}
+    parents = {_session(found, inspections) for found in agents.values()}
+    related = {found.path: found for found in files if found.is_agent or (found.home, found.id) in parents}
+    related |= {found.path: found for found in _families_beside(store, agents.values(), inspections, related)}
+    for session in store.sessions_in(list(related.values())) if agents else ():
+        if session.path not in agents or session.is_helper or session.found.workflow is not None:
             continue
         if not session.has_parent:
             yield Finding(kinds.UNLINKED, session.path, detail=f"its session {session.parent_id} is not there")
         elif session.call_id is None:
             yield Finding(kinds.UNLINKED, session.path, detail=f"no call of session {session.parent_id} is its own")
+
+
+def _families_beside(
+    store: Store, agents: Iterable[Found], inspections: Mapping[str, Inspection], known: Container[str]
+) -> Iterator[Found]:
+    """The files of sessions that are not checked themselves, while sub-agents of them are: they hold the calls."""
+    asked = set()
+    for agent in agents:
+        home, id = _session(agent, inspections)
+        main = os.path.join(home, f"{id}{SUFFIX}")
+        if main not in asked and main not in known and os.path.isfile(main):
+            asked.add(main)
+            yield from store.of(agent).files

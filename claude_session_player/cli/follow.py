@@ -118,14 +118,14 @@ def _cache(no_cache: bool) -> str | None:
 
 
 def _in_use(store: Store) -> list[str]:
-    """The files that some process has open, or locked."""
+    """The files that some process has open for writing, or locked."""
     import time
 
-    from claude_session_player.care.locks import WRITTEN, Look
+    from claude_session_player.store.inuse import WRITTEN, InUse
 
     since = (time.time() - _USED_SECONDS) * 1_000_000_000
     paths = [file.path for file in store.files() if file.stamp.mtime_ns > since]
-    return [sign.path for sign in Look(paths).at(paths) if sign.how != WRITTEN]
+    return [sign.path for sign in InUse().uses(paths) if sign.how != WRITTEN]
 
 
 def _written_last(**where: Any) -> Found:

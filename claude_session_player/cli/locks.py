@@ -12,11 +12,11 @@ from claude_session_player.cli.showing import say
 from claude_session_player.cli.stores import json_option, opened, store_options, utc_option
 from claude_session_player.errors import SessionInUse
 from claude_session_player.humanize import ago
-from claude_session_player.store.record import shown
+from claude_session_player.store.record import shown, time_of
 from claude_session_player.text import printable
 
 if TYPE_CHECKING:
-    from claude_session_player.care.locks import Evidence, Ways
+    from claude_session_player.store.inuse import Evidence, Ways
     from claude_session_player.store.session import Session
 
     Signs = list[tuple[Session, list[Evidence]]]
@@ -31,9 +31,10 @@ def command(ref: str | None, as_json: bool, **where: Any) -> int:
     """Tell which sessions are in use, and how that is known; with REF, whether this one is.
 
     A session is in use when somebody holds an exclusive lock on its file or on one of its sub-agents, has one of them
-    open, or wrote to one in the last minute. Locks are probed without waiting and without a change to the file; who
-    has a file open is known where the system has a /proc. What cannot be known here is said; a session that is open in
-    Claude Code, but idle, leaves no sign. With REF the exit code is 9 where the session is in use.
+    open for writing, or wrote to one in the last minute. Who only reads is named, but is no use. Locks are probed
+    without waiting and without a change to the file; who has a file open is known where the system has a /proc. What
+    cannot be known here is said; a session that is open in Claude Code, but idle, leaves no sign. With REF the exit
+    code is 9 where the session is in use.
 
     REF is a path, an id or at least 4 characters of its beginning, latest, a title in quotes, or a breadcrumb.
     """
@@ -43,26 +44,31 @@ def command(ref: str | None, as_json: bool, **where: Any) -> int:
         sessions = store.sessions() if ref is None else [find_session(store, ref)]
         look = look_at(sessions)
         known = [file.id for file in store.files()]
-    signs = [(session, look.of(session)) for session in sessions]
-    used = [(session, found) for session, found in signs if found]
+    signs = [(session, look.signs(session.paths)) for session in sessions]
+    noticed = [(session, found) for session, found in signs if found]
+    used = [session for session, found in noticed if _is_used(found)]
     if as_json:
-        print_text(encode(_record(signs if ref else used, look.ways)))
+        print_text(encode(_record(signs if ref else noticed, look.ways)))
         return _exit_code(ref, used)
-    if used:
-        _print_table(used, known)
-    else:
+    if noticed:
+        _print_table(noticed, known)
+    if not used:
         say("no session is in use" if ref is None else printable(f"session {shown(sessions[0].id)} is not in use"))
     for note in _unknown(look.ways):
         say(f"note: {note}")
     return _exit_code(ref, used)
 
 
-def _exit_code(ref: str | None, used: Signs) -> int:
+def _is_used(signs: list[Evidence]) -> bool:
+    return any(sign.is_use for sign in signs)
+
+
+def _exit_code(ref: str | None, used: list[Session]) -> int:
     """A script that asks for one session is told by the exit code; a list is only a list."""
     return SessionInUse.exit_code if ref and used else 0
 
 
-def _print_table(used: Signs, known: list[str]) -> None:
+def _print_table(noticed: Signs, known: list[str]) -> None:
     """A line for each session."""
     from claude_session_player.cli.tables import Column, print_table, short_ids
     from claude_session_player.times import local_now
@@ -70,10 +76,10 @@ def _print_table(used: Signs, known: list[str]) -> None:
     now = local_now()
     print_table(
         (
-            Column("ID", short_ids([session.id for session, _ in used], known), 9, style="cyan"),
-            Column("TITLE", [session.title or "(no title)" for session, _ in used], 7, 20),
-            Column("HOW", [_how(session, signs) for session, signs in used], 8, 20, style="yellow"),
-            Column("WRITTEN", [ago(max(sign.written_at for sign in signs), now) for _, signs in used], 6),
+            Column("ID", short_ids([session.id for session, _ in noticed], known), 9, style="cyan"),
+            Column("TITLE", [session.title or "(no title)" for session, _ in noticed], 7, 20),
+            Column("HOW", [_how(session, signs) for session, signs in noticed], 8, 20, style="yellow"),
+            Column("WRITTEN", [ago(time_of(max(sign.written_ns for sign in signs)), now) for _, signs in noticed], 6),
         )
     )
 
@@ -105,7 +111,7 @@ def _record(signs: Signs, ways: Ways) -> dict[str, Any]:
                 "id": shown(session.id),
                 "title": session.title,
                 "path": shown(session.path),
-                "in_use": bool(found),
+                "in_use": _is_used(found),
                 "evidence": [_evidence(sign) for sign in found],
             }
             for session, found in signs
@@ -119,5 +125,5 @@ def _evidence(sign: Evidence) -> dict[str, Any]:
         "path": shown(sign.path),
         "pid": sign.process.pid if sign.process else None,
         "process": sign.process.name if sign.process else None,
-        "written_at": sign.written_at,
+        "written_at": time_of(sign.written_ns),
     }

@@ -25,9 +25,8 @@ def prices_option(function: _F) -> _F:
     return option(function)
 
 
-def load_prices(no_cache: bool, own: str | None = None) -> Prices:
-    """The prices that ship with genai-prices, and the user's own; what was found is kept, unless nothing shall be."""
+def load_prices(own: str | None = None) -> Prices:
+    """The prices that genai-prices lists, and the user's own."""
     from claude_session_player.insight.prices import Prices
-    from claude_session_player.store.catalogue import default_folder
 
-    return Prices.load(None if no_cache else default_folder(), own)
+    return Prices.load(own=own)

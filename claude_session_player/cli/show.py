@@ -219,7 +219,7 @@ class _Show:
 
             session = self._store.of(found)
             if session.facts.is_session:
-                summary = summarize(session, load_prices(self._how["no_cache"]))
+                summary = summarize(session, load_prices())
                 yield f"{facts_markdown(summary)}\n\n---\n\n"
 
 

@@ -66,17 +66,17 @@ def command(
     month. Their times are known to the minute, and a response counts as given at the beginning of its minute; one
     without a time lies in no such window. Days, ISO weeks and months are those of local time, or with --utc of UTC.
 
-    Prices are those that ship with genai-prices, and those of a file prices.json in the settings directory of this
+    Prices are those that genai-prices lists, and those of a file prices.json in the settings directory of this
     program. A model without a known price is named, and has no cost.
     """
     if form == CSV and len(groupings) > 1:
         raise click.UsageError("--csv prints one table: give --by once")
-    _prepare(where["no_cache"], "cli.stats_records" if form else "cli.stats_tables")
+    _prepare("cli.stats_records" if form else "cli.stats_tables")
     with opened(**where, required=not refs or any(map(needs_store, refs))) as store:
         sessions = _chosen(store, refs, wanted)
         from claude_session_player.insight.tokens import Window, count_tokens
 
-        prices = load_prices(where["no_cache"], own)
+        prices = load_prices(own)
         window = Window(wanted.since, wanted.before) if wanted.since or wanted.before else None
         shares = count_tokens(sessions, prices, window=window)
     if not sessions:
@@ -97,7 +97,7 @@ def command(
         stats_tables.print_stats(shares, prices, groupings, top)
 
 
-def _prepare(no_cache: bool, *modules: str) -> None:
+def _prepare(*modules: str) -> None:
     """Load what is needed in the end while other processes read the sessions."""
     from importlib import import_module
     from threading import Thread
@@ -106,7 +106,6 @@ def _prepare(no_cache: bool, *modules: str) -> None:
         with contextlib.suppress(Exception):  # whoever needs it says what is wrong
             for name in (*_LATER, *modules):
                 import_module(f"claude_session_player.{name}")
-            load_prices(no_cache).prepare()
 
     Thread(target=load, daemon=True).start()
 

@@ -32,7 +32,7 @@ def command(ref: str, as_json: bool, own: str | None, **where: Any) -> None:
     from claude_session_player.insight.summary import summarize
 
     with opened(**where, required=needs_store(ref)) as store:
-        summary = summarize(find_session(store, ref), load_prices(where["no_cache"], own))
+        summary = summarize(find_session(store, ref), load_prices(own))
     name = summary.id if needs_store(ref) or ref == STANDARD_INPUT else ref
     if as_json:
         print_text(encode(_record(summary) | {"detail_hint": show_command(name, where["roots"])}))

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import ntpath
-import posixpath
-import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from msgspec import Raw
 
 from claude_session_player.events import NOTHING, Assistant, Event, ToolResult, ToolUse, Turn, User
+from claude_session_player.insight.file_paths import absolute
 from claude_session_player.linking.pairing import Pairing
 from claude_session_player.tools import Touch, touched_file
 
-_WINDOWS: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _REFUSED: Final = b'"<tool_use_error>'
 
 
@@ -120,16 +117,3 @@ class Answers:
             asked.is_answered = True
             if asked.call is not None:
                 yield Answer(asked.call, *found)
-
-
-def absolute(path: str, cwd: str | None) -> str:
-    """One spelling of a path, of any system; the disk is not asked.
-
-    >>> absolute("src/../a.py", "/home/ada"), absolute("//a/./b", None), absolute("c:/a/b", None)
-    ('/home/ada/a.py', '/a/b', 'C:\\\\a\\\\b')
-    """
-    if _WINDOWS.match(path) or (not path.startswith("/") and _WINDOWS.match(cwd or "")):
-        full = ntpath.normpath(ntpath.join(cwd or "", path))
-        return full[:1].upper() + full[1:]
-    full = posixpath.normpath(posixpath.join(cwd or "", path))
-    return full[1:] if full.startswith("//") else full

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from claude_session_player.errors import Ambiguous, NoSuchFile
-from claude_session_player.insight.answers import absolute
+from claude_session_player.insight.file_paths import absolute, file_key
 from claude_session_player.text import file_name
 
 _MANY: Final = 10
@@ -20,11 +20,12 @@ def named_file(given: str, paths: Sequence[str], project: str | None) -> str:
     >>> named_file("b.py", ["/a/b.py", "/a/c.py"], None), named_file("./c.py", ["/a/b.py", "/a/c.py"], "/a")
     ('/a/b.py', '/a/c.py')
     """
-    full = absolute(given, project)
-    if full in paths:
-        return full
-    end = "/" + _slashed(absolute(given, None)).lstrip("/")
-    matches = [path for path in paths if _slashed(path).endswith(end)]
+    full = file_key(absolute(given, project))
+    for path in paths:
+        if file_key(path) == full:
+            return path
+    end = "/" + _slashed(file_key(absolute(given, None))).lstrip("/")
+    matches = [path for path in paths if _slashed(file_key(path)).endswith(end)]
     if len(matches) == 1:
         return matches[0]
     if matches:

@@ -21,8 +21,9 @@ from claude_session_player.events import (
     FileBackup,
     FileSnapshot,
 )
-from claude_session_player.insight.answers import Answer, Answers, absolute
+from claude_session_player.insight.answers import Answer, Answers
 from claude_session_player.insight.edits import edited
+from claude_session_player.insight.file_paths import absolute, file_key
 from claude_session_player.insight.partial import NOTHING_KNOWN, Partial
 from claude_session_player.insight.shown import decoded, edited_part, file_result, part_of, read_part, snippet_part
 from claude_session_player.linking.copies import told_once
@@ -98,6 +99,7 @@ class Rebuilder:
 
     def __init__(self, path: str, backup: BackupReader | None = None) -> None:
         self.path = path
+        self._key = file_key(path)
         self.known = NOTHING_KNOWN
         self._sources: list[Source] = []
         self._notes: list[Note] = []
@@ -109,7 +111,7 @@ class Rebuilder:
     def take(self, event: Event) -> None:
         """Learn what one event tells of the file."""
         for answer in self._answers.take(event):
-            if isinstance(answer, Answer) and answer.call.path == self.path and not answer.failed:
+            if isinstance(answer, Answer) and self._is_meant(answer.call.path) and not answer.failed:
                 self._learned = max(filter(None, (self._learned, moment(answer.time))), default=None)
                 _EFFECTS[answer.call.touch](self, answer)
         if isinstance(event, Attachment) and event.attachment is not None:
@@ -120,9 +122,12 @@ class Rebuilder:
 
     def result(self) -> Rebuilt:
         """What is known now."""
-        missing = (c for c in self._answers.unanswered() if c.path == self.path and c.touch is not Touch.READ)
+        missing = (c for c in self._answers.unanswered() if self._is_meant(c.path) and c.touch is not Touch.READ)
         notes = self._notes + [Note(call.line, Reason.UNANSWERED, call.tool) for call in missing]
         return Rebuilt(self.path, self.known, tuple(self._sources), tuple(notes))
+
+    def _is_meant(self, path: str) -> bool:
+        return path == self.path or file_key(path) == self._key
 
     # --- what is learned ------------------------------------------------------------------------
 
@@ -183,7 +188,7 @@ class Rebuilder:
             self._learn(edited_part(answer.result), line, tool)
 
     def _attached(self, event: Event, attached: Attached) -> None:
-        if attached.filename is None or self._answers.absolute(attached.filename) != self.path:
+        if attached.filename is None or not self._is_meant(self._answers.absolute(attached.filename)):
             return
         self._learned = max(filter(None, (self._learned, moment(event.timestamp))), default=None)
         if attached.type == FILE_ATTACHED:
@@ -202,7 +207,7 @@ class Rebuilder:
             return
         home = copy.folder or self._answers.home
         name = os.path.basename(spelled) if copy.folder else spelled
-        if absolute(name, home) == self.path and (text := self._backup(copy.name)) is not None:
+        if self._is_meant(absolute(name, home)) and (text := self._backup(copy.name)) is not None:
             self._learned = time
             self._learn(Partial.whole(text), line, HISTORY)
 

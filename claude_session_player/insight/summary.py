@@ -14,7 +14,6 @@ from claude_session_player.insight.prices import Prices
 from claude_session_player.insight.tally import CHANGED, READ, UNNAMED, Counted, EventTally, Tally
 from claude_session_player.insight.tokens import TokenCount, session_usage, total_cost
 from claude_session_player.parser import open_session
-from claude_session_player.store.catalogue import default_folder
 from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
 
@@ -80,7 +79,7 @@ def summarize(session: Session, prices: Prices | None = None) -> SessionSummary:
     with collector.paused():
         tally = _counted(session)
     span = span_of(tally.times)
-    expense = _expense(session, prices or Prices.load(default_folder()))
+    expense = _expense(session, prices or Prices.load())
     return SessionSummary(
         id=shown(session.id),
         path=shown(session.found.name),

@@ -30,6 +30,7 @@ from claude_session_player.events import (
     tag_of,
 )
 from claude_session_player.glances import Skim, SkimmedBlock, places_of_subagents, skim
+from claude_session_player.insight.file_paths import absolute, file_key, is_absolute
 from claude_session_player.linking.copies import Copies
 from claude_session_player.linking.prompts import asks_model, human_prompt, with_queued_prompts
 from claude_session_player.parser import decode_lines
@@ -70,15 +71,18 @@ class Counted:
         self.pull_requests: dict[str, PullRequest] = {}
         """By address: a session links the same one with every push."""
         self.branches = Branches()
-        self._files: dict[str, tuple[str, str]] = {}
-        """Of each call that asks for a file: what becomes of the file, and its path."""
+        self._files: dict[str, tuple[str, str, str | None]] = {}
+        """Of each call that asks for a file: what becomes of the file, its path, and what that is relative to."""
+        self._cwd: str | None = None
+        """The directory that the session is in, where that is looked at."""
         self._calls: set[str] = set()
         self._failed: set[str] = set()
         self._skips_sidechains = skips_sidechains
 
     def count_files(self, fate: str) -> int:
         """How many files were read, or changed; a call that failed did neither."""
-        return len({path for what, path in self._files.values() if what == fate})
+        spelled = {(path, cwd) for what, path, cwd in self._files.values() if what == fate}
+        return len({file_key(absolute(path, cwd)) for path, cwd in spelled})
 
     def count_forks(self) -> int:
         """How often the conversation went back."""
@@ -93,7 +97,7 @@ class Counted:
         name = block.name or UNNAMED
         self.tools.append(name)
         if path and name in _FILE_TOOLS and block.id not in self._failed:
-            self._files[block.id or path] = _FILE_TOOLS[name], path
+            self._files[block.id or path] = _FILE_TOOLS[name], path, self._cwd
 
     def count_error(self, call: str | None) -> None:
         """A result that is an error."""
@@ -121,6 +125,7 @@ class EventTally(Counted):
         """Count all events of a session."""
         for event, is_copy in Copies().sorted_out(with_queued_prompts(events)):
             self._note((event,))
+            self._cwd = event.cwd or self._cwd
             if self._skips_sidechains and (event.is_sidechain or event.agent_call):
                 continue
             if is_copy:
@@ -134,8 +139,8 @@ class EventTally(Counted):
 class Tally(Counted):
     """Counts lines, most of which are only skimmed: a small struct without texts is enough, and Python does little.
 
-    It knows neither copies nor queued prompts. Where it sees a sign of them, or a line that is no plain record, it
-    `is_unsure`: then events have to be counted instead.
+    It knows neither copies nor queued prompts nor directories. Where it sees a sign of them, or a line that is no plain
+    record, it `is_unsure`: then events have to be counted instead.
     """
 
     def __init__(self, *, skips_sidechains: bool = False) -> None:
@@ -224,8 +229,9 @@ class Tally(Counted):
             self._new_responses.add(response)
 
     def count_call(self, block: SkimmedBlock | ToolUse, path: str | None) -> None:
-        """A call of a tool; one with the id of another may be a copy."""
-        self.is_unsure = self.is_unsure or (block.id or "") in self._calls
+        """A call of a tool; one with the id of another may be a copy, and of a relative path more has to be known."""
+        is_relative = path is not None and not is_absolute(path)
+        self.is_unsure = self.is_unsure or is_relative or (block.id or "") in self._calls
         super().count_call(block, path)
 
 

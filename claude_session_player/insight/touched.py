@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from claude_session_player.events import FILE_ATTACHED, FILE_CHANGED, REFUSALS, Attachment, Event
 from claude_session_player.insight.answers import Answer, Answers, Call
+from claude_session_player.insight.file_paths import file_key
 from claude_session_player.linking.copies import told_once
 from claude_session_player.results import decode_file_result
 from claude_session_player.times import moment
@@ -72,6 +73,8 @@ class Toucher:
 
     def __init__(self) -> None:
         self.files: dict[str, Touches] = {}
+        """By path, as it was first spelled."""
+        self._by_key: dict[str, Touches] = {}
         self._answers = Answers()
 
     def take(self, event: Event) -> None:
@@ -87,13 +90,15 @@ class Toucher:
             self._touches(path, event.line, event.timestamp).attached += 1
 
     def _touches(self, path: str, line: int, time: str | None) -> Touches:
-        touches = self.files.setdefault(path, Touches())
+        key = file_key(path)
+        if (touches := self._by_key.get(key)) is None:
+            touches = self._by_key[key] = self.files[path] = Touches()
         touches.see(line, moment(time))
         return touches
 
     def _correct(self, answer: Answer) -> None:
         """Take back what a result shows to have failed."""
-        touches = self.files[answer.call.path]
+        touches = self._by_key[file_key(answer.call.path)]
         if answer.failed:
             touches.count(answer.call.touch, -1)
             touches.failed += 1
@@ -133,7 +138,7 @@ def files_of(session: Session, own: bool = False) -> list[TouchedFile]:
     files: dict[str, TouchedFile] = {}
     for agent, toucher in _touchers(session, None, own):
         for path, touches in toucher.files.items():
-            files.setdefault(path, TouchedFile(path)).add(agent, touches)
+            files.setdefault(file_key(path), TouchedFile(path)).add(agent, touches)
     return sorted(files.values(), key=lambda file: file.all.first_time or "")
 
 

@@ -38,7 +38,8 @@ class Session:
         self.found: Found = member.found
         self._member = member
         self._family = family
-        self._in_use = in_use
+        self.use = in_use
+        """The look that tells whether it is in use."""
         self._inline = inline
 
     def __repr__(self) -> str:
@@ -191,14 +192,14 @@ class Session:
         """The sub-agents that this one called, the earliest first; each has its own."""
         if self._inline:
             return []
-        children = [Session(member, self._family, self._in_use) for member in self._family.children(self._caller)]
+        children = [Session(member, self._family, self.use) for member in self._family.children(self._caller)]
         return sorted([*children, *self.inline_subagents], key=lambda child: (child.created_at or "", child.id))
 
     @property
     def inline_subagents(self) -> "list[Session]":
         """The sub-agents that stand inside of this one's file, and in no other."""
         found = [] if self._inline else self._family.inline(self._member)
-        return [Session(self._member, self._family, self._in_use, inline) for inline in found]
+        return [Session(self._member, self._family, self.use, inline) for inline in found]
 
     @property
     def is_orphan(self) -> bool:
@@ -210,14 +211,12 @@ class Session:
         """The session that a sub-agent belongs to, where it has a file; else the sub-agent itself."""
         if not self.is_subagent or self._family.main is None:
             return self
-        return Session(self._family.main, self._family, self._in_use)
+        return Session(self._family.main, self._family, self.use)
 
     @property
     def parts(self) -> "list[Session]":
         """The session and its sub-agents at any depth, as far as they have files: one for each file."""
-        if self._inline:
-            return [self]
-        return [self, *(Session(member, self._family, self._in_use) for member in self._family.all_below(self._caller))]
+        return [self, *(Session(member, self._family, self.use) for member in self._below)]
 
     @property
     def files(self) -> list[Found]:
@@ -240,10 +239,16 @@ class Session:
     @property
     def in_use(self) -> bool:
         """True where the session, or a sub-agent of it, was in use when the store was looked at."""
-        if self._inline:
-            return False
-        agents = [] if self.is_subagent else self._family.agents
-        return self._in_use(self.found) or any(self._in_use(agent.found) for agent in agents)
+        return self.use(self.found) or any(self.use(agent.found) for agent in self._below)
+
+    @property
+    def paths(self) -> list[str]:
+        """The session's file and those of its sub-agents at any depth; see `parts`."""
+        return [self.path, *(agent.found.path for agent in self._below)]
+
+    @property
+    def _below(self) -> list[Member]:
+        return [] if self._inline else self._family.all_below(self._caller)
 
     # --- the contract ---------------------------------------------------------------------------
 

@@ -131,7 +131,7 @@ class Store:
     def sessions_in(self, files: Sequence[Found]) -> list[Session]:
         """The sessions and sub-agents in these files; no others are looked at, also not to find relatives."""
         members = self._library.members(files)
-        by_path, in_use = families(members), InUse()
+        by_path, in_use = families(members), self._in_use()
         return [Session(member, by_path[path], in_use) for path, member in members.items()]
 
     def locate(self, ref: str) -> Found | Session:
@@ -171,7 +171,7 @@ class Store:
 
     def _in_use(self) -> InUse:
         """Tells which sessions are in use at this moment."""
-        return InUse()
+        return InUse(self.roots)
 
     def _noting(self, read: Callable[[list[Trouble]], list[_T]]) -> list[_T]:
         troubles: list[Trouble] = []

@@ -5,7 +5,7 @@ Inputs come as the model wrote them: any field may be missing, or of any type.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any, Final
 
@@ -15,7 +15,8 @@ from claude_session_player import rawjson
 from claude_session_player.events import NOTHING, REFUSALS
 from claude_session_player.humanize import many
 from claude_session_player.parts import Checklist, Code, Data, Diff, Item, Part, Prose, Sketch
-from claude_session_player.results import Hunk, decode_answers, decode_patched
+from claude_session_player.results import Hunk, decode_answers, decode_file_result, decode_patched, decode_text
+from claude_session_player.tools.text_diff import text_diff
 
 
 class Reply(Struct, frozen=True, gc=False):
@@ -30,7 +31,6 @@ Look = Callable[[dict[str, Any], Reply | None], Sketch]
 
 _BRIEF: Final = 5
 _EXTENT: Final = (("from line", "offset"), ("at most", "limit"))
-_CONTEXT: Final = 3
 _DONE: Final = frozenset(("completed", "done"))
 
 
@@ -98,14 +98,19 @@ def read(given: dict[str, Any], reply: Reply | None) -> Sketch:
 def write(given: dict[str, Any], reply: Reply | None) -> Sketch:
     """A file that was written: what changed in it, where that is known, else all of it."""
     content = _text(given, "content", "contents")
-    diff = _patch(reply) or "+" + content.removesuffix("\n").replace("\n", "\n+")
+    diff = _patch(reply)
+    if not diff and (original := _original(reply)):
+        diff = text_diff(original, content)
+        if not diff:
+            return Sketch("no changes", _text(given, "file_path", "path"), (), *_quiet(reply))
+    diff = diff or "+" + content.removesuffix("\n").replace("\n", "\n+")
     return Sketch("", _text(given, "file_path", "path"), (Diff(diff),), *_quiet(reply))
 
 
 def edit(given: dict[str, Any], reply: Reply | None) -> Sketch:
     """What an edit changed."""
     edits = _dicts(given.get("edits")) or [given]
-    diff = _patch(reply) or "\n".join(changes(_text(e, "old_string"), _text(e, "new_string")) for e in edits)
+    diff = _patch(reply) or "\n".join(text_diff(_text(e, "old_string"), _text(e, "new_string")) for e in edits)
     words = "all occurrences" if given.get("replace_all") is True else ""
     return Sketch(words, _text(given, "file_path", "path"), (Diff(diff),), *_quiet(reply))
 
@@ -139,41 +144,20 @@ def _patch(reply: Reply | None) -> str:
     return "\n".join(chain.from_iterable((_hunk_head(hunk), *hunk.lines) for hunk in hunks))
 
 
+def _original(reply: Reply | None) -> str:
+    """What a file held before it was written, as the harness kept it."""
+    if reply is None or reply.is_error or not reply.structured:
+        return ""
+    try:
+        return decode_text(decode_file_result(reply.structured).original_file) or ""
+    except REFUSALS:
+        return ""
+
+
 def _hunk_head(hunk: Hunk) -> str:
     added, removed = (sum(line.startswith(sign) for line in hunk.lines) for sign in "+-")
     both = len(hunk.lines) - added - removed
     return f"@@ -{hunk.old_start},{both + removed} +{hunk.new_start},{both + added} @@"
-
-
-def changes(old: str, new: str) -> str:
-    """What became of a text, with the lines around it that stayed.
-
-    >>> print(changes("a\\nb\\nc", "a\\nB\\nc"))
-     a
-    -b
-    +B
-     c
-    """
-    before, after = old.split("\n") if old else [], new.split("\n") if new else []
-    head = _shared(before, after)
-    tail = _shared(reversed(before[head:]), reversed(after[head:]))
-    stretches = (
-        (" ", before[max(head - _CONTEXT, 0) : head]),
-        ("-", before[head : len(before) - tail]),
-        ("+", after[head : len(after) - tail]),
-        (" ", before[len(before) - tail :][:_CONTEXT]),
-    )
-    return "\n".join([sign + f"\n{sign}".join(lines) for sign, lines in stretches if lines])
-
-
-def _shared(some: Iterable[str], others: Iterable[str]) -> int:
-    """How many lines two texts begin with alike."""
-    count = 0
-    for one, other in zip(some, others, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
 
 
 # --- lists --------------------------------------------------------------------------------------

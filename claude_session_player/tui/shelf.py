@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from claude_session_player.insight.prices import Prices
-from claude_session_player.store.catalogue import default_folder
 from claude_session_player.store.layout import Found
 from claude_session_player.store.library import Progress
 from claude_session_player.store.session import Session
@@ -43,4 +42,4 @@ class Shelf(NamedTuple):
 
     def prices(self) -> Prices:
         """The usual prices. Raises `BadPrices`."""
-        return Prices.load(default_folder() if self.cache == DEFAULT_CACHE else self.cache)
+        return Prices.load()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterator
 from typing import Final, NamedTuple
 
 PROC: Final = "/proc"
 _ACCESS: Final = 0o3
 """The bits of a handle's flags that say whether it is for reading or for writing."""
+
+_NO_FILES: Final = frozenset(("/dev", "/dev/pts"))
+"""Where terminals and the like are, of which every process has some open."""
 
 FileKey = tuple[int, int]
 """The device and the inode of a file: the same whatever name it was opened by."""
@@ -29,34 +32,53 @@ class Handle(NamedTuple):
     writing: bool
 
 
-class Handles(NamedTuple):
-    """The files that other processes have open."""
+class OpenFiles:
+    """The files that other processes have open, by one look at all processes."""
 
-    by_file: dict[FileKey, list[Handle]]
-    hidden: int
-    """How many processes may not be looked into."""
+    def __init__(self, proc: str = PROC) -> None:
+        self.is_told = os.path.isdir(os.path.join(proc, "self", "fd"))
+        """False where the system does not tell."""
+        self.hidden = 0
+        """How many processes may not be looked into."""
+        self._proc = proc
+        self._by_name: dict[str, list[tuple[int, str]]] = {}
+        for pid in _pids(proc) if self.is_told else ():
+            self._note(pid)
 
+    @property
+    def names(self) -> Container[str]:
+        """The names of all files that somebody has open, here or elsewhere."""
+        return self._by_name
 
-def open_handles(paths: Iterable[str], proc: str = PROC) -> Handles | None:
-    """Who has one of these files open, this process left out; `None` where the system does not tell."""
-    if not os.path.isdir(os.path.join(proc, "self", "fd")):
-        return None
-    names = {os.path.basename(path) for path in paths}
-    found: dict[FileKey, list[Handle]] = {}
-    hidden = 0
-    for pid in _pids(proc):
-        folder = os.path.join(proc, str(pid), "fd")
+    def handles(self, name: str, key: FileKey) -> list[Handle]:
+        """Who has a file of this name open.
+
+        Only these are looked at more closely, because a look at a file of a server that is gone takes for ever.
+        """
+        found = []
+        for pid, number in self._by_name.get(name, ()):
+            with contextlib.suppress(OSError):  # it has been closed meanwhile
+                status = os.stat(os.path.join(self._proc, str(pid), "fd", number))
+                if (status.st_dev, status.st_ino) == key:
+                    found.append(Handle(_process(self._proc, pid), _writes(self._proc, pid, number)))
+        return found
+
+    def _note(self, pid: int) -> None:
+        folder = os.path.join(self._proc, str(pid), "fd")
         try:
             numbers = os.listdir(folder)
         except PermissionError:
-            hidden += 1
-            continue
+            self.hidden += 1
+            return
         except OSError:  # it has ended meanwhile
-            continue
+            return
         for number in numbers:
-            if key := _file_behind(os.path.join(folder, number), names):
-                found.setdefault(key, []).append(Handle(_process(proc, pid), _writes(proc, pid, number)))
-    return Handles(found, hidden)
+            try:
+                head, slash, name = os.readlink(f"{folder}/{number}").rpartition("/")
+            except OSError:
+                continue
+            if slash and head not in _NO_FILES:
+                self._by_name.setdefault(name, []).append((pid, number))
 
 
 def lock_holders(proc: str = PROC) -> dict[FileKey, Process | None] | None:
@@ -84,20 +106,6 @@ def _file(word: str) -> FileKey:
 def _pids(proc: str) -> Iterator[int]:
     own = os.getpid()
     yield from (int(name) for name in os.listdir(proc) if name.isascii() and name.isdigit() and int(name) != own)
-
-
-def _file_behind(link: str, names: set[str]) -> FileKey | None:
-    """The file that a handle leads to, where its name is one of those that are asked for.
-
-    Only these are looked at more closely, because a look at a file of a server that is gone takes for ever.
-    """
-    try:
-        if os.path.basename(os.readlink(link)) not in names:
-            return None
-        status = os.stat(link)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def _process(proc: str, pid: int) -> Process:
