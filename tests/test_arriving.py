@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,8 +20,8 @@ _watched: list[list[str]] = []
 
 
 def _note(event: str, arguments: tuple[Any, ...]) -> None:
-    if event == "open" and _watched and str(arguments[0]).endswith(".jsonl"):
-        _watched[-1].append(str(arguments[0]))
+    if event == "open" and _watched and str(arguments[0]).endswith(".jsonl") and not arguments[2] & os.O_NONBLOCK:
+        _watched[-1].append(str(arguments[0]))  # with O_NONBLOCK, a file is only asked for its lock
 
 
 sys.addaudithook(_note)
@@ -28,7 +29,7 @@ sys.addaudithook(_note)
 
 @contextmanager
 def opened_files() -> Iterator[list[str]]:
-    """The session files that are opened meanwhile, by whatever function."""
+    """The session files that are opened meanwhile to be read, by whatever function."""
     _watched.append([])
     try:
         yield _watched[-1]

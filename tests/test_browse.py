@@ -166,11 +166,13 @@ def test_the_first_paint_opens_no_session_file(builder: StoreBuilder, monkeypatc
     app = BrowseApp(Shelf((str(builder.root),), cache), clock=lambda: NOW, rest=1000)
 
     async def script(pilot: Pilot[Any]) -> None:
-        await until(pilot, lambda: "Boil water" in text_of(app))
-        assert "…" in text_of(app).splitlines()[3]
-        assert "1 file to read" in text_of(app)
-        assert opened == []
-        seen.set()
+        try:
+            await until(pilot, lambda: "Boil water" in text_of(app))
+            assert "…" in text_of(app).splitlines()[3]
+            assert "1 file to read" in text_of(app)
+            assert opened == []
+        finally:
+            seen.set()
 
     with opened_files() as opened:
         run(app, script)

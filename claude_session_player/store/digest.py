@@ -335,7 +335,7 @@ def _row(found: Found, facts: Facts) -> Row:
         speech.ended,
         len(facts.inline) - len(reported),
         "\n".join(reported),
-        found.is_agent and helper_kind(found.id, speech.first_prompt) is not None,
+        int(found.is_agent and helper_kind(found.id, speech.first_prompt) is not None),
         record["project"],
     )
 
