@@ -307,6 +307,8 @@ def _unnamed_call(state: ScreenState, event: User, result: ToolResult) -> int | 
         for position in range(max(0, len(state.elements) - _LOOK_BACK), len(state.elements)):
             element = state.elements[position]
             if isinstance(element, ToolCall) and element.uuid == event.source_uuid and element.result is None:
+                if not element.id:
+                    state.open_calls[element.tool_name].remove(position)
                 return position
     return None
 

@@ -109,8 +109,7 @@ class Cast:
         agent = event.data.agent_id if event.data is not None else None
         if self._is_linked or not agent:
             return
-        reporters = self._reporters.setdefault(event.parent_call or "", [])
-        if agent not in reporters:
+        if event.parent_call and agent not in (reporters := self._reporters.setdefault(event.parent_call, [])):
             reporters.append(agent)
         if agent not in self._by_id and (events := reported_events(event)):
             self._inside.setdefault(agent, []).extend(events)

@@ -1,0 +1,75 @@
+"""What says again what was said before: a copy is known by its uuid, its time, or the ids of calls and messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from claude_session_player.linking.copies import Copies, told_once
+from claude_session_player.parser import read_events
+from tests.builder import SessionBuilder, call, text, uuid_of
+
+
+def copies(session: SessionBuilder) -> list[int]:
+    """The lines that are copies."""
+    return [event.line for event, is_copy in Copies().sorted_out(read_events(session.lines)) if is_copy]
+
+
+def anew(number: int, time: str = "2026-01-18T00:00:00.000Z") -> dict[str, Any]:
+    """Another uuid and time, as a program has them that writes a conversation anew."""
+    return {"uuid": uuid_of(number + 900), "timestamp": time}
+
+
+def test_the_same_uuid_and_words_are_a_copy_and_other_words_are_not() -> None:
+    session = SessionBuilder().prompt("Hi").prompt("Hi", uuid=uuid_of(1)).prompt("Ho", uuid=uuid_of(1))
+    assert copies(session) == [2]
+
+
+def test_the_same_time_and_words_are_a_copy() -> None:
+    session = SessionBuilder().prompt("Hi", timestamp="2026-01-17T20:00:00.000Z")
+    assert copies(session.prompt("Hi", timestamp="2026-01-17T20:00:00.000Z")) == [2]
+
+
+def test_a_conversation_that_was_written_anew_is_a_copy_with_its_prompts() -> None:
+    session = SessionBuilder().prompt("Go").response(call("Bash", "t1"), request="r1").result("t1")
+    session.prompt("On").response(text("Done."), request="r2")
+    session.prompt("Go", **anew(6)).block(call("Bash", "t1"), request="r1", **anew(7))
+    session.result("t1", **anew(8)).prompt("On", **anew(9))
+    session.block(text("Done."), request="r2", **anew(10)).prompt("More")
+    assert copies(session) == [6, 7, 8, 9, 10]
+
+
+def test_a_prompt_behind_a_copy_is_one_where_it_followed_the_original_too() -> None:
+    session = SessionBuilder().prompt("Go").response(text("Yes."), request="r1").prompt("On")
+    session.prompt("Go", **anew(4)).block(text("Yes."), request="r1", **anew(5))
+    session.prompt("On", **anew(6)).response(text("New."), request="r2")
+    assert copies(session) == [4, 5, 6]
+
+
+def test_the_same_prompt_before_a_new_response_is_no_copy() -> None:
+    session = SessionBuilder()
+    for number in range(3):
+        session.prompt("Go on").response(text(f"Step {number}"))
+    assert copies(session) == []
+
+
+def test_a_second_result_of_a_call_with_other_words_is_no_copy() -> None:
+    session = SessionBuilder().response(call("DelegateToAgent", "d")).result("d", "agentId: a1").result("d", "Complete")
+    assert copies(session) == []
+
+
+def test_long_results_are_told_apart_by_their_ends() -> None:
+    long = "x" * 5000
+    session = SessionBuilder().response(call("Bash", "a")).result("a", long + "1").result("a", long + "2")
+    assert copies(session.result("a", long + "1", **anew(4))) == [4]
+
+
+def test_records_without_uuid_are_always_new_unless_they_name_a_call() -> None:
+    said = {"type": "user", "timestamp": "2026-01-17T20:00:00Z", "message": {"content": "Hi"}}
+    made = {"type": "assistant", "message": {"content": [call("Bash", "a")]}}
+    assert copies(SessionBuilder().line(said).line(said).line(made).line(made)) == [4]
+
+
+def test_everything_that_is_no_copy_is_told_in_the_order_of_the_file() -> None:
+    session = SessionBuilder().prompt("Go on").response(text("A")).prompt("Go on").progress("bash_progress", None)
+    session.prompt("Go on").response(text("B"))
+    assert [event.line for event in told_once(read_events(session.lines))] == [1, 2, 3, 4, 5, 6]
