@@ -264,12 +264,13 @@ def number(count: int) -> str:
 
 
 def many(count: int, thing: str, things: str = "") -> str:
-    """So many things; their plural where it is not the thing with an s.
+    """So many things; their plural where it is not the thing with an s, or -ies for -y.
 
-    >>> many(1, "session"), many(0, "session"), many(12_000, "response"), many(2, "branch", "branches")
-    ('1 session', '0 sessions', '12,000 responses', '2 branches')
+    >>> many(1, "session"), many(0, "entry"), many(12_000, "response"), many(2, "branch", "branches")
+    ('1 session', '0 entries', '12,000 responses', '2 branches')
     """
-    return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"
+    usual = f"{thing[:-1]}ies" if thing.endswith("y") and thing[-2:-1] not in "aeiou" else f"{thing}s"
+    return f"{count:,} {thing if count == 1 else things or usual}"
 
 
 def dollars(cost: Decimal | None, unpriced: int = 0) -> str:

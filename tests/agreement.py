@@ -42,6 +42,8 @@ Record = dict[str, Any]
 
 DEFINITIONS: Final[dict[str, str]] = {
     "session": "Whether it is a session at all: whether the command answers, or says that it is none.",
+    "conversation": "Whether anything can be told or shown. A file of a store without a record that is known is listed "
+    "and measured, but there is nothing to tell: there, it is a fact apart from the one above.",
     "title": "The best name of the session. A window without one shows the id, or nothing: both count as none here.",
     "project": "The real path of the project.",
     "events": "Records of the session's own file, one for each block; copies and sidechains are events, too.",
@@ -144,7 +146,8 @@ def collect(ref: str, root: Path | str | None = None, listed: Record | None = No
             table.add("session", f"{name}", is_answer)
     if listed is not None:
         table.add("session", "list", True)
-    if not all(table.facts["session"].values()):
+    _set_empty_apart(table, answers)
+    if not all(table.facts["session"].values()) or "conversation" in table.facts:
         return table
     head, *events = _lines(answers["get"])
     if listed is not None:
@@ -164,6 +167,17 @@ def collect(ref: str, root: Path | str | None = None, listed: Record | None = No
     _from_follow(table, found_at(head["path"]), roots)
     _from_naive(table, read_session(Path(head["path"]), is_agent, _paths(head), _helpers(head)))
     return table
+
+
+_TELLING: Final = frozenset(("show", "heading", "replay", "plain"))
+
+
+def _set_empty_apart(table: Table, answers: Mapping[str, str]) -> None:
+    """Of a file without a record that is known, ask apart whether it is listed and whether it can be told."""
+    told = table.facts["session"]
+    if told["get"] and all(event["type"] in ("malformed", "unknown") for event in _lines(answers["get"])[1:]):
+        for command in _TELLING & told.keys():
+            table.add("conversation", command, told.pop(command))
 
 
 _SAID: Final = ("user", "assistant", "tool_use", "tool_result", "thinking")

@@ -198,12 +198,11 @@ class _Reading:
         is_new = False
         for block in content if isinstance(content, list) else [content]:
             said = _json(block)
-            keys = _at(record, said)
-            if message.get("id"):
-                keys.append(f"response {message['id']} {said}")
+            keys = [f"response {message['id']} {said}"] if message.get("id") else []
             is_call = isinstance(block, dict) and block.get("type") in ("tool_use", "server_tool_use", "mcp_tool_use")
             if is_call and block.get("id"):
                 keys.append(f"call {block['id']}")
+            keys += _at(record, said)
             is_fresh = self._add(line, keys)
             is_new = is_new or is_fresh
             if is_call and is_fresh:
@@ -261,24 +260,40 @@ class _Reading:
                 here, there = here - 1, there - 1
 
     def _queued(self) -> dict[int, str]:
-        """Prompts that only a queue-operation holds, by the line that took them up."""
-        waiting: list[str] = []
+        """Prompts that only a queue-operation holds, by the line that took them up.
+
+        A line with the same words, from the enqueue up to the next response, is the prompt instead; each such line
+        stands for one.
+        """
+        waiting: list[tuple[int, str]] = []
         found: dict[int, str] = {}
-        typed = {_plain(text) for _, record in self._records if (text := _user_text(record)) is not None}
-        for line, record in self._records:
+        claimed: set[int] = set()
+        for number, (line, record) in enumerate(self._records):
             if record.get("type") != "queue-operation":
                 continue
             operation, text = record.get("operation"), record.get("content")
             if operation == "enqueue":
-                waiting.append(text if isinstance(text, str) else "")
+                waiting.append((number, text if isinstance(text, str) else ""))
             elif operation == "popAll":
                 waiting.clear()
             elif operation in ("dequeue", "remove") and waiting:
-                taken = waiting.pop(0)
+                named = next((place for place, (_, one) in enumerate(waiting) if text and one == text), 0)
+                start, taken = waiting.pop(named)
                 said = classify(taken)
-                if operation == "remove" and said and _plain(taken) not in typed and is_person({}, taken):
+                twin = self._line_with(taken, start, number, claimed)
+                claimed |= {twin} if twin is not None else set()
+                if operation == "remove" and said and twin is None and is_person({}, taken):
                     found[line] = said
         return found
+
+    def _line_with(self, text: str, start: int, taken: int, claimed: set[int]) -> int | None:
+        for number, (_, record) in enumerate(self._records[start:], start):
+            if number > taken and record.get("type") == "assistant":
+                return None
+            said = _user_text(record)
+            if said is not None and number not in claimed and _plain(said) == _plain(text):
+                return number
+        return None
 
 
 def _plain(text: str) -> str:

@@ -12,6 +12,7 @@ from claude_session_player.conversation import marks
 from claude_session_player.conversation.cast import cast_of
 from claude_session_player.conversation.entries import Call, Kind
 from claude_session_player.conversation.marks import Reading
+from claude_session_player.conversation.strands import Fork
 from claude_session_player.conversation.telling import Telling
 from claude_session_player.conversation.walk import Walk
 from claude_session_player.parser import read_events
@@ -231,8 +232,8 @@ def test_what_goes_on_where_it_was_before_a_fork_is_marked() -> None:
     session = SessionBuilder().prompt("First").response(text("One")).prompt("Left").response(text("L"))
     session.prompt("Right", parentUuid="00000000-0000-4000-8000-000000000002")
     session.response(text("L again"), parentUuid="00000000-0000-4000-8000-000000000004")
-    forks = [one.entry.body.line for one in walk(session)[1] if one.entry.kind is Kind.FORK]
-    assert forks == [2, 4]
+    marked = [(one.entry.kind, one.entry.body.line) for one in walk(session)[1] if isinstance(one.entry.body, Fork)]
+    assert marked == [(Kind.FORK, 2), (Kind.RETURN, 4)]
 
 
 def chain_of_agents(builder: StoreBuilder) -> None:

@@ -13,6 +13,7 @@ import pytest
 from rich.cells import cell_len
 
 from claude_session_player.cli.records import SCHEMA_VERSION
+from claude_session_player.store.catalogue import VERSION
 from tests.builder import SessionBuilder, text
 from tests.program import PROGRAM, csp, on_terminal
 from tests.stores import ONE, THREE, TWO, StoreBuilder
@@ -249,7 +250,7 @@ def test_without_a_cache_nothing_is_kept(builder: StoreBuilder, tmp_path: Path) 
     out(builder, "list", "--json", "--no-cache", XDG_CACHE_HOME=str(cache))
     assert not cache.exists()
     out(builder, "list", "--json", XDG_CACHE_HOME=str(cache))
-    assert [path.name for path in cache.rglob("*.sqlite")] == ["catalogue-4.sqlite"]
+    assert [path.name for path in cache.rglob("*.sqlite")] == [f"catalogue-{VERSION}.sqlite"]
 
 
 def test_a_long_first_scan_shows_a_progress_bar_on_stderr_alone(tmp_path: Path) -> None:

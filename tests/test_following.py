@@ -66,11 +66,26 @@ def test_a_line_that_is_half_written_waits(followed: Followed, path: Path, sessi
     line = session.response(text("It runs.")).flush()
     append(path, line[:100])
     assert followed.catch_up() is News.NOTHING
-    append(path, line[100:-1])
+    append(path, line[100:-2])
     assert followed.catch_up() is News.NOTHING
-    append(path, line[-1:])
+    append(path, line[-2:])
     assert followed.catch_up() is News.GREW
     assert shown(followed).endswith("● It runs.")
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_a_whole_record_is_shown_before_its_line_ends(
+    followed: Followed, path: Path, session: SessionBuilder, end: bytes
+) -> None:
+    append(path, session.response(text("It runs.")).flush().rstrip(b"\n"))
+    assert followed.catch_up() is News.GREW
+    assert shown(followed).endswith("● It runs.")
+    assert followed.catch_up() is News.NOTHING
+    append(path, end + session.response(text("It stops.")).flush())
+    assert followed.catch_up() is News.GREW
+    assert shown(followed).endswith("● It runs.\n\n● It stops.")
+    assert [frame.line for frame in followed.film.frames] == [1, 2, 3]
+    assert followed.film.size == path.stat().st_size
 
 
 def test_a_file_that_is_cut_off_is_filmed_anew(followed: Followed, path: Path) -> None:

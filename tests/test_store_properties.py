@@ -15,8 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import Filter, read_events
-from claude_session_player.events import CONVERSATION, Assistant, Event, Title, ToolUse
-from claude_session_player.linking.prompts import human_prompt
+from claude_session_player.events import CONVERSATION, Assistant, Event, Progress, Title, ToolResult, ToolUse, User
+from claude_session_player.linking.agent_records import named_agents
+from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
+from claude_session_player.linking.subagents import BY_PROGRESS, Naming, best_names
 from claude_session_player.linking.titles import PROMPT_LENGTH
 from claude_session_player.normalized import count
 from claude_session_player.store import digest
@@ -137,15 +139,15 @@ def slowly(path: Path, is_agent: bool) -> dict[str, Any]:
     own = [event for event in events if is_agent or not (event.is_sidechain or event.agent_call)]
     if not any(isinstance(event, CONVERSATION) for event in own):
         own = events
-    prompts = [cut(prompt, PROMPT_LENGTH) for event in own if (prompt := human_prompt(event))]
-    calls = [block.id for event in events for block in _blocks(event) if block.name in AGENTS]
+    spoken = with_queued_prompts(own)
+    prompts = [cut(prompt, PROMPT_LENGTH) for event in spoken if (prompt := human_prompt(event))]
     return {
         "events": sum(map(count, events)),
         "prompts": (prompts[0], prompts[-1]) if prompts else None,
         "cwds": tuple(dict.fromkeys(event.cwd for event in events if event.cwd)),
         "branch": next((event.git_branch for event in reversed(events) if event.git_branch), None),
         "titles": {event.kind for event in events if isinstance(event, Title) and (event.title or "").strip()},
-        "calls": calls,
+        "calls": _calls(events),
         "tokens": _tokens(events),
         "malformed": sum(event.kind == "(malformed)" for event in events),
     }
@@ -161,7 +163,7 @@ def quickly(path: Path, is_agent: bool) -> dict[str, Any]:
         "cwds": facts.cwds,
         "branch": facts.branches[-1] if facts.branches else None,
         "titles": set(facts.titles),
-        "calls": [call.id for call in facts.calls],
+        "calls": [(call.id, sorted(call.named)) for call in facts.calls],
         "tokens": speech.usage[1],
         "malformed": facts.malformed,
     }
@@ -171,6 +173,26 @@ def digested(path: Path, is_agent: bool) -> Facts:
     row = digest.digest(Job(Found(str(path), "a", "subagent" if is_agent else "session", Stamp(0, 0, 0)))).row
     assert row is not None
     return decode_facts(row.facts)
+
+
+def _calls(events: list[Event]) -> list[tuple[str | None, list[Naming]]]:
+    """The calls that start sub-agents, and the sub-agents that results and progress name for them."""
+    own = [block.id for event in events for block in _blocks(event) if block.name in AGENTS]
+    named: dict[str, list[Naming]] = {}
+    seen: set[str | None] = set()
+    for event in events:
+        seen |= {block.id or "" for block in _blocks(event) if block.name in AGENTS}
+        if isinstance(event, Progress) and event.data is not None and event.data.agent_id and event.parent_call:
+            named.setdefault(event.parent_call, []).append((event.data.agent_id, BY_PROGRESS))
+        if not isinstance(event, User) or not isinstance(event.said, list):
+            continue
+        for block in event.said:
+            if isinstance(block, ToolResult) and block.tool_use_id:
+                is_agent_tool = block.tool_use_id in seen
+                for naming in named_agents(event.tool_use_result, block, is_agent_tool=is_agent_tool):
+                    named.setdefault(block.tool_use_id, []).append(naming)
+    best = {call: sorted(best_names(namings)) for call, namings in named.items()}
+    return [(call, best.pop(call or "", [])) for call in own] + list(best.items())
 
 
 def _blocks(event: Event) -> list[ToolUse]:

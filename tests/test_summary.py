@@ -233,7 +233,7 @@ def test_what_a_subagent_does_is_the_sessions_activity(builder: StoreBuilder) ->
     latest, other = builder.open().sessions()
     assert (latest.id, latest.in_use, other.in_use) == (TWO, True, False)
     assert latest.updated_at == agent_time(path)
-    assert latest.summary.duration_seconds == 4 * 86400
+    assert latest.summary.duration_seconds == 1.0  # that of its own conversation
 
 
 def agent_time(path: Path) -> str:

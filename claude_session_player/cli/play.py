@@ -16,6 +16,7 @@ from claude_session_player.cli.source import kept, unfolding
 from claude_session_player.cli.stores import archive_options, utc_option
 from claude_session_player.cli.terminal import is_terminal
 from claude_session_player.cli.timing import timing_options
+from claude_session_player.linking.prompts import with_queued_prompts
 from claude_session_player.names import LATEST
 from claude_session_player.play.appended import Piece
 from claude_session_player.play.destination import HOW, Destination, destination
@@ -60,7 +61,7 @@ def command(
     element when it appears, and results when they arrive, all in their time. With --idle 0 nothing is waited for. Where
     a session has no times, frames take as long as it takes to read them.
     """
-    view = chosen_view(history=history, thinking=thinking, full=full).with_queue()
+    view = chosen_view(history=history, thinking=thinking, full=full)
     return play(find_source(ref, **where), view, timing, start, plain=plain, **where)
 
 
@@ -94,7 +95,8 @@ def _plain(source: Source, view: View, timing: Timing, start: Destination | None
     source = source if start is None else kept(source)
     state, events = unfolding(source, view)
     line = 0 if start is None else _line_of(start, source, state.view, timing)
-    tell(plain_frames(events, state, timing, line), piece_printer(state.view), stdout().flush)
+    spoken = with_queued_prompts(events)  # what was printed cannot be taken back
+    tell(plain_frames(spoken, state, timing, line), piece_printer(state.view), stdout().flush)
     note_empty(state)
     warn(state.account)
 

@@ -52,13 +52,23 @@ class _Result(NamedTuple):
 
 
 class _Asked:
-    """A call of any tool; the file that it touches, and whether it has its result."""
+    """A call of any tool: the file that it touches, whether it has a result, and whether one says that it failed."""
 
-    __slots__ = ("call", "is_answered")
+    __slots__ = ("call", "has_failed", "is_answered")
 
     def __init__(self, call: Call | None) -> None:
         self.call = call
         self.is_answered = False
+        self.has_failed = False
+
+    def answer(self, line: int, found: _Result) -> Iterator[Answer]:
+        """The answer that a result gives: the first one, and a later one that says that it failed after all."""
+        if self.call is not None:
+            answer = Answer(self.call, line, *found[1:])
+            if not self.is_answered or (answer.failed and not self.has_failed):
+                self.has_failed = answer.failed
+                yield answer
+        self.is_answered = True
 
 
 class Answers:
@@ -106,14 +116,10 @@ class Answers:
         asked = _Asked(call)
         early = self._pairing.add_call(asked, block.id, block.name or "", event.uuid)
         if early is not None:
-            asked.is_answered = True
-            if call is not None:
-                yield Answer(call, event.line, *early[1:])
+            yield from asked.answer(event.line, early)
 
     def _answered(self, event: User, found: _Result) -> Iterator[Answer]:
         result = found.result
         asked = self._pairing.add_result(found, result.tool_use_id, result.name, event.source_uuid)
-        if asked is not None and not asked.is_answered:
-            asked.is_answered = True
-            if asked.call is not None:
-                yield Answer(asked.call, *found)
+        if asked is not None:
+            yield from asked.answer(found.line, found)

@@ -150,6 +150,7 @@ class Tally(Counted):
         """Rows of the tree: uuids, parents, lines, roles."""
         self._seen: set[str | None] = set()
         self._prompt_times: set[str] = set()
+        self._remark_times: set[str] = set()
         self._responses: set[str] = set()
         """Those before the last prompt."""
         self._new_responses: set[str] = set()
@@ -222,6 +223,12 @@ class Tally(Counted):
             self.is_unsure = self.is_unsure or time in self._prompt_times
             self._prompt_times.add(time)
 
+    def note_remark(self, time: str | None) -> None:
+        """A remark that counts; one with the time of another may be a copy."""
+        if time is not None:
+            self.is_unsure = self.is_unsure or time in self._remark_times
+            self._remark_times.add(time)
+
     def note_response(self, response: str | None) -> None:
         """A line of a response, by the id of its request or message; one that goes on behind a prompt may be a copy."""
         if response is not None:
@@ -267,6 +274,8 @@ def _skim_attachment(tally: Tally, seen: Skim) -> int:
 
 
 def _skim_remark(tally: Tally, seen: Skim) -> int:
+    if seen.subtype == COMPACTION or seen.subtype in FAILED_REQUESTS:
+        tally.note_remark(seen.timestamp)
     tally.errors += seen.subtype in FAILED_REQUESTS
     return _CLOSER if seen.subtype == COMPACTION else PLAIN
 

@@ -2,13 +2,14 @@
 
 A resumed or forked session keeps the uuids of what it copies. Some programs write a resumed conversation anew, with
 other uuids and times, and sometimes a record for each block: those are known by the ids of calls and messages. A
-prompt has no such id; it is a copy where the response behind it, or before it, is a copy that had the same prompt.
+prompt has no such id; it is a copy where the response behind it is a copy that had the same prompt.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Set
+from itertools import takewhile
 from typing import Any, Final
 
 from msgspec import Raw
@@ -16,6 +17,7 @@ from msgspec import Raw
 from claude_session_player import rawjson
 from claude_session_player.content import said_in
 from claude_session_player.events import (
+    COMPACTION,
     AnyBlock,
     Assistant,
     Attachment,
@@ -49,14 +51,10 @@ class Copies:
         self._seen: set[int] = set()
         self._prompts: set[str] = set()
         """All prompts; few of them occur twice."""
-        self._last_prompt: str | None = None
-        self._last_response: str | None = None
-        self._follows_copy = False
-        """True where the last thing that was said is a copy."""
-        self._before: dict[str, str | None] = {}
-        """The prompt before each response."""
-        self._after: dict[str, str] = {}
-        """The first prompt behind each response that has one."""
+        self._turn: list[str] = []
+        """The prompts since the last response."""
+        self._before: dict[str, list[str]] = {}
+        """Those before each response."""
 
     def sorted_out(self, events: Iterable[Event]) -> Iterator[tuple[Event, bool]]:
         """Each event, and whether it is a copy. Behind a prompt that occurs twice, it is looked up to the response."""
@@ -70,56 +68,51 @@ class Copies:
             elif type(event) is User or type(event) is Attachment:
                 prompt = human_prompt(event)
                 if prompt is None:
-                    yield event, self._take(event)
+                    yield event, self._has(event)
                 else:
                     yield event, self._take_prompt(event, prompt, coming, ahead)
             else:
                 yield event, type(event) is System and self._take_remark(event)
 
-    def _take(self, event: Event) -> bool:
-        is_copy = self._has(event)
-        if type(event) is User:
-            self._follows_copy = is_copy
-        return is_copy
-
     def _take_response(self, event: Assistant) -> bool:
-        is_copy = self._follows_copy = self._has(event)
+        is_copy = self._has(event)
         if (response := _response(event)) is not None:
-            self._last_response = response
-            self._before.setdefault(response, self._last_prompt)
+            self._before.setdefault(response, self._turn)
+        self._turn = []
         return is_copy
 
     def _take_prompt(self, event: Event, prompt: str, coming: Iterator[Event], ahead: deque[Event]) -> bool:
         is_copy = self._has(event)
         if not is_copy and prompt in self._prompts:
-            last = self._last_response
-            is_copy = (self._follows_copy and self._after.get(last or "") == prompt) or self._leads_to_copy(
-                prompt, coming, ahead
-            )
-        if not is_copy and self._last_response is not None:
-            self._after.setdefault(self._last_response, prompt)
+            is_copy = self._leads_to_copy(prompt, coming, ahead)
         self._prompts.add(prompt)
-        self._last_prompt = prompt
-        self._follows_copy = is_copy
+        self._turn.append(prompt)
         return is_copy
 
     def _leads_to_copy(self, prompt: str, coming: Iterator[Event], ahead: deque[Event]) -> bool:
-        """True where the next response is a copy, and had the same prompt when it was new."""
+        """True where the next response is a copy, and had the same prompts when it was new."""
         response = next((event for event in ahead if type(event) is Assistant), None)
         while response is None and (event := next(coming, None)) is not None:
             ahead.append(event)
             response = event if type(event) is Assistant else None
-        if response is None or (id := _response(response)) is None or self._before.get(id) != prompt:
+        if response is None or (id := _response(response)) is None:
+            return False
+        between = takewhile(lambda event: event is not response, ahead)
+        prompts = [prompt, *filter(None, map(human_prompt, between))]
+        if self._before.get(id, [])[-len(prompts) :] != prompts:
             return False
         return self._is_known(response) or all(not self._seen.isdisjoint(keys) for keys in _keys(response))
 
     def _take_remark(self, event: System) -> bool:
-        if (uuid := event.uuid) is None:
+        if event.uuid is None:
             return False
-        key = hash((uuid, event.subtype, bytes(event.content), bytes(event.error)))
-        if key in self._seen or self._is_known(event):
+        said = event.subtype, bytes(event.content), bytes(event.error)
+        keys = [hash((event.uuid, said))]
+        if event.timestamp and (event.content or event.error or event.subtype == COMPACTION):
+            keys.append(hash((event.timestamp, said)))
+        if self._is_known(event) or not self._seen.isdisjoint(keys):
             return True
-        self._seen.add(key)
+        self._seen.update(keys)
         return False
 
     def _has(self, event: Event) -> bool:

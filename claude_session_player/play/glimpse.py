@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from claude_session_player.errors import SessionError
-from claude_session_player.events import Assistant, Event, Text, Title
-from claude_session_player.linking.prompts import human_prompt
+from claude_session_player.events import Assistant, Event, QueueOperation, Text, Title
+from claude_session_player.linking.prompts import PromptQueue, human_prompt
 from claude_session_player.linking.titles import note_prompt, note_title, session_title
 from claude_session_player.parser import decode_lines
 from claude_session_player.play.activity import Activity, Status
@@ -43,6 +43,7 @@ class Glimpse:
         self._activity = Activity(is_subagent=self.found.is_agent)
         self._cwds: tuple[str, ...] = ()
         self._given: dict[str, str] = {}
+        self._queue = PromptQueue()
         self.first_prompt: str | None = None
         self.last_prompt: str | None = None
         self.topic: str | None = None
@@ -106,6 +107,9 @@ class Glimpse:
             self._cwds = (*self._cwds, event.cwd)
         if self.session_id is None:
             self.session_id = event.session_id
+        if isinstance(event, QueueOperation):
+            self._take_up(event)
+            return
         is_own = self.found.is_agent or not (event.is_sidechain or event.agent_call)
         if isinstance(event, Title):
             note_title(self._given, event.kind, event.title)
@@ -116,6 +120,13 @@ class Glimpse:
             said = event.said
             texts = [said] if isinstance(said, str) else [block.text for block in said or () if type(block) is Text]
             self.words = next((as_title(clean(one)) for one in reversed(texts) if one), self.words)
+
+    def _take_up(self, event: QueueOperation) -> None:
+        """A prompt that the model was given from the queue; where a line of its own follows, it says the same."""
+        taken = self._queue.operate(event)
+        if taken is not None and taken.text is not None:
+            self.words = as_title(taken.text)
+            note_prompt(self, taken.text, taken.line)
 
     def _recall(self) -> None:
         """Take over what a store knows of the whole file, and of the call that a sub-agent comes from."""

@@ -44,14 +44,15 @@ from claude_session_player.events import (
 )
 from claude_session_player.glances import Glance, GlancedOutcome, glance, places_of_subagents
 from claude_session_player.linking.agent_records import AGENT_PROGRESS, agent_call, named_agents, reported_events
-from claude_session_player.linking.prompts import PromptQueue, attachment_of, human_prompt
+from claude_session_player.linking.copies import told_once
+from claude_session_player.linking.prompts import PromptQueue, attachment_of, with_queued_prompts
 from claude_session_player.linking.subagents import BY_PROGRESS, AgentCall, Naming, best_names, helper_kind
 from claude_session_player.linking.titles import note_title
 from claude_session_player.normalized import count
-from claude_session_player.parser import decode_lines
+from claude_session_player.parser import decode_lines, read_events
 from claude_session_player.store.catalogue import Row
 from claude_session_player.store.documents import document
-from claude_session_player.store.facts import Facts, Inline
+from claude_session_player.store.facts import Facts, Inline, Speech
 from claude_session_player.store.jobs import Job, Result
 from claude_session_player.store.layout import Found, Trouble
 from claude_session_player.store.record import file_record
@@ -98,6 +99,8 @@ class Digest(Struct):
     """The sub-agents that results and progress name, by the ids of the calls."""
     queue: PromptQueue = field(default_factory=PromptQueue)
     is_session: bool = False
+    has_copies: bool = False
+    """True where a prompt may stand there twice, because a conversation was written anew."""
     main: Voice = field(default_factory=Voice)
     has_main_line: bool = False
     inline: dict[str, Voice] = {}
@@ -140,11 +143,9 @@ class Digest(Struct):
             self._take_envelopes(events)
             if self.session_id is None and self.lines <= _HEAD:
                 self._find_session((line,))
-            heard: list[User | Attachment] = []
             for event in events:
                 self.main.events += 1
-                self._take_event(event, heard)
-            self.main.hear(heard)
+                self._take_event(event)
         else:
             self._take_glances((seen,), (line,))
 
@@ -157,24 +158,21 @@ class Digest(Struct):
         if self.session_id is None and before < _HEAD:
             self._find_session(lines[: _HEAD - before])
         inline = set() if self.is_agent else set(places_of_subagents(glances))
-        heard: list[User | Attachment] = []
         for number, look in enumerate(map(_LOOKS.get, map(_TYPE, glances))):
             if (look is not None and look(self, glances[number], lines[number])) or number in inline:
                 for event in decode_lines((lines[number],), before + number, 0):
-                    self._take_event(event, heard)
-        self.main.hear(heard)
+                    self._take_event(event)
 
-    def _take_event(self, event: Event, heard: list[User | Attachment]) -> None:
-        """Take in an event. What a person may have said in the file's own conversation is added to `heard`."""
+    def _take_event(self, event: Event) -> None:
         taker = _TAKERS.get(type(event))
         if taker is not None:
             taker(self, event)
         if not self.owns(event):
             self._take_inline(event)
         elif isinstance(event, User | Attachment) and not _is_result(event):
-            heard.append(event)
+            prompt = self.main.hear(event)
             if self.queue.waiting or self.queue.taken:
-                self.queue.note(human_prompt(event))
+                self.queue.note(prompt)
 
     def _find_session(self, lines: Sequence[bytes]) -> None:
         events = (event for line in lines for event in decode_lines((line,), 0, 0))
@@ -189,7 +187,13 @@ class Digest(Struct):
 
     def settle_queue(self) -> None:
         """The model answers: what was taken up from the queue before, and stands nowhere else, are prompts."""
-        self.main.hear([attachment_of(prompt) for prompt in self.queue.settle()])
+        for prompt in self.queue.settle():
+            self.main.hear(attachment_of(prompt))
+
+    def look_for_copies(self, message_id: str | None, request: str | None) -> None:
+        """The model answers a prompt that says what another one said: both are copies where the answer is known."""
+        self.main.repeats = False
+        self.has_copies = self.has_copies or response_key(message_id, request) in self.main.responses
 
     def owns(self, event: Envelope) -> bool:
         """True for a line of the file's own conversation."""
@@ -262,7 +266,7 @@ class Digest(Struct):
         _add_line(voice, event.line)
         voice.widen([event.timestamp] if event.timestamp else [])
         if isinstance(event, User | Attachment):
-            voice.hear([event])
+            voice.hear(event)
         elif isinstance(event, Assistant) and event.message is not None:
             voice.answer(event.message, event.request_id, event.timestamp, _place(event))
             self.speakers[response_key(event.message.id, event.request_id, _place(event))] = root
@@ -281,7 +285,7 @@ class Digest(Struct):
             voice.events += count(one)
             voice.widen([one.timestamp] if one.timestamp else [])
             if isinstance(one, User):
-                voice.hear([one])
+                voice.hear(one)
             elif isinstance(one, Assistant) and one.message is not None and one.message.model:
                 voice.use(one.message.model)
 
@@ -315,12 +319,25 @@ def digest(job: Job) -> Result:
             digest = msgspec.msgpack.decode(state, type=Digest)
             digest.take([rest])
         responses = digest.responses(found.name)
-        row = _row(found, digest.facts(meta))
+        facts = digest.facts(meta)
+        if digest.has_copies:
+            facts = facts._replace(speech=_without_copies(found, facts.speech))
+        row = _row(found, facts)
     except Exception as error:  # whatever is wrong with one file, the others are listed
         reason = error.strerror if isinstance(error, OSError) else None
         trouble = Trouble(found.name, reason or f"{type(error).__name__}: {error}")
         return Result(found.name, None, b"", b"", (*troubles, trouble))
     return Result(found.name, row, state, responses, tuple(troubles))
+
+
+def _without_copies(found: Found, speech: Speech) -> Speech:
+    """What was said in a file in which prompts stand twice: the owner of that rule looks at every event."""
+    voice = Voice()
+    for event in told_once(with_queued_prompts(read_events(found.path))):
+        if isinstance(event, User | Attachment) and (found.is_agent or not (event.is_sidechain or event.agent_call)):
+            voice.hear(event)
+    told = voice.speech()
+    return speech._replace(first_prompt=told.first_prompt, last_prompt=told.last_prompt, topic=told.topic)
 
 
 def _row(found: Found, facts: Facts) -> Row:
@@ -384,6 +401,8 @@ def _look_at_answer(digest: Digest, seen: Glance, line: bytes) -> bool:
     message, request = seen.message, seen.request_id
     if digest.queue.taken:
         digest.settle_queue()
+    if digest.main.repeats:
+        digest.look_for_copies(message.id if message is not None else None, request)
     if message is None or not (message.id or request):
         return True
     blocks = message.content
@@ -456,6 +475,8 @@ def _take_assistant(digest: Digest, event: Assistant) -> None:
                 digest.calls.append(agent_call(block))
                 digest.call_ids.add(block.id or "")
     digest.settle_queue()
+    if digest.main.repeats:
+        digest.look_for_copies(event.message.id if event.message is not None else None, event.request_id)
     if event.message is not None:
         is_own, place = digest.owns(event), _place(event)
         digest.main.answer(event.message, event.request_id, event.timestamp, place, with_model=is_own)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Final
@@ -50,24 +49,29 @@ class Voice(Struct):
     last: Answer | None = None
     """The last answer that counted: one that says the same of itself need not be looked at."""
     lines: list[list[int]] = []
+    spoken: dict[str, list[str]] = {}
+    """The uuids and times of every prompt, by a digest of its words."""
+    repeats: bool = False
+    """True where a prompt since the last answer says what another one said: it may be a copy."""
 
-    def hear(self, events: Sequence[User | Attachment]) -> None:
-        """Some lines in a user's place. Of what people typed, only the first and the last words are kept."""
-        for number, event in enumerate(events):
-            if self.topic is not None and self.task is not None:
-                for later in reversed(events[number:]):
-                    if self._hear(later):
-                        break
-                return
-            if self.task is None and isinstance(event, User):
-                self.task = task_of(event.said)
-            self._hear(event)
-
-    def _hear(self, event: User | Attachment) -> bool:
+    def hear(self, event: User | Attachment) -> str | None:
+        """A line in a user's place; gives what a person typed there. Of that, only the first and the last are kept."""
+        if self.task is None and isinstance(event, User):
+            self.task = task_of(event.said)
         prompt = human_prompt(event)
-        if prompt is not None:
+        if prompt is not None and not self._is_copy(event, prompt):
             note_prompt(self, prompt, event.line)
-        return prompt is not None
+        return prompt
+
+    def _is_copy(self, event: User | Attachment, prompt: str) -> bool:
+        """True for a prompt that was there before, at the same time or under the same uuid."""
+        places = [place for place in (event.uuid, event.timestamp) if place]
+        known = self.spoken.setdefault(task_of(prompt) or "", [])
+        if known and event.uuid and not set(known).isdisjoint(places):
+            return True
+        self.repeats = self.repeats or bool(known)
+        known += places or [""]
+        return False
 
     def answer(
         self,
