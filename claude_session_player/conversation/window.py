@@ -47,7 +47,7 @@ class Window:
     def __init__(self, cast: Cast) -> None:
         self.waiting: deque[Entry] = deque()
         self._cast = cast
-        self._pairing: Pairing[_Ticket, Call] = Pairing()
+        self._pairing: Pairing[_Ticket, Result] = Pairing()
         self._early: dict[str, Call] = {}
         """The results that wait for their calls, as entries."""
         self._tickets: dict[int, _Ticket] = {}
@@ -99,15 +99,15 @@ class Window:
         """A result goes to its call, or waits for it, or is told by itself."""
         result = Result(block, structured, event.line, event.timestamp, event.uuid)
         id, place = block.tool_use_id or None, self._left + len(self.waiting)
-        alone = Call(_RESULT, event.line, event.timestamp, event.uuid, name=block.name or "", id=id, result=result)
-        alone.place = place
-        ticket = self._pairing.add_result(alone, id, block.name, event.source_uuid)
+        ticket = self._pairing.add_result(result, id, block.name, event.source_uuid)
         call = ticket.call if ticket is not None else None
         if call is not None and call.result is None and place - call.place <= _WINDOW:
             call.result = result
             if call.name in _TASK_LISTS:
                 self._remember(call)
             return MERGED
+        alone = Call(_RESULT, event.line, event.timestamp, event.uuid, name=block.name or "", id=id, result=result)
+        alone.place = place
         if ticket is not None:
             alone.body, alone.name = ticket.line, ticket.name
         elif id:
@@ -136,11 +136,11 @@ class Window:
         if name in _TASK_LISTS and isinstance(block.input, dict):
             call.subject = self._tasks.get(str(block.input.get("taskId")))
         ticket = self._tickets[call.place] = _Ticket(call)
-        early = self._pairing.add_call(ticket, id, name, event.uuid)
-        if early is not None:
-            self._early.pop(id or "", None)
-            if call.place - early.place <= _PATIENCE:
-                call.result = early.result
+        result = self._pairing.add_call(ticket, id, name, event.uuid)
+        if result is not None:
+            early = self._early.pop(id or "", None)  # it has left where it had to wait for too long
+            if early is not None and call.place - early.place <= _PATIENCE:
+                call.result = result
                 self.waiting.remove(early)
         self.waiting.append(call)
         return SHOWN

@@ -8,16 +8,17 @@ prompt has no such id; it is a copy where the response behind it is a copy that 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
 from itertools import takewhile
 from typing import Any, Final
 
 from msgspec import Raw
 
 from claude_session_player import rawjson
-from claude_session_player.content import said_in
+from claude_session_player.content import joined, said_in
 from claude_session_player.events import (
     COMPACTION,
+    QUEUED,
     AnyBlock,
     Assistant,
     Attachment,
@@ -34,9 +35,9 @@ from claude_session_player.events import (
     ToolUse,
     User,
 )
-from claude_session_player.linking.prompts import human_prompt
+from claude_session_player.linking.prompts import is_injected
 
-_SAMPLE: Final = 256
+_SAMPLE: Final = 64
 """Of a long output, so many bytes at both ends tell it from others of the same call."""
 
 Keys = tuple[int, ...]
@@ -49,6 +50,7 @@ class Copies:
     def __init__(self, known: Set[str | None] = frozenset()) -> None:
         self._known = known
         self._seen: set[int] = set()
+        self._uuids: set[str | None] = set()
         self._prompts: set[str] = set()
         """All prompts; few of them occur twice."""
         self._turn: list[str] = []
@@ -59,26 +61,41 @@ class Copies:
     def sorted_out(self, events: Iterable[Event]) -> Iterator[tuple[Event, bool]]:
         """Each event, and whether it is a copy. Behind a prompt that occurs twice, it is looked up to the response."""
         coming, ahead = iter(events), deque[Event]()
-        while True:
-            event = ahead.popleft() if ahead else next(coming, None)
-            if event is None:
-                return
-            if type(event) is Assistant:
-                yield event, self._take_response(event)
-            elif type(event) is User or type(event) is Attachment:
-                prompt = human_prompt(event)
-                if prompt is None:
-                    yield event, self._has(event)
-                else:
-                    yield event, self._take_prompt(event, prompt, coming, ahead)
-            else:
-                yield event, type(event) is System and self._take_remark(event)
+        seen, is_first = self._seen, not self._known
+        for event in coming:
+            if is_first and type(event) is User and (key := _only_result(event)) is not None:  # most of a user's lines
+                yield event, key in seen
+                seen.add(key)
+                continue
+            yield event, self._is_copy(event, coming, ahead)
+            while ahead:
+                later = ahead.popleft()
+                yield later, self._is_copy(later, coming, ahead)
+
+    def _is_copy(self, event: Event, coming: Iterator[Event], ahead: deque[Event]) -> bool:
+        kind = type(event)
+        if kind is Assistant:
+            return self._take_response(event)  # type: ignore[arg-type]
+        if kind is User or kind is Attachment:
+            words = _typed(event)
+            if words is not None:
+                return self._take_prompt(event, words, coming, ahead)
+            return self._has(event) if kind is User else self._has_uuid(event)
+        return kind is System and self._take_remark(event)  # type: ignore[arg-type]
 
     def _take_response(self, event: Assistant) -> bool:
-        is_copy = self._has(event)
+        message, turn = event.message, self._turn
+        said = event.content if message is None else message.content
+        if type(said) is list and len(said) == 1 and type(block := said[0]) is ToolUse and block.id and not self._known:
+            key = hash((ToolUse, block.id))  # what `_has` would find, in less time: half of all answers are such
+            is_copy = key in self._seen
+            self._seen.add(key)
+        else:
+            is_copy = self._has(event)
         if (response := _response(event)) is not None:
-            self._before.setdefault(response, self._turn)
-        self._turn = []
+            self._before.setdefault(response, turn)
+        if turn:
+            self._turn = []
         return is_copy
 
     def _take_prompt(self, event: Event, prompt: str, coming: Iterator[Event], ahead: deque[Event]) -> bool:
@@ -86,7 +103,7 @@ class Copies:
         if not is_copy and prompt in self._prompts:
             is_copy = self._leads_to_copy(prompt, coming, ahead)
         self._prompts.add(prompt)
-        self._turn.append(prompt)
+        self._turn = [*self._turn, prompt]
         return is_copy
 
     def _leads_to_copy(self, prompt: str, coming: Iterator[Event], ahead: deque[Event]) -> bool:
@@ -98,7 +115,7 @@ class Copies:
         if response is None or (id := _response(response)) is None:
             return False
         between = takewhile(lambda event: event is not response, ahead)
-        prompts = [prompt, *filter(None, map(human_prompt, between))]
+        prompts = [prompt, *filter(None, map(_typed, between))]
         if self._before.get(id, [])[-len(prompts) :] != prompts:
             return False
         return self._is_known(response) or all(not self._seen.isdisjoint(keys) for keys in _keys(response))
@@ -126,8 +143,37 @@ class Copies:
             seen.update(keys)
         return is_copy
 
+    def _has_uuid(self, event: Event) -> bool:
+        """The same of a record that says nothing, and is known by its uuid alone."""
+        uuid = event.uuid
+        if uuid is None or (uuid not in self._uuids and not self._is_known(event)):
+            self._uuids.add(uuid)
+            return False
+        return True
+
     def _is_known(self, event: Event) -> bool:
         return bool(self._known) and event.uuid is not None and event.uuid in self._known
+
+
+def _typed(event: Event) -> str | None:
+    """The words of a line that may be a person's prompt: what they say is all that counts here, not what they are."""
+    if isinstance(event, User):
+        said = None if is_injected(event) else event.said
+    else:
+        attached = event.attachment if isinstance(event, Attachment) else None
+        said = attached.prompt if attached is not None and attached.type == QUEUED else None
+    if isinstance(said, list):
+        return joined(said) if said and not any(type(block) is ToolResult for block in said) else None
+    return said or None
+
+
+def _only_result(event: User) -> int | None:
+    """What a line is known by that holds nothing but the result of a named call; `None` for any other."""
+    message = event.message
+    said = event.content if message is None else message.content
+    if type(said) is list and len(said) == 1 and type(block := said[0]) is ToolResult and block.tool_use_id:
+        return hash((block.tool_use_id, _sample(block.content)))
+    return None
 
 
 def told_once(events: Iterable[Event]) -> Iterator[Event]:
@@ -139,40 +185,37 @@ def _response(event: Assistant) -> str | None:
     return (event.message.id if event.message is not None else None) or event.request_id
 
 
-def _keys(event: Event) -> list[Keys]:
+def _keys(event: Event) -> Sequence[Keys]:
     """What each block of a record is known by; nothing for one that is always new."""
-    said, place = said_in(event), _place(event)
-    blocks: list[AnyBlock] = said if isinstance(said, list) else [Text(said)] if said else []
-    if not blocks:
-        return [(hash((event.uuid, None)),)] if event.uuid is not None else [()]
+    said, uuid, time = said_in(event), event.uuid, event.timestamp
+    place: _Place = () if uuid is None else (time, uuid) if time else (uuid,)
     response = _response(event) if type(event) is Assistant else None
-    return [_KEYS[type(block)](block, place, response) for block in blocks]
+    if type(said) is list:
+        if len(said) == 1:  # almost always
+            return (_KEYS[type(said[0])](said[0], place, response),)
+        if said:
+            return [_KEYS[type(block)](block, place, response) for block in said]
+    elif said:
+        return (_of_text(Text(said), place, response),)  # type: ignore[arg-type]
+    return ((hash((uuid, None)),),) if uuid is not None else ((),)
 
 
 _Place = tuple[Hashable, ...]
 """The time and the uuid of a record: a copy has one of them. A record without uuid is always new."""
 
 
-def _place(event: Event) -> _Place:
-    if event.uuid is None:
-        return ()
-    return (event.timestamp, event.uuid) if event.timestamp else (event.uuid,)
-
-
 def _of_text(block: Text, place: _Place, response: str | None) -> Keys:
     words = block.text
-    keys = [hash((one, words)) for one in place]
-    if response is not None and words and not words.isspace():
-        keys.append(hash((response, words)))
-    return tuple(keys)
+    if response is None or not words or words.isspace():
+        return tuple([hash((one, words)) for one in place])
+    return (hash((response, words)), hash((place[0], words))) if place else (hash((response, words)),)
 
 
 def _of_thinking(block: Thinking, place: _Place, response: str | None) -> Keys:
-    thought = hash(bytes(block.thinking))
-    keys = [hash((one, thought)) for one in place]
-    if response is not None and len(block.thinking) > len('""'):
-        keys.append(hash((response, thought)))
-    return tuple(keys)
+    thought = _sample(block.thinking)
+    if response is None or len(block.thinking) <= len('""'):
+        return tuple([hash((one, thought)) for one in place])
+    return (hash((response, thought)), hash((place[0], thought))) if place else (hash((response, thought)),)
 
 
 def _of_call(block: ToolUse, place: _Place, response: str | None) -> Keys:
@@ -183,10 +226,9 @@ def _of_call(block: ToolUse, place: _Place, response: str | None) -> Keys:
 
 
 def _of_result(block: ToolResult, place: _Place, response: str | None) -> Keys:
-    if not block.tool_use_id:
-        return tuple(hash((one, _sample(block.content))) for one in place)
-    known = hash((ToolResult, block.tool_use_id, _sample(block.content)))
-    return (known, *(hash((ToolResult, one, block.tool_use_id)) for one in place))
+    if block.tool_use_id:
+        return (hash((block.tool_use_id, _sample(block.content))),)
+    return tuple(hash((one, _sample(block.content))) for one in place)
 
 
 def _of_picture(block: Image | Document, place: _Place, response: str | None) -> Keys:

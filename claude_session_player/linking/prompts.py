@@ -190,13 +190,17 @@ def with_queued_prompts(events: Iterable[Event]) -> Iterator[Event]:
     """
     queue = PromptQueue()
     held: list[Event] = []
+    is_used = False
     for event in events:
         if type(event) is QueueOperation:
-            taken = queue.operate(event)
+            taken, is_used = queue.operate(event), True
             if taken is None and not held:
                 yield event
             else:
                 held.append(event)
+            continue
+        if not is_used:
+            yield event
             continue
         if queue.waiting or held:
             if isinstance(event, User | Attachment):
