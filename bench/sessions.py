@@ -80,7 +80,8 @@ class Writer:
         for _ in range(self.random.choice((0, 0, 0, 0, 1, 3)) if tool["name"] == "Bash" else 0):
             self.session.progress("bash_progress", id, fullOutput=self.code(5.0), elapsedTimeSeconds=3)
         for _ in range(self.random.randint(1, 6) if tool["name"] == "Task" else 0):
-            inner = {"type": "user", "message": {"role": "user", "content": [{"content": self.code(7.5)}]}}
+            read = {"type": "tool_result", "tool_use_id": f"inner_{self.calls}", "content": self.code(7.5)}
+            inner = {"type": "user", "message": {"role": "user", "content": [read]}}
             agent = {"agentId": f"a{self.calls:07}", "normalizedMessages": [], "prompt": self.words(6.0)}
             self.session.progress("agent_progress", id, message=inner, **agent)
         if self.random.random() < 0.2:

@@ -75,6 +75,25 @@ glance: Final = msgspec.json.Decoder(Glance).decode
 """One line of bytes to a glance at it; raises on anything that does not fit exactly."""
 
 
+class Reported(Struct, gc=False, rename="camel"):
+    """What a sub-agent reports of itself."""
+
+    agent_id: str | None = None
+    message: Glance | None = None
+
+
+class Report(Struct, gc=False):
+    """A line in which a sub-agent reports its progress."""
+
+    timestamp: str | None = None
+    data: Reported | None = None
+    call: str | None = field(default=None, name="parentToolUseID")
+
+
+report: Final = msgspec.json.Decoder(Report).decode
+"""One line of bytes to the report in it; raises on anything that does not fit exactly."""
+
+
 # --- a look that is enough for a summary ----------------------------------------------------------
 
 

@@ -102,6 +102,11 @@ class Cast:
         """True where nobody is left who could be called."""
         return not self._free and not self._inside
 
+    @property
+    def is_timeless(self) -> bool:
+        """True where a call has the same sub-agents whenever it is asked for them."""
+        return self._is_linked or not (self._free or self._roots)
+
     # --- while a conversation is read ---------------------------------------------------------------
 
     def report(self, event: Progress) -> None:

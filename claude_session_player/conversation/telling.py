@@ -97,7 +97,7 @@ class Telling:
         coming, window, takers = self._copies.sorted_out(with_queued_prompts(events)), self._window, _TAKERS
         while some := list(islice(coming, _AT_ONCE)):
             lines = [event for event, _ in some]
-            if self.cast.is_alone and (self._is_agent or not places_of_subagents(lines)):
+            if self.cast.is_timeless and (self._is_agent or not places_of_subagents(lines)):
                 outcomes = [self._copied(one) if is_copy else takers[type(one)](self, one) for one, is_copy in some]
                 self.account.add_all([event.line for event in lines], outcomes)
                 yield from window.ready()

@@ -63,9 +63,14 @@ class Copies:
         coming, ahead = iter(events), deque[Event]()
         seen, is_first = self._seen, not self._known
         for event in coming:
-            if is_first and type(event) is User and (key := _only_result(event)) is not None:  # most of a user's lines
-                yield event, key in seen
-                seen.add(key)
+            kind = type(event)
+            if kind is User:
+                if is_first and (key := _only_result(event)) is not None:  # type: ignore[arg-type]  # most of a user's lines
+                    yield event, key in seen
+                    seen.add(key)
+                    continue
+            elif kind not in _SAYING:
+                yield event, False
                 continue
             yield event, self._is_copy(event, coming, ahead)
             while ahead:
@@ -84,15 +89,17 @@ class Copies:
         return kind is System and self._take_remark(event)  # type: ignore[arg-type]
 
     def _take_response(self, event: Assistant) -> bool:
-        message, turn = event.message, self._turn
+        message, turn, seen = event.message, self._turn, self._seen
         said = event.content if message is None else message.content
-        if type(said) is list and len(said) == 1 and type(block := said[0]) is ToolUse and block.id and not self._known:
-            key = hash((ToolUse, block.id))  # what `_has` would find, in less time: half of all answers are such
-            is_copy = key in self._seen
-            self._seen.add(key)
+        response = (message.id if message is not None else None) or event.request_id
+        if type(said) is list and len(said) == 1 and not self._known:  # what `_has` would do, in less time
+            block, uuid, time = said[0], event.uuid, event.timestamp
+            keys = _KEYS[type(block)](block, () if uuid is None else (time, uuid) if time else (uuid,), response)
+            is_copy = not seen.isdisjoint(keys)
+            seen.update(keys)
         else:
             is_copy = self._has(event)
-        if (response := _response(event)) is not None:
+        if response is not None:
             self._before.setdefault(response, turn)
         if turn:
             self._turn = []
@@ -199,6 +206,9 @@ def _keys(event: Event) -> Sequence[Keys]:
         return (_of_text(Text(said), place, response),)  # type: ignore[arg-type]
     return ((hash((uuid, None)),),) if uuid is not None else ((),)
 
+
+_SAYING: Final = frozenset((User, Assistant, Attachment, System))
+"""The records that can be copies."""
 
 _Place = tuple[Hashable, ...]
 """The time and the uuid of a record: a copy has one of them. A record without uuid is always new."""

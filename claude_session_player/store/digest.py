@@ -42,7 +42,7 @@ from claude_session_player.events import (
     User,
     tag_of,
 )
-from claude_session_player.glances import Glance, GlancedOutcome, glance, places_of_subagents
+from claude_session_player.glances import Glance, GlancedOutcome, Reported, glance, places_of_subagents, report
 from claude_session_player.linking.agent_records import AGENT_PROGRESS, agent_call, named_agents, reported_events
 from claude_session_player.linking.copies import told_once
 from claude_session_player.linking.prompts import PromptQueue, attachment_of, with_queued_prompts
@@ -65,6 +65,8 @@ _BATCH: Final = 1 << 18
 _SAMPLES: Final = 8
 _SAMPLE: Final = 4096
 _TOOL_RESULT: Final = tag_of(ToolResult)
+_USER: Final = tag_of(User)
+_ASSISTANT: Final = tag_of(Assistant)
 _MENTION: Final = b"agentId:"
 """What a result holds that names a sub-agent in its text."""
 _CONVERSATION: Final = frozenset(tag_of(kind) for kind in CONVERSATION)
@@ -160,6 +162,9 @@ class Digest(Struct):
         inline = set() if self.is_agent else set(places_of_subagents(glances))
         for number, look in enumerate(map(_LOOKS.get, map(_TYPE, glances))):
             if (look is not None and look(self, glances[number], lines[number])) or number in inline:
+                is_report = look is _look_at_progress and number not in inline
+                if is_report and self._glance_at_report(lines[number], before + number + 1):
+                    continue
                 for event in decode_lines((lines[number],), before + number, 0):
                     self._take_event(event)
 
@@ -270,6 +275,30 @@ class Digest(Struct):
         elif isinstance(event, Assistant) and event.message is not None:
             voice.answer(event.message, event.request_id, event.timestamp, _place(event))
             self.speakers[response_key(event.message.id, event.request_id, _place(event))] = root
+
+    def _glance_at_report(self, line: bytes, number: int) -> bool:
+        """Take in a report of a sub-agent whose task is known; false for one that has to be looked at closely."""
+        try:
+            seen = report(line)
+        except REFUSALS:
+            return False
+        data, call = seen.data or Reported(), seen.call
+        said, agent = data.message, data.agent_id or ""
+        voice = self.reported.get(agent)
+        if said is None or said.message is None or voice is None or voice.task is None or not call:
+            return False
+        blocks, is_answer = said.message.content, said.type == _ASSISTANT
+        is_result = type(blocks) is list and all(block.type == _TOOL_RESULT for block in blocks)
+        if not is_answer and not (said.type == _USER and blocks and is_result):
+            return False
+        self.note_agent(call, (agent, BY_PROGRESS))
+        _add_line(voice, number)
+        voice.events += (len(blocks) or 1) if type(blocks) is list else 1
+        time = said.timestamp or seen.timestamp
+        voice.widen([time] if time else [])
+        if is_answer and said.message.model:
+            voice.use(said.message.model)
+        return True
 
     def take_report(self, event: Progress, agent: str) -> None:
         """A sub-agent reports its progress: what it says is known from this line, even where it has no file."""
