@@ -14,7 +14,7 @@ else
 endif
 
 test: check  ## everything that CI runs
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 test-faults: .venv/.installed-dev  ## the same kills as in the tests, but hundreds of them
 	KILLS=60 $(BIN)/python -m pytest tests/test_faults.py tests/test_clean_faults.py

@@ -134,6 +134,7 @@ def test_the_plan_says_why(builder: StoreBuilder) -> None:
         ([{"type": "summary", "summary": "A title"}, {"type": "from-the-future"}], False),
         ([{"type": "attachment", "attachment": {"type": "queued_command", "prompt": "Do it"}}], False),
         ([{"type": "attachment", "attachment": {"type": "hook_success"}}], True),
+        ([{"type": "queue-operation", "operation": "enqueue", "content": "Make tea"}], False),
     ],
 )
 def test_a_session_is_empty_when_nobody_said_anything(tmp_path: Path, lines: list[object], expected: bool) -> None:

@@ -222,14 +222,19 @@ def _is_session(session: Session) -> bool:
 
 def is_empty(session: Session) -> bool:
     """True where nobody said anything: there is no prompt and no answer, and nothing that could be one."""
-    from claude_session_player.events import Assistant, Attachment, Malformed, Unknown, User
+    from claude_session_player.events import Assistant, Attachment, Malformed, QueueOperation, Unknown, User
     from claude_session_player.linking.prompts import human_prompt
 
     if session.speech.first_prompt is not None or session.speech.models or session.subagent_count:
         return False
     said = (User, Assistant, Malformed, Unknown)
     events = session.events()
-    return not any(isinstance(e, said) or (isinstance(e, Attachment) and human_prompt(e)) for e in events)
+    return not any(
+        isinstance(event, said)
+        or (isinstance(event, Attachment) and human_prompt(event))
+        or (isinstance(event, QueueOperation) and event.content)  # typed, even if the model was never given it
+        for event in events
+    )
 
 
 def _require_unchanged(bundle: Bundle) -> None:
