@@ -10,7 +10,7 @@ from typing import Final, TypeVar, Union
 import msgspec
 from msgspec import Raw, Struct, field
 
-from claude_session_player.events import Envelope, Usage
+from claude_session_player.events import NOTHING, Envelope, Usage
 
 _SIDE: Final = attrgetter("is_sidechain")
 _CALLER: Final = attrgetter("agent_call")
@@ -19,12 +19,19 @@ _CALLER: Final = attrgetter("agent_call")
 # --- a look that is enough for the catalogue ------------------------------------------------------
 
 
+class GlancedInput(Struct, gc=False):
+    """That a tool is given a prompt, as one that starts a sub-agent is."""
+
+    prompt: Raw = NOTHING
+
+
 class GlancedBlock(Struct, gc=False):
     """That there is a block; `name` is that of a tool."""
 
     type: str | None = None
     name: str | None = None
     tool_use_id: str | None = None
+    input: Union[GlancedInput, list[Raw], str, int, float, None] = None  # noqa: UP007
 
 
 class GlancedMessage(Struct, gc=False):

@@ -271,7 +271,7 @@ def _from_tree(table: Table, root: Record) -> None:
     agents = [node for node in nodes if node["kind"] == "agent"]
     table.add("sub-agents", "tree", sorted(node["id"] for node in agents))
     table.add("sub-agent count", "tree", len(agents))
-    table.add("forks", "tree", sum(node["kind"] == "fork" for node in nodes))
+    table.add("forks", "tree", root["branches"] - 1)  # one node may stand for several, where all lead back to it
     table.add("compactions", "tree", sum(node["kind"] == "compaction" for node in nodes))
     unlinked = (node for node in agents if not node["linked"] and not is_helper(node["id"], node["title"]))
     table.add("unlinked sub-agents", "tree", sorted(node["id"] for node in unlinked))
@@ -415,7 +415,7 @@ def _from_naive(table: Table, session: NaiveSession) -> None:
     table.add("prompts on the screen", command, session.screen_prompts)
     table.add("prompts of the player", command, sorted(session.screen_prompts + session.queued))
     table.add("tool calls", command, _counted(session.calls.values()))
-    table.add("failed calls", command, sorted(filter(None, session.failed)))
+    table.add("failed calls", command, sorted(id for id in session.failed if isinstance(id, str) and id))
     table.add("errors", command, len(session.failed) + session.failed_requests)
     table.add("compactions", command, session.compactions)
     table.add("tokens", command, session.tokens._asdict())

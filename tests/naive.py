@@ -19,7 +19,8 @@ def naive_count(paths: Iterable[Path]) -> TokenCount:
                 record = json.loads(line)
             except ValueError:
                 continue
-            message = record.get("message") if isinstance(record, dict) else None
+            record = _reported(record) or record if isinstance(record, dict) else {}
+            message = record.get("message")
             if not isinstance(message, dict) or record.get("type") != "assistant":
                 continue
             usage = message.get("usage")
@@ -35,6 +36,13 @@ def naive_count(paths: Iterable[Path]) -> TokenCount:
         for input, output, read, written, hour in most.values()
     ]
     return TokenCount(*map(sum, zip(TokenCount(), *responses, strict=True)))
+
+
+def _reported(record: dict[str, Any]) -> Any:
+    """The record that a sub-agent reports in a line of progress."""
+    data = record.get("data")
+    inner = data.get("message") if record.get("type") == "progress" and isinstance(data, dict) else None
+    return inner if isinstance(inner, dict) and isinstance(data, dict) and data.get("agentId") else None
 
 
 _NAMES = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

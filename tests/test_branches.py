@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from claude_session_player import read_events
 from claude_session_player.conversation.branches import Branches
+from claude_session_player.linking.copies import Copies
 from claude_session_player.linking.prompts import human_prompt
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought, uuid_of
@@ -17,8 +18,11 @@ from tests.builder import SessionBuilder, call, text, thought, uuid_of
 
 def grown(lines: Iterable[bytes]) -> Branches:
     branches = Branches()
-    for event in read_events(lines):
-        branches.add(event)
+    for event, is_copy in Copies().sorted_out(read_events(lines)):
+        if is_copy:
+            branches.add_copy(event)
+        else:
+            branches.add(event)
     return branches
 
 
@@ -337,9 +341,7 @@ def test_real_sessions_are_rarely_forked() -> None:
     """Each of these was looked at: people who went back, prompts that were sent again, a resume that lost its end."""
     forked = 0
     for path in corpus.session_files():
-        branches = Branches()
-        for event in read_events(path):
-            branches.add(event)
+        branches = grown(path.read_bytes().splitlines(keepends=True))
         assert len(branches.paths()) == 1 + len(branches.forks)
         forked += bool(branches.forks)
     assert 0 < forked <= 0.03 * len(corpus.session_files())

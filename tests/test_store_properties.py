@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from claude_session_player import Filter, read_events
 from claude_session_player.events import CONVERSATION, Assistant, Event, Progress, Title, ToolResult, ToolUse, User
-from claude_session_player.linking.agent_records import named_agents
+from claude_session_player.linking.agent_records import gives_prompt, named_agents, reported_events
 from claude_session_player.linking.copies import told_once
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.linking.subagents import BY_PROGRESS, Naming, best_names
@@ -178,7 +178,8 @@ def digested(path: Path, is_agent: bool) -> Facts:
 
 def _calls(events: list[Event]) -> list[tuple[str | None, list[Naming]]]:
     """The calls that start sub-agents, and the sub-agents that results and progress name for them."""
-    own = [block.id for event in events for block in _blocks(event) if block.name in AGENTS]
+    made = [block for event in events for block in _blocks(event)]
+    own = [block.id for block in made if block.name in AGENTS or gives_prompt(block)]
     named: dict[str, list[Naming]] = {}
     seen: set[str | None] = set()
     for event in events:
@@ -204,7 +205,9 @@ def _blocks(event: Event) -> list[ToolUse]:
 
 def _tokens(events: list[Event]) -> int:
     most: dict[str, int] = {}
-    for event in events:
+    reports = [inner for event in events if isinstance(event, Progress) for inner in reported_events(event)]
+    known = [one for one in reports if isinstance(one, Assistant) and (one.request_id or _message_id(one))]
+    for event in events + known:
         if event.kind == "usage":
             most[f"line {event.line}"] = getattr(event, "output_tokens", None) or 0
         if isinstance(event, Assistant) and (message := event.message) and message.model != "<synthetic>":
@@ -216,6 +219,10 @@ def _tokens(events: list[Event]) -> int:
             if message.usage:
                 most[ids] = max(most.get(ids, 0), message.usage.output_tokens or 0)
     return sum(most.values())
+
+
+def _message_id(event: Assistant) -> str | None:
+    return event.message.id if event.message is not None else None
 
 
 @given(damaged, st.booleans())

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple, Union
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from claude_session_player.care import findings as kinds
 from claude_session_player.care.findings import Kind
@@ -48,6 +48,8 @@ class Checked(Struct, gc=False, rename="camel"):
     session_id: str | None = None
     cwd: str | None = None
     message: CheckedMessage | None = None
+    call: str | None = field(default=None, name="tool_use_id")
+    """Of a result on a line of its own: the call that it answers, where it names one."""
 
 
 class Flaw(NamedTuple):

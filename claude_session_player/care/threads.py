@@ -13,6 +13,8 @@ from claude_session_player.linking.pairing import Pairing
 _SAID: Final = frozenset(("user", "assistant", "system", "attachment", "progress"))
 """Records that others follow: each has a uuid, wherever it names its session."""
 _CALL: Final = "tool_use"
+_RESULT: Final = "tool_result"
+"""A result on a line of its own; where it names no call, it stands behind the line of the call."""
 _CALLS: Final = frozenset((_CALL, "server_tool_use", "mcp_tool_use"))
 
 
@@ -61,15 +63,17 @@ class Threads:
         content = record.message.content if record.message is not None else None
         if type(content) is list:
             for block in content:
-                self._add_block(block, line, offset)
+                self._add_block(block, uuid, line, offset)
+        elif record.type == _RESULT:
+            self._pairing.add_result(Place(line, offset), record.call, source=parent)
 
-    def _add_block(self, block: CheckedBlock, line: int, offset: int) -> None:
+    def _add_block(self, block: CheckedBlock, uuid: str | None, line: int, offset: int) -> None:
         if call := block.tool_use_id:
             place = Place(line, offset)
             if self._pairing.add_result(place, call) is None:
                 self._results.append((call, place))
         elif (call := block.id) and block.type in _CALLS and not self._pairing.has_call(call):
-            self._pairing.add_call((call, block.type or _CALL, Place(line, offset)), call, "")
+            self._pairing.add_call((call, block.type or _CALL, Place(line, offset)), call, "", uuid)
 
     def loose_ends(self) -> Iterator[Loose]:
         """Everything that does not fit, in the end."""

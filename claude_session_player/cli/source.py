@@ -91,7 +91,7 @@ def unfolding(source: Source, view: View | None = None) -> tuple[ScreenState, It
 
 def kept(source: Source) -> Source:
     """The same session as something that can be read more than once: a file, or lines that are kept in memory."""
-    if _is_file(source):
+    if _is_file(source) or source.inline is not None:
         return source
     lines = list(_lines_of(source))
     return Source(source.name, lines=lines, head=b"".join(lines[:1]))

@@ -28,7 +28,7 @@ WEIGHT: Final = 1
 TOOL: Final = 2
 """A tool's result, or a further line of a response: where parallel tools part, all sides go on together."""
 REPEATED: Final = 4
-"""A prompt that stood there before, with the same time: some programs write a resumed conversation anew."""
+"""A line that says again what was said before: some programs write a resumed conversation anew."""
 SIDE: Final = 8
 """A line of a sub-agent."""
 LOOSE: Final = 16
@@ -68,7 +68,6 @@ class Branches:
         self._welcoming: dict[int, list[list[int]]] = {}
         """Of these, the groups that others may join."""
         self._responses: set[str] = set()
-        self._prompt_times: set[str] = set()
         self._leaf = -1
         self._side_leaf = -1
         self._copies: dict[int, int] = {}
@@ -115,7 +114,7 @@ class Branches:
     def _role(self, event: Event, is_prompt: bool) -> int:
         side = SIDE if event.is_sidechain or event.agent_call else PLAIN
         if is_prompt:
-            return side | self.prompt_role(event.timestamp)
+            return side | WEIGHT
         if isinstance(event, Assistant):
             return side | self.response_role(event.request_id or (event.message.id if event.message else None))
         if type(event) is not User:
@@ -133,15 +132,6 @@ class Branches:
         if response in self._responses:
             return TOOL
         self._responses.add(response)
-        return WEIGHT
-
-    def prompt_role(self, time: str | None) -> int:
-        """The role of the next prompt of a person."""
-        if time is None:
-            return WEIGHT
-        if time in self._prompt_times:
-            return REPEATED
-        self._prompt_times.add(time)
         return WEIGHT
 
     def grow(self, rows: Iterable[Row]) -> Fork | None:

@@ -152,7 +152,7 @@ class Cast:
 
     def _with_task(self, call: Call) -> tuple[Actor, ...]:
         """The first one with the task that a call gives."""
-        task = task_of(_given(call.input, "prompt")) if call.name in AGENTS else None
+        task = task_of(_given(call.input, "prompt"))
         roots = self._tasks.get(task, []) if task is not None else []
         while roots:
             if (root := roots.pop(0)) in self._inside:

@@ -36,7 +36,7 @@ class Growth:
 
     def prompt(self, event: Event) -> Fork | None:
         """A prompt of a person."""
-        return self.add(event, self._tree.prompt_role(event.timestamp) | self._side)
+        return self.add(event, WEIGHT | self._side)
 
     def copy(self, event: Event) -> None:
         """A line that says again what was said before."""

@@ -94,7 +94,8 @@ class Telling:
 
     def entries(self, events: Iterable[Event]) -> Iterator[Entry]:
         """Every entry, in the order of the file."""
-        coming, window, takers = self._copies.sorted_out(with_queued_prompts(events)), self._window, _TAKERS
+        spoken = with_queued_prompts(events, is_agent=self._is_agent)
+        coming, window, takers = self._copies.sorted_out(spoken), self._window, _TAKERS
         while some := list(islice(coming, _AT_ONCE)):
             lines = [event for event, _ in some]
             if self.cast.is_timeless and (self._is_agent or not places_of_subagents(lines)):
@@ -193,6 +194,7 @@ class Telling:
             self.growth.remark(event)
             return self._add(event, Kind.TASK, _EMPTY if said is None else _NO_CONTENT)
         pictures: tuple[Picture, ...] = ()
+        whole = said if isinstance(said, str) else joined(said or [])
         if isinstance(said, list):
             pictures = pictures_of(said)
             self._note_odd(event, said)
@@ -203,13 +205,16 @@ class Telling:
         if flags.is_meta or flags.is_visible_in_transcript_only:
             self.growth.remark(event)
             return self._add(event, Kind.INJECTED, trim_breaks(clean(said)), pictures=pictures, aside=True)
-        return self._classified(event, said, pictures, is_injected(flags))
+        return self._classified(event, whole, said, pictures, is_injected(flags))
 
-    def _classified(self, event: Event, text: str, pictures: tuple[Picture, ...], injected: bool) -> Outcome:
-        found = classify(text)
-        prompt = found.prompt if found.prompt and not found.prompt.isspace() else ""
-        if prompt or pictures:
-            is_person = not injected and is_from_person(text)
+    def _classified(
+        self, event: Event, whole: str, text: str, pictures: tuple[Picture, ...], injected: bool
+    ) -> Outcome:
+        """What `whole` says decides what it is; `text` is told, without what stands for pictures."""
+        found = classify(whole)
+        if found.prompt and not found.prompt.isspace():
+            prompt = classify(text).prompt or "" if pictures else found.prompt
+            is_person = not injected and is_from_person(whole)
             if not is_person or found.is_command:
                 self.growth.plain(event)
             elif (fork := self.growth.prompt(event)) is not None:
@@ -218,11 +223,11 @@ class Telling:
             return self._add(event, kind, prompt, pictures=pictures)
         self.growth.remark(event)
         if found.outputs:
-            return self._add(event, Kind.OUTPUT, "\n".join(found.outputs))
+            return self._add(event, Kind.OUTPUT, "\n".join(found.outputs), pictures=pictures)
         if found.hidden_by is CONTINUATION:
             return self._add(event, Kind.SUMMARY, trim_breaks(clean(text)))
-        if text.strip():
-            return self._add(event, Kind.INJECTED, trim_breaks(clean(text)), aside=True)
+        if whole.strip():
+            return self._add(event, Kind.INJECTED, trim_breaks(clean(text)), pictures=pictures, aside=True)
         return found.hidden_by
 
     def _note_odd(self, event: Event, blocks: list[AnyBlock]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
-from itertools import islice
 from typing import Final, NamedTuple
 
 from claude_session_player import collector
@@ -111,17 +110,14 @@ def summarize(session: Session, prices: Prices | None = None) -> SessionSummary:
 def _counted(session: Session) -> Counted:
     """What the file of a session counts: by its lines, or by its events where lines are not enough."""
     tally = Tally(skips_sidechains=session.has_sidechains)
-    if session.is_inline:
-        lines = session.lines()
-        while batch := list(islice(lines, _LINES)):
-            tally.take(batch)
-    else:
+    tally.is_unsure = session.is_inline
+    if not session.is_inline:
         with open_session(session.path) as file:
             while not tally.is_unsure and (batch := file.readlines(_BATCH)):
                 tally.take(batch)
     if not tally.is_unsure:
         return tally
-    events = EventTally(skips_sidechains=session.has_sidechains)
+    events = EventTally(skips_sidechains=session.has_sidechains, is_agent=session.is_subagent)
     events.read(session.events())
     return events
 

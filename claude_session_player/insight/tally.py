@@ -31,7 +31,8 @@ from claude_session_player.events import (
 )
 from claude_session_player.glances import Skim, SkimmedBlock, places_of_subagents, skim
 from claude_session_player.insight.file_paths import absolute, file_key, is_absolute
-from claude_session_player.linking.copies import Copies
+from claude_session_player.insight.touched import Toucher
+from claude_session_player.linking.copies import Copies, call_key, response_id
 from claude_session_player.linking.prompts import asks_model, human_prompt, with_queued_prompts
 from claude_session_player.parser import decode_lines
 from claude_session_player.tools import TOOLS, Touch, touched_file
@@ -71,18 +72,16 @@ class Counted:
         self.pull_requests: dict[str, PullRequest] = {}
         """By address: a session links the same one with every push."""
         self.branches = Branches()
-        self._files: dict[str, tuple[str, str, str | None]] = {}
-        """Of each call that asks for a file: what becomes of the file, its path, and what that is relative to."""
-        self._cwd: str | None = None
-        """The directory that the session is in, where that is looked at."""
-        self._calls: set[str] = set()
+        self._files: dict[str, tuple[str, str]] = {}
+        """Of each call that asks for a file: what becomes of the file, and its path."""
+        self._calls: set[str | int] = set()
         self._failed: set[str] = set()
         self._skips_sidechains = skips_sidechains
 
     def count_files(self, fate: str) -> int:
         """How many files were read, or changed; a call that failed did neither."""
-        spelled = {(path, cwd) for what, path, cwd in self._files.values() if what == fate}
-        return len({file_key(absolute(path, cwd)) for path, cwd in spelled})
+        spelled = {path for what, path in self._files.values() if what == fate}
+        return len({file_key(absolute(path, None)) for path in spelled})
 
     def count_forks(self) -> int:
         """How often the conversation went back."""
@@ -91,13 +90,14 @@ class Counted:
     def count_call(self, block: SkimmedBlock | ToolUse, path: str | None) -> None:
         """A call of a tool, and the file that it asks for; a call that was written anew is the same."""
         if block.id:
-            if block.id in self._calls:
+            key = call_key(block) if isinstance(block, ToolUse) else block.id
+            if key in self._calls:
                 return
-            self._calls.add(block.id)
+            self._calls.add(key)
         name = block.name or UNNAMED
         self.tools.append(name)
         if path and name in _FILE_TOOLS and block.id not in self._failed:
-            self._files[block.id or path] = _FILE_TOOLS[name], path, self._cwd
+            self._files[block.id or path] = _FILE_TOOLS[name], path
 
     def count_error(self, call: str | None) -> None:
         """A result that is an error."""
@@ -121,11 +121,21 @@ class Counted:
 class EventTally(Counted):
     """Counts events, for any session: the reference for `Tally`, and what counts where that one cannot."""
 
+    def __init__(self, *, skips_sidechains: bool = False, is_agent: bool = False) -> None:
+        super().__init__(skips_sidechains=skips_sidechains)
+        self._is_agent = is_agent
+        self._toucher = Toucher()
+
+    def count_files(self, fate: str) -> int:
+        """How many files were read, or changed."""
+        touched = self._toucher.files.values()
+        return sum(bool(touches.reads if fate == READ else touches.changes) for touches in touched)
+
     def read(self, events: Iterable[Event]) -> None:
         """Count all events of a session."""
-        for event, is_copy in Copies().sorted_out(with_queued_prompts(events)):
+        spoken = with_queued_prompts(events, is_agent=self._is_agent)
+        for event, is_copy in Copies().sorted_out(spoken):
             self._note((event,))
-            self._cwd = event.cwd or self._cwd
             if self._skips_sidechains and (event.is_sidechain or event.agent_call):
                 continue
             if is_copy:
@@ -134,6 +144,7 @@ class EventTally(Counted):
             self.branches.add(event)
             self.prompts += human_prompt(event) is not None
             self._count_event(event)
+            self._toucher.take(event)
 
 
 class Tally(Counted):
@@ -209,6 +220,8 @@ class Tally(Counted):
             self.is_unsure = True
             return None, ABSENT
         (event,) = events
+        if isinstance(event, Assistant) and event.is_api_error:
+            self._note_failure(event)
         if human_prompt(event) is not None:
             self._count_prompt(event)
         self._count_event(event)
@@ -223,6 +236,12 @@ class Tally(Counted):
             self.is_unsure = self.is_unsure or time in self._prompt_times
             self._prompt_times.add(time)
 
+    def _note_failure(self, event: Assistant) -> None:
+        """A request that failed; words for it with the id of another response may be a copy."""
+        response = response_id(event.message.id if event.message is not None else None, event.request_id)
+        self.is_unsure = self.is_unsure or response in self._responses or response in self._new_responses
+        self.note_response(response)
+
     def note_remark(self, time: str | None) -> None:
         """A remark that counts; one with the time of another may be a copy."""
         if time is not None:
@@ -236,9 +255,9 @@ class Tally(Counted):
             self._new_responses.add(response)
 
     def count_call(self, block: SkimmedBlock | ToolUse, path: str | None) -> None:
-        """A call of a tool; one with the id of another may be a copy, and of a relative path more has to be known."""
+        """A call of a tool; one with the id of another may be a copy, and one without has to be paired by its place."""
         is_relative = path is not None and not is_absolute(path)
-        self.is_unsure = self.is_unsure or is_relative or (block.id or "") in self._calls
+        self.is_unsure = self.is_unsure or is_relative or not block.id or block.id in self._calls
         super().count_call(block, path)
 
 
@@ -251,12 +270,13 @@ def _skim_answer(tally: Tally, seen: Skim) -> int:
         return _CLOSER
     if type(content := message.content) is list:
         for block in content:
-            if block.type in _CALLS:
+            if block.type == _TOOL_RESULT and block.is_error:
+                tally.count_error(block.tool_use_id)
+            elif block.type in _CALLS:
                 asked = block.input
                 tally.count_call(block, (asked.file_path or asked.notebook_path) if asked else None)
-    response = seen.request_id or message.id
-    tally.note_response(response)
-    return tally.branches.response_role(response)
+    tally.note_response(response_id(message.id, seen.request_id))
+    return tally.branches.response_role(seen.request_id or message.id)
 
 
 def _skim_user(tally: Tally, seen: Skim) -> int:
@@ -305,13 +325,14 @@ _LOOKS: Final[dict[str | None, Callable[[Tally, Skim], int]]] = {
 
 def _count_answer(counted: Counted, event: Assistant) -> None:
     counted.errors += event.is_api_error is True
+    _count_results(counted, event)
     for block in _blocks(event):
         if isinstance(block, ToolUse):
             touched = touched_file(block.name, block.input)
             counted.count_call(block, touched[1] if touched else None)
 
 
-def _count_results(counted: Counted, event: User) -> None:
+def _count_results(counted: Counted, event: Turn) -> None:
     for block in _blocks(event):
         if type(block) is ToolResult and block.is_error:
             counted.count_error(block.tool_use_id)

@@ -213,7 +213,7 @@ class _Counter:
     def _sums(self, part: Session, responses: Responses) -> Mapping[_Group, Sequence[int]]:
         """The sums of a file. Most have one model, one price and one day, and need no look at each response."""
         choices = [self._choice(model) for model in responses.models]
-        if (group := self._only_group(responses, choices)) is not None:
+        if not part.is_inline and (group := self._only_group(responses, choices)) is not None:
             return {group: (*_tokens(*map(sum, _columns(responses))), len(responses.keys))}
         return self._sums_one_by_one(part, responses, choices)
 

@@ -19,11 +19,16 @@ from claude_session_player.text import as_title
 
 AGENT_PROGRESS: Final = "agent_progress"
 """The type of progress that a sub-agent reports."""
-_AGENT_ID: Final = re.compile(r"agentId:\s*([a-zA-Z0-9_-]+)")
+_AGENT_ID: Final = re.compile(r"agentId:\s*([a-zA-Z0-9]+)")
+
+
+def gives_prompt(block: ToolUse) -> bool:
+    """True for a call of any tool that gives a prompt: it may start a sub-agent with that."""
+    return isinstance(block.input, dict) and bool(_text(block.input.get("prompt")))
 
 
 def agent_call(block: ToolUse) -> AgentCall:
-    """A call of a tool that starts sub-agents."""
+    """A call that starts a sub-agent, or may start one."""
     given = block.input if isinstance(block.input, dict) else {}
     description = as_title(_text(given.get("description")) or "") or None
     return AgentCall(block.id, _text(given.get("subagent_type")), description, task_of(_text(given.get("prompt"))))
@@ -32,14 +37,14 @@ def agent_call(block: ToolUse) -> AgentCall:
 def named_agents(structured: Raw, result: ToolResult, *, is_agent_tool: bool) -> Iterator[Naming]:
     """The sub-agents that a result names, beside its text or in it.
 
-    The output of a tool that gave back an object of its own, such as a file that was read, only quotes what it says.
+    The output of a tool that gave back an object of its own, such as a file that was read, or that failed, only quotes
+    what it says.
     """
     with contextlib.suppress(*REFUSALS):
         if id := decode_agent_identity(structured).agent_id:
             yield id, BY_RESULT
-    if is_agent_tool or bytes(memoryview(structured)[:1]) != b"{":
-        match = _AGENT_ID.search(result_text(result, None)[0])
-        if match is not None:
+    if is_agent_tool or not (result.is_error or bytes(memoryview(structured)[:1]) == b"{"):
+        for match in _AGENT_ID.finditer(result_text(result, None)[0]):
             yield match[1], BY_TEXT
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
-from itertools import takewhile
 from typing import Any, Final
 
 from msgspec import Raw
@@ -101,8 +100,7 @@ class Copies:
             is_copy = self._has(event)
         if response is not None:
             self._before.setdefault(response, turn)
-        if turn:
-            self._turn = []
+        self._turn = []
         return is_copy
 
     def _take_prompt(self, event: Event, prompt: str, coming: Iterator[Event], ahead: deque[Event]) -> bool:
@@ -110,20 +108,24 @@ class Copies:
         if not is_copy and prompt in self._prompts:
             is_copy = self._leads_to_copy(prompt, coming, ahead)
         self._prompts.add(prompt)
-        self._turn = [*self._turn, prompt]
+        self._turn.append(prompt)
         return is_copy
 
     def _leads_to_copy(self, prompt: str, coming: Iterator[Event], ahead: deque[Event]) -> bool:
         """True where the next response is a copy, and had the same prompts when it was new."""
-        response = next((event for event in ahead if type(event) is Assistant), None)
+        response = ahead[-1] if ahead and type(ahead[-1]) is Assistant else None  # no more was ever looked at
         while response is None and (event := next(coming, None)) is not None:
             ahead.append(event)
             response = event if type(event) is Assistant else None
         if response is None or (id := _response(response)) is None:
             return False
-        between = takewhile(lambda event: event is not response, ahead)
-        prompts = [prompt, *filter(None, map(_typed, between))]
-        if self._before.get(id, [])[-len(prompts) :] != prompts:
+        before, prompts = self._before.get(id, []), [prompt]
+        for event in ahead:
+            if event is response or len(prompts) > len(before):
+                break
+            if (words := _typed(event)) is not None:
+                prompts.append(words)
+        if before[-len(prompts) :] != prompts:
             return False
         return self._is_known(response) or all(not self._seen.isdisjoint(keys) for keys in _keys(response))
 
@@ -188,8 +190,13 @@ def told_once(events: Iterable[Event]) -> Iterator[Event]:
     return (event for event, is_copy in Copies().sorted_out(events) if not is_copy)
 
 
+def response_id(message_id: str | None, request_id: str | None) -> str | None:
+    """What a response is known by where it may be a copy: the message's id, else the request's."""
+    return message_id or request_id or None
+
+
 def _response(event: Assistant) -> str | None:
-    return (event.message.id if event.message is not None else None) or event.request_id
+    return response_id(event.message.id if event.message is not None else None, event.request_id)
 
 
 def _keys(event: Event) -> Sequence[Keys]:
@@ -228,9 +235,16 @@ def _of_thinking(block: Thinking, place: _Place, response: str | None) -> Keys:
     return (hash((response, thought)), hash((place[0], thought))) if place else (hash((response, thought)),)
 
 
+def call_key(block: ToolUse) -> int:
+    """What a call with an id is known by: some providers use an id again, for another call."""
+    given = block.input
+    sizes = [len(value) for value in given.values() if type(value) is str] if type(given) is dict else ()
+    return hash((block.id, block.name, *sizes))
+
+
 def _of_call(block: ToolUse, place: _Place, response: str | None) -> Keys:
     if block.id:
-        return (hash((ToolUse, block.id)),)
+        return (call_key(block),)
     given = rawjson.compact(block.input)
     return tuple(hash((one, block.name, given)) for one in place)
 

@@ -183,10 +183,11 @@ def _queued(event: QueueOperation) -> QueuedPrompt:
     return QueuedPrompt(None if is_notice else prompt_text(text), text)
 
 
-def with_queued_prompts(events: Iterable[Event]) -> Iterator[Event]:
+def with_queued_prompts(events: Iterable[Event], *, is_agent: bool = False) -> Iterator[Event]:
     """Events in which a prompt that stands only in the queue is an attachment, as later versions write it.
 
-    Behind a prompt that was taken up, events are held back up to the next response.
+    Behind a prompt that was taken up, events are held back up to the next response. What sub-agents say inside of the
+    file has nothing to do with it, unless the file is a sub-agent's own.
     """
     queue = PromptQueue()
     held: list[Event] = []
@@ -202,7 +203,7 @@ def with_queued_prompts(events: Iterable[Event]) -> Iterator[Event]:
         if not is_used:
             yield event
             continue
-        if queue.waiting or held:
+        if (queue.waiting or held) and (is_agent or not (event.is_sidechain or event.agent_call)):
             if isinstance(event, User | Attachment):
                 queue.note(human_prompt(event))
             elif held and isinstance(event, Assistant):

@@ -117,6 +117,7 @@ class Glimpse:
             self.words = as_title(prompt)
             note_prompt(self, prompt, event.line)
         elif isinstance(event, Assistant):
+            self._queue.settle()
             said = event.said
             texts = [said] if isinstance(said, str) else [block.text for block in said or () if type(block) is Text]
             self.words = next((as_title(clean(one)) for one in reversed(texts) if one), self.words)

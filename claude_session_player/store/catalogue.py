@@ -57,7 +57,7 @@ class Row(NamedTuple):
     inline: int
     """How many sub-agents have their conversation inside of it."""
     reported: str
-    """The ids of sub-agents whose progress it reports, separated by line breaks."""
+    """The ids of sub-agents whose progress it reports, as a JSON array; empty where there are none."""
     helper: int
     """Whether it is a sub-agent that Claude Code started for itself."""
     project: str | None

@@ -30,6 +30,7 @@ from claude_session_player.events import (
     Event,
     LegacyMessage,
     Malformed,
+    Message,
     Metadata,
     Progress,
     QueueOperation,
@@ -42,9 +43,25 @@ from claude_session_player.events import (
     User,
     tag_of,
 )
-from claude_session_player.glances import Glance, GlancedOutcome, Reported, glance, places_of_subagents, report
-from claude_session_player.linking.agent_records import AGENT_PROGRESS, agent_call, named_agents, reported_events
-from claude_session_player.linking.copies import told_once
+from claude_session_player.glances import (
+    Glance,
+    GlancedBlock,
+    GlancedInput,
+    GlancedMessage,
+    GlancedOutcome,
+    Reported,
+    glance,
+    places_of_subagents,
+    report,
+)
+from claude_session_player.linking.agent_records import (
+    AGENT_PROGRESS,
+    agent_call,
+    gives_prompt,
+    named_agents,
+    reported_events,
+)
+from claude_session_player.linking.copies import response_id, told_once
 from claude_session_player.linking.prompts import PromptQueue, attachment_of, with_queued_prompts
 from claude_session_player.linking.subagents import BY_PROGRESS, AgentCall, Naming, best_names, helper_kind
 from claude_session_player.linking.titles import note_title
@@ -101,6 +118,8 @@ class Digest(Struct):
     """The sub-agents that results and progress name, by the ids of the calls."""
     queue: PromptQueue = field(default_factory=PromptQueue)
     is_session: bool = False
+    answers: set[str] = set()
+    """The ids of all responses."""
     has_copies: bool = False
     """True where a prompt may stand there twice, because a conversation was written anew."""
     main: Voice = field(default_factory=Voice)
@@ -198,7 +217,7 @@ class Digest(Struct):
     def look_for_copies(self, message_id: str | None, request: str | None) -> None:
         """The model answers a prompt that says what another one said: both are copies where the answer is known."""
         self.main.repeats = False
-        self.has_copies = self.has_copies or response_key(message_id, request) in self.main.responses
+        self.has_copies = self.has_copies or (response_id(message_id, request) or "") in self.answers
 
     def owns(self, event: Envelope) -> bool:
         """True for a line of the file's own conversation."""
@@ -296,9 +315,18 @@ class Digest(Struct):
         voice.events += (len(blocks) or 1) if type(blocks) is list else 1
         time = said.timestamp or seen.timestamp
         voice.widen([time] if time else [])
-        if is_answer and said.message.model:
-            voice.use(said.message.model)
+        if is_answer:
+            self._count_reported(agent, said.message, said.request_id, time)
         return True
+
+    def _count_reported(
+        self, agent: str, message: Message | GlancedMessage, request: str | None, time: str | None
+    ) -> None:
+        """The tokens of a response that a sub-agent reports; where it has a file, the same response stands there."""
+        if message.id or request:
+            self.reported[agent].answer(message, request, time)
+            self.main.answer(message, request, time, with_model=False)
+            self.speakers.setdefault(response_key(message.id, request), agent)
 
     def take_report(self, event: Progress, agent: str) -> None:
         """A sub-agent reports its progress: what it says is known from this line, even where it has no file."""
@@ -315,8 +343,8 @@ class Digest(Struct):
             voice.widen([one.timestamp] if one.timestamp else [])
             if isinstance(one, User):
                 voice.hear(one)
-            elif isinstance(one, Assistant) and one.message is not None and one.message.model:
-                voice.use(one.message.model)
+            elif isinstance(one, Assistant) and one.message is not None:
+                self._count_reported(agent, one.message, one.request_id, one.timestamp)
 
 
 def _add_line(voice: Voice, line: int) -> None:
@@ -380,7 +408,7 @@ def _row(found: Found, facts: Facts) -> Row:
         speech.started,
         speech.ended,
         len(facts.inline) - len(reported),
-        "\n".join(reported),
+        rawjson.compact(reported) if reported else "",
         int(found.is_agent and helper_kind(found.id, speech.first_prompt) is not None),
         record["project"],
     )
@@ -428,19 +456,24 @@ def _description(found: Found, troubles: list[Trouble]) -> dict[str, Any]:
 
 def _look_at_answer(digest: Digest, seen: Glance, line: bytes) -> bool:
     message, request = seen.message, seen.request_id
-    if digest.queue.taken:
+    if digest.queue.taken and digest.owns(seen):
         digest.settle_queue()
     if digest.main.repeats:
         digest.look_for_copies(message.id if message is not None else None, request)
+    digest.answers.add(response_id(message.id if message is not None else None, request) or "")
     if message is None or not (message.id or request):
         return True
     blocks = message.content
-    if type(blocks) is list and (len(blocks) != 1 or blocks[0].name in AGENTS):
+    if type(blocks) is list and (len(blocks) != 1 or blocks[0].name in AGENTS or _is_prompted(blocks[0])):
         return True
     voice = digest.main
     if voice.last != (message.id, request, message.model, message.usage):  # most responses have several lines
         voice.answer(message, request, seen.timestamp, with_model=digest.owns(seen))
     return False
+
+
+def _is_prompted(block: GlancedBlock) -> bool:
+    return type(block.input) is GlancedInput and len(block.input.prompt) > 0
 
 
 def _look_at_user(digest: Digest, seen: Glance, line: bytes) -> bool:
@@ -500,12 +533,15 @@ def _take_assistant(digest: Digest, event: Assistant) -> None:
     if type(content) is list:
         digest.main.events += max(len(content) - 1, 0)
         for block in content:
-            if type(block) is ToolUse and block.name in AGENTS:
+            if type(block) is ToolUse and (block.name in AGENTS or gives_prompt(block)):
                 digest.calls.append(agent_call(block))
-                digest.call_ids.add(block.id or "")
-    digest.settle_queue()
+                if block.name in AGENTS:
+                    digest.call_ids.add(block.id or "")
+    if digest.owns(event):
+        digest.settle_queue()
     if digest.main.repeats:
         digest.look_for_copies(event.message.id if event.message is not None else None, event.request_id)
+    digest.answers.add(response_id(event.message.id if event.message is not None else None, event.request_id) or "")
     if event.message is not None:
         is_own, place = digest.owns(event), _place(event)
         digest.main.answer(event.message, event.request_id, event.timestamp, place, with_model=is_own)

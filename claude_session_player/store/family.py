@@ -1,5 +1,6 @@
 """A session and its sub-agents, and which of them was called by whom: by the session, or by another sub-agent."""
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cached_property
@@ -68,7 +69,7 @@ class Family:
 
     def count_inline(self, member: Member) -> int:
         """How many these are."""
-        reported = member.row.reported.split("\n") if member.row.reported else []
+        reported = json.loads(member.row.reported) if member.row.reported else []
         return member.row.inline + sum(id not in self._file_ids for id in reported)
 
     @cached_property

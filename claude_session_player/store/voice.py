@@ -49,8 +49,8 @@ class Voice(Struct):
     last: Answer | None = None
     """The last answer that counted: one that says the same of itself need not be looked at."""
     lines: list[list[int]] = []
-    spoken: dict[str, list[str]] = {}
-    """The uuids and times of every prompt, by a digest of its words."""
+    spoken: set[str] = set()
+    """Digests of all prompts, by themselves, and with the uuid and the time of each."""
     repeats: bool = False
     """True where a prompt since the last answer says what another one said: it may be a copy."""
 
@@ -65,12 +65,12 @@ class Voice(Struct):
 
     def _is_copy(self, event: User | Attachment, prompt: str) -> bool:
         """True for a prompt that was there before, at the same time or under the same uuid."""
-        places = [place for place in (event.uuid, event.timestamp) if place]
-        known = self.spoken.setdefault(task_of(prompt) or "", [])
-        if known and event.uuid and not set(known).isdisjoint(places):
+        words = task_of(prompt) or ""
+        places = [f"{words} {place}" for place in (event.uuid, event.timestamp) if place]
+        if event.uuid and not self.spoken.isdisjoint(places):
             return True
-        self.repeats = self.repeats or bool(known)
-        known += places or [""]
+        self.repeats = self.repeats or words in self.spoken
+        self.spoken.update((words, *places))
         return False
 
     def answer(

@@ -30,7 +30,7 @@ class PlayerScreen(SearchingWindow):
     BINDINGS: ClassVar = bindings(KEYS)
 
     class AgentsKnown(Message):
-        """Which sub-agents there are, for a call that somebody wants to step into."""
+        """Which sub-agents there are, for a call that somebody wants to step into; `None` where no call has any."""
 
         def __init__(self, call: str | None, agents: Agents | SessionError) -> None:
             super().__init__()
@@ -167,34 +167,36 @@ class PlayerScreen(SearchingWindow):
 
     def action_agent(self) -> None:
         """Step into the sub-agent of a call, or back to whoever called this one."""
-        call = self._agent_call()
-        if call is None and self._callers:
-            self.dismiss()
-        elif call is None:
-            self.say("there is no call of a sub-agent here")
+        calls = self._calls()
+        if calls:
+            self.run_worker(lambda: self._look_for_agents(calls), thread=True, exclusive=True, group="agents")
         else:
-            self.run_worker(lambda: self._look_for_agents(call.id), thread=True, exclusive=True, group="agents")
+            self._find_no_agent()
 
-    def _agent_call(self) -> ToolCall | None:
-        """The call of a sub-agent at the cursor, or, where nobody called this session, the last one before it."""
-        elements = self.pane.elements
-        for number in range(self.pane.cursor, -1, -1):
-            element = elements[number]
-            if isinstance(element, ToolCall) and element.tool_name in AGENTS:
-                return element
-            if self._callers:
-                return None
-        return None
+    def _find_no_agent(self) -> None:
+        if self._callers:
+            self.dismiss()
+        else:
+            self.say("there is no call of a sub-agent here")
 
-    def _look_for_agents(self, call: str | None) -> None:
-        """In a thread: nothing here touches a widget."""
+    def _calls(self) -> list[ToolCall]:
+        """The call at the cursor, and, where nobody called this session, those before it, the last one first."""
+        elements, cursor = self.pane.elements, self.pane.cursor
+        first = cursor if self._callers else 0
+        near = elements[first : cursor + 1][::-1]
+        return [element for element in near if isinstance(element, ToolCall)]
+
+    def _look_for_agents(self, calls: list[ToolCall]) -> None:
+        """In a thread: nothing here touches a widget. Any tool can start a sub-agent, so all of them are asked for."""
         try:
             agents: Agents | SessionError = self.projection.recording.agents()
         except SessionError as error:
             agents = error
         except OSError as error:
             agents = CannotRead(str(error))
-        self.post_message(self.AgentsKnown(call, agents))
+        known = () if isinstance(agents, SessionError) else agents
+        call = next((one for one in calls if one.id in known or one.tool_name in AGENTS), None)
+        self.post_message(self.AgentsKnown(call.id or "" if call is not None else None, agents))
 
     @on(AgentsKnown)
     def _step_in(self, event: AgentsKnown) -> None:
@@ -203,7 +205,10 @@ class PlayerScreen(SearchingWindow):
         if isinstance(event.agents, SessionError):
             self.say(str(event.agents))
             return
-        found = event.agents.get(event.call or "")
+        if event.call is None:
+            self._find_no_agent()
+            return
+        found = event.agents.get(event.call)
         if not found:
             self.say("of this sub-agent, nothing but its answer is known")
             return
