@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests import cases, corpus
+from tests import cases, corpus, odd_sessions
 from tests.agreement import DEFINITIONS, Record, Table, collect, csp, listing
 from tests.built_sessions import (
     Step,
@@ -25,6 +25,8 @@ from tests.built_sessions import (
     sessions,
     subagent,
 )
+from tests.stores import ONE, StoreBuilder
+from tests.test_subagent_links import reporting
 
 ROOT = corpus.ROOT / "claude-home"
 STORED = sorted(str(path) for path in ROOT.rglob("*.jsonl")) if ROOT.is_dir() else []
@@ -76,6 +78,26 @@ def test_commands_agree_about_any_built_session(steps: list[Step], is_settled: b
     with built_store(steps, is_settled=is_settled) as root:
         for record in listing(root):
             check(collect(record["id"], root, record))
+
+
+@pytest.mark.parametrize("name", odd_sessions.SESSIONS)
+def test_commands_agree_about_an_odd_session(name: str, tmp_path: Path) -> None:
+    store = StoreBuilder(tmp_path)
+    odd_sessions.SESSIONS[name]().write(store.home() / f"{ONE}.jsonl")
+    for record in listing(tmp_path):
+        check(collect(record["id"], tmp_path, record))
+
+
+def test_commands_agree_about_a_sub_agent_that_only_reports(tmp_path: Path) -> None:
+    store = StoreBuilder(tmp_path)
+    reporting().write(store.home() / f"{ONE}.jsonl")
+    for record in listing(tmp_path):
+        check(collect(record["id"], tmp_path, record))
+    _, answer, _ = csp("stats", ONE, "--by", "agent", "--json", "--root", str(tmp_path))
+    assert {group["agent"] for group in json.loads(answer)["by_agent"]} == {"main", "Explore"}
+    spent = [csp(command, "bbbb2222", "--json", "--root", str(tmp_path))[1] for command in ("get", "summary", "stats")]
+    usage, summary, stats = map(json.loads, spent)
+    assert usage["usage"]["output_tokens"] == summary["tokens"]["output"] == stats["totals"]["tokens"]["output"] == 3
 
 
 # --- small sessions that once went wrong ----------------------------------------------------------------

@@ -73,3 +73,9 @@ def test_everything_that_is_no_copy_is_told_in_the_order_of_the_file() -> None:
     session = SessionBuilder().prompt("Go on").response(text("A")).prompt("Go on").progress("bash_progress", None)
     session.prompt("Go on").response(text("B"))
     assert [event.line for event in told_once(read_events(session.lines))] == [1, 2, 3, 4, 5, 6]
+
+
+def test_an_id_that_is_used_again_for_another_call_is_no_copy() -> None:
+    session = SessionBuilder().response(call("Bash", "call_0", command="ls")).result("call_0", "a").prompt("More")
+    session.response(call("Bash", "call_0", command="ls -l")).result("call_0", "b")
+    assert copies(session.response(call("Read", "call_0", file_path="/x"))) == []

@@ -83,7 +83,8 @@ def reporting() -> SessionBuilder:
     for agent, id in (("aaaa1111", "t1"), ("bbbb2222", "t2")):
         report(session, agent, id, "user", [text(f"{TASK} {agent}")])
     for agent, id in (("aaaa1111", "t1"), ("bbbb2222", "t2")):
-        report(session, agent, id, "assistant", [text(f"Seen by {agent}")], id=f"m{agent}", model="claude-haiku-4-5")
+        spent = {"id": f"m{agent}", "model": "claude-haiku-4-5", "usage": {"input_tokens": 9, "output_tokens": 3}}
+        report(session, agent, id, "assistant", [text(f"Seen by {agent}")], **spent)
         report(session, agent, id, "assistant", [call("Read", f"r{agent}", file_path=f"/{agent}")], id=f"m{agent}")
     return session.result("t2", "Second done.").result("t1", "First done.").response(text("Both done."))
 

@@ -210,10 +210,10 @@ class Telling:
     def _classified(
         self, event: Event, whole: str, text: str, pictures: tuple[Picture, ...], injected: bool
     ) -> Outcome:
-        """What `whole` says decides what it is; `text` is told, without what stands for pictures."""
+        """What `whole` says decides what it is; it is told without what stands for pictures, as `text`."""
         found = classify(whole)
         if found.prompt and not found.prompt.isspace():
-            prompt = classify(text).prompt or "" if pictures else found.prompt
+            prompt = _without_pictures(found.prompt) if pictures else found.prompt
             is_person = not injected and is_from_person(whole)
             if not is_person or found.is_command:
                 self.growth.plain(event)
@@ -367,6 +367,11 @@ class Telling:
     def blank(self, event: Blank) -> Outcome:
         """A line with nothing on it."""
         return BLANK
+
+
+def _without_pictures(prompt: str) -> str:
+    """A prompt without the lines that stand for its pictures and documents."""
+    return trim_breaks("\n".join(line for line in prompt.split("\n") if line not in ("[image]", "[document]")))
 
 
 @lru_cache(1000)
