@@ -18,7 +18,7 @@ from tests.builder import SessionBuilder, call, text, thought, uuid_of
 
 def grown(lines: Iterable[bytes]) -> Branches:
     branches = Branches()
-    for event, is_copy in Copies().sorted_out(read_events(lines)):
+    for event, is_copy in Copies().mark(read_events(lines)):
         if is_copy:
             branches.add_copy(event)
         else:

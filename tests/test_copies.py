@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from claude_session_player.linking.copies import Copies, told_once
+from claude_session_player.linking.copies import Copies, drop_copies
 from claude_session_player.parser import read_events
 from tests.builder import SessionBuilder, call, text, uuid_of
 
 
 def copies(session: SessionBuilder) -> list[int]:
     """The lines that are copies."""
-    return [event.line for event, is_copy in Copies().sorted_out(read_events(session.lines)) if is_copy]
+    return [event.line for event, is_copy in Copies().mark(read_events(session.lines)) if is_copy]
 
 
 def anew(number: int, time: str = "2026-01-18T00:00:00.000Z") -> dict[str, Any]:
@@ -72,7 +72,7 @@ def test_records_without_uuid_are_always_new_unless_they_name_a_call() -> None:
 def test_everything_that_is_no_copy_is_told_in_the_order_of_the_file() -> None:
     session = SessionBuilder().prompt("Go on").response(text("A")).prompt("Go on").progress("bash_progress", None)
     session.prompt("Go on").response(text("B"))
-    assert [event.line for event in told_once(read_events(session.lines))] == [1, 2, 3, 4, 5, 6]
+    assert [event.line for event in drop_copies(read_events(session.lines))] == [1, 2, 3, 4, 5, 6]
 
 
 def test_an_id_that_is_used_again_for_another_call_is_no_copy() -> None:

@@ -324,6 +324,15 @@ def test_a_sub_agent_of_which_nothing_is_known_is_said_to_be_unknown() -> None:
     assert "nothing but its answer" in played(step_in, replace(recording(), agents=dict))
 
 
+def test_any_call_that_started_a_sub_agent_can_be_stepped_into() -> None:
+    session = SessionBuilder().prompt("Plan it").response(call("DelegateToAgent", "t", mode="plan")).result("t", "On")
+
+    async def step_in(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await to_agent(pilot, Clock())
+
+    assert "› Find the temperature" in played(step_in, recording(session.response(call("Bash", "b")).result("b")))
+
+
 def test_a_store_that_cannot_be_read_is_said_and_the_player_goes_on() -> None:
     def refuse() -> dict[str, list[Recording]]:
         raise CannotRead("the store is gone")

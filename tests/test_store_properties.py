@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from claude_session_player import Filter, read_events
 from claude_session_player.events import CONVERSATION, Assistant, Event, Progress, Title, ToolResult, ToolUse, User
 from claude_session_player.linking.agent_records import gives_prompt, named_agents, reported_events
-from claude_session_player.linking.copies import told_once
+from claude_session_player.linking.copies import drop_copies
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.linking.subagents import BY_PROGRESS, Naming, best_names
 from claude_session_player.linking.titles import PROMPT_LENGTH
@@ -140,7 +140,7 @@ def slowly(path: Path, is_agent: bool) -> dict[str, Any]:
     own = [event for event in events if is_agent or not (event.is_sidechain or event.agent_call)]
     if not any(isinstance(event, CONVERSATION) for event in own):
         own = events
-    spoken = told_once(with_queued_prompts(own))
+    spoken = drop_copies(with_queued_prompts(own))
     prompts = [cut(prompt, PROMPT_LENGTH) for event in spoken if (prompt := human_prompt(event))]
     return {
         "events": sum(map(count, events)),

@@ -182,7 +182,7 @@ def compare(session: Any) -> SessionSummary:
     """Count with whole events what a summary counts with less."""
     told = summarize(session)
     branches, events = Branches(), []
-    for event, is_copy in Copies().sorted_out(with_queued_prompts(session.events())):
+    for event, is_copy in Copies().mark(with_queued_prompts(session.events())):
         if session.has_sidechains and (event.is_sidechain or event.agent_call):
             continue
         if is_copy:

@@ -103,7 +103,7 @@ class Cast:
         return not self._free and not self._inside
 
     @property
-    def is_timeless(self) -> bool:
+    def is_order_free(self) -> bool:
         """True where a call has the same sub-agents whenever it is asked for them."""
         return self._is_linked or not (self._free or self._roots)
 

@@ -44,7 +44,7 @@ class Reading:
 
     def read(self, events: Iterable[Event]) -> None:
         """Take in all events of the conversation."""
-        for event, is_copy in Copies().sorted_out(with_queued_prompts(events)):
+        for event, is_copy in Copies().mark(with_queued_prompts(events)):
             if not (self._skips_sidechains and (event.is_sidechain or event.agent_call)):
                 self._take(event, is_copy)
 

@@ -95,10 +95,10 @@ class Telling:
     def entries(self, events: Iterable[Event]) -> Iterator[Entry]:
         """Every entry, in the order of the file."""
         spoken = with_queued_prompts(events, is_agent=self._is_agent)
-        coming, window, takers = self._copies.sorted_out(spoken), self._window, _TAKERS
+        coming, window, takers = self._copies.mark(spoken), self._window, _TAKERS
         while some := list(islice(coming, _AT_ONCE)):
             lines = [event for event, _ in some]
-            if self.cast.is_timeless and (self._is_agent or not places_of_subagents(lines)):
+            if self.cast.is_order_free and (self._is_agent or not places_of_subagents(lines)):
                 outcomes = [self._copied(one) if is_copy else takers[type(one)](self, one) for one, is_copy in some]
                 self.account.add_all([event.line for event in lines], outcomes)
                 yield from window.ready()

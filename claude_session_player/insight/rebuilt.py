@@ -26,7 +26,7 @@ from claude_session_player.insight.edits import edited
 from claude_session_player.insight.file_paths import absolute, file_key
 from claude_session_player.insight.partial import NOTHING_KNOWN, Partial
 from claude_session_player.insight.shown import decoded, edited_part, file_result, part_of, read_part, snippet_part
-from claude_session_player.linking.copies import told_once
+from claude_session_player.linking.copies import drop_copies
 from claude_session_player.results import (
     Backup,
     FileResult,
@@ -88,7 +88,7 @@ class Rebuilt(NamedTuple):
 def rebuilt(events: Iterable[Event], path: str, at: int | None = None, backup: BackupReader | None = None) -> Rebuilt:
     """What was known of the file at an absolute path after the line `at`; without one, at the end."""
     rebuilder = Rebuilder(path, backup)
-    fresh = told_once(events)
+    fresh = drop_copies(events)
     for event in fresh if at is None else takewhile(lambda event: event.line <= at, fresh):
         rebuilder.take(event)
     return rebuilder.result()

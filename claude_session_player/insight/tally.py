@@ -134,7 +134,7 @@ class EventTally(Counted):
     def read(self, events: Iterable[Event]) -> None:
         """Count all events of a session."""
         spoken = with_queued_prompts(events, is_agent=self._is_agent)
-        for event, is_copy in Copies().sorted_out(spoken):
+        for event, is_copy in Copies().mark(spoken):
             self._note((event,))
             if self._skips_sidechains and (event.is_sidechain or event.agent_call):
                 continue

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from claude_session_player.events import FILE_ATTACHED, FILE_CHANGED, REFUSALS, Attachment, Event
 from claude_session_player.insight.answers import Answer, Answers, Call
 from claude_session_player.insight.file_paths import file_key
-from claude_session_player.linking.copies import told_once
+from claude_session_player.linking.copies import drop_copies
 from claude_session_player.results import decode_file_result
 from claude_session_player.times import moment
 from claude_session_player.tools import Touch
@@ -109,7 +109,7 @@ class Toucher:
 def touched(events: Iterable[Event]) -> dict[str, Touches]:
     """The files that events touch, by absolute path, in the order of the first touch."""
     toucher = Toucher()
-    for event in told_once(events):
+    for event in drop_copies(events):
         toucher.take(event)
     return toucher.files
 
@@ -147,7 +147,7 @@ def _touchers(session: Session, id: str | None, own: bool) -> Iterator[tuple[str
     inline = [] if session.is_inline else [one for one in session.facts.inline if not one.is_reported]
     whose = {line: agent.id for agent in inline for first, last in agent.lines for line in range(first, last + 1)}
     touchers: dict[str | None, Toucher] = defaultdict(Toucher)
-    for event in told_once(session.events()):
+    for event in drop_copies(session.events()):
         touchers[whose.get(event.line, id)].take(event)
     yield from ((agent, toucher) for agent, toucher in touchers.items() if agent == id or not own)
     for child in () if own else session.subagents:

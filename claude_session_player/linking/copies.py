@@ -57,7 +57,7 @@ class Copies:
         self._before: dict[str, list[str]] = {}
         """Those before each response."""
 
-    def sorted_out(self, events: Iterable[Event]) -> Iterator[tuple[Event, bool]]:
+    def mark(self, events: Iterable[Event]) -> Iterator[tuple[Event, bool]]:
         """Each event, and whether it is a copy. Behind a prompt that occurs twice, it is looked up to the response."""
         coming, ahead = iter(events), deque[Event]()
         seen, is_first = self._seen, not self._known
@@ -185,9 +185,9 @@ def _only_result(event: User) -> int | None:
     return None
 
 
-def told_once(events: Iterable[Event]) -> Iterator[Event]:
+def drop_copies(events: Iterable[Event]) -> Iterator[Event]:
     """The events that are no copies."""
-    return (event for event, is_copy in Copies().sorted_out(events) if not is_copy)
+    return (event for event, is_copy in Copies().mark(events) if not is_copy)
 
 
 def response_id(message_id: str | None, request_id: str | None) -> str | None:

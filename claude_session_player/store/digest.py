@@ -61,7 +61,7 @@ from claude_session_player.linking.agent_records import (
     named_agents,
     reported_events,
 )
-from claude_session_player.linking.copies import response_id, told_once
+from claude_session_player.linking.copies import drop_copies, response_id
 from claude_session_player.linking.prompts import PromptQueue, attachment_of, with_queued_prompts
 from claude_session_player.linking.subagents import BY_PROGRESS, AgentCall, Naming, best_names, helper_kind
 from claude_session_player.linking.titles import note_title
@@ -390,7 +390,7 @@ def digest(job: Job) -> Result:
 def _without_copies(found: Found, speech: Speech) -> Speech:
     """What was said in a file in which prompts stand twice: the owner of that rule looks at every event."""
     voice = Voice()
-    for event in told_once(with_queued_prompts(read_events(found.path))):
+    for event in drop_copies(with_queued_prompts(read_events(found.path))):
         if isinstance(event, User | Attachment) and (found.is_agent or not (event.is_sidechain or event.agent_call)):
             voice.hear(event)
     told = voice.speech()
