@@ -23,20 +23,23 @@ class Pairing(Generic[C, R]):
         self._nameless: dict[str, deque[_Call[C]]] = {}
         """The calls without an id, by tool."""
         self._sources: dict[str, list[_Call[C]]] = {}
-        """The calls of each record, by its uuid."""
+        """The calls of each record, by its uuid, as far as somebody has asked for one."""
+        self._unsorted: list[_Call[C]] = []
+        """Calls that are not among them yet: hardly ever does a result name nothing but its source."""
         self._early: dict[str, R] = {}
         self._count = 0
 
     def add_call(self, call: C, id: str | None, name: str, source: str | None = None) -> R | None:
         """The next call, made by the record `source`; returns the result that stood before it, if one did."""
         self._count += 1
-        added = _Call(call, self._count)
-        if source:
-            self._sources.setdefault(source, []).append(added)
+        added = _Call(call, self._count, source)
+        self._unsorted.append(added)
         if not id:
             self._nameless.setdefault(name, deque()).append(added)
             return None
         self._calls[id] = added
+        if not self._early:
+            return None
         early = self._early.pop(id, None)
         added.is_open = early is None
         return early
@@ -72,14 +75,20 @@ class Pairing(Generic[C, R]):
         return min(waiting, key=lambda queue: queue[0].number).popleft() if waiting else None
 
     def _oldest_of(self, source: str | None) -> _Call[C] | None:
-        calls = self._sources.get(source, []) if source else []
-        return next((call for call in calls if call.is_open), None)
+        if not source:
+            return None
+        for call in self._unsorted:
+            if call.source:
+                self._sources.setdefault(call.source, []).append(call)
+        self._unsorted.clear()
+        return next((call for call in self._sources.get(source, ()) if call.is_open), None)
 
 
 class _Call(Generic[C]):
-    __slots__ = ("call", "is_open", "number")
+    __slots__ = ("call", "is_open", "number", "source")
 
-    def __init__(self, call: C, number: int) -> None:
+    def __init__(self, call: C, number: int, source: str | None) -> None:
         self.call = call
         self.is_open = True
         self.number = number
+        self.source = source
