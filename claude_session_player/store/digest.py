@@ -113,12 +113,13 @@ class Digest(Struct):
     malformed: int = 0
     calls: list[AgentCall] = []
     """The calls of tools that start sub-agents."""
-    call_ids: set[str] = set()
+    call_ids: dict[str, None] = {}
+    """Their ids; like all keys here, they stay in their order when they are set aside."""
     namings: dict[str, list[Naming]] = {}
     """The sub-agents that results and progress name, by the ids of the calls."""
     queue: PromptQueue = field(default_factory=PromptQueue)
     is_session: bool = False
-    answers: set[str] = set()
+    answers: dict[str, None] = {}
     """The ids of all responses."""
     has_copies: bool = False
     """True where a prompt may stand there twice, because a conversation was written anew."""
@@ -460,7 +461,7 @@ def _look_at_answer(digest: Digest, seen: Glance, line: bytes) -> bool:
         digest.settle_queue()
     if digest.main.repeats:
         digest.look_for_copies(message.id if message is not None else None, request)
-    digest.answers.add(response_id(message.id if message is not None else None, request) or "")
+    digest.answers[response_id(message.id if message is not None else None, request) or ""] = None
     if message is None or not (message.id or request):
         return True
     blocks = message.content
@@ -536,12 +537,12 @@ def _take_assistant(digest: Digest, event: Assistant) -> None:
             if type(block) is ToolUse and (block.name in AGENTS or gives_prompt(block)):
                 digest.calls.append(agent_call(block))
                 if block.name in AGENTS:
-                    digest.call_ids.add(block.id or "")
+                    digest.call_ids[block.id or ""] = None
     if digest.owns(event):
         digest.settle_queue()
     if digest.main.repeats:
         digest.look_for_copies(event.message.id if event.message is not None else None, event.request_id)
-    digest.answers.add(response_id(event.message.id if event.message is not None else None, event.request_id) or "")
+    digest.answers[response_id(event.message.id if event.message is not None else None, event.request_id) or ""] = None
     if event.message is not None:
         is_own, place = digest.owns(event), _place(event)
         digest.main.answer(event.message, event.request_id, event.timestamp, place, with_model=is_own)

@@ -49,7 +49,7 @@ class Voice(Struct):
     last: Answer | None = None
     """The last answer that counted: one that says the same of itself need not be looked at."""
     lines: list[list[int]] = []
-    spoken: set[str] = set()
+    spoken: dict[str, None] = {}
     """Digests of all prompts, by themselves, and with the uuid and the time of each."""
     repeats: bool = False
     """True where a prompt since the last answer says what another one said: it may be a copy."""
@@ -67,10 +67,10 @@ class Voice(Struct):
         """True for a prompt that was there before, at the same time or under the same uuid."""
         words = task_of(prompt) or ""
         places = [f"{words} {place}" for place in (event.uuid, event.timestamp) if place]
-        if event.uuid and not self.spoken.isdisjoint(places):
+        if event.uuid and not self.spoken.keys().isdisjoint(places):
             return True
         self.repeats = self.repeats or words in self.spoken
-        self.spoken.update((words, *places))
+        self.spoken |= dict.fromkeys((words, *places))
         return False
 
     def answer(
