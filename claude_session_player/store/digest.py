@@ -18,64 +18,43 @@ from msgspec import Struct, field
 from claude_session_player import rawjson
 from claude_session_player.events import (
     CONVERSATION,
-    QUEUED,
     RECORDS,
     REFUSALS,
-    TITLES,
     Assistant,
     Attachment,
-    Blank,
-    CallLine,
     Envelope,
     Event,
-    LegacyMessage,
-    Malformed,
     Message,
-    Metadata,
     Progress,
-    QueueOperation,
-    ResultLine,
-    System,
-    Title,
     ToolResult,
-    ToolUse,
-    UsageLine,
     User,
     tag_of,
 )
 from claude_session_player.glances import (
     Glance,
-    GlancedBlock,
-    GlancedInput,
     GlancedMessage,
-    GlancedOutcome,
     Reported,
     glance,
     places_of_subagents,
     report,
 )
 from claude_session_player.linking.agent_records import (
-    AGENT_PROGRESS,
-    agent_call,
-    gives_prompt,
-    named_agents,
     reported_events,
 )
 from claude_session_player.linking.copies import drop_copies, response_id
 from claude_session_player.linking.prompts import PromptQueue, attachment_of, with_queued_prompts
 from claude_session_player.linking.subagents import BY_PROGRESS, AgentCall, Naming, best_names, helper_kind
-from claude_session_player.linking.titles import note_title
 from claude_session_player.normalized import count
 from claude_session_player.parser import decode_lines, read_events
 from claude_session_player.store.catalogue import Row
+from claude_session_player.store.digest_lines import LOOKS, TAKERS, look_at_progress, place_of
 from claude_session_player.store.documents import document
 from claude_session_player.store.facts import Facts, Inline, Speech
 from claude_session_player.store.jobs import Job, Result
 from claude_session_player.store.layout import Found, Trouble
 from claude_session_player.store.record import file_record
-from claude_session_player.store.responses import LINE, encode_responses
+from claude_session_player.store.responses import encode_responses
 from claude_session_player.store.voice import Voice, response_key
-from claude_session_player.tools import AGENTS
 
 _BUFFER: Final = 1 << 18
 _BATCH: Final = 1 << 18
@@ -84,8 +63,6 @@ _SAMPLE: Final = 4096
 _TOOL_RESULT: Final = tag_of(ToolResult)
 _USER: Final = tag_of(User)
 _ASSISTANT: Final = tag_of(Assistant)
-_MENTION: Final = b"agentId:"
-"""What a result holds that names a sub-agent in its text."""
 _CONVERSATION: Final = frozenset(tag_of(kind) for kind in CONVERSATION)
 _RECORDS: Final = frozenset(tag_of(kind) for kind in RECORDS) - {"todo", "result"}
 """What makes a file a session; a list of todos is none, nor is the journal of a workflow."""
@@ -180,16 +157,16 @@ class Digest(Struct):
         if self.session_id is None and before < _HEAD:
             self._find_session(lines[: _HEAD - before])
         inline = set() if self.is_agent else set(places_of_subagents(glances))
-        for number, look in enumerate(map(_LOOKS.get, map(_TYPE, glances))):
+        for number, look in enumerate(map(LOOKS.get, map(_TYPE, glances))):
             if (look is not None and look(self, glances[number], lines[number])) or number in inline:
-                is_report = look is _look_at_progress and number not in inline
+                is_report = look is look_at_progress and number not in inline
                 if is_report and self._glance_at_report(lines[number], before + number + 1):
                     continue
                 for event in decode_lines((lines[number],), before + number, 0):
                     self._take_event(event)
 
     def _take_event(self, event: Event) -> None:
-        taker = _TAKERS.get(type(event))
+        taker = TAKERS.get(type(event))
         if taker is not None:
             taker(self, event)
         if not self.owns(event):
@@ -293,8 +270,8 @@ class Digest(Struct):
         if isinstance(event, User | Attachment):
             voice.hear(event)
         elif isinstance(event, Assistant) and event.message is not None:
-            voice.answer(event.message, event.request_id, event.timestamp, _place(event))
-            self.speakers[response_key(event.message.id, event.request_id, _place(event))] = root
+            voice.answer(event.message, event.request_id, event.timestamp, place_of(event))
+            self.speakers[response_key(event.message.id, event.request_id, place_of(event))] = root
 
     def _glance_at_report(self, line: bytes, number: int) -> bool:
         """Take in a report of a sub-agent whose task is known; false for one that has to be looked at closely."""
@@ -450,159 +427,6 @@ def _description(found: Found, troubles: list[Trouble]) -> dict[str, Any]:
     if found.meta and told is not None:
         troubles.append(Trouble(found.meta.path, "not a JSON object"))
     return {}
-
-
-# --- at a glance: takes in what there is, and tells whether it is worth to look closer ----------------
-
-
-def _look_at_answer(digest: Digest, seen: Glance, line: bytes) -> bool:
-    message, request = seen.message, seen.request_id
-    if digest.queue.taken and digest.owns(seen):
-        digest.settle_queue()
-    if digest.main.repeats:
-        digest.look_for_copies(message.id if message is not None else None, request)
-    digest.answers[response_id(message.id if message is not None else None, request) or ""] = None
-    if message is None or not (message.id or request):
-        return True
-    blocks = message.content
-    if type(blocks) is list and (len(blocks) != 1 or blocks[0].name in AGENTS or _is_prompted(blocks[0])):
-        return True
-    voice = digest.main
-    if voice.last != (message.id, request, message.model, message.usage):  # most responses have several lines
-        voice.answer(message, request, seen.timestamp, with_model=digest.owns(seen))
-    return False
-
-
-def _is_prompted(block: GlancedBlock) -> bool:
-    return type(block.input) is GlancedInput and len(block.input.prompt) > 0
-
-
-def _look_at_user(digest: Digest, seen: Glance, line: bytes) -> bool:
-    """Nine lines of ten are results of tools; few of them name a sub-agent."""
-    blocks = seen.message.content if seen.message is not None else None
-    if type(blocks) is not list or len(blocks) != 1 or blocks[0].type != _TOOL_RESULT:
-        return True
-    outcome = seen.tool_use_result
-    if type(outcome) is GlancedOutcome:
-        return outcome.agent_id is not None or blocks[0].tool_use_id in digest.call_ids
-    return _MENTION in line
-
-
-def _look_at_attachment(digest: Digest, seen: Glance, line: bytes) -> bool:
-    return seen.attachment is not None and seen.attachment.type == QUEUED
-
-
-def _look_at_progress(digest: Digest, seen: Glance, line: bytes) -> bool:
-    return seen.data is not None and seen.data.type == AGENT_PROGRESS
-
-
-def _look_at_remark(digest: Digest, seen: Glance, line: bytes) -> bool:
-    return seen.model is not None
-
-
-def _look_closer(digest: Digest, seen: Glance, line: bytes) -> bool:
-    return True
-
-
-_LOOKS: Final[dict[str | None, Callable[[Digest, Glance, bytes], bool]]] = {
-    tag_of(Assistant): _look_at_answer,
-    tag_of(User): _look_at_user,
-    tag_of(Attachment): _look_at_attachment,
-    tag_of(System): _look_at_remark,
-    tag_of(Progress): _look_at_progress,
-    **{tag_of(kind): _look_closer for kind in (*TITLES, Metadata, UsageLine, LegacyMessage, CallLine, ResultLine)},
-    tag_of(QueueOperation): _look_closer,
-}
-
-
-# --- one event at a time --------------------------------------------------------------------------
-
-
-def _take_user(digest: Digest, event: User) -> None:
-    content = event.said
-    if type(content) is list:
-        digest.main.events += max(len(content) - 1, 0)
-        for block in content:
-            if type(block) is ToolResult and block.tool_use_id:
-                is_agent_tool = block.tool_use_id in digest.call_ids
-                for naming in named_agents(event.tool_use_result, block, is_agent_tool=is_agent_tool):
-                    digest.note_agent(block.tool_use_id, naming)
-
-
-def _take_assistant(digest: Digest, event: Assistant) -> None:
-    content = event.said
-    if type(content) is list:
-        digest.main.events += max(len(content) - 1, 0)
-        for block in content:
-            if type(block) is ToolUse and (block.name in AGENTS or gives_prompt(block)):
-                digest.calls.append(agent_call(block))
-                if block.name in AGENTS:
-                    digest.call_ids[block.id or ""] = None
-    if digest.owns(event):
-        digest.settle_queue()
-    if digest.main.repeats:
-        digest.look_for_copies(event.message.id if event.message is not None else None, event.request_id)
-    digest.answers[response_id(event.message.id if event.message is not None else None, event.request_id) or ""] = None
-    if event.message is not None:
-        is_own, place = digest.owns(event), _place(event)
-        digest.main.answer(event.message, event.request_id, event.timestamp, place, with_model=is_own)
-
-
-def _take_progress(digest: Digest, event: Progress) -> None:
-    if event.data is not None and event.data.agent_id:
-        digest.take_report(event, event.data.agent_id)
-
-
-def _take_title(digest: Digest, event: Title) -> None:
-    note_title(digest.titles, event.kind, event.title)
-
-
-def _take_queue(digest: Digest, event: QueueOperation) -> None:
-    digest.queue.operate(event)
-
-
-def _take_model(digest: Digest, event: System | Metadata) -> None:
-    if event.model:
-        digest.main.use(event.model)
-
-
-def _take_usage(digest: Digest, event: UsageLine) -> None:
-    tokens = (
-        event.input_tokens or 0,
-        event.output_tokens or 0,
-        event.cache_creation_tokens or 0,
-        event.cache_read_tokens or 0,
-        0,
-    )
-    model = digest.main.models[-1] if digest.main.models else None
-    digest.main.count(_place(event), tokens, model, event.timestamp)
-
-
-def _take_malformed(digest: Digest, event: Malformed) -> None:
-    digest.malformed += 1
-
-
-def _take_blank(digest: Digest, event: Blank) -> None:
-    digest.main.events -= 1
-
-
-_TAKERS: Final[dict[type[Event], Callable[[Digest, Any], None]]] = {
-    User: _take_user,
-    Assistant: _take_assistant,
-    Progress: _take_progress,
-    QueueOperation: _take_queue,
-    System: _take_model,
-    Metadata: _take_model,
-    UsageLine: _take_usage,
-    Malformed: _take_malformed,
-    Blank: _take_blank,
-    **dict.fromkeys(TITLES, _take_title),
-}
-
-
-def _place(event: Event) -> str:
-    """What a line is known by: in copies of a file too, where it has a uuid."""
-    return f"\0uuid {event.uuid}" if event.uuid else f"{LINE}{event.line}"
 
 
 def _is_result(event: User | Attachment) -> bool:
