@@ -49,10 +49,21 @@ class GlancedAttachment(Struct, gc=False):
     type: str | None = None
 
 
-class GlancedProgress(Struct, gc=False, rename="camel"):
-    """What progress is of."""
+class GlancedReport(Struct, gc=False, rename="camel"):
+    """A record that a sub-agent reports, without what is said in it."""
 
     type: str | None = None
+    timestamp: str | None = None
+    request_id: str | None = None
+    message: GlancedMessage | None = None
+
+
+class GlancedProgress(Struct, gc=False, rename="camel"):
+    """What progress is of, and what a sub-agent reports with it."""
+
+    type: str | None = None
+    agent_id: str | None = None
+    message: GlancedReport | None = None
 
 
 class GlancedOutcome(Struct, gc=False, rename="camel"):
@@ -70,6 +81,7 @@ class Glance(Envelope):
     attachment: GlancedAttachment | None = None
     model: str | None = None
     data: GlancedProgress | None = None
+    parent_call: str | None = field(default=None, name="parentToolUseID")
     tool_use_result: Union[GlancedOutcome, list[Raw], str, int, float, None] = None  # noqa: UP007
 
     @property
@@ -80,25 +92,6 @@ class Glance(Envelope):
 
 glance: Final = msgspec.json.Decoder(Glance).decode
 """One line of bytes to a glance at it; raises on anything that does not fit exactly."""
-
-
-class Reported(Struct, gc=False, rename="camel"):
-    """What a sub-agent reports of itself."""
-
-    agent_id: str | None = None
-    message: Glance | None = None
-
-
-class Report(Struct, gc=False):
-    """A line in which a sub-agent reports its progress."""
-
-    timestamp: str | None = None
-    data: Reported | None = None
-    call: str | None = field(default=None, name="parentToolUseID")
-
-
-report: Final = msgspec.json.Decoder(Report).decode
-"""One line of bytes to the report in it; raises on anything that does not fit exactly."""
 
 
 # --- a look that is enough for a summary ----------------------------------------------------------

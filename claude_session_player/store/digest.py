@@ -33,10 +33,8 @@ from claude_session_player.events import (
 from claude_session_player.glances import (
     Glance,
     GlancedMessage,
-    Reported,
     glance,
     places_of_subagents,
-    report,
 )
 from claude_session_player.linking.agent_records import (
     reported_events,
@@ -160,7 +158,7 @@ class Digest(Struct):
         for number, look in enumerate(map(LOOKS.get, map(_TYPE, glances))):
             if (look is not None and look(self, glances[number], lines[number])) or number in inline:
                 is_report = look is look_at_progress and number not in inline
-                if is_report and self._glance_at_report(lines[number], before + number + 1):
+                if is_report and self._glance_at_report(glances[number], before + number + 1):
                     continue
                 for event in decode_lines((lines[number],), before + number, 0):
                     self._take_event(event)
@@ -273,14 +271,11 @@ class Digest(Struct):
             voice.answer(event.message, event.request_id, event.timestamp, place_of(event))
             self.speakers[response_key(event.message.id, event.request_id, place_of(event))] = root
 
-    def _glance_at_report(self, line: bytes, number: int) -> bool:
+    def _glance_at_report(self, seen: Glance, number: int) -> bool:
         """Take in a report of a sub-agent whose task is known; false for one that has to be looked at closely."""
-        try:
-            seen = report(line)
-        except REFUSALS:
-            return False
-        data, call = seen.data or Reported(), seen.call
-        said, agent = data.message, data.agent_id or ""
+        data, call = seen.data, seen.parent_call
+        said = data.message if data is not None else None
+        agent = data.agent_id or "" if data is not None else ""
         voice = self.reported.get(agent)
         if said is None or said.message is None or voice is None or voice.task is None or not call:
             return False
