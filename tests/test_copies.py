@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from claude_session_player.events import Assistant, Block
 from claude_session_player.linking.copies import Copies, drop_copies
 from claude_session_player.parser import read_events
 from tests.builder import SessionBuilder, call, text, uuid_of
@@ -79,3 +80,12 @@ def test_an_id_that_is_used_again_for_another_call_is_no_copy() -> None:
     session = SessionBuilder().response(call("Bash", "call_0", command="ls")).result("call_0", "a").prompt("More")
     session.response(call("Bash", "call_0", command="ls -l")).result("call_0", "b")
     assert copies(session.response(call("Read", "call_0", file_path="/x"))) == []
+
+
+def test_a_block_of_a_type_that_has_no_rule_is_known_by_its_place_and_type() -> None:
+    class Chart(Block, tag="chart"):
+        """A block that was added to the event model, and nowhere else."""
+
+    charts: list[Any] = [Chart()]
+    events = [Assistant(line=line, uuid=uuid, content=charts) for line, uuid in ((1, "a"), (2, "b"), (3, "a"))]
+    assert [event.line for event, is_copy in Copies().mark(events) if is_copy] == [3]

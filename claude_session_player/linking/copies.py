@@ -93,7 +93,9 @@ class Copies:
         response = (message.id if message is not None else None) or event.request_id
         if type(said) is list and len(said) == 1 and not self._known:  # what `_has` would do, in less time
             block, uuid, time = said[0], event.uuid, event.timestamp
-            keys = _KEYS[type(block)](block, () if uuid is None else (time, uuid) if time else (uuid,), response)
+            keys = _KEYS.get(type(block), _of_kind)(
+                block, () if uuid is None else (time, uuid) if time else (uuid,), response
+            )
             is_copy = not seen.isdisjoint(keys)
             seen.update(keys)
         else:
@@ -206,9 +208,9 @@ def _keys(event: Event) -> Sequence[Keys]:
     response = _response(event) if type(event) is Assistant else None
     if type(said) is list:
         if len(said) == 1:  # almost always
-            return (_KEYS[type(said[0])](said[0], place, response),)
+            return (_KEYS.get(type(said[0]), _of_kind)(said[0], place, response),)
         if said:
-            return [_KEYS[type(block)](block, place, response) for block in said]
+            return [_KEYS.get(type(block), _of_kind)(block, place, response) for block in said]
     elif said:
         return (_of_text(Text(said), place, response),)  # type: ignore[arg-type]
     return ((hash((uuid, None)),),) if uuid is not None else ((),)
@@ -264,7 +266,7 @@ def _of_other(block: Other, place: _Place, response: str | None) -> Keys:
     return tuple(hash((one, block.kind, body)) for one in place)
 
 
-def _of_redacted(block: RedactedThinking, place: _Place, response: str | None) -> Keys:
+def _of_kind(block: AnyBlock, place: _Place, response: str | None) -> Keys:
     return tuple(hash((one, block.kind)) for one in place)
 
 
@@ -278,7 +280,7 @@ def _sample(raw: Raw) -> Hashable:
 _KEYS: Final[dict[type[AnyBlock], Callable[[Any, _Place, str | None], Keys]]] = {
     Text: _of_text,
     Thinking: _of_thinking,
-    RedactedThinking: _of_redacted,
+    RedactedThinking: _of_kind,
     ToolUse: _of_call,
     ServerToolUse: _of_call,
     ToolResult: _of_result,
