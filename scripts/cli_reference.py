@@ -21,7 +21,7 @@ _INTRO = f"""\
 
 def reference() -> str:
     """The whole page."""
-    with click.Context(app, info_name=PROGRAM) as context:
+    with click.Context(app, info_name=PROGRAM, **app.context_settings) as context:
         sections = [_section(PROGRAM, app.get_help(context))]
         for name in COMMANDS:
             command = app.get_command(context, name)
