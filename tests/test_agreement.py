@@ -28,9 +28,9 @@ from tests.built_sessions import (
 from tests.stores import ONE, StoreBuilder
 from tests.test_subagent_links import reporting
 
-ROOT = corpus.ROOT / "claude-home"
-STORED = sorted(str(path) for path in ROOT.rglob("*.jsonl")) if ROOT.is_dir() else []
-LONE = [str(path) for path in corpus.session_files() if not path.is_relative_to(ROOT)]
+SESSIONS = corpus.session_files()
+STORED = [path for path in SESSIONS if path.is_relative_to(corpus.STORE) and path.suffix == ".jsonl"]
+LONE = [path for path in SESSIONS if not path.is_relative_to(corpus.STORE)]
 NO_CORPUS = f"there are no real sessions at {corpus.ROOT}"
 
 
@@ -48,25 +48,36 @@ def _told(values: dict[str, Any]) -> str:
 # --- real sessions --------------------------------------------------------------------------------------
 
 
+def _name(path: Path) -> str:
+    return os.path.relpath(path, corpus.ROOT)
+
+
 @pytest.fixture(scope="module")
-def listed() -> dict[str, Record]:
+def settled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The corpus, in which no file becomes a minute old between two questions."""
+    return corpus.settled(tmp_path_factory.mktemp("settled"))
+
+
+@pytest.fixture(scope="module")
+def listed(settled: Path) -> dict[str, Record]:
     """What `list` says about every session of the real store, by path."""
-    return {record["path"]: record for record in listing(ROOT)}
+    return {record["path"]: record for record in listing(settled / corpus.STORE.name)}
 
 
 @pytest.mark.skipif(not STORED, reason=NO_CORPUS)
-@pytest.mark.parametrize("path", STORED, ids=lambda path: os.path.relpath(path, ROOT))
-def test_commands_agree_about_a_real_session_of_a_store(path: str, listed: dict[str, Record]) -> None:
+@pytest.mark.parametrize("name", [_name(path) for path in STORED])
+def test_commands_agree_about_a_real_session_of_a_store(name: str, settled: Path, listed: dict[str, Record]) -> None:
+    path = str(settled / name)
     if path not in listed:  # a todo list, or the journal of a workflow
         assert Path(path).name in ("todo.jsonl", "journal.jsonl")
         return
-    check(collect(listed[path]["id"], ROOT, listed[path]))
+    check(collect(listed[path]["id"], settled / corpus.STORE.name, listed[path]))
 
 
 @pytest.mark.skipif(not LONE, reason=NO_CORPUS)
-@pytest.mark.parametrize("path", LONE, ids=lambda path: os.path.relpath(path, corpus.ROOT))
-def test_commands_agree_about_a_real_file(path: str) -> None:
-    check(collect(path))
+@pytest.mark.parametrize("name", [_name(path) for path in LONE])
+def test_commands_agree_about_a_real_file(name: str, settled: Path) -> None:
+    check(collect(str(settled / name)))
 
 
 # --- built sessions -------------------------------------------------------------------------------------

@@ -168,7 +168,7 @@ def test_a_conversation_holds_its_sub_agents_where_they_were_called(tmp_path: Pa
 @pytest.mark.skipif(not corpus.session_files(), reason="there is no corpus")
 def test_almost_all_ordinary_sub_agents_of_real_sessions_are_linked(capsys: pytest.CaptureFixture[str]) -> None:
     """An ordinary one has an id of letters and digits, and a task; a helper of Claude Code has not, or it warms up."""
-    store = Store.open(corpus.ROOT / "claude-home", cache=None)
+    store = Store.open(corpus.STORE, cache=None)
     total, unlinked = 0, []
     for path in corpus.session_files():
         found: Found = store.place(path)
@@ -190,7 +190,7 @@ def test_almost_all_ordinary_sub_agents_of_real_sessions_are_linked(capsys: pyte
 @pytest.mark.skipif(not corpus.session_files(), reason="there is no corpus")
 def test_real_sessions_are_told_drawn_and_summed_up_alike() -> None:
     """`show`, `tree` and `summary` go different ways, and come to the same prompts, calls, forks and links."""
-    store = Store.open(corpus.ROOT / "claude-home", cache=None)
+    store = Store.open(corpus.STORE, cache=None)
     for session in store.sessions():
         told = Conversation.of(session)
         drawn = Reading(skips_sidechains=session.has_sidechains)

@@ -68,7 +68,7 @@ def test_what_is_rebuilt_after_edits_is_what_is_read_next() -> None:
 
 
 def test_every_real_file_keeps_the_contract() -> None:
-    root = corpus.ROOT / "claude-home"
+    root = corpus.STORE
     if not root.is_dir():
         pytest.skip("there is no real store")
     files = jsonschema.Draft202012Validator({**SCHEMA, "$ref": "#/$defs/touched_file"})

@@ -18,7 +18,7 @@ from claude_session_player.text import cut
 from tests import corpus
 from tests.test_cli_store import SCHEMA
 
-ROOT = corpus.ROOT / "claude-home"
+ROOT = corpus.STORE
 pytestmark = pytest.mark.skipif(not ROOT.is_dir(), reason=f"there is no real store at {ROOT}")
 
 PEER = "Another Claude session sent a message"

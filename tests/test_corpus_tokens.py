@@ -13,7 +13,7 @@ from claude_session_player.insight.tokens import TokenCount, count_tokens, sessi
 from tests import corpus
 from tests.naive import naive_count
 
-ROOT = corpus.ROOT / "claude-home"
+ROOT = corpus.STORE
 pytestmark = pytest.mark.skipif(not corpus.session_files(), reason=f"there are no real sessions at {corpus.ROOT}")
 
 

@@ -284,9 +284,9 @@ def test_files_without_a_conversation_are_no_traceback(tmp_path: Path, content: 
         assert len(done.stderr.splitlines()) == (1 if code else 0)
 
 
-@pytest.mark.skipif(not (corpus.ROOT / "claude-home").is_dir(), reason=f"there is no real store at {corpus.ROOT}")
+@pytest.mark.skipif(not corpus.STORE.is_dir(), reason=f"there is no real store at {corpus.ROOT}")
 def test_every_real_session_has_a_tree(tmp_path: Path) -> None:
-    store = Store.open(corpus.ROOT / "claude-home", cache=str(tmp_path))
+    store = Store.open(corpus.STORE, cache=str(tmp_path))
     for session in store.sessions(Filter(include_subagents=True)):
         root = outline_of(session).root
         CONTRACT.validate(json.loads(encoded(root)))

@@ -457,7 +457,7 @@ def test_a_session_is_checked_with_its_sub_agents(builder: StoreBuilder) -> None
 
 
 def test_a_real_store_is_checked_without_a_mistake() -> None:
-    home = corpus.ROOT / "claude-home"
+    home = corpus.STORE
     if not home.exists():
         pytest.skip("there is no real store")
     done = csp("verify", "--all", "--root", home, "--no-cache", "--severity", "advice")
