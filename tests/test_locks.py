@@ -25,6 +25,7 @@ from claude_session_player import SessionInUse, require_unused
 from claude_session_player.care.clean import Rules, plan
 from claude_session_player.care.locks import look_at
 from claude_session_player.care.verify import verify
+from claude_session_player.store import inuse
 from claude_session_player.store.filters import Filter
 from claude_session_player.store.inuse import LOCKED, READING, WRITING, WRITTEN, Evidence, InUse
 from claude_session_player.store.processes import OpenFiles, Process, lock_holders
@@ -248,6 +249,27 @@ def test_everybody_gives_the_same_answer_about_a_process(
     with somebody(builder.home() / place, mode, *ways):
         assert answers(builder) == {ONE: {expected}, TWO: {False}}
     assert answers(builder) == {ONE: {False}, TWO: {False}}
+
+
+@pytest.mark.parametrize("kind", ["lock", "record"])
+def test_a_lock_of_either_kind_is_known_without_the_list_of_locks(
+    builder: StoreBuilder, tmp_path: Path, kind: str
+) -> None:
+    found = builder.open().resolve(ONE).found
+    look = InUse(proc=str(tmp_path / "nothing"))
+    with patch.object(inuse, "lock_holders", side_effect=AssertionError("to read it takes long")):
+        assert not look(found)
+        with somebody(builder.home() / f"{ONE}.jsonl", "r+", kind):
+            assert look(found)
+    with somebody(builder.home() / f"{ONE}.jsonl", "r+", kind):
+        assert [sign.how for sign in look.signs([found.path])] == [LOCKED]
+
+
+def test_a_file_that_opens_only_when_a_lease_is_given_back_is_in_use(builder: StoreBuilder) -> None:
+    found = builder.open().resolve(ONE).found
+    with patch.object(os, "open", side_effect=BlockingIOError):
+        assert [sign.how for sign in InUse().signs([found.path])] == [LOCKED]
+        assert InUse(proc="/nowhere")(found)
 
 
 @pytest.mark.skipif(shutil.which("tail") is None, reason="there is no tail here")

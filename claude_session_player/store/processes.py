@@ -25,11 +25,8 @@ class Process(NamedTuple):
     name: str | None
 
 
-class Handle(NamedTuple):
-    """A file that a process has open."""
-
-    process: Process
-    writing: bool
+Handle = tuple[Process, bool]
+"""A process that has a file open, and whether it may write to it."""
 
 
 class OpenFiles:
@@ -55,12 +52,12 @@ class OpenFiles:
 
         Only these are looked at more closely, because a look at a file of a server that is gone takes for ever.
         """
-        found = []
+        found: list[Handle] = []
         for pid, number in self._by_name.get(name, ()):
             with contextlib.suppress(OSError):  # it has been closed meanwhile
                 status = os.stat(os.path.join(self._proc, str(pid), "fd", number))
                 if (status.st_dev, status.st_ino) == key:
-                    found.append(Handle(_process(self._proc, pid), _writes(self._proc, pid, number)))
+                    found.append((_process(self._proc, pid), _writes(self._proc, pid, number)))
         return found
 
     def _note(self, pid: int) -> None:
@@ -84,7 +81,7 @@ class OpenFiles:
 def lock_holders(proc: str = PROC) -> dict[FileKey, Process | None] | None:
     """Who holds exclusive locks on files, as far as that is told; `None` where the system does not tell of locks."""
     try:
-        with open(os.path.join(proc, "locks"), encoding="ascii", errors="replace") as file:
+        with open(os.path.join(proc, "locks"), encoding="utf-8", errors="replace") as file:
             told = [line.split() for line in file]
     except OSError:
         return None
@@ -119,7 +116,7 @@ def _process(proc: str, pid: int) -> Process:
 def _writes(proc: str, pid: int, number: str) -> bool:
     """True where a handle is for writing; where that is not told, it is taken for one."""
     try:
-        with open(os.path.join(proc, str(pid), "fdinfo", number), encoding="ascii", errors="replace") as file:
+        with open(os.path.join(proc, str(pid), "fdinfo", number), encoding="utf-8", errors="replace") as file:
             flags = next(int(line.split()[1], 8) for line in file if line.startswith("flags:"))
     except (OSError, ValueError, StopIteration, IndexError):
         return True
