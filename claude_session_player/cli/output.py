@@ -9,8 +9,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from claude_session_player.errors import CannotWrite
-from claude_session_player.export.json_text import array
-from claude_session_player.export.json_text import encode as encode
+from claude_session_player.json_text import array
+from claude_session_player.json_text import encode as encode
 
 if TYPE_CHECKING:
     from claude_session_player.play.appended import Piece

@@ -10,8 +10,8 @@ from claude_session_player.conversation.cast import Actor
 from claude_session_player.conversation.entries import Call, Entry, Kind
 from claude_session_player.conversation.walk import Told
 from claude_session_player.export.conversation import Style
-from claude_session_player.export.json_text import array, encode
 from claude_session_player.export.registry import TranscriptWriter
+from claude_session_player.json_text import array, encode
 
 _RECORDS: Final = (Kind.NOTE, Kind.RECORD)
 """Entries that may say of which type their record is."""
