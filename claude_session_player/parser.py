@@ -9,16 +9,18 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, Final, NamedTuple, TypeAlias
 
+import msgspec
+
 from claude_session_player import rawjson
 from claude_session_player.dialects import DIALECTS, translate
 from claude_session_player.errors import CannotRead
 from claude_session_player.events import CONVERSATION, RECORD_START, REFUSALS, Blank, Event, Malformed, Unknown, decode
-from claude_session_player.fit import event_of
+from claude_session_player.fit import event_of, event_on
 
 Source: TypeAlias = str | os.PathLike[str] | Iterable[bytes]
 """A path, or the lines of a session: an open binary file, or any iterable of bytes."""
 
-_BUFFER: Final = 1 << 18
+_BUFFER: Final = 1 << 20
 _BATCH: Final = 1 << 18
 _TRIES: Final = 8
 """How many places, from either end, are tried for a record behind a broken one."""
@@ -151,10 +153,15 @@ def _decode_each(lines: Sequence[bytes], number: int, offset: int) -> list[Event
     for line in lines:
         number += 1
         try:
-            event = translate(decode(line))
+            event = decode(line)
+        except msgspec.ValidationError:
+            event = event_on(line)
         except REFUSALS:
+            event = None
+        if event is None:
             events.extend(_salvage(line, number, offset))
         else:
+            event = translate(event)
             event.line = number
             events.append(event)
         offset += len(line)
