@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Set
 from typing import Any
 
-from claude_session_player.events import Assistant, Block
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from msgspec import Raw
+from msgspec.structs import replace
+
+from claude_session_player.events import (
+    QUEUED,
+    Assistant,
+    Attached,
+    Attachment,
+    Block,
+    Event,
+    Message,
+    Progress,
+    System,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    User,
+)
+from claude_session_player.linking import copies as module
 from claude_session_player.linking.copies import Copies, drop_copies
 from claude_session_player.parser import read_events
+from tests import corpus
 from tests.builder import SessionBuilder, call, text, uuid_of
 
 
@@ -82,6 +106,11 @@ def test_an_id_that_is_used_again_for_another_call_is_no_copy() -> None:
     assert copies(session.response(call("Read", "call_0", file_path="/x"))) == []
 
 
+def test_the_order_of_inputs_tells_calls_apart() -> None:
+    session = SessionBuilder().response(call("Edit", "call_0", old_string="long", new_string="a")).prompt("More")
+    assert copies(session.response(call("Edit", "call_0", old_string="a", new_string="long"))) == []
+
+
 def test_a_block_of_a_type_that_has_no_rule_is_known_by_its_place_and_type() -> None:
     class Chart(Block, tag="chart"):
         """A block that was added to the event model, and nowhere else."""
@@ -89,3 +118,71 @@ def test_a_block_of_a_type_that_has_no_rule_is_known_by_its_place_and_type() -> 
     charts: list[Any] = [Chart()]
     events = [Assistant(line=line, uuid=uuid, content=charts) for line, uuid in ((1, "a"), (2, "b"), (3, "a"))]
     assert [event.line for event, is_copy in Copies().mark(events) if is_copy] == [3]
+
+
+# --- many at a time -----------------------------------------------------------------------------
+
+words = st.sampled_from(("Go", "On", ""))
+ids = st.sampled_from(("a", "b", None))
+raw = words.map(lambda said: Raw(f'"{said}"'.encode()))
+block = st.one_of(
+    st.builds(Text, words),
+    st.builds(Thinking, raw),
+    st.builds(ToolUse, ids, st.just("Bash"), st.fixed_dictionaries({"command": words})),
+    st.builds(ToolResult, ids, raw),
+)
+content = st.one_of(words, st.lists(block, max_size=2), st.none())
+place = {"uuid": st.sampled_from((*"abcdefghijkl", None)), "timestamp": st.sampled_from((*"123456789", None))}
+asked = st.builds(User, **place, content=st.sampled_from(("Go", "On")))
+answered = st.builds(
+    Assistant, **place, message=st.builds(Message, st.just("a"), st.builds(Text, words).map(lambda b: [b]))
+)
+event = st.one_of(
+    *(asked, answered) * 3,
+    st.builds(User, **place, content=content),
+    st.builds(Assistant, **place, message=st.builds(Message, ids, content), request_id=ids),
+    st.builds(Attachment, **place, attachment=st.builds(Attached, st.sampled_from((QUEUED, "file")), content)),
+    st.builds(System, **place, content=raw),
+    st.builds(Progress, **place),
+)
+
+
+def one_by_one(events: Iterable[Event], known: Set[str | None] = frozenset()) -> list[bool]:
+    """The plain way to mark copies."""
+    return [is_copy for _, is_copy in Copies(known)._mark_each(events, iter(()))]
+
+
+@st.composite
+def written_anew(draw: st.DrawFn) -> list[Event]:
+    """A conversation of which a stretch was written anew, with other uuids and times."""
+    events = draw(st.lists(event, max_size=8))
+    start = draw(st.integers(0, len(events)))
+    anew = [replace(event, uuid=f"new {event.uuid}", timestamp=None) for event in events[start:]]
+    return events + anew + draw(st.lists(event, max_size=2))
+
+
+def said_twice() -> list[Event]:
+    """A response before which nobody asked anything, and its copy, before which somebody did."""
+    answers = [Assistant(uuid=uuid, message=Message("a", [Text("Yes.")])) for uuid in "13"]
+    return [answers[0], User(uuid="2", content="Go"), User(uuid="4", content="Go"), answers[1]]
+
+
+@settings(max_examples=500)
+@example(events=said_twice(), size=2, known=frozenset())
+@given(events=written_anew(), size=st.integers(1, 12), known=st.sampled_from((frozenset(), frozenset("ab"))))
+def test_copies_are_the_same_many_at_a_time_and_one_by_one(
+    events: list[Event], size: int, known: frozenset[str | None]
+) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(module, "_AT_ONCE", size)
+        batches = list(Copies(known).batches(events))
+        marked = list(Copies(known).mark(events))
+    assert [event for event, _ in marked] == events
+    assert [is_copy for _, is_copy in marked] == one_by_one(events, known)
+    assert [len(some) for some, _ in batches[:-1]] == [size] * (len(batches) - 1)
+
+
+@pytest.mark.parametrize("path", corpus.session_files(), ids=lambda path: path.stem)
+def test_copies_of_real_sessions_are_the_same_many_at_a_time_and_one_by_one(path: Any) -> None:
+    events = list(read_events(path))
+    assert [is_copy for _, is_copy in Copies().mark(events)] == one_by_one(events)

@@ -143,6 +143,54 @@ def test_files_that_a_reporting_sub_agent_read_are_its_own(store: StoreBuilder) 
     assert sorted(file["path"] for file in files) == ["/aaaa1111", "/bbbb2222"]
 
 
+def test_sub_agents_with_strange_ids_are_counted(store: StoreBuilder) -> None:
+    session = SessionBuilder().prompt("Go").response(call("Task", "t1", prompt="Look"))
+    for number, agent in enumerate((",", 'a","b', '"', "\\"), 1):
+        report(session, agent, "t1", "assistant", [text("Seen")])
+        session.write(store.home() / f"{ONE}.jsonl")
+        assert store.open().resolve(ONE).subagent_count == number
+
+
+def test_times_of_a_report_are_known_also_from_its_line_and_from_a_last_line_without_end(store: StoreBuilder) -> None:
+    session = SessionBuilder().prompt("Go").response(call("Task", "t1", prompt="Look"))
+    said = {"type": "assistant", "message": {"content": [text("Seen")]}}
+    for _ in range(2):
+        session.progress("agent_progress", "t1", agentId="a1", message=said)
+    first, last = (json.loads(line)["timestamp"] for line in session.lines[-2:])
+    path = store.home() / f"{ONE}.jsonl"
+    path.write_bytes(b"".join(session.lines).rstrip(b"\n"))
+    (agent,) = store.open().resolve(ONE).subagents
+    assert (agent.created_at, agent.ended_at) == (first, last)
+
+
+def told_with(session: SessionBuilder) -> dict[str | None, str]:
+    """The sub-agents of a stream, by the calls that they are told with."""
+    (turn,) = Conversation.from_events(read_events(session.lines)).turns
+    return {turn.entries[place].id: child.id for place, (child,) in turn.agents.items()}  # type: ignore[attr-defined]
+
+
+def test_a_stream_links_who_reports_for_a_call_that_is_not_there_by_the_result_that_names_it() -> None:
+    session = SessionBuilder().prompt("Go").response(call("Task", "t1", prompt="Look"))
+    report(session, "a1", "t1", "assistant", [text("Seen")])
+    session.result("t1", "Done.").response(call("Task", "t2", prompt="Look again"))
+    report(session, "a2", "gone", "assistant", [text("Seen, too")])
+    assert told_with(session.result("t2", "agentId: a2").response(text("Done."))) == {"t1": "a1", "t2": "a2"}
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [({}, {"t2": "a1"}), ({"toolUseResult": {"agentId": "a1"}}, {"t1": "a1"})],
+)
+def test_in_a_stream_reports_count_more_than_the_text_of_a_result_and_less_than_what_stands_beside_it(
+    named: dict[str, Any], expected: dict[str, str]
+) -> None:
+    session = SessionBuilder().prompt("Go").response(call("Odd", "t1"), call("Task", "t2", prompt="Look"))
+    report(session, "a9", "gone", "assistant", [text("Whose am I?")])
+    report(session, "a1", "t2", "assistant", [text("Seen")])
+    session.result("t1", "agentId: a1", **named).result("t2", "Done.").response(text("Done."))
+    assert told_with(session) == expected
+
+
 def test_a_sub_agent_with_a_file_is_not_counted_again_because_it_reports(store: StoreBuilder) -> None:
     store.agent("aaaa1111", place="subagents", task=TASK)
     session = store.open().resolve(ONE)
@@ -164,7 +212,7 @@ def test_what_grows_is_digested_on_from_where_it_was(store: StoreBuilder, tmp_pa
 @pytest.mark.skipif(not corpus.session_files(), reason="there is no corpus")
 def test_a_stream_tells_real_sub_agents_inside_of_a_file_as_the_store_does() -> None:
     """Without their files, that is: those are what a stream cannot know."""
-    store = Store.open(corpus.ROOT / "claude-home", cache=None)
+    store = Store.open(corpus.STORE, cache=None)
     compared = 0
     for path in corpus.session_files():
         session = store.at(path)

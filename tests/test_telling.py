@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from claude_session_player import Conversation
 from claude_session_player.account import Fate
-from claude_session_player.conversation import telling
 from claude_session_player.conversation.entries import Call, Kind
 from claude_session_player.conversation.walk import Told
 from claude_session_player.export.conversation import Style
+from claude_session_player.linking import copies
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.parser import read_events
 from tests import corpus
@@ -317,7 +317,7 @@ def test_how_many_lines_are_told_at_a_time_changes_nothing(
     for line in lines:
         session.raw(json.dumps(line).encode() + b"\n")
     at_once = markdown(session, style=Style.full())
-    with patch.object(telling, "_AT_ONCE", many):
+    with patch.object(copies, "_AT_ONCE", many):
         assert markdown(session, style=Style.full()) == at_once
 
 

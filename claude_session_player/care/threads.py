@@ -72,7 +72,7 @@ class Threads:
             place = Place(line, offset)
             if self._pairing.add_result(place, call) is None:
                 self._results.append((call, place))
-        elif (call := block.id) and block.type in _CALLS and not self._pairing.has_call(call):
+        elif (call := block.id) and block.type in _CALLS and self._pairing.call_with(call) is None:
             self._pairing.add_call((call, block.type or _CALL, Place(line, offset)), call, "", uuid)
 
     def loose_ends(self) -> Iterator[Loose]:
@@ -82,7 +82,7 @@ class Threads:
             if uuid not in self._uuids:
                 yield Loose(kinds.NO_PARENT, place, uuid)
         for call, place in self._results:
-            if not self._pairing.has_call(call):
+            if self._pairing.call_with(call) is None:
                 yield Loose(kinds.NO_CALL, place, call)
         for call, kind, place in self._pairing.unanswered():
             if kind == _CALL:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from claude_session_player.events import REFUSALS, Event, Progress, User
-from claude_session_player.linking.agent_records import named_agents, reported_events, task_of
-from claude_session_player.linking.subagents import BY_PROGRESS, best_names
+from claude_session_player.linking.agent_records import may_name_agent, named_agents, reported_events, task_of
+from claude_session_player.linking.subagents import BY_PROGRESS, BY_TEXT, best_names
 from claude_session_player.results import decode_run_started
 from claude_session_player.tools import AGENTS
 
@@ -93,6 +93,8 @@ class Cast:
         """The sub-agents that report their progress for a call."""
         self._inside: dict[str, list[Event]] = {}
         """The events of those inside of the file: by their call, their first line, or their id."""
+        self._awaited: set[str] = set()
+        """Among them those who reported for a call that will ask for them."""
         self._roots: dict[str, str] = {}
         self._tasks: dict[str, list[str]] = defaultdict(list)
         """Of those inside of the file, the roots by their tasks."""
@@ -109,8 +111,11 @@ class Cast:
 
     # --- while a conversation is read ---------------------------------------------------------------
 
-    def report(self, event: Progress) -> None:
-        """A sub-agent reports its progress for a call, and what it says, even where it has no file."""
+    def report(self, event: Progress, *, is_awaited: bool) -> None:
+        """A sub-agent reports its progress for a call, and what it says, even where it has no file.
+
+        With `is_awaited`, that call has not asked for its sub-agents yet.
+        """
         agent = event.data.agent_id if event.data is not None else None
         if self._is_linked or not agent:
             return
@@ -118,6 +123,8 @@ class Cast:
             reporters.append(agent)
         if agent not in self._by_id and (events := reported_events(event)):
             self._inside.setdefault(agent, []).extend(events)
+            if is_awaited:
+                self._awaited.add(agent)
 
     def overhear(self, event: Event) -> None:
         """A line of a sub-agent inside of its parent's file belongs to its call, or to the root of its chain."""
@@ -133,10 +140,18 @@ class Cast:
 
     def called_by(self, call: Call) -> tuple[Actor, ...]:
         """The sub-agents that a call started."""
+        if self._are_awaited_elsewhere(call):
+            return ()
         found = self._take_all(self._by_call, call.id) + self._run(call)
         if found or (self._is_linked and call.id):
             return found
         return self._named_by(call) or self._with_task(call)
+
+    def _are_awaited_elsewhere(self, call: Call) -> bool:
+        """True where all who are here report for other calls, and the result names none of them beside its text."""
+        if self._free or len(self._awaited) != len(self._inside) or call.id in self._reporters:
+            return False
+        return call.result is None or not may_name_agent(call.result.structured)
 
     def _named_by(self, call: Call) -> tuple[Actor, ...]:
         """Those that the records of a call name, the best evidence first."""
@@ -144,7 +159,8 @@ class Cast:
         namings = [(agent, BY_PROGRESS) for agent in self._reporters.pop(call.id or "", ())]
         if result is not None:
             namings += named_agents(result.structured, result.block, is_agent_tool=is_agent_tool)
-        ids = [id for id, _ in sorted(best_names(namings), key=lambda naming: naming[1])]
+        named = sorted(best_names(namings), key=lambda naming: naming[1])
+        ids = [id for id, evidence in named if evidence != BY_TEXT or id not in self._awaited]
         if call.id in self._inside:
             ids.insert(0, str(call.id))
         found = [self._take(self._by_id, id) or (self._heard(id) if id in self._inside else None) for id in ids]
@@ -162,6 +178,7 @@ class Cast:
 
     def _heard(self, root: str) -> Actor:
         events = self._inside.pop(root)
+        self._awaited.discard(root)
         return Actor(root, lambda: events, started=events[0].timestamp or "")
 
     def _run(self, call: Call) -> tuple[Actor, ...]:

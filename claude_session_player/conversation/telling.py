@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Set
 from functools import lru_cache
-from itertools import islice
+from itertools import repeat
 from typing import Any, Final
 
 from msgspec import Raw
@@ -62,8 +62,6 @@ from claude_session_player.text import clean, trim_breaks
 COPY: Final = hidden("copy of an earlier line")
 SIDECHAIN: Final = hidden("sub-agent that is told elsewhere")
 
-_AT_ONCE: Final = 200
-"""So many lines are told step by step, each step for all of them, which is faster than all steps for each."""
 _NO_ANSWER: Final = hidden("answer without text")
 _NO_THOUGHT: Final = hidden("thought without text")
 _NO_CONTENT: Final = "(No content)"
@@ -94,16 +92,18 @@ class Telling:
 
     def entries(self, events: Iterable[Event]) -> Iterator[Entry]:
         """Every entry, in the order of the file."""
-        spoken = with_queued_prompts(events, is_agent=self._is_agent)
-        coming, window, takers = self._copies.mark(spoken), self._window, _TAKERS
-        while some := list(islice(coming, _AT_ONCE)):
-            lines = [event for event, _ in some]
-            if self.cast.is_order_free and (self._is_agent or not places_of_subagents(lines)):
-                outcomes = [self._copied(one) if is_copy else takers[type(one)](self, one) for one, is_copy in some]
-                self.account.add_all([event.line for event in lines], outcomes)
+        window, takers = self._window, _TAKERS
+        for some, copied in self._copies.batches(with_queued_prompts(events, is_agent=self._is_agent)):
+            marked = zip(some, copied or repeat(False), strict=False)
+            if self.cast.is_order_free and (self._is_agent or not places_of_subagents(some)):
+                if copied is None:
+                    outcomes = [takers[type(event)](self, event) for event in some]
+                else:
+                    outcomes = [self._own_or_overheard(event, is_copy) for event, is_copy in marked]
+                self.account.add_all([event.line for event in some], outcomes)
                 yield from window.ready()
                 continue
-            for event, is_copy in some:  # a call shall find the sub-agents that are known when its result comes
+            for event, is_copy in marked:  # a call shall find the sub-agents that are known when its result comes
                 self.account.add(event.line, self._own_or_overheard(event, is_copy))
                 yield from window.ready()
         yield from window.rest()
@@ -318,7 +318,7 @@ class Telling:
         self.growth.plain(event)
         data = event.data
         if data is not None and data.agent_id:
-            self.cast.report(event)
+            self.cast.report(event, is_awaited=self._window.is_waiting(event.parent_call))
         return _unseen("progress", data.type) if data else hidden("progress")
 
     def quiet(self, event: Quiet) -> Outcome:

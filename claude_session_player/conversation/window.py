@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from claude_session_player.account import MERGED, SHOWN, Outcome
 from claude_session_player.content import result_parts
@@ -30,15 +30,12 @@ _RESULT: Final = Kind.RESULT
 _TASK_LISTS: Final = frozenset(("TaskCreate", "TaskUpdate"))
 
 
-class _Ticket:
+class _Ticket(Struct):
     """What is kept of a call after it has left: its result may still come."""
 
-    __slots__ = ("call", "line", "name")
-
-    def __init__(self, call: Call) -> None:
-        self.call: Call | None = call
-        self.line = call.line
-        self.name = call.name
+    call: Call | None
+    line: int
+    name: str
 
 
 class Window:
@@ -76,6 +73,11 @@ class Window:
             if type(entry) is Call:
                 self._settle(entry)
             yield entry
+
+    def is_waiting(self, id: str | None) -> bool:
+        """True for a call that has not left yet."""
+        ticket = self._pairing.call_with(id) if id else None
+        return ticket is not None and ticket.call is not None
 
     def _is_ready(self, call: Call) -> bool:
         """True for a call or a result that needs not wait for the other."""
@@ -135,7 +137,7 @@ class Window:
         call.place = self._left + len(self.waiting)
         if name in _TASK_LISTS and isinstance(block.input, dict):
             call.subject = self._tasks.get(str(block.input.get("taskId")))
-        ticket = self._tickets[call.place] = _Ticket(call)
+        ticket = self._tickets[call.place] = _Ticket(call, call.line, name)
         result = self._pairing.add_call(ticket, id, name, event.uuid)
         if result is not None:
             early = self._early.pop(id or "", None)  # it has left where it had to wait for too long

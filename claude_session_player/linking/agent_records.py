@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import re
 import zlib
-from collections.abc import Iterator
 from typing import Any, Final
 
 from msgspec import Raw
@@ -34,18 +33,26 @@ def agent_call(block: ToolUse) -> AgentCall:
     return AgentCall(block.id, _text(given.get("subagent_type")), description, task_of(_text(given.get("prompt"))))
 
 
-def named_agents(structured: Raw, result: ToolResult, *, is_agent_tool: bool) -> Iterator[Naming]:
+def named_agents(structured: Raw, result: ToolResult, *, is_agent_tool: bool) -> list[Naming]:
     """The sub-agents that a result names, beside its text or in it.
 
     The output of a tool that gave back an object of its own, such as a file that was read, or that failed, only quotes
     what it says.
     """
-    with contextlib.suppress(*REFUSALS):
-        if id := decode_agent_identity(structured).agent_id:
-            yield id, BY_RESULT
-    if is_agent_tool or not (result.is_error or bytes(memoryview(structured)[:1]) == b"{"):
-        for match in _AGENT_ID.finditer(result_text(result, None)[0]):
-            yield match[1], BY_TEXT
+    found: list[Naming] = []
+    if may_name_agent(structured):
+        with contextlib.suppress(*REFUSALS):
+            if id := decode_agent_identity(structured).agent_id:
+                found.append((id, BY_RESULT))
+    is_own = is_agent_tool or not (result.is_error or bytes(memoryview(structured)[:1]) == b"{")
+    if is_own and may_name_agent(result.content):
+        found += [(match[1], BY_TEXT) for match in _AGENT_ID.finditer(result_text(result, None)[0])]
+    return found
+
+
+def may_name_agent(raw: Raw) -> bool:
+    """False where the word by which sub-agents are named is nowhere: most results need no closer look."""
+    return b"agentId" in bytes(raw)
 
 
 def reported_events(event: Progress) -> list[Event]:

@@ -7,8 +7,10 @@ prompt has no such id; it is a copy where the response behind it is a copy that 
 
 from __future__ import annotations
 
+import struct
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
+from itertools import chain, islice, repeat
 from typing import Any, Final
 
 from msgspec import Raw
@@ -36,8 +38,12 @@ from claude_session_player.events import (
 )
 from claude_session_player.linking.prompts import is_injected
 
+_AT_ONCE: Final = 200
+"""So many records are looked at together: most of the time, none of them is a copy."""
 _SAMPLE: Final = 64
 """Of a long output, so many bytes at both ends tell it from others of the same call."""
+_end_at: Final = struct.Struct(f"{_SAMPLE}s").unpack_from
+_NO_PROMPTS: Final[list[str]] = []
 
 Keys = tuple[int, ...]
 """What a block is known by: a block with any of these is the same."""
@@ -58,23 +64,93 @@ class Copies:
         """Those before each response."""
 
     def mark(self, events: Iterable[Event]) -> Iterator[tuple[Event, bool]]:
-        """Each event, and whether it is a copy. Behind a prompt that occurs twice, it is looked up to the response."""
-        coming, ahead = iter(events), deque[Event]()
-        seen, is_first = self._seen, not self._known
-        for event in coming:
-            kind = type(event)
-            if kind is User:
-                if is_first and (key := _only_result(event)) is not None:  # type: ignore[arg-type]  # most of a user's lines
-                    yield event, key in seen
-                    seen.add(key)
-                    continue
-            elif kind not in _SAYING:
-                yield event, False
+        """Each event, and whether it is a copy."""
+        for some, marks in self.batches(events):
+            yield from zip(some, marks or repeat(False), strict=False)
+
+    def batches(self, events: Iterable[Event]) -> Iterator[tuple[list[Event], list[bool] | None]]:
+        """The events, so many at a time, and which of them are copies; `None` stands for none of them."""
+        coming, marked = iter(events), deque[tuple[Event, bool]]()
+        while (some := list(islice(coming, max(_AT_ONCE - len(marked), 0)))) or marked:
+            is_new = not some or self._take_if_new(some)
+            if is_new and not marked:
+                yield some, None
                 continue
-            yield event, self._is_copy(event, coming, ahead)
+            marked += zip(some, repeat(False), strict=False) if is_new else self._mark_each(some, coming)
+            part = [marked.popleft() for _ in range(min(_AT_ONCE, len(marked)))]
+            yield [event for event, _ in part], [is_copy for _, is_copy in part]
+
+    def _take_if_new(self, some: Sequence[Event]) -> bool:
+        """Take all of some records in one go, where each of them is new for certain; else none, and return False."""
+        if self._known:
+            return False
+        keys: list[int] = []
+        prompts: list[str] = []
+        uuids: list[str] = []
+        turn, before = self._turn.copy(), dict[str, list[str]]()
+        for event in some:
+            kind = type(event)
+            if kind is Assistant or kind is User:
+                message, response = event.message, None  # type: ignore[attr-defined]
+                said = event.content if message is None else message.content  # type: ignore[attr-defined]
+                if kind is Assistant:
+                    response = (None if message is None else message.id) or event.request_id  # type: ignore[attr-defined]
+                    if response:
+                        before.setdefault(response, turn or _NO_PROMPTS)
+                    if turn:
+                        turn = []
+                if type(said) is not list or len(said) != 1:
+                    keys += chain.from_iterable(_keys(event))
+                else:  # almost always: what `_keys` does, in less time
+                    block = said[0]
+                    what = type(block)
+                    if what is ToolUse and block.id:
+                        keys.append(call_key(block))
+                    elif what is ToolResult and block.tool_use_id:
+                        keys.append(hash((block.tool_use_id, _sample(block.content))))
+                        continue
+                    else:
+                        keys += _KEYS.get(what, _of_kind)(block, _place(event), response)
+                if kind is User and (words := _typed(event)) is not None:
+                    prompts.append(words)
+                    turn.append(words)
+            elif kind is Attachment:
+                attached = event.attachment  # type: ignore[attr-defined]
+                is_typed = attached is not None and attached.type == QUEUED  # a few of many
+                if is_typed and (words := _typed(event)) is not None:
+                    prompts.append(words)
+                    turn.append(words)
+                    keys += chain.from_iterable(_keys(event))
+                elif event.uuid is not None:
+                    uuids.append(event.uuid)
+            elif kind is System:
+                keys += _keys_of_remark(event)  # type: ignore[arg-type]
+        lots: tuple[tuple[list[Any], set[Any], set[Any]], ...] = (
+            (keys, set(keys), self._seen),
+            (prompts, set(prompts), self._prompts),
+            (uuids, set(uuids), self._uuids),
+        )
+        if any(len(lot) != len(unique) or not unique.isdisjoint(earlier) for lot, unique, earlier in lots):
+            return False
+        for _, unique, earlier in lots:
+            earlier |= unique
+        self._turn = turn
+        for response, prompts in before.items():
+            self._before.setdefault(response, prompts)
+        return True
+
+    def _mark_each(self, some: Iterable[Event], coming: Iterator[Event]) -> Iterator[tuple[Event, bool]]:
+        """Some events, one by one, and those behind them that are looked at for them.
+
+        Behind a prompt that occurs twice, it is looked up to the response.
+        """
+        waiting = iter(some)
+        everything, ahead = chain(waiting, coming), deque[Event]()
+        for event in waiting:
+            yield event, self._is_copy(event, everything, ahead)
             while ahead:
                 later = ahead.popleft()
-                yield later, self._is_copy(later, coming, ahead)
+                yield later, self._is_copy(later, everything, ahead)
 
     def _is_copy(self, event: Event, coming: Iterator[Event], ahead: deque[Event]) -> bool:
         kind = type(event)
@@ -88,20 +164,9 @@ class Copies:
         return kind is System and self._take_remark(event)  # type: ignore[arg-type]
 
     def _take_response(self, event: Assistant) -> bool:
-        message, turn, seen = event.message, self._turn, self._seen
-        said = event.content if message is None else message.content
-        response = (message.id if message is not None else None) or event.request_id
-        if type(said) is list and len(said) == 1 and not self._known:  # what `_has` would do, in less time
-            block, uuid, time = said[0], event.uuid, event.timestamp
-            keys = _KEYS.get(type(block), _of_kind)(
-                block, () if uuid is None else (time, uuid) if time else (uuid,), response
-            )
-            is_copy = not seen.isdisjoint(keys)
-            seen.update(keys)
-        else:
-            is_copy = self._has(event)
-        if response is not None:
-            self._before.setdefault(response, turn)
+        is_copy = self._has(event)
+        if (response := _response(event)) is not None:
+            self._before.setdefault(response, self._turn)
         self._turn = []
         return is_copy
 
@@ -132,12 +197,7 @@ class Copies:
         return self._is_known(response) or all(not self._seen.isdisjoint(keys) for keys in _keys(response))
 
     def _take_remark(self, event: System) -> bool:
-        if event.uuid is None:
-            return False
-        said = event.subtype, bytes(event.content), bytes(event.error)
-        keys = [hash((event.uuid, said))]
-        if event.timestamp and (event.content or event.error or event.subtype == COMPACTION):
-            keys.append(hash((event.timestamp, said)))
+        keys = _keys_of_remark(event)
         if self._is_known(event) or not self._seen.isdisjoint(keys):
             return True
         self._seen.update(keys)
@@ -168,23 +228,14 @@ class Copies:
 
 def _typed(event: Event) -> str | None:
     """The words of a line that may be a person's prompt: what they say is all that counts here, not what they are."""
-    if isinstance(event, User):
+    if type(event) is User:
         said = None if is_injected(event) else event.said
     else:
-        attached = event.attachment if isinstance(event, Attachment) else None
+        attached = event.attachment if type(event) is Attachment else None
         said = attached.prompt if attached is not None and attached.type == QUEUED else None
     if isinstance(said, list):
         return joined(said) if said and not any(type(block) is ToolResult for block in said) else None
     return said or None
-
-
-def _only_result(event: User) -> int | None:
-    """What a line is known by that holds nothing but the result of a named call; `None` for any other."""
-    message = event.message
-    said = event.content if message is None else message.content
-    if type(said) is list and len(said) == 1 and type(block := said[0]) is ToolResult and block.tool_use_id:
-        return hash((block.tool_use_id, _sample(block.content)))
-    return None
 
 
 def drop_copies(events: Iterable[Event]) -> Iterator[Event]:
@@ -203,8 +254,7 @@ def _response(event: Assistant) -> str | None:
 
 def _keys(event: Event) -> Sequence[Keys]:
     """What each block of a record is known by; nothing for one that is always new."""
-    said, uuid, time = said_in(event), event.uuid, event.timestamp
-    place: _Place = () if uuid is None else (time, uuid) if time else (uuid,)
+    said, uuid, place = said_in(event), event.uuid, _place(event)
     response = _response(event) if type(event) is Assistant else None
     if type(said) is list:
         if len(said) == 1:  # almost always
@@ -216,8 +266,20 @@ def _keys(event: Event) -> Sequence[Keys]:
     return ((hash((uuid, None)),),) if uuid is not None else ((),)
 
 
-_SAYING: Final = frozenset((User, Assistant, Attachment, System))
-"""The records that can be copies."""
+def _keys_of_remark(event: System) -> list[int]:
+    if event.uuid is None:
+        return []
+    said = event.subtype, bytes(event.content), bytes(event.error)
+    keys = [hash((event.uuid, said))]
+    if event.timestamp and (event.content or event.error or event.subtype == COMPACTION):
+        keys.append(hash((event.timestamp, said)))
+    return keys
+
+
+def _place(event: Event) -> _Place:
+    uuid, time = event.uuid, event.timestamp
+    return () if uuid is None else (time, uuid) if time else (uuid,)
+
 
 _Place = tuple[Hashable, ...]
 """The time and the uuid of a record: a copy has one of them. A record without uuid is always new."""
@@ -239,9 +301,12 @@ def _of_thinking(block: Thinking, place: _Place, response: str | None) -> Keys:
 
 def call_key(block: ToolUse) -> int:
     """What a call with an id is known by: some providers use an id again, for another call."""
-    given = block.input
-    sizes = [len(value) for value in given.values() if type(value) is str] if type(given) is dict else ()
-    return hash((block.id, block.name, *sizes))
+    given, sizes = block.input, 0
+    if type(given) is dict:
+        for value in given.values():
+            if type(value) is str:
+                sizes = hash((sizes, len(value)))  # a number that stays small, however many there are
+    return hash((block.id, block.name, sizes))
 
 
 def _of_call(block: ToolUse, place: _Place, response: str | None) -> Keys:
@@ -271,10 +336,8 @@ def _of_kind(block: AnyBlock, place: _Place, response: str | None) -> Keys:
 
 
 def _sample(raw: Raw) -> Hashable:
-    if len(raw) <= 2 * _SAMPLE:
-        return bytes(raw)
-    view = memoryview(raw)
-    return len(raw), bytes(view[:_SAMPLE]), bytes(view[-_SAMPLE:])
+    size = len(raw)
+    return bytes(raw) if size <= 2 * _SAMPLE else (size, _end_at(raw), _end_at(raw, size - _SAMPLE))
 
 
 _KEYS: Final[dict[type[AnyBlock], Callable[[Any, _Place, str | None], Keys]]] = {

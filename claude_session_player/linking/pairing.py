@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
+from msgspec import Struct
+
 C = TypeVar("C")
 R = TypeVar("R")
 
@@ -57,9 +59,10 @@ class Pairing(Generic[C, R]):
         found.is_open = False
         return found.call
 
-    def has_call(self, id: str) -> bool:
-        """True where a call with this id was added."""
-        return id in self._calls
+    def call_with(self, id: str) -> C | None:
+        """The last call with this id."""
+        found = self._calls.get(id)
+        return found.call if found is not None else None
 
     def unanswered(self) -> Iterator[C]:
         """The calls that have no result yet, those with an id first."""
@@ -84,11 +87,8 @@ class Pairing(Generic[C, R]):
         return next((call for call in self._sources.get(source, ()) if call.is_open), None)
 
 
-class _Call(Generic[C]):
-    __slots__ = ("call", "is_open", "number", "source")
-
-    def __init__(self, call: C, number: int, source: str | None) -> None:
-        self.call = call
-        self.is_open = True
-        self.number = number
-        self.source = source
+class _Call(Struct, Generic[C]):
+    call: C
+    number: int
+    source: str | None
+    is_open: bool = True

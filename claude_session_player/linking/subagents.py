@@ -38,15 +38,17 @@ class AgentCall(NamedTuple):
         return self.task is not None or self.agent is not None or self.description is not None
 
 
-class Agent(NamedTuple, Generic[K]):
+class Agent(Generic[K]):
     """A sub-agent whose call is wanted."""
 
-    key: K
-    id: str
-    call: str | None = None
-    """The call that its description names."""
-    task: str | None = None
-    """A digest of its task; `None` where it cannot have been called with one."""
+    __slots__ = ("call", "id", "key", "task")
+
+    def __init__(self, key: K, id: str, call: str | None = None, task: str | None = None) -> None:
+        """`call` is the one that its description names; `task` a digest, unless it cannot be called with one."""
+        self.key = key
+        self.id = id
+        self.call = call
+        self.task = task
 
 
 def best_names(namings: Iterable[Naming]) -> tuple[Naming, ...]:
