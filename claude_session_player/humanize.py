@@ -6,6 +6,7 @@ import os
 import re
 import time as clocks
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from claude_session_player.errors import BadFilter
@@ -22,14 +23,15 @@ _SIZES: Final = ("B", "KB", "MB", "GB", "TB")
 _THOUSANDS: Final = ("", " k", " M", " G", " T")
 _EIGHTHS: Final = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 _UNITS: Final = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
+_SPANS: Final = (("d", 86400, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1))
 _KILO: Final = 1024
 """KB, MB and GB are powers of 1024, in what is printed and in what is typed."""
-_TYPED_SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{1,9})?) ?(?:([kmgt])i?b?|b)?", re.IGNORECASE | re.ASCII)
+_TYPED_SIZE: Final = r"(\d{1,15}(?:\.\d{1,9})?) ?(?:([kmgt])i?b?|b)?"
 _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 UNDERSTOOD_SIZES: Final = "500KB, 10MB, 1.5GB, or a number of bytes"
 UNKNOWN_TIME: Final = "Unknown time"
-_is_usual = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d\.\d{3}Z", re.ASCII).fullmatch
-"""True for a time that is written as almost all are."""
+_ends_as_usual = re.compile(r"\d:[0-5]\d\.\d{3}Z", re.ASCII).fullmatch
+"""True for a time that ends as almost all do, behind the tens of its minutes."""
 _DAY, _TENS, _MINUTE, _SECOND = 10, 15, 16, 19
 """Where the parts of a time end; the tens are those of minutes."""
 
@@ -147,7 +149,7 @@ def shown_time(text: str | None, given: tzinfo | None = None) -> str:
     if not text:
         return UNKNOWN_TIME
     target = given or zone()
-    if _is_usual(text):
+    if _ends_as_usual(text, _TENS):
         beginnings = _beginnings
         if beginnings.zone is not target or beginnings.tzname is not clocks.tzname:
             beginnings = _known_beginnings(target)
@@ -182,9 +184,11 @@ def span(seconds: float) -> str:
     ('0s', '1m 15s', '2h 5m', '2d 7h')
     """
     whole = int(seconds)
-    parts = (("d", whole // 86400), ("h", whole // 3600 % 24), ("m", whole // 60 % 60), ("s", whole % 60))
-    first = next((number for number, (_, value) in enumerate(parts) if value), len(parts) - 1)
-    return " ".join(f"{value}{unit}" for unit, value in parts[first : first + 2] if value or whole == 0)
+    for unit, length, lesser, lesser_length in _SPANS:
+        if whole >= length:
+            rest = whole % length // lesser_length
+            return f"{whole // length}{unit} {rest}{lesser}" if rest else f"{whole // length}{unit}"
+    return f"{whole}s"
 
 
 def duration_words(seconds: float) -> str:
@@ -242,7 +246,7 @@ def parse_size(text: str) -> int:
     >>> parse_size("10MB"), parse_size("1.5 kb"), parse_size("2GiB"), parse_size("512")
     (10485760, 1536, 2147483648, 512)
     """
-    match = _TYPED_SIZE.fullmatch(text.strip())
+    match = re.fullmatch(_TYPED_SIZE, text.strip(), re.IGNORECASE | re.ASCII)
     if match is None:
         raise BadFilter(f"{text!r} is not a size: write {UNDERSTOOD_SIZES}")
     number, unit = match.groups()
@@ -269,8 +273,12 @@ def many(count: int, thing: str, things: str = "") -> str:
     >>> many(1, "session"), many(0, "entry"), many(12_000, "response"), many(2, "branch", "branches")
     ('1 session', '0 entries', '12,000 responses', '2 branches')
     """
-    usual = f"{thing[:-1]}ies" if thing.endswith("y") and thing[-2:-1] not in "aeiou" else f"{thing}s"
-    return f"{count:,} {thing if count == 1 else things or usual}"
+    return f"{count:,} {thing if count == 1 else things or _plural(thing)}"
+
+
+@cache
+def _plural(thing: str) -> str:
+    return f"{thing[:-1]}ies" if thing.endswith("y") and thing[-2:-1] not in "aeiou" else f"{thing}s"
 
 
 def dollars(cost: Decimal | None, unpriced: int = 0) -> str:

@@ -22,7 +22,7 @@ class Cut(Enum):
 TITLE_LENGTH: Final = 200
 _PORTION: Final = 1 << 20
 
-_ESCAPES = re.compile(
+_ESCAPES: Final = (  # compiled when they are first met: most commands start faster without
     r"\x9b[0-?]*[ -/]*[@-~]|"  # CSI in one character
     r"\x1b(?:"
     r"\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movements
@@ -33,7 +33,7 @@ _ESCAPES = re.compile(
 )
 CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """What a terminal obeys instead of showing it; tabs and line feeds are not among them."""
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+_LINE_BREAK: Final = r"\r\n|\r|\n"
 
 
 def clean(text: str) -> str:
@@ -43,7 +43,7 @@ def clean(text: str) -> str:
     'red\\nplain'
     """
     if "\x1b" in text or "\x9b" in text:
-        text = _ESCAPES.sub("", text)
+        text = re.sub(_ESCAPES, "", text)
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     return text
@@ -93,7 +93,7 @@ def one_line(text: str) -> str:
     'a b c'
     """
     if "\n" in text or "\r" in text:
-        return _LINE_BREAK.sub(" ", text)
+        return re.sub(_LINE_BREAK, " ", text)
     return text
 
 

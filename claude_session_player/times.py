@@ -13,7 +13,7 @@ from typing import Final
 _FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
 _BEHIND = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp() + 1
 """The first second of the calendar, and the first one behind it: a zone, or rounding, may lead out of it."""
-_IANA: Final = re.compile(r"[A-Za-z]+(?:/[A-Za-z0-9_+-]+)+")
+_IANA: Final = r"[A-Za-z]+(?:/[A-Za-z0-9_+-]+)+"
 _SYSTEM_ZONE: Final = "/etc/localtime"
 _UTC_NAMES: Final = ("UTC", "UTC0", "GMT0", "Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu")
 
@@ -96,7 +96,7 @@ def zone_name() -> str:
     name = os.path.realpath(_SYSTEM_ZONE).rpartition("zoneinfo/")[2] if told is None else told.lstrip(":")
     if name in _UTC_NAMES:
         return "UTC"
-    if _IANA.fullmatch(name) and not name.startswith(time.tzname[0]):  # the C library makes UTC of an unknown name
+    if re.fullmatch(_IANA, name) and not name.startswith(time.tzname[0]):  # the C library makes UTC of an unknown name
         return name
     now = local_now()
     return f"UTC{str(now)[-6:]}" if now.utcoffset() else "UTC"

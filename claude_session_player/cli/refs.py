@@ -6,9 +6,8 @@ import io
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
 STANDARD_INPUT: Final = "-"
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """What a command was asked for, and the name that it has in messages: a file, or the lines of standard input."""
 
     name: str

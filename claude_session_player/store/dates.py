@@ -22,9 +22,10 @@ class Span(NamedTuple):
 
 _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 _DAYS_AGO: Final = {"today": 0, "yesterday": 1}
-_AGO: Final = re.compile(r"(\d{1,6})([hdw])")
-_DAY: Final = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
-_PERIOD: Final = re.compile(r"(?:(this|last)\s+)?(week|month|year)")
+_AGO: Final = r"(\d{1,6})([hdw])"
+_DAY: Final = r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?"
+_PERIOD: Final = r"(?:(this|last)\s+)?(week|month|year)"
+"""Patterns of what may be typed; most commands never need them, so they are compiled when they are first used."""
 
 
 def parse_span(text: str, now: datetime | None = None) -> Span:
@@ -42,7 +43,7 @@ def parse_span(text: str, now: datetime | None = None) -> Span:
     zone = now.tzinfo
     word = text.strip().lower()
     try:
-        if match := _AGO.fullmatch(word):
+        if match := re.fullmatch(_AGO, word):
             passed = timedelta(**{_UNITS[match[2]]: int(match[1])})
             moment = (now.astimezone(UTC) - passed).astimezone(zone)  # hours that passed, not those of the wall clock
             return Span(moment, moment)
@@ -58,7 +59,7 @@ def _named(word: str, today: date) -> tuple[date, date] | None:
     if word in _DAYS_AGO:
         day = today - timedelta(days=_DAYS_AGO[word])
         return day, day + timedelta(days=1)
-    if match := _PERIOD.fullmatch(word):
+    if match := re.fullmatch(_PERIOD, word):
         start, end = _period(match[2], today)
         return (_period(match[2], start - timedelta(days=1))[0], start) if match[1] == "last" else (start, end)
     return None
@@ -77,7 +78,7 @@ def _period(kind: str, day: date) -> tuple[date, date]:
 
 
 def _calendar(word: str) -> tuple[date, date] | None:
-    if not (match := _DAY.fullmatch(word)):
+    if not (match := re.fullmatch(_DAY, word)):
         return None
     year, month, day = match.groups()
     start = date(int(year), int(month or 1), int(day or 1))

@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from claude_session_player.errors import Ambiguous, CannotRead, NoSuchSession
@@ -210,6 +209,8 @@ def _several(ref: str, sessions: Sequence[Session], count: int) -> Ambiguous:
 
 def _unknown(store: Store, ref: str, files: Sequence[Found], sessions: Sequence[Session]) -> NoSuchSession:
     """An error that names what is nearest: ids that begin alike, titles that sound alike."""
+    from difflib import get_close_matches  # seldom needed, and slow to load
+
     ids = {file.id[: max(len(ref), SHORTEST)].casefold(): file.id for file in files}
     near = [ids[match] for match in get_close_matches(ref.casefold(), ids, n=3, cutoff=0.7)]
     titles = {session.title.casefold(): session for session in sessions if session.title}
