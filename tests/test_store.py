@@ -11,6 +11,7 @@ import pytest
 
 from claude_session_player import Filter, Store
 from claude_session_player.errors import Ambiguous, NoStore
+from claude_session_player.store.digest import Digest
 from claude_session_player.store.paths import encode, real_path, spellings
 from tests.builder import START, SessionBuilder, call, text
 from tests.stores import AGENT, ENGINE, ONE, THREE, TWO, StoreBuilder, only
@@ -380,3 +381,14 @@ def test_a_linked_project_directory_is_followed_once(builder: StoreBuilder, tmp_
     (builder.root / "projects" / "linked").symlink_to(other.home())
     (builder.root / "projects" / "linked-again").symlink_to(other.home())
     assert [session.id for session in builder.open().sessions()] == [TWO]
+
+
+def test_another_directory_and_branch_are_found_in_any_batch_of_lines() -> None:
+    digest = Digest(is_agent=False)
+    places = [("/a", "main"), ("/a", "main"), ("/a", "main"), ("/b", "topic"), ("/a", "topic"), (None, None)]
+    session = SessionBuilder()
+    for cwd, branch in places:
+        session.prompt("Go", cwd=cwd, gitBranch=branch)
+    for start in range(0, len(places), 2):
+        digest.take(session.lines[start : start + 2])
+    assert (digest.cwds, digest.branches) == (["/a", "/b"], ["main", "topic"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, BinaryIO, Final
 
@@ -54,7 +54,7 @@ from claude_session_player.store.record import file_record
 from claude_session_player.store.responses import encode_responses
 from claude_session_player.store.voice import Voice, response_key
 
-_BUFFER: Final = 1 << 18
+_BUFFER: Final = 1 << 20
 _BATCH: Final = 1 << 18
 _SAMPLES: Final = 8
 _SAMPLE: Final = 4096
@@ -112,12 +112,13 @@ class Digest(Struct):
 
     def read(self, file: BinaryIO) -> bytes:
         """Take in all lines that are complete; gives the rest."""
-        while lines := file.readlines(_BATCH):
+        rest = b""
+        while not rest and (lines := file.readlines(_BATCH)):
             rest = b"" if lines[-1].endswith(b"\n") else lines.pop()
             self.take(lines)
-            if rest:
-                return rest
-        return b""
+        for voice in (*self.inline.values(), *self.reported.values()):
+            voice.settle_times()
+        return rest
 
     def take(self, lines: Sequence[bytes]) -> None:
         """Take in some lines. Most are only glanced at."""
@@ -156,7 +157,7 @@ class Digest(Struct):
             self._find_session(lines[: _HEAD - before])
         inline = set() if self.is_agent else set(places_of_subagents(glances))
         for number, look in enumerate(map(LOOKS.get, map(_TYPE, glances))):
-            if (look is not None and look(self, glances[number], lines[number])) or number in inline:
+            if (look is not None and look(self, glances[number], lines[number])) or (inline and number in inline):
                 is_report = look is look_at_progress and number not in inline
                 if is_report and self._glance_at_report(glances[number], before + number + 1):
                     continue
@@ -237,11 +238,11 @@ class Digest(Struct):
 
     def _take_envelopes(self, events: Sequence[Event] | Sequence[Glance]) -> None:
         """What most lines repeat: only changes are looked at one by one."""
-        for cwd in dict.fromkeys(map(_CWD, events)):
-            if cwd and cwd not in self.cwds:
+        for cwd in _changes(list(map(_CWD, events)), self.cwds):
+            if cwd not in self.cwds:
                 self.cwds.append(cwd)
-        for branch in dict.fromkeys(map(_BRANCH, events)):
-            if branch and branch not in self.branches:
+        for branch in _changes(list(map(_BRANCH, events)), self.branches):
+            if branch not in self.branches:
                 self.branches.append(branch)
         last = next(filter(None, map(_BRANCH, reversed(events))), None)
         if last and self.branches[-1] != last:
@@ -264,7 +265,8 @@ class Digest(Struct):
         voice = self.inline.setdefault(root, Voice())
         voice.events += count(event)
         _add_line(voice, event.line)
-        voice.widen([event.timestamp] if event.timestamp else [])
+        if event.timestamp:
+            voice.times.append(event.timestamp)
         if isinstance(event, User | Attachment):
             voice.hear(event)
         elif isinstance(event, Assistant) and event.message is not None:
@@ -272,25 +274,34 @@ class Digest(Struct):
             self.speakers[response_key(event.message.id, event.request_id, place_of(event))] = root
 
     def _glance_at_report(self, seen: Glance, number: int) -> bool:
-        """Take in a report of a sub-agent whose task is known; false for one that has to be looked at closely."""
+        """Take in what a sub-agent reports, unless it is a prompt, or something odd: that is worth a closer look."""
         data, call = seen.data, seen.parent_call
         said = data.message if data is not None else None
         agent = data.agent_id or "" if data is not None else ""
-        voice = self.reported.get(agent)
-        if said is None or said.message is None or voice is None or voice.task is None or not call:
+        if said is None or said.message is None or not agent or not call:
             return False
         blocks, is_answer = said.message.content, said.type == _ASSISTANT
         is_result = type(blocks) is list and all(block.type == _TOOL_RESULT for block in blocks)
         if not is_answer and not (said.type == _USER and blocks and is_result):
             return False
-        self.note_agent(call, (agent, BY_PROGRESS))
-        _add_line(voice, number)
-        voice.events += (len(blocks) or 1) if type(blocks) is list else 1
         time = said.timestamp or seen.timestamp
-        voice.widen([time] if time else [])
+        self._note_report(agent, call, number, time, (len(blocks) or 1) if type(blocks) is list else 1)
         if is_answer:
             self._count_reported(agent, said.message, said.request_id, time)
         return True
+
+    def _note_report(self, agent: str, call: str, line: int, time: str | None, events: int) -> Voice:
+        """A sub-agent reports something for a call, on this line."""
+        self.note_agent(call, (agent, BY_PROGRESS))
+        voice = self.reported.get(agent)
+        if voice is None:
+            voice = self.reported[agent] = Voice()
+            self.reported_for[agent] = call
+        _add_line(voice, line)
+        voice.events += events
+        if time:
+            voice.times.append(time)
+        return voice
 
     def _count_reported(
         self, agent: str, message: Message | GlancedMessage, request: str | None, time: str | None
@@ -305,19 +316,19 @@ class Digest(Struct):
         """A sub-agent reports its progress: what it says is known from this line, even where it has no file."""
         call = event.parent_call or ""
         self.note_agent(call, (agent, BY_PROGRESS))
-        inner = reported_events(event)
-        if not inner:
-            return
-        self.reported_for.setdefault(agent, call)
-        voice = self.reported.setdefault(agent, Voice())
-        _add_line(voice, event.line)
-        for one in inner:
-            voice.events += count(one)
-            voice.widen([one.timestamp] if one.timestamp else [])
+        for one in reported_events(event):
+            voice = self._note_report(agent, call, event.line, one.timestamp, count(one))
             if isinstance(one, User):
                 voice.hear(one)
             elif isinstance(one, Assistant) and one.message is not None:
                 self._count_reported(agent, one.message, one.request_id, one.timestamp)
+
+
+def _changes(values: list[str | None], known: list[str]) -> Iterable[str]:
+    """The values that may be others than the last known one; none where all are that one, as most of the time."""
+    if known and values.count(known[-1]) + values.count(None) == len(values):
+        return ()
+    return dict.fromkeys(filter(None, values))
 
 
 def _add_line(voice: Voice, line: int) -> None:
@@ -340,7 +351,7 @@ def digest(job: Job) -> Result:
         with _open(found.path) as raw:
             digest = _resumed(raw, job) or Digest(found.is_agent)
             raw.seek(digest.offset)
-            file = io.BufferedReader(raw, _BUFFER)
+            file = io.BufferedReader(raw, min(_BUFFER, job.size + io.DEFAULT_BUFFER_SIZE))
             rest = digest.read(file)
             file.detach()
             digest.fingerprint = _fingerprint(raw, digest.offset) if job.is_kept else 0

@@ -56,25 +56,25 @@ _MENTION: Final = b"agentId:"
 
 
 def _look_at_answer(digest: Digest, seen: Glance, line: bytes) -> bool:
-    message, request = seen.message, seen.request_id
+    message, request, voice = seen.message, seen.request_id, digest.main
     if digest.queue.taken and digest.owns(seen):
         digest.settle_queue()
-    if digest.main.repeats:
+    if voice.repeats:
         digest.look_for_copies(message.id if message is not None else None, request)
-    digest.answers[response_id(message.id if message is not None else None, request) or ""] = None
     if message is None or not (message.id or request):
         return True
     blocks = message.content
-    if type(blocks) is list and (len(blocks) != 1 or blocks[0].name in AGENTS or _is_prompted(blocks[0])):
-        return True
-    voice = digest.main
-    if voice.last != (message.id, request, message.model, message.usage):  # most responses have several lines
+    is_worth_more = type(blocks) is list and (len(blocks) != 1 or _may_start_agent(blocks[0]))
+    if not is_worth_more and voice.last != (message.id, request, message.model, message.usage):  # most say the same
+        digest.answers[response_id(message.id, request) or ""] = None
         voice.answer(message, request, seen.timestamp, with_model=digest.owns(seen))
-    return False
+    return is_worth_more
 
 
-def _is_prompted(block: GlancedBlock) -> bool:
-    return type(block.input) is GlancedInput and len(block.input.prompt) > 0
+def _may_start_agent(block: GlancedBlock) -> bool:
+    """True for a call of a tool that starts sub-agents, or that is given a prompt."""
+    given = block.input
+    return block.name in AGENTS or (type(given) is GlancedInput and len(given.prompt) > 0)
 
 
 def _look_at_user(digest: Digest, seen: Glance, line: bytes) -> bool:

@@ -69,8 +69,11 @@ class Family:
 
     def count_inline(self, member: Member) -> int:
         """How many these are."""
-        reported = json.loads(member.row.reported) if member.row.reported else []
-        return member.row.inline + sum(id not in self._file_ids for id in reported)
+        inline, reported = member.row.inline, member.row.reported
+        if not reported:
+            return inline
+        ids = json.loads(reported)
+        return inline + (sum(id not in self._file_ids for id in ids) if self.agents else len(ids))
 
     @cached_property
     def _file_ids(self) -> frozenset[str]:

@@ -4,7 +4,8 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from claude_session_player.store.locate import HISTORIES, PROJECTS, TRANSCRIPTS
@@ -124,6 +125,7 @@ class Place(NamedTuple):
         return self._replace(workflow=directory) if directory.startswith(_WORKFLOW) else self
 
 
+_NAME: Final = attrgetter("name")
 _NO_METAS: Final[Mapping[str, SideFile]] = {}
 KINDS: Final = {TRANSCRIPTS: TRANSCRIPT, HISTORIES: HISTORY}
 
@@ -141,17 +143,18 @@ class Walk:
             if self._is_dir(entry):
                 yield from self.project(entry.path)
         for name, kind in KINDS.items():
-            for entry in self._entries(os.path.join(root, name), missing_is_fine=True):
-                yield from self._file(entry, kind, Place(os.path.join(root, name)))
+            entries = self._entries(os.path.join(root, name), missing_is_fine=True)
+            yield from self._files(entries, kind, Place(os.path.join(root, name)))
 
     def project(self, folder: str) -> Iterator[Found]:
         """Every session file of a project directory."""
-        entries = list(self._entries(folder))
-        metas = self._metas(entries)
+        entries = self._entries(folder)
+        metas, place = self._metas(entries), Place(folder)
         for entry in entries:
             if entry.name.endswith(SUFFIX):
                 kind = SUBAGENT if entry.name.startswith(AGENT) else SESSION
-                yield from self._file(entry, kind, Place(folder), metas)
+                if (found := self._file(entry, kind, place, metas)) is not None:
+                    yield found
             elif self._is_dir(entry):
                 agents = os.path.join(entry.path, SUBAGENTS)
                 yield from self._below(agents, Place(folder, entry.name), missing_is_fine=True)
@@ -167,13 +170,13 @@ class Walk:
             yield found
 
     def _family(self, home: str, session: str | None, found: Found) -> Iterator[Found]:
-        entries = list(self._entries(home))
+        entries = self._entries(home)
         metas = self._metas([entry for entry in entries if entry.name.startswith(AGENT)])
         for entry in entries:
             if entry.name.startswith(AGENT) and found.kind in (SESSION, SUBAGENT):
-                yield from self._file(entry, SUBAGENT, Place(home), metas)
+                yield from self._files([entry], SUBAGENT, Place(home), metas)
             elif session is not None and entry.name == session + SUFFIX:
-                yield from self._file(entry, SESSION if found.is_agent else found.kind, Place(home))
+                yield from self._files([entry], SESSION if found.is_agent else found.kind, Place(home))
         if session is not None:
             agents = os.path.join(home, session, SUBAGENTS)
             yield from self._below(agents, Place(home, session), missing_is_fine=True)
@@ -190,27 +193,29 @@ class Walk:
 
     def _below(self, folder: str, place: Place, missing_is_fine: bool = False) -> Iterator[Found]:
         """The sub-agents of a session, however deep."""
-        entries = list(self._entries(folder, missing_is_fine))
+        entries = self._entries(folder, missing_is_fine)
         metas = self._metas(entries)
         for entry in entries:
             if entry.name.endswith(SUFFIX):
-                yield from self._file(entry, SUBAGENT, place, metas)
+                yield from self._files([entry], SUBAGENT, place, metas)
             elif self._is_dir(entry):
                 yield from self._below(entry.path, place.within(entry.name))
 
-    def _entries(self, folder: str, missing_is_fine: bool = False) -> Iterator[os.DirEntry[str]]:
+    def _entries(self, folder: str, missing_is_fine: bool = False) -> list[os.DirEntry[str]]:
         """What is in a directory and not hidden, links last; a directory is entered once, whatever leads to it."""
         try:
             if not self._enter(folder):
-                return
+                return []
             with os.scandir(folder) as entries:
                 found = [entry for entry in entries if not entry.name.startswith(".")]
         except OSError as error:
             if not (missing_is_fine and isinstance(error, FileNotFoundError | NotADirectoryError)):
                 self.troubles.append(Trouble(folder, error.strerror or str(error)))
-            return
-        found.sort(key=lambda entry: (entry.is_symlink(), entry.name))
-        yield from found
+            return []
+        found.sort(key=_NAME)
+        if any(map(os.DirEntry.is_symlink, found)):
+            found.sort(key=os.DirEntry.is_symlink)
+        return found
 
     def _is_dir(self, entry: os.DirEntry[str]) -> bool:
         """True for a directory, and for a link to one; a link that leads nowhere is a trouble."""
@@ -231,14 +236,23 @@ class Walk:
         self._entered.add(place)
         return True
 
-    def _file(
-        self, entry: os.DirEntry[str], kind: str, place: Place, metas: Mapping[str, SideFile] = _NO_METAS
+    def _files(
+        self,
+        entries: Iterable[os.DirEntry[str]],
+        kind: str,
+        place: Place,
+        metas: Mapping[str, SideFile] = _NO_METAS,
     ) -> Iterator[Found]:
-        if not is_session_name(entry.name) or (status := self._status(entry)) is None:
-            return
-        name = entry.name.removesuffix(SUFFIX)
+        return (found for entry in entries if (found := self._file(entry, kind, place, metas)) is not None)
+
+    def _file(self, entry: os.DirEntry[str], kind: str, place: Place, metas: Mapping[str, SideFile]) -> Found | None:
+        """The session file that an entry of a directory is, if it is one."""
+        name = entry.name
+        if not is_session_name(name) or (status := self._status(entry)) is None:
+            return None
+        name = name.removesuffix(SUFFIX)
         id = name.removeprefix(AGENT) if kind == SUBAGENT else name
-        yield Found(entry.path, id, kind, _stamp(status), status.st_dev, *place, metas.get(name))
+        return Found(entry.path, id, kind, _stamp(status), status.st_dev, *place, metas.get(name))
 
     def _status(self, entry: os.DirEntry[str]) -> os.stat_result | None:
         """The status of a regular file."""

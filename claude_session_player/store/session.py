@@ -184,8 +184,8 @@ class Session:
         """How many sub-agents there are below this one, at any depth."""
         if self._inline:
             return 0
-        below = self._family.all_below(self._caller)
-        return len(below) + sum(map(self._family.count_inline, (self._member, *below)))
+        own, below = self._family.count_inline(self._member), self._below
+        return own + len(below) + sum(map(self._family.count_inline, below)) if below else own
 
     @cached_property
     def subagents(self) -> "list[Session]":

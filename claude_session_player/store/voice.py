@@ -48,9 +48,11 @@ class Voice(Struct):
     responses: dict[str, Response] = {}
     last: Answer | None = None
     """The last answer that counted: one that says the same of itself need not be looked at."""
+    times: list[str] = []
+    """Those that `started` and `ended` do not know yet: to look at many at once takes less time."""
     lines: list[list[int]] = []
-    spoken: dict[str, None] = {}
-    """Digests of all prompts, by themselves, and with the uuid and the time of each."""
+    spoken: dict[str, dict[str, None]] = {}
+    """Of each prompt, by a digest of it, the uuids and times under which it stands there."""
     repeats: bool = False
     """True where a prompt since the last answer says what another one said: it may be a copy."""
 
@@ -66,11 +68,13 @@ class Voice(Struct):
     def _is_copy(self, event: User | Attachment, prompt: str) -> bool:
         """True for a prompt that was there before, at the same time or under the same uuid."""
         words = task_of(prompt) or ""
-        places = [f"{words} {place}" for place in (event.uuid, event.timestamp) if place]
-        if event.uuid and not self.spoken.keys().isdisjoint(places):
-            return True
-        self.repeats = self.repeats or words in self.spoken
-        self.spoken |= dict.fromkeys((words, *places))
+        places = dict.fromkeys(filter(None, (event.uuid, event.timestamp)))
+        known = self.spoken.setdefault(words, places)
+        if known is not places:
+            if event.uuid and not known.keys().isdisjoint(places):
+                return True
+            self.repeats = True
+            known |= places
         return False
 
     def answer(
@@ -119,13 +123,18 @@ class Voice(Struct):
             return
         alike = set(map(len, times)) == {_TIME_LENGTH} and "".join(times).count("Z") == len(times)
         first, last = min(times), max(times)
-        if not (alike and _is_time(first) and _is_time(last)):
+        if not (alike and _is_time(first) and (last == first or _is_time(last))):
             known = [time for time in map(moment, times) if time]
             if not known:
                 return
             first, last = min(known), max(known)
         self.started = first if self.started is None else min(first, self.started)
         self.ended = last if self.ended is None else max(last, self.ended)
+
+    def settle_times(self) -> None:
+        """Let it span the times that were only set aside."""
+        self.widen(self.times)
+        self.times = []
 
     def merge(self, other: Voice) -> None:
         """Add what was said in a conversation that came later; its times and tokens are known already."""
@@ -142,11 +151,14 @@ class Voice(Struct):
 
     def usage(self) -> Tokens:
         """The tokens of all responses."""
+        if not self.responses:
+            return Tokens()
         columns = zip(_NONE, *(tokens for tokens, _, _ in self.responses.values()), strict=True)
         return Tokens(*(sum(column) for column in islice(columns, len(Tokens._fields))))
 
     def speech(self) -> Speech:
         """What was said, and when."""
+        self.settle_times()
         return Speech(
             self.events,
             self.first_prompt,
