@@ -238,7 +238,7 @@ def test_a_file_without_permission(session: Path) -> None:
     session.chmod(0)
     code = f"""
 import os
-from claude_session_player.cli import run, app, replay, source
+from claude_session_player.cli import run, app, replay, source, suggestions
 if os.geteuid() == 0: os.setuid(65534)
 raise SystemExit(run([{str(session)!r}]))
 """

@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import click
@@ -52,8 +53,9 @@ def test_examples_of_the_readme_print_what_they_show() -> None:
     """Each `$ claude-session-player …` of the README is run, and its output compared to the letter."""
     examples = re.findall(r"```console\n\$ claude-session-player (.*?)\n(.*?)```", README, re.DOTALL)
     assert examples
+    two_hours_ago = time.time() - 7200  # a fresh clone looks as if its sessions were in use
     for path in (ROOT / "tests" / "fixtures").rglob("*"):
-        os.utime(path, (0, 0))  # a fresh clone looks as if its sessions were in use
+        os.utime(path, (two_hours_ago, two_hours_ago))
     for arguments, expected in examples:
         words = shlex.split(arguments)
         done = subprocess.run(

@@ -19,6 +19,7 @@ from claude_session_player.events import Assistant, ToolResult, ToolUse, Turn, U
 from claude_session_player.export.summary import summary_markdown
 from claude_session_player.insight.durations import BREAK, span_of
 from claude_session_player.insight.summary import SessionSummary
+from claude_session_player.insight.tally import Tally
 from claude_session_player.insight.tokens import TokenCount
 from claude_session_player.linking.copies import Copies
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
@@ -165,11 +166,9 @@ def test_skimming_counts_what_a_close_look_counts(builder: StoreBuilder) -> None
         compare(session)
 
 
-@pytest.mark.skipif(not (corpus.ROOT / "claude-home").is_dir(), reason=f"there is no real store at {corpus.ROOT}")
+@pytest.mark.skipif(not corpus.STORE.is_dir(), reason=f"there is no real store at {corpus.ROOT}")
 def test_every_real_session_comes_to_what_a_close_look_finds(tmp_path: Path) -> None:
-    for session in Store.open(corpus.ROOT / "claude-home", cache=str(tmp_path)).sessions(
-        Filter(include_subagents=True)
-    ):
+    for session in Store.open(corpus.STORE, cache=str(tmp_path)).sessions(Filter(include_subagents=True)):
         told = compare(session)
         assert 0 <= told.active_seconds <= told.duration_seconds
 
@@ -385,3 +384,12 @@ def test_validation_never_fails(event: Any) -> None:
 )
 def test_project_paths_are_normalized_like_in_the_specification(path: str, name: str) -> None:
     assert normalize_project_path(path) == name
+
+
+def test_a_response_that_goes_on_behind_a_prompt_may_be_a_copy_so_that_events_are_counted() -> None:
+    session = SessionBuilder().response(text("One"), request="r1").prompt("Go on")
+    tally = Tally()
+    tally.take(session.lines)
+    assert not tally.is_unsure
+    tally.take(session.block(text("Two"), request="r1").lines[-1:])
+    assert tally.is_unsure

@@ -50,7 +50,7 @@ def fenced(text: str, language: str = "") -> str:
     ```
     """
     fence = "```"
-    if fence in text:
+    if "`" in text and fence in text:  # a single sign is found faster
         fence = "`" * (max(len(run) for run in _RUN.findall(text)) + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
@@ -78,7 +78,7 @@ def prose(text: str) -> str:
     <!-- never closed
     ```
     """
-    has_fences = "```" in text or "~~~" in text
+    has_fences = ("`" in text and "```" in text) or ("~" in text and "~~~" in text)  # a single sign is found faster
     if not has_fences and "<" not in text:
         return text
     if _OPEN_HTML.search(text) or (has_fences and (_HTML.search(text) or not _pairs(text))):
@@ -94,8 +94,10 @@ def follows(head: str, text: str) -> str:
     """
     if not text:
         return head
-    end = text.find("\n\n")
-    is_plain = _PARAGRAPH.match(text) and not _UNDERLINE.search(text, 0, end if end >= 0 else len(text))
+    is_plain = _PARAGRAPH.match(text) is not None
+    if is_plain and "\n" in text:
+        end = text.find("\n\n")
+        is_plain = not _UNDERLINE.search(text, 0, end if end >= 0 else len(text))
     return f"{head}\n{text}" if is_plain else f"{head}\n\n{text}"
 
 

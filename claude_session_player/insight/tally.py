@@ -74,7 +74,6 @@ class Counted:
         self.branches = Branches()
         self._files: dict[str, tuple[str, str]] = {}
         """Of each call that asks for a file: what becomes of the file, and its path."""
-        self._calls: set[str | int] = set()
         self._failed: set[str] = set()
         self._skips_sidechains = skips_sidechains
 
@@ -88,12 +87,7 @@ class Counted:
         return len(self.branches.forks)
 
     def count_call(self, block: SkimmedBlock | ToolUse, path: str | None) -> None:
-        """A call of a tool, and the file that it asks for; a call that was written anew is the same."""
-        if block.id:
-            key = call_key(block) if isinstance(block, ToolUse) else block.id
-            if key in self._calls:
-                return
-            self._calls.add(key)
+        """A call of a tool, and the file that it asks for."""
         name = block.name or UNNAMED
         self.tools.append(name)
         if path and name in _FILE_TOOLS and block.id not in self._failed:
@@ -125,11 +119,19 @@ class EventTally(Counted):
         super().__init__(skips_sidechains=skips_sidechains)
         self._is_agent = is_agent
         self._toucher = Toucher()
+        self._calls: set[int | None] = set()
 
     def count_files(self, fate: str) -> int:
         """How many files were read, or changed."""
         touched = self._toucher.files.values()
         return sum(bool(touches.reads if fate == READ else touches.changes) for touches in touched)
+
+    def count_call(self, block: SkimmedBlock | ToolUse, path: str | None) -> None:
+        """A call of a tool; one that was written anew is the same."""
+        key = call_key(block) if block.id and isinstance(block, ToolUse) else None
+        if key is None or key not in self._calls:
+            self._calls.add(key)
+            super().count_call(block, path)
 
     def read(self, events: Iterable[Event]) -> None:
         """Count all events of a session."""
@@ -165,6 +167,9 @@ class Tally(Counted):
         self._responses: set[str] = set()
         """Those before the last prompt."""
         self._new_responses: set[str] = set()
+        self.last_response: str | None = None
+        """The one that the last line belongs to, unless a prompt came behind it."""
+        self._calls: set[str | None] = set()
         self._line = 0
 
     def take(self, lines: Sequence[bytes]) -> None:
@@ -207,11 +212,11 @@ class Tally(Counted):
         self._line += len(lines)
 
     def _look_for_copies(self, uuids: Sequence[str | None]) -> None:
-        seen, fresh = self._seen, set(uuids)
-        fresh.discard(None)
-        if len(fresh) + uuids.count(None) != len(uuids) or not seen.isdisjoint(fresh):
+        seen, before = self._seen, len(self._seen)
+        seen.update(uuids)
+        seen.discard(None)
+        if len(seen) - before < len(uuids) - uuids.count(None):
             self.is_unsure = True
-        seen |= fresh
 
     def _look_closer(self, line: bytes, before: int) -> tuple[str | None, int]:
         """Take in the event of a line; gives its parent and its role in the tree."""
@@ -232,6 +237,7 @@ class Tally(Counted):
         self.prompts += 1
         self._responses |= self._new_responses
         self._new_responses = set()
+        self.last_response = None
         if (time := event.timestamp) is not None:
             self.is_unsure = self.is_unsure or time in self._prompt_times
             self._prompt_times.add(time)
@@ -239,8 +245,9 @@ class Tally(Counted):
     def _note_failure(self, event: Assistant) -> None:
         """A request that failed; words for it with the id of another response may be a copy."""
         response = response_id(event.message.id if event.message is not None else None, event.request_id)
-        self.is_unsure = self.is_unsure or response in self._responses or response in self._new_responses
-        self.note_response(response)
+        if response is not None:
+            self.is_unsure = self.is_unsure or response in self._new_responses
+            self.note_response(response)
 
     def note_remark(self, time: str | None) -> None:
         """A remark that counts; one with the time of another may be a copy."""
@@ -248,16 +255,18 @@ class Tally(Counted):
             self.is_unsure = self.is_unsure or time in self._remark_times
             self._remark_times.add(time)
 
-    def note_response(self, response: str | None) -> None:
-        """A line of a response, by the id of its request or message; one that goes on behind a prompt may be a copy."""
-        if response is not None:
-            self.is_unsure = self.is_unsure or response in self._responses
-            self._new_responses.add(response)
+    def note_response(self, response: str) -> None:
+        """A line of a response, by its id; one that goes on behind a prompt may be a copy."""
+        self.is_unsure = self.is_unsure or response in self._responses
+        self._new_responses.add(response)
+        self.last_response = response
 
     def count_call(self, block: SkimmedBlock | ToolUse, path: str | None) -> None:
         """A call of a tool; one with the id of another may be a copy, and one without has to be paired by its place."""
-        is_relative = path is not None and not is_absolute(path)
-        self.is_unsure = self.is_unsure or is_relative or not block.id or block.id in self._calls
+        id = block.id
+        if not id or id in self._calls or (path is not None and not is_absolute(path)):
+            self.is_unsure = True
+        self._calls.add(id)
         super().count_call(block, path)
 
 
@@ -275,7 +284,8 @@ def _skim_answer(tally: Tally, seen: Skim) -> int:
             elif block.type in _CALLS:
                 asked = block.input
                 tally.count_call(block, (asked.file_path or asked.notebook_path) if asked else None)
-    tally.note_response(response_id(message.id, seen.request_id))
+    if (response := message.id or seen.request_id) and response != tally.last_response:  # most have several lines
+        tally.note_response(response)
     return tally.branches.response_role(seen.request_id or message.id)
 
 

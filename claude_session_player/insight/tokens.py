@@ -107,9 +107,9 @@ def total_cost(parts: Iterable[tuple[TokenCount, Decimal | None]]) -> Decimal | 
     >>> total_cost([]), total_cost([(spent, None)]), total_cost([(TokenCount(), None)])
     (Decimal('0'), None, Decimal('0'))
     """
-    costs = [cost for tokens, cost in parts if tokens.total]
-    known = [cost for cost in costs if cost is not None]
-    return sum(known, Decimal()) if known or not costs else None
+    spent = [(tokens, cost) for tokens, cost in parts if cost or tokens.total]  # most cost something
+    known = [cost for _, cost in spent if cost is not None]
+    return sum(known, Decimal()) if known or not spent else None
 
 
 def count_tokens(

@@ -41,17 +41,19 @@ def text_diff(old: str, new: str) -> str:
         after.pop()
     if before == after:
         return ""
-    return "\n".join(_with_context(list(stretches(before, after))))
+    return "\n".join(_with_context(stretches(before, after)))
 
 
-def stretches(before: Sequence[str], after: Sequence[str]) -> Iterator[Stretch]:
+def stretches(before: Sequence[str], after: Sequence[str]) -> list[Stretch]:
     """All lines of both texts in order, by what became of them; none of the stretches is empty."""
-    head = _shared(before, after)
-    tail = _shared(reversed(before[head:]), reversed(after[head:]))
-    middle = _changed(before[head : len(before) - tail], after[head : len(after) - tail])
-    for sign, lines in ((SAME, before[:head]), *middle, (SAME, before[len(before) - tail :])):
-        if lines:
-            yield sign, lines
+    if set(before).isdisjoint(after):  # nothing to compare, as often as not
+        found: Iterable[Stretch] = ((REMOVED, before), (ADDED, after))
+    else:
+        head = _shared(before, after)
+        tail = _shared(reversed(before[head:]), reversed(after[head:]))
+        middle = _changed(before[head : len(before) - tail], after[head : len(after) - tail])
+        found = ((SAME, before[:head]), *middle, (SAME, before[len(before) - tail :]))
+    return [stretch for stretch in found if stretch[1]]
 
 
 def _changed(before: Sequence[str], after: Sequence[str]) -> Iterator[Stretch]:
