@@ -52,10 +52,16 @@ def human_prompt(event: Event) -> str | None:
     >>> human_prompt(User(content="Base directory for this skill: …", is_meta=True)) is None
     True
     """
+    said = typed(event)
+    return said.prompt if said is not None else None
+
+
+def typed(event: Event) -> Said | None:
+    """The same with what is known of it: always a prompt, and perhaps a command."""
     if isinstance(event, User):
-        return None if is_injected(event) else prompt_text(event.said)
+        return None if is_injected(event) else _said_by_person(event.said)
     if isinstance(event, Attachment) and (attached := event.attachment) is not None:
-        return prompt_text(attached.prompt) if attached.type == QUEUED and not attached.is_meta else None
+        return _said_by_person(attached.prompt) if attached.type == QUEUED and not attached.is_meta else None
     return None
 
 
@@ -75,10 +81,7 @@ def asks_model(event: Event) -> bool:
     >>> asks_model(User(content="Good morning")), asks_model(User(content="<command-name>/compact</command-name>"))
     (True, False)
     """
-    if isinstance(event, Attachment) and event.attachment is not None:
-        said = _said_by_person(event.attachment.prompt) if human_prompt(event) is not None else None
-    else:
-        said = _said_by_person(event.said) if isinstance(event, User) and not is_injected(event) else None
+    said = typed(event)
     return said is not None and not said.is_command
 
 
