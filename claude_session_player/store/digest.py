@@ -292,11 +292,13 @@ class Digest(Struct):
 
     def _note_report(self, agent: str, call: str, line: int, time: str | None, events: int) -> Voice:
         """A sub-agent reports something for a call, on this line."""
-        self.note_agent(call, (agent, BY_PROGRESS))
         voice = self.reported.get(agent)
         if voice is None:
             voice = self.reported[agent] = Voice()
             self.reported_for[agent] = call
+            self.note_agent(call, (agent, BY_PROGRESS))
+        elif self.reported_for[agent] != call:
+            self.note_agent(call, (agent, BY_PROGRESS))
         _add_line(voice, line)
         voice.events += events
         if time:
@@ -308,9 +310,11 @@ class Digest(Struct):
     ) -> None:
         """The tokens of a response that a sub-agent reports; where it has a file, the same response stands there."""
         if message.id or request:
-            self.reported[agent].answer(message, request, time)
-            self.main.answer(message, request, time, with_model=False)
-            self.speakers.setdefault(response_key(message.id, request), agent)
+            voice, key = self.reported[agent], response_key(message.id, request)
+            voice.answer(message, request, time)
+            if key in voice.responses:
+                self.main.count(key, *voice.responses[key])
+            self.speakers.setdefault(key, agent)
 
     def take_report(self, event: Progress, agent: str) -> None:
         """A sub-agent reports its progress: what it says is known from this line, even where it has no file."""
