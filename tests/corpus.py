@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import os
-import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(os.environ.get("SESSION_CORPUS", Path(__file__).parents[2] / "shared" / "corpus"))
-
 STORE = ROOT / "claude-home"
 """A whole store."""
+
 _OTHER_FILES = (".json", ".tsv", ".md", ".txt")
 
 
 def session_files() -> list[Path]:
     """Every session file of the corpus; none where there is no corpus."""
     return sorted(_walk()) if ROOT.is_dir() else []
-
-
-def settled(folder: Path) -> Path:
-    """A copy of the corpus that nobody has written to for hours, also where the corpus itself is minutes old."""
-    copy = folder / "corpus"
-    shutil.copytree(ROOT, copy, copy_function=shutil.copyfile)
-    earlier = time.time() - 7200
-    for path in copy.rglob("*"):
-        os.utime(path, (earlier, earlier))
-    return copy
 
 
 def _walk() -> Iterator[Path]:

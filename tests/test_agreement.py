@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from claude_session_player.store import inuse
 from tests import cases, corpus, odd_sessions
 from tests.agreement import DEFINITIONS, Record, Table, collect, csp, listing
 from tests.built_sessions import (
@@ -28,9 +34,8 @@ from tests.built_sessions import (
 from tests.stores import ONE, StoreBuilder
 from tests.test_subagent_links import reporting
 
-SESSIONS = corpus.session_files()
-STORED = [path for path in SESSIONS if path.is_relative_to(corpus.STORE) and path.suffix == ".jsonl"]
-LONE = [path for path in SESSIONS if not path.is_relative_to(corpus.STORE)]
+STORED = sorted(str(path) for path in corpus.STORE.rglob("*.jsonl")) if corpus.STORE.is_dir() else []
+LONE = [str(path) for path in corpus.session_files() if not path.is_relative_to(corpus.STORE)]
 NO_CORPUS = f"there are no real sessions at {corpus.ROOT}"
 
 
@@ -48,36 +53,35 @@ def _told(values: dict[str, Any]) -> str:
 # --- real sessions --------------------------------------------------------------------------------------
 
 
-def _name(path: Path) -> str:
-    return os.path.relpath(path, corpus.ROOT)
+@contextlib.contextmanager
+def two_hours_later() -> Iterator[None]:
+    """No file becomes a minute old between two questions, also where the corpus itself has just been written."""
+    with patch.object(inuse, "time", SimpleNamespace(time=lambda: time.time() + 7200)):
+        yield
 
 
 @pytest.fixture(scope="module")
-def settled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The corpus, in which no file becomes a minute old between two questions."""
-    return corpus.settled(tmp_path_factory.mktemp("settled"))
-
-
-@pytest.fixture(scope="module")
-def listed(settled: Path) -> dict[str, Record]:
+def listed() -> dict[str, Record]:
     """What `list` says about every session of the real store, by path."""
-    return {record["path"]: record for record in listing(settled / corpus.STORE.name)}
+    with two_hours_later():
+        return {record["path"]: record for record in listing(corpus.STORE)}
 
 
 @pytest.mark.skipif(not STORED, reason=NO_CORPUS)
-@pytest.mark.parametrize("name", [_name(path) for path in STORED])
-def test_commands_agree_about_a_real_session_of_a_store(name: str, settled: Path, listed: dict[str, Record]) -> None:
-    path = str(settled / name)
+@pytest.mark.parametrize("path", STORED, ids=lambda path: os.path.relpath(path, corpus.STORE))
+def test_commands_agree_about_a_real_session_of_a_store(path: str, listed: dict[str, Record]) -> None:
     if path not in listed:  # a todo list, or the journal of a workflow
         assert Path(path).name in ("todo.jsonl", "journal.jsonl")
         return
-    check(collect(listed[path]["id"], settled / corpus.STORE.name, listed[path]))
+    with two_hours_later():
+        check(collect(listed[path]["id"], corpus.STORE, listed[path]))
 
 
 @pytest.mark.skipif(not LONE, reason=NO_CORPUS)
-@pytest.mark.parametrize("name", [_name(path) for path in LONE])
-def test_commands_agree_about_a_real_file(name: str, settled: Path) -> None:
-    check(collect(str(settled / name)))
+@pytest.mark.parametrize("path", LONE, ids=lambda path: os.path.relpath(path, corpus.ROOT))
+def test_commands_agree_about_a_real_file(path: str) -> None:
+    with two_hours_later():
+        check(collect(path))
 
 
 # --- built sessions -------------------------------------------------------------------------------------

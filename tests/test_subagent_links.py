@@ -13,6 +13,7 @@ from claude_session_player.conversation.cast import all_subagents
 from claude_session_player.linking.subagents import BY_PROGRESS, BY_RESULT, BY_TEXT, Agent, AgentCall, link_subagents
 from claude_session_player.parser import read_events
 from claude_session_player.play.recording import of_session
+from claude_session_player.store.digest import Digest
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, timestamp
 from tests.program import csp
@@ -161,6 +162,24 @@ def test_times_of_a_report_are_known_also_from_its_line_and_from_a_last_line_wit
     path.write_bytes(b"".join(session.lines).rstrip(b"\n"))
     (agent,) = store.open().resolve(ONE).subagents
     assert (agent.created_at, agent.ended_at) == (first, last)
+
+
+def test_a_sub_agent_that_reports_for_two_calls_is_named_for_both() -> None:
+    session = SessionBuilder().prompt("Go")
+    for call_id in ("t1", "t2", "t1"):
+        report(session, "a1", call_id, "assistant", [text("Seen")])
+    digest = Digest(is_agent=False)
+    digest.take(session.lines)
+    assert digest.namings == {"t1": [("a1", BY_PROGRESS)], "t2": [("a1", BY_PROGRESS)]}
+
+
+def test_a_report_without_tokens_comes_before_the_one_that_counts(store: StoreBuilder) -> None:
+    session = SessionBuilder().prompt("Go").response(call("Task", "t1", prompt="Look"))
+    for more in ({}, {"model": "claude-haiku-4-5", "usage": {"output_tokens": 3}}):
+        report(session, "a1", "t1", "assistant", [text("Seen")], id="m1", **more)
+    session.write(store.home() / f"{ONE}.jsonl")
+    parent = store.open().resolve(ONE)
+    assert [summarize(session).tokens.output for session in parent.subagents] == [3]
 
 
 def told_with(session: SessionBuilder) -> dict[str | None, str]:

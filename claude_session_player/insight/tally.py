@@ -33,7 +33,7 @@ from claude_session_player.glances import Skim, SkimmedBlock, places_of_subagent
 from claude_session_player.insight.file_paths import absolute, file_key, is_absolute
 from claude_session_player.insight.touched import Toucher
 from claude_session_player.linking.copies import Copies, call_key, response_id
-from claude_session_player.linking.prompts import human_prompt, typed, with_queued_prompts
+from claude_session_player.linking.prompts import human_prompt, said_by_person, with_queued_prompts
 from claude_session_player.parser import decode_lines
 from claude_session_player.tools import TOOLS, Touch, touched_file
 
@@ -227,7 +227,7 @@ class Tally(Counted):
         (event,) = events
         if isinstance(event, Assistant) and event.is_api_error:
             self._note_failure(event)
-        said = typed(event)
+        said = said_by_person(event)
         if said is not None:
             self._count_prompt(event)
         self._count_event(event)

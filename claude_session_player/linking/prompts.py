@@ -52,16 +52,16 @@ def human_prompt(event: Event) -> str | None:
     >>> human_prompt(User(content="Base directory for this skill: …", is_meta=True)) is None
     True
     """
-    said = typed(event)
+    said = said_by_person(event)
     return said.prompt if said is not None else None
 
 
-def typed(event: Event) -> Said | None:
-    """The same with what is known of it: always a prompt, and perhaps a command."""
+def said_by_person(event: Event) -> Said | None:
+    """What a person typed here, and whether it is a command; `None` where `human_prompt` has nothing, too."""
     if isinstance(event, User):
-        return None if is_injected(event) else _said_by_person(event.said)
+        return None if is_injected(event) else _classified(event.said)
     if isinstance(event, Attachment) and (attached := event.attachment) is not None:
-        return _said_by_person(attached.prompt) if attached.type == QUEUED and not attached.is_meta else None
+        return _classified(attached.prompt) if attached.type == QUEUED and not attached.is_meta else None
     return None
 
 
@@ -71,7 +71,7 @@ def prompt_text(content: Content) -> str | None:
     >>> prompt_text("<command-name>/model</command-name>"), prompt_text("Unknown skill: deploy")
     ('/model', None)
     """
-    said = _said_by_person(content)
+    said = _classified(content)
     return said.prompt if said is not None else None
 
 
@@ -81,11 +81,12 @@ def asks_model(event: Event) -> bool:
     >>> asks_model(User(content="Good morning")), asks_model(User(content="<command-name>/compact</command-name>"))
     (True, False)
     """
-    said = typed(event)
+    said = said_by_person(event)
     return said is not None and not said.is_command
 
 
-def _said_by_person(content: Content) -> Said | None:
+def _classified(content: Content) -> Said | None:
+    """What a content in a user's place comes to; `None` where it is no person's prompt."""
     if isinstance(content, list):
         blocks = [block for block in content if type(block) is not ToolResult]
         content = joined(blocks) if blocks else None

@@ -293,12 +293,11 @@ class Digest(Struct):
     def _note_report(self, agent: str, call: str, line: int, time: str | None, events: int) -> Voice:
         """A sub-agent reports something for a call, on this line."""
         voice = self.reported.get(agent)
+        if voice is None or self.reported_for[agent] != call:
+            self.note_agent(call, (agent, BY_PROGRESS))
         if voice is None:
             voice = self.reported[agent] = Voice()
             self.reported_for[agent] = call
-            self.note_agent(call, (agent, BY_PROGRESS))
-        elif self.reported_for[agent] != call:
-            self.note_agent(call, (agent, BY_PROGRESS))
         _add_line(voice, line)
         voice.events += events
         if time:
