@@ -1,0 +1,78 @@
+"""Counts the work that a call costs, so that growth is told apart from a slow machine."""
+
+from __future__ import annotations
+
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Final, NamedTuple
+
+LINEAR: Final = 2.5
+"""The most that twice the input may cost: n log n costs 2.1 to 2.3 times as much, n² four times."""
+_FLOOR_LINES: Final = 2_000
+_FLOOR_BYTES: Final = 2_000_000
+
+
+class Work(NamedTuple):
+    """What one call cost."""
+
+    lines: int
+    """Lines of Python that ran."""
+    peak: int
+    """Bytes that were in use at once."""
+    seconds: float
+    """Processor time: the only measure of what C does, and so judged generously."""
+
+
+def measure(call: Callable[[], Any]) -> Work:
+    """Run it three times: counted, weighed and timed, because each disturbs the others."""
+    return Work(_lines(call), _peak(call), _seconds(call))
+
+
+def assert_linear(shape: Callable[[int], Callable[[], Any]], n: int) -> None:
+    """Twice the input costs at most `LINEAR` times the work, in lines and in memory; in seconds up to three times.
+
+    `shape` builds the input of a size outside of what is measured, and gives the call that is.
+    """
+    small, large = measure(shape(n)), measure(shape(2 * n))
+    assert large.lines <= LINEAR * max(small.lines, _FLOOR_LINES), f"lines of Python: {small} → {large}"
+    assert large.peak <= LINEAR * max(small.peak, _FLOOR_BYTES), f"memory: {small} → {large}"
+    assert large.seconds <= 3 * max(small.seconds, 0.05), f"processor time: {small} → {large}"
+
+
+def _lines(call: Callable[[], Any]) -> int:
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    previous = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(previous)
+    return count
+
+
+def _peak(call: Callable[[], Any]) -> int:
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        call()
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    def once() -> float:
+        start = time.process_time()
+        call()
+        return time.process_time() - start
+
+    return min(once() for _ in range(3))
