@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from claude_session_player.text import escape_controls
+
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
@@ -15,7 +17,7 @@ def encode(value: Any) -> str:
         text = _encode(value)
         if not text.isascii():
             text.encode()
-        return text
+        return escape_controls(text)
     except (ValueError, RecursionError, TypeError):
         from claude_session_player import rawjson
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from claude_session_player.text import ELLIPSIS
+from claude_session_player.text import ELLIPSIS, escape_controls
 
 MAX_DEPTH: Final = 100
 """Deeper nesting is replaced by `…`: the decoders recurse, and no session means anything there."""
@@ -130,12 +130,12 @@ def dump(value: Any) -> bytes:
 
 def compact(value: Any) -> str:
     """Compact JSON of any value, as text."""
-    return dump(value).decode()
+    return escape_controls(dump(value).decode())
 
 
 def pretty(value: Any) -> str:
     """JSON of any value, over several lines."""
-    return msgspec.json.format(dump(value), indent=2).decode()
+    return escape_controls(msgspec.json.format(dump(value), indent=2).decode())
 
 
 def _plain(value: Any, depth: int) -> Any:

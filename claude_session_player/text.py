@@ -31,8 +31,11 @@ _ESCAPES: Final = (  # compiled when they are first met: most commands start fas
     r"|[ -/]*[0-~]"  # two-character sequences
     r"|)"  # an escape character that leads nowhere
 )
-CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""What a terminal obeys instead of showing it; tabs and line feeds are not among them."""
+_OBEYED: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What a terminal obeys instead of showing it: control characters other than tab and line feed, and what changes
+the direction of text; and lone surrogates, which cannot be sent to it."""
+_RAW_IN_JSON: Final = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""The same as far as JSON may hold it raw."""
 _LINE_BREAK: Final = r"\r\n|\r|\n"
 
 
@@ -104,6 +107,28 @@ def printable(text: str) -> str:
     'a�[2Jb�'
     """
     return text if text.isprintable() else "".join(c if c.isprintable() else "�" for c in text)
+
+
+def harmless(text: str) -> str:
+    """The text with a mark for every character that a terminal would obey; its lines and tabs stay.
+
+    >>> harmless("a\\x1b[2Jb\\r\\n\\u202ec")
+    'a�[2Jb\\n�c'
+    """
+    if _OBEYED.search(text) is None:
+        return text
+    return _OBEYED.sub("�", text.replace("\r\n", "\n"))
+
+
+def escape_controls(json: str) -> str:
+    """JSON with an escape for every character in it that a terminal would obey: it means the same.
+
+    >>> escape_controls('"a\\x9bb"')
+    '"a\\\\u009bb"'
+    """
+    if json.isascii() and "\x7f" not in json:
+        return json
+    return _RAW_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", json)
 
 
 def cut(text: str, width: int | None) -> str:

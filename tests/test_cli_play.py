@@ -95,7 +95,7 @@ def test_a_place_that_is_none_is_refused(path: Path) -> None:
 def test_a_terminal_gets_colours_and_nothing_that_it_would_obey(tmp_path: Path) -> None:
     path = SessionBuilder().prompt("\x1b[2JMake\x07 tea").response(call("Bash", command="boil")).write(tmp_path / "s")
     output = on_terminal("play", "--plain", path, *AT_ONCE)
-    assert "\x1b[1;36m❯\x1b[0m\x1b[1m Make tea\x1b[0m\n" in output
+    assert "\x1b[1;36m❯\x1b[0m\x1b[1m Make� tea\x1b[0m\n" in output
     assert "\x07" not in output
     assert "\x1b[2J" not in output
 

@@ -11,6 +11,8 @@ import sys
 from claude_session_player import __version__
 from claude_session_player.errors import CannotRead, CannotWrite, SessionError
 from claude_session_player.names import PROGRAM
+from claude_session_player.terminal_guard import guard_terminals
+from claude_session_player.text import printable
 
 COMPLETION_VARIABLES = {PROGRAM: "_CLAUDE_SESSION_PLAYER_COMPLETE", "csp": "_CSP_COMPLETE"}
 """By which variable a shell asks for the completions of a program."""
@@ -22,6 +24,7 @@ USAGE = 2
 def main() -> None:
     """Run the command line and leave with its exit code."""
     try:
+        guard_terminals()
         gc.disable()  # a command is over before the collector could pay
         code = run(sys.argv[1:])
     except BrokenPipeError:  # whoever read our output has seen enough
@@ -80,7 +83,7 @@ def _tell(message: str, *details: str) -> None:
 
 def _one_line(message: str) -> str:
     """A message may quote a name that holds anything."""
-    return "".join(c if c.isprintable() else "�" for c in " ".join(message.split()))
+    return printable(" ".join(message.split()))
 
 
 def _forget_output() -> None:

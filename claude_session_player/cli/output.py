@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from claude_session_player.errors import CannotWrite
 from claude_session_player.json_text import array
 from claude_session_player.json_text import encode as encode
+from claude_session_player.terminal_guard import write_styled
+from claude_session_player.text import harmless
 
 if TYPE_CHECKING:
     from claude_session_player.play.appended import Piece
@@ -35,6 +37,11 @@ def print_text(text: str) -> None:
     stdout().write(text + "\n")
 
 
+def print_styled(text: str) -> None:
+    """The same of a text that has colours of ours, and is printable apart from them."""
+    write_styled(stdout(), text + "\n")
+
+
 def piece_printer(view: View) -> Callable[[Iterable[Piece]], None]:
     """Something that writes pieces of a text to stdout: in colour on a terminal, and to the letter anywhere else."""
     file = stdout()
@@ -43,6 +50,13 @@ def piece_printer(view: View) -> Callable[[Iterable[Piece]], None]:
     from claude_session_player.export.pieces import printer
 
     return printer(file, view)
+
+
+def print_pages(pieces: Iterable[str]) -> None:
+    """Write a text through a pager where stdout is a terminal: it is filtered, because a pager is one, too."""
+    import click
+
+    click.echo_via_pager(map(harmless, pieces) if stdout().isatty() else pieces)
 
 
 def print_records(records: Iterable[Any], form: str) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+import sys
+
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from claude_session_player.terminal_guard import console
 
 
 def started(what: str, total: int) -> Progress:
     """A bar that is shown until it is stopped, and then vanishes; it has one task."""
     columns = (TextColumn(what), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    progress = Progress(*columns, console=console(sys.stderr), transient=True)
     progress.add_task("", total=total)
     progress.start()
     return progress

@@ -11,7 +11,7 @@ import click
 
 from claude_session_player.cli.choices import choice_options
 from claude_session_player.cli.options import format_option
-from claude_session_player.cli.output import print_pieces
+from claude_session_player.cli.output import print_pages, print_pieces
 from claude_session_player.cli.pricing import load_prices
 from claude_session_player.cli.refs import STANDARD_INPUT, Source, complete_ref, needs_store, source_in
 from claude_session_player.cli.report import name_problems, note, note_not_shown, warn
@@ -103,7 +103,7 @@ class _Show:
     def print(self) -> None:
         """Write the conversation to stdout while it is read."""
         if self._writer.is_document and self._how["pager"]:
-            click.echo_via_pager(self._text())
+            print_pages(self._text())
         else:
             print_pieces(self._text())
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.cells import cell_len, set_cell_size
 
 from claude_session_player import humanize
-from claude_session_player.cli.output import encode, print_text, stdout
+from claude_session_player.cli.output import encode, print_styled, print_text, stdout
 from claude_session_player.store.memories import Memory
 from claude_session_player.store.projects import Project
 from claude_session_player.store.record import shown
@@ -64,7 +64,7 @@ def print_table(columns: Iterable[Column]) -> None:
     paint = _painted if _has_colours() else _plain
     drawn = [_drawn(column, size, paint) for column, size in zip(kept, _widths(kept, width), strict=True)]
     gap = " " * _GAP
-    stdout().writelines(f"{gap.join(row).rstrip()}\n" for row in zip(*drawn, strict=True))
+    print_styled("\n".join(gap.join(row).rstrip() for row in zip(*drawn, strict=True)))
 
 
 def _drawn(column: Column, width: int, paint: Callable[[str, str], str]) -> list[str]:

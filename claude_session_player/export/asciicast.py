@@ -17,7 +17,7 @@ from claude_session_player.export.picture import BEGIN, END, Picture
 from claude_session_player.models import ScreenState, UserMessage
 from claude_session_player.play.film import Frame, Mark
 from claude_session_player.play.forward import Timing, fitted, unfold
-from claude_session_player.text import cut, printable
+from claude_session_player.text import cut, escape_controls, printable
 
 WIDTH: Final = 80
 HEIGHT: Final = 24
@@ -78,10 +78,10 @@ def write(events: Iterable[Event], state: ScreenState, file: TextIO, how: Setup)
     frames = timing.timed(unfold(events, state, lambda: drawn.append(picture.update())), lambda frame: frame)
     first = next(frames, None)
     begun = {} if first is None or first[1].time is None else {"timestamp": int(first[1].time)}
-    file.write(_encode(version.header(how) | begun) + "\n")
+    file.write(escape_controls(_encode(version.header(how) | begun)) + "\n")
     before = 0.0
     for cue in _cues(chain([first] if first else [], frames), state, drawn, version):
-        file.write(_encode([version.time(cue.moment, before), cue.kind, cue.data]) + "\n")
+        file.write(escape_controls(_encode([version.time(cue.moment, before), cue.kind, cue.data])) + "\n")
         before = cue.moment
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TextIO
 
-from rich.console import Console
 from rich.text import Text
 
 from claude_session_player.export.terminal import styled
 from claude_session_player.play.appended import Piece
+from claude_session_player.terminal_guard import console
 from claude_session_player.view import View
 
 
 def printer(file: TextIO, view: View) -> Callable[[Iterable[Piece]], None]:
     """Something that writes pieces to a terminal: with the colours that it has, and nothing that it would obey."""
-    console = Console(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    terminal = console(file)
 
     def show(pieces: Iterable[Piece]) -> None:
         for piece in pieces:
-            console.print("\n" if piece.is_apart else "", coloured(piece, view), sep="")
+            terminal.print("\n" if piece.is_apart else "", coloured(piece, view), sep="")
 
     return show
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final, TextIO
 
-from rich.console import Console
 from rich.text import Text
 
 from claude_session_player.formatter import element_text, gap
@@ -19,7 +18,8 @@ from claude_session_player.models import (
     TurnDuration,
     UserMessage,
 )
-from claude_session_player.text import CONTROLS
+from claude_session_player.terminal_guard import console
+from claude_session_player.text import harmless
 from claude_session_player.view import View
 
 _MARK: Final = {UserMessage: "bold cyan", AssistantText: "bold"}
@@ -34,26 +34,25 @@ _BODY: Final = {
 
 def write(state: ScreenState, file: TextIO) -> None:
     """Write the screen with the colours that the file's terminal has; none for a pipe or with NO_COLOR."""
-    console = Console(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True)
-    if not console.color_system or console.no_color:
+    terminal = console(file)
+    if not terminal.color_system or terminal.no_color:
         from claude_session_player.export import markdown
 
         return markdown.write(state, file)
     previous: ScreenElement | None = None
     for element in state.elements:
         if previous is not None:
-            console.print(gap(previous, element), end="")
-        console.print(styled(element, state.view), end="")
+            terminal.print(gap(previous, element), end="")
+        terminal.print(styled(element, state.view), end="")
         previous = element
     if previous is not None:
-        console.print()
+        terminal.print()
     return None
 
 
 def styled(element: ScreenElement, view: View) -> Text:
-    """One element with its colours; what a terminal would obey, not show, is taken out."""
-    plain = CONTROLS.sub("", element_text(element, view).replace("\r", " "))
-    text = Text(plain, style=_BODY.get(type(element), ""))
+    """One element with its colours; what a terminal would obey, not show, is a mark."""
+    text = Text(harmless(element_text(element, view)), style=_BODY.get(type(element), ""))
     if isinstance(element, ToolCall):
         _style_call(text, element)
     elif mark := _MARK.get(type(element)):

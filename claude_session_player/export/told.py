@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, TextIO
 
-from rich.console import Console
 from rich.text import Text
 
 from claude_session_player.export.pieces import coloured
 from claude_session_player.formatter import ANSWER
 from claude_session_player.play.appended import Piece
 from claude_session_player.play.company import Told
+from claude_session_player.terminal_guard import console, write_styled
 from claude_session_player.text import printable
 from claude_session_player.view import View
 
@@ -25,8 +25,8 @@ class Teller:
         self._file = file
         self._view = view
         self._is_first = True
-        console = Console(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True)
-        self._console = console if console.is_terminal else None
+        terminal = console(file)
+        self._console = terminal if terminal.is_terminal else None
 
     def begin(self, pieces: Iterable[Piece], lines: int) -> None:
         """Write the last lines of what is there already."""
@@ -61,5 +61,5 @@ class Teller:
         return capture.get()
 
     def _write(self, text: str, is_apart: bool) -> None:
-        self._file.write(f"\n{text}\n" if is_apart and not self._is_first else f"{text}\n")
+        write_styled(self._file, f"\n{text}\n" if is_apart and not self._is_first else f"{text}\n")
         self._is_first = False

@@ -22,7 +22,7 @@ from claude_session_player.store.record import (
     shown,
     speech_record,
 )
-from claude_session_player.text import as_title
+from claude_session_player.text import as_title, escape_controls
 
 if TYPE_CHECKING:
     from claude_session_player.events import Event
@@ -261,8 +261,8 @@ class Session:
     def json(self) -> str:
         """The summary as a JSON object."""
         if self._inline:
-            return _encode(self._record)
-        return f"{self._member.row.record[:-1]},{_encode(self._relations)[1:]}"
+            return escape_controls(_encode(self._record))
+        return escape_controls(f"{self._member.row.record[:-1]},{_encode(self._relations)[1:]}")
 
     @property
     def _record(self) -> dict[str, Any]:

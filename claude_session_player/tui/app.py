@@ -9,12 +9,18 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from types import FrameType
 from typing import ClassVar, Final
 
+from rich.cells import cell_len
+from rich.segment import Segment
 from textual.app import App, ReturnType
 from textual.binding import Binding
+from textual.color import Color
+from textual.filter import LineFilter
 
+from claude_session_player.text import harmless
 from claude_session_player.tui.theme import terminal_theme
 
 _ENDINGS: Final = tuple(
@@ -25,6 +31,28 @@ _PATIENCE: Final = 3.0
 """Seconds for which a program may tidy up that has no terminal any more."""
 _KILLED: Final = 128
 """What a shell adds to the number of a signal, as an exit code."""
+
+
+class _HarmlessFilter(LineFilter):
+    """Lets nothing through that a terminal would obey, whichever widget drew it. No row changes its width."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Segments are as they were, unless they hold something of that kind, or a link."""
+        return [segment if segment.control or _is_harmless(segment) else _as_text(segment) for segment in segments]
+
+
+def _is_harmless(segment: Segment) -> bool:
+    return segment.text.isprintable() and not (segment.style and segment.style.link)
+
+
+def _as_text(segment: Segment) -> Segment:
+    text, style, _ = segment
+    if harmless(text) != text:
+        text = "".join(sign if harmless(sign) == sign else "�" * cell_len(sign) for sign in text)
+    return Segment(text, style.update_link(None) if style and style.link else style)
+
+
+_FILTER: Final = _HarmlessFilter()
 
 
 class TerminalApp(App[ReturnType]):
@@ -41,6 +69,10 @@ class TerminalApp(App[ReturnType]):
         super().__init__(ansi_color=True)
         gc.enable()  # whoever looks may stay for hours
         self.theme = terminal_theme()
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Every row of every widget goes through these on its way to the terminal; ours is the last."""
+        return [*super().get_line_filters(), _FILTER]
 
     def on_mount(self) -> None:
         """The terminal is left as it was found, also where somebody ends the program from outside."""

@@ -15,7 +15,7 @@ from claude_session_player import rawjson
 from claude_session_player.humanize import many
 from claude_session_player.parts import Checklist, Code, Data, Diff, Part, Picture, Prose
 from claude_session_player.play.details import Details
-from claude_session_player.text import CONTROLS, file_name
+from claude_session_player.text import file_name, harmless
 from claude_session_player.tui.rows import MOST_DRAWN, drawn, indented
 from claude_session_player.tui.theme import code_theme
 
@@ -104,7 +104,7 @@ _DRAWINGS: Final[dict[type, Callable[[Any, str], RenderableType]]] = {
 
 
 def _plain(text: str) -> str:
-    return CONTROLS.sub("", text)
+    return harmless(text)
 
 
 def _cut(text: str) -> str:

@@ -22,7 +22,7 @@ from claude_session_player.export.rows import fold_all
 from claude_session_player.export.terminal import styled
 from claude_session_player.humanize import many
 from claude_session_player.models import AssistantText, ScreenElement, ToolCall
-from claude_session_player.text import CONTROLS
+from claude_session_player.text import harmless
 from claude_session_player.tui.theme import code_theme
 from claude_session_player.view import View
 
@@ -119,7 +119,7 @@ def _shortened(element: ScreenElement) -> ScreenElement:
 def _markdown(text: str) -> RenderableType:
     from rich.markdown import Markdown
 
-    return Markdown(CONTROLS.sub("", text), code_theme=code_theme(), hyperlinks=False)
+    return Markdown(harmless(text), code_theme=code_theme(), hyperlinks=False)
 
 
 def _without_wide_gaps(rows: list[Strip]) -> list[Strip]:
