@@ -1,0 +1,223 @@
+"""Nothing of a session, and no name of a file, reaches a terminal as something that it would obey."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pexpect
+import pytest
+
+from claude_session_player import events, glances, results
+from claude_session_player.cli.app import COMMANDS
+from tests.builder import SessionBuilder, call, text
+from tests.hostile import sessions
+from tests.hostile.effort import sample
+from tests.hostile.on_terminal import Ran, Terminal, terminal
+from tests.hostile.payloads import PAYLOADS, obeyed
+from tests.program import PROGRAM, csp
+from tests.stores import settle
+
+_OF_A_SESSION: Final[tuple[tuple[str, ...], ...]] = (
+    ("replay",),
+    ("replay", "--format", "text", "--history"),
+    ("replay", "--format", "json"),
+    ("play", "--plain", "--idle", "0", "--thinking"),
+    ("export", "--format", "markdown", "--thinking", "--full"),
+    ("export", "--format", "asciicast"),
+    ("show", "--full"),
+    ("show", "--format", "json"),
+    ("summary",),
+    ("summary", "--json"),
+    ("tree", "--full"),
+    ("tree", "--json"),
+    ("files",),
+    ("files", "--json"),
+    ("get",),
+    ("get", "--json"),
+    ("verify",),
+    ("verify", "--json"),
+    ("account",),
+    ("stats",),
+    ("stats", "--csv", "--by", "model"),
+    ("locks",),
+)
+_OF_A_STORE: Final[tuple[tuple[str, ...], ...]] = (
+    ("list",),
+    ("list", "--json"),
+    ("projects",),
+    ("projects", "--json"),
+    ("stats",),
+    ("stats", "--csv", "--by", "project"),
+    ("todos",),
+    ("memories",),
+    ("settings",),
+    ("settings", "--json"),
+    ("verify",),
+    ("locks",),
+    ("clean", "--older-than", "1d"),
+)
+
+_WITHOUT_CACHE: Final = ("todos", "memories", "settings", "clean", "locks")
+
+
+@pytest.fixture(scope="module")
+def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
+    home = tmp_path_factory.mktemp("home")
+    with terminal(HOME=str(home), XDG_CACHE_HOME=str(home / "cache"), XDG_DATA_HOME=str(home / "data")) as made:
+        yield made
+
+
+def check(ran: Ran, *words: object) -> None:
+    assert not obeyed(ran.output), (words, obeyed(ran.output)[:3])
+    assert b"Traceback" not in ran.output, (words, ran.output[-2000:])
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_no_command_on_a_store_lets_a_terminal_obey_it(screen: Terminal, tmp_path: Path, payload: str) -> None:
+    root = sessions.hostile_store(tmp_path / "store", PAYLOADS[payload]).root
+    for words in sample(_OF_A_STORE, 7):
+        ran = screen.run(*words, "--root", root, *([] if words[0] in _WITHOUT_CACHE else ["--no-cache"]))
+        check(ran, payload, *words)
+    named = [path for path in root.rglob("*.jsonl") if sessions.as_name(PAYLOADS[payload]) in path.name]
+    for path in sample(named, 1):
+        for words in sample(_OF_A_SESSION, 8):
+            check(screen.run(words[0], path, *words[1:]), payload, *words)
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_no_field_of_a_session_makes_a_terminal_obey_it(screen: Terminal, tmp_path: Path, payload: str) -> None:
+    cases = [
+        (made, words) for made in sessions.rounds(sessions.records(), PAYLOADS[payload]) for words in _OF_A_SESSION
+    ]
+    for made, words in sample(cases, 9):
+        path = sessions.write(made, tmp_path / "s.jsonl")
+        check(screen.run(words[0], path, *words[1:]), payload, *words)
+
+
+@pytest.mark.parametrize("payload", sample(list(PAYLOADS), 5))
+def test_no_command_that_changes_files_lets_a_terminal_obey_it(screen: Terminal, tmp_path: Path, payload: str) -> None:
+    root = sessions.hostile_store(tmp_path / "store", PAYLOADS[payload]).root
+    settle(root)
+    damaged = root / "projects" / "-home-ada-engine" / f"{sessions.as_name(PAYLOADS[payload])}.jsonl"
+    archive = tmp_path / f"archive{sessions.as_name(PAYLOADS[payload])}"
+    for words in (
+        ("repair", damaged, "-o", damaged.with_suffix(".mended")),
+        ("repair", damaged, "-o", damaged.with_suffix(".mended")),
+        ("archive", "add", "--all", "--root", root, "--to", archive),
+        ("archive", "list", "--to", archive),
+        ("archive", "list", "--json", "--to", archive),
+        ("archive", "verify", "--to", archive),
+        ("list", "--archive", archive),
+        ("clean", "--older-than", "1d", "--root", root, "--to", archive),
+        ("clean", "--older-than", "1d", "--root", root, "--to", archive, "--apply"),
+        ("restore", "--all", "--root", root, "--from", archive),
+        ("restore", "--all", "--root", root, "--from", archive),
+        ("completion", PAYLOADS[payload].replace("\0", "")),
+        ("demo", PAYLOADS[payload].replace("\0", "")),
+    ):
+        check(screen.run(*words), payload, *words)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_message_about_a_wrong_argument_makes_a_terminal_obey_it(
+    screen: Terminal, tmp_path: Path, command: str
+) -> None:
+    sessions.write(sessions.records(), tmp_path / "store" / "projects" / "-p" / "s.jsonl")
+    for payload in sample(list(PAYLOADS.values()), 2):
+        word = sessions.as_name(payload)
+        for words in (
+            (word,),
+            (f"--{word}",),
+            (tmp_path / f"{word}.jsonl",),
+            ("--root", tmp_path / word),
+            ("--since", word),
+        ):
+            ran = screen.run(command, *words)
+            check(ran, command, *words)
+            assert ran.code != 1 or ran.output
+
+
+@pytest.mark.parametrize("payload", sample(list(PAYLOADS), 3))
+@pytest.mark.parametrize("command", ["browse", "play", "follow", "follow --all"])
+def test_no_window_lets_a_terminal_obey_it(tmp_path: Path, command: str, payload: str) -> None:
+    root = sessions.hostile_store(tmp_path / "store", PAYLOADS[payload]).root
+    output = windowed(*command.split(), "--root", root, HOME=str(tmp_path))
+    assert not obeyed(output, is_full_screen=True), obeyed(output, is_full_screen=True)[:3]
+    assert b"Traceback" not in output
+
+
+def windowed(*arguments: str | Path, **environment: str) -> bytes:
+    """All that a full-screen program writes while somebody presses many keys."""
+    settings = {**os.environ, "TERM": "xterm-256color", **environment}
+    log = io.BytesIO()
+    child = pexpect.spawn(
+        PROGRAM[0], [*PROGRAM[1:], *map(str, arguments)], env=settings, dimensions=(40, 120), timeout=30
+    )
+    child.logfile_read = log
+    child.expect_exact(b"\x1b[?1049h")
+    for key in ("", "\r", "\x1b[F", " ", "e", "\x1b", "i", "\x1b", "?", "\x1b", "/PWN\r", "n", "\x1b[H", "h", "q", "q"):
+        with contextlib.suppress(OSError):
+            child.send(key)
+        if child.expect([pexpect.EOF, pexpect.TIMEOUT], timeout=0.3) == 0:
+            break
+    else:
+        child.expect(pexpect.EOF)
+    child.close()
+    return log.getvalue()
+
+
+def test_pipes_get_data_to_the_letter_and_json_escapes_what_a_terminal_would_obey(tmp_path: Path) -> None:
+    words = f"a{PAYLOADS['C1']}{PAYLOADS['DEL']}{PAYLOADS['bidi override']}b"
+    path = (
+        SessionBuilder().prompt("Go").response(call("Bash", command="x")).result("toolu_1", words).write(tmp_path / "s")
+    )
+    assert words.encode() in csp("show", path, "--full").stdout
+    told = csp("show", path, "--format", "json").stdout.decode()
+    assert not obeyed(told.encode())
+    assert words in json.dumps(json.loads(told), ensure_ascii=False).replace("\\u007f", "\x7f")
+
+
+def test_colours_of_a_session_are_not_ours(screen: Terminal, tmp_path: Path) -> None:
+    path = SessionBuilder().prompt("red \x9b31m").response(text("It \x1b[31mis\x1b[0m red")).write(tmp_path / "s.jsonl")
+    ran = screen.run("replay", path, "--format", "text")
+    assert b"\x1b[31m" not in ran.output
+    assert b"\x1b[1m" in ran.output
+
+
+def test_every_command_is_run() -> None:
+    run = {words[0] for words in _OF_A_SESSION + _OF_A_STORE} | {
+        "browse",
+        "follow",
+        "repair",
+        "archive",
+        "clean",
+        "restore",
+    }
+    assert set(COMMANDS) == run | {"completion", "demo"}
+
+
+def test_the_built_session_has_every_field_that_anything_reads() -> None:
+    built = set(_keys(sessions.records()))
+    structs = [
+        kind
+        for module in (events, results, glances)
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind.__module__ == module.__name__
+    ]
+    fields = {field.encode_name for kind in structs for field in msgspec.structs.fields(kind)}
+    assert {name for name in fields - built if not name.startswith("(")} <= {"title", "reason"}
+
+
+def _keys(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _keys(inner)
