@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SESSION ?=
 
-.PHONY: play test test-faults test-hostile check bench docs prices clean
+.PHONY: play test test-faults test-hostile fuzz check bench docs prices clean
 
 play: .venv/.installed  ## play the demo, or SESSION=reference; without a terminal, print its screen
 ifeq ($(SESSION),)
@@ -15,12 +15,16 @@ endif
 
 test: check  ## everything that CI runs
 	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m tests.fuzz --seconds 60 --seed 1
 
 test-faults: .venv/.installed-dev  ## the same kills as in the tests, but hundreds of them
 	KILLS=60 $(BIN)/python -m pytest tests/test_faults.py tests/test_clean_faults.py
 
 test-hostile: .venv/.installed-dev  ## hostile sessions, archives, names and machines: all of them instead of a sample
 	HOSTILE=full $(BIN)/python -m pytest -n auto tests/hostile
+
+fuzz: .venv/.installed-dev  ## sessions that nobody would write, through every command: SECONDS=1200 SEED=…
+	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),1200) $(if $(SEED),--seed $(SEED))
 
 check: .venv/.installed-dev  ## lint, types, layers
 	$(BIN)/ruff check .

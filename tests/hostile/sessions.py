@@ -116,6 +116,9 @@ _QUIET: Final[tuple[dict[str, Any], ...]] = (
 def records() -> list[dict[str, Any]]:
     """A session with a record of every kind, and in them every field that anything reads."""
     built = SessionBuilder()
+    for record in _QUIET:
+        built.line(record)
+    built.compaction().prompt("Summary of tea", isCompactSummary=True).prompt("Go on", isMeta=True)
     built.prompt("Make tea", permissionMode="default", promptSource="typed", origin={"kind": "human"})
     built.prompt([text("And look"), {"type": "image", "source": _PICTURE}, {"type": "document", "source": _PICTURE}])
     built.prompt("<command-name>/brew</command-name><command-args>now</command-args>")
@@ -146,9 +149,6 @@ def records() -> list[dict[str, Any]]:
     built.prompt("Failed", isApiErrorMessage=True).response(
         text("API Error: no"), isApiErrorMessage=True, error="limit"
     )
-    for record in _QUIET:
-        built.line(record)
-    built.compaction().prompt("Summary of tea", isCompactSummary=True).prompt("Go on", isMeta=True)
     built.prompt("Copied", forkedFrom={"sessionId": built.session_id, "messageUuid": "u"}, logicalParentUuid="u")
     built.prompt("Put in", sourceToolUseID="toolu_0", sourceToolAssistantUUID="u", isVisibleInTranscriptOnly=True)
     built.back_to(1).prompt("Or coffee").response(text("Coffee it is."), request="req_99")
@@ -234,8 +234,8 @@ def hostile_store(root: Path, payload: str) -> StoreBuilder:
     store.json(
         Path("settings.json"), {"model": payload, payload: {"env": {"KEY": payload}}, "hooks": {"Stop": [payload]}}
     )
-    (store.home() / "memory").mkdir()
-    (store.home() / "memory" / "MEMORY.md").write_text(payload, errors="replace")
+    memory = {"id": payload, "content": payload, "tags": [payload], "projects": [payload], "created": payload}
+    store.json(Path("memories", "one.json"), memory)
     name = as_name(payload)
     for folder in (store.home(), root / "projects" / f"-home-{name}"):
         write(everywhere(records(), payload), folder / f"zz{name}.jsonl")

@@ -8,7 +8,6 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 import msgspec
 import pexpect
@@ -16,55 +15,15 @@ import pytest
 
 from claude_session_player import events, glances, results
 from claude_session_player.cli.app import COMMANDS
+from tests import agreement
 from tests.builder import SessionBuilder, call, text
 from tests.hostile import sessions
+from tests.hostile.commands import OF_A_SESSION, OF_A_STORE, WITHOUT_CACHE
 from tests.hostile.effort import sample
 from tests.hostile.on_terminal import Ran, Terminal, terminal
 from tests.hostile.payloads import PAYLOADS, obeyed
 from tests.program import PROGRAM, csp
 from tests.stores import settle
-
-_OF_A_SESSION: Final[tuple[tuple[str, ...], ...]] = (
-    ("replay",),
-    ("replay", "--format", "text", "--history"),
-    ("replay", "--format", "json"),
-    ("play", "--plain", "--idle", "0", "--thinking"),
-    ("export", "--format", "markdown", "--thinking", "--full"),
-    ("export", "--format", "asciicast"),
-    ("show", "--full"),
-    ("show", "--format", "json"),
-    ("summary",),
-    ("summary", "--json"),
-    ("tree", "--full"),
-    ("tree", "--json"),
-    ("files",),
-    ("files", "--json"),
-    ("get",),
-    ("get", "--json"),
-    ("verify",),
-    ("verify", "--json"),
-    ("account",),
-    ("stats",),
-    ("stats", "--csv", "--by", "model"),
-    ("locks",),
-)
-_OF_A_STORE: Final[tuple[tuple[str, ...], ...]] = (
-    ("list",),
-    ("list", "--json"),
-    ("projects",),
-    ("projects", "--json"),
-    ("stats",),
-    ("stats", "--csv", "--by", "project"),
-    ("todos",),
-    ("memories",),
-    ("settings",),
-    ("settings", "--json"),
-    ("verify",),
-    ("locks",),
-    ("clean", "--older-than", "1d"),
-)
-
-_WITHOUT_CACHE: Final = ("todos", "memories", "settings", "clean", "locks")
 
 
 @pytest.fixture(scope="module")
@@ -82,20 +41,18 @@ def check(ran: Ran, *words: object) -> None:
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_no_command_on_a_store_lets_a_terminal_obey_it(screen: Terminal, tmp_path: Path, payload: str) -> None:
     root = sessions.hostile_store(tmp_path / "store", PAYLOADS[payload]).root
-    for words in sample(_OF_A_STORE, 7):
-        ran = screen.run(*words, "--root", root, *([] if words[0] in _WITHOUT_CACHE else ["--no-cache"]))
+    for words in sample(OF_A_STORE, 7):
+        ran = screen.run(*words, "--root", root, *([] if words[0] in WITHOUT_CACHE else ["--no-cache"]))
         check(ran, payload, *words)
     named = [path for path in root.rglob("*.jsonl") if sessions.as_name(PAYLOADS[payload]) in path.name]
     for path in sample(named, 1):
-        for words in sample(_OF_A_SESSION, 8):
+        for words in sample(OF_A_SESSION, 8):
             check(screen.run(words[0], path, *words[1:]), payload, *words)
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_no_field_of_a_session_makes_a_terminal_obey_it(screen: Terminal, tmp_path: Path, payload: str) -> None:
-    cases = [
-        (made, words) for made in sessions.rounds(sessions.records(), PAYLOADS[payload]) for words in _OF_A_SESSION
-    ]
+    cases = [(made, words) for made in sessions.rounds(sessions.records(), PAYLOADS[payload]) for words in OF_A_SESSION]
     for made, words in sample(cases, 9):
         path = sessions.write(made, tmp_path / "s.jsonl")
         check(screen.run(words[0], path, *words[1:]), payload, *words)
@@ -191,8 +148,18 @@ def test_colours_of_a_session_are_not_ours(screen: Terminal, tmp_path: Path) -> 
     assert b"\x1b[1m" in ran.output
 
 
+def test_no_command_refuses_its_words(tmp_path: Path) -> None:
+    root = sessions.hostile_store(tmp_path / "store", "").root
+    path = sessions.write(sessions.records(), tmp_path / "s.jsonl")
+    for words in OF_A_SESSION:
+        assert agreement.csp(words[0], str(path), *words[1:])[0] < 2, words
+    for words in OF_A_STORE:
+        options = [] if words[0] in WITHOUT_CACHE else ["--no-cache"]
+        assert agreement.csp(*words, "--root", str(root), *options)[0] < 2, words
+
+
 def test_every_command_is_run() -> None:
-    run = {words[0] for words in _OF_A_SESSION + _OF_A_STORE} | {
+    run = {words[0] for words in OF_A_SESSION + OF_A_STORE} | {
         "browse",
         "follow",
         "repair",

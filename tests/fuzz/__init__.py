@@ -1,0 +1,1 @@
+"""Fuzzing: sessions that nobody would write, through every command. `make fuzz` runs it."""

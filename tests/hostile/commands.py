@@ -1,0 +1,49 @@
+"""The commands that look at sessions, as words behind which, or between which, a session is named."""
+
+from __future__ import annotations
+
+from typing import Final
+
+OF_A_SESSION: Final[tuple[tuple[str, ...], ...]] = (
+    ("replay",),
+    ("replay", "--format", "text", "--history"),
+    ("replay", "--format", "json"),
+    ("play", "--plain", "--idle", "0", "--thinking"),
+    ("export", "--format", "markdown", "--thinking", "--full"),
+    ("export", "--format", "asciicast"),
+    ("show", "--full"),
+    ("show", "--format", "json"),
+    ("summary",),
+    ("summary", "--json"),
+    ("tree", "--prompts", "--strict"),
+    ("tree", "--json"),
+    ("files",),
+    ("files", "--json"),
+    ("get",),
+    ("get", "--json"),
+    ("verify",),
+    ("verify", "--json"),
+    ("account",),
+    ("stats",),
+    ("stats", "--csv", "--by", "model"),
+    ("locks",),
+)
+OF_A_STORE: Final[tuple[tuple[str, ...], ...]] = (
+    ("list",),
+    ("list", "--json"),
+    ("projects",),
+    ("projects", "--json"),
+    ("stats",),
+    ("stats", "--csv", "--by", "project"),
+    ("todos",),
+    ("memories",),
+    ("settings",),
+    ("settings", "--json"),
+    ("verify", "--all"),
+    ("locks",),
+    ("clean", "--older-than", "1d"),
+)
+WITHOUT_CACHE: Final = ("todos", "memories", "settings", "clean", "locks")
+"""These do not take `--no-cache`."""
+EXIT_CODES: Final = frozenset((0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 130))
+"""All that are documented."""
