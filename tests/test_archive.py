@@ -297,12 +297,34 @@ def test_a_file_that_is_rewritten_without_a_trace_is_noticed(
     assert [outcome.status for outcome in archived(store, vault)] == [SKIPPED]
 
 
-def test_a_session_that_cannot_be_put_back_everywhere_is_not_kept(store: StoreBuilder, vault: Vault) -> None:
+@pytest.mark.parametrize("name", ["back\\slash", ".hidden", "two words", "$(id)", "caf\xe9"])
+def test_a_session_that_could_not_be_restored_is_not_kept(store: StoreBuilder, vault: Vault, name: str) -> None:
+    store.session()
+    store.session(TWO)
+    (store.home() / ONE).mkdir()
+    (store.home() / ONE / name).write_text("x")
+    outcomes = {outcome.bundle.id: outcome for outcome in archived(store, vault)}
+    assert outcomes[TWO].status == NEW
+    assert outcomes[ONE].status == SKIPPED
+    assert "take it away" in (outcomes[ONE].reason or "")
+
+
+def test_a_session_with_a_link_is_not_kept(store: StoreBuilder, vault: Vault) -> None:
     store.session()
     (store.home() / ONE).mkdir()
-    (store.home() / ONE / "back\\slash").write_text("x")
+    (store.home() / ONE / "link").symlink_to("tool-results")
     (outcome,) = archived(store, vault)
-    assert outcome.status == SKIPPED
+    assert "symbolic link" in (outcome.reason or "")
+
+
+def test_a_long_title_is_kept_short(store: StoreBuilder, vault: Vault) -> None:
+    store.session()
+    (bundle,) = bundles(store)
+    with vault.locked():
+        path = archive.keep(vault, bundle._replace(title="x" * 10**7, project="/" * 10**7)).path
+    assert path is not None
+    made = read_manifest(path)
+    assert len(made.title or "") == len(made.project or "") == 1001
 
 
 def test_only_one_writes_to_an_archive_at_a_time(vault: Vault) -> None:

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from claude_session_player.care import unpacking
-from claude_session_player.care.manifest import decode
+from claude_session_player.care.manifest import decode, encode
 from claude_session_player.care.packing import trailer
 from claude_session_player.care.unpacking import check, is_complete, read_manifest
 from claude_session_player.errors import BadArchive
@@ -85,8 +85,8 @@ def test_headers_within_headers_come_to_an_end(tmp_path: Path) -> None:
 def test_a_manifest_that_is_too_large_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = sound(tmp_path / "x.tar.zst")
     assert read_manifest(str(path)).id == ONE
-    monkeypatch.setattr(unpacking, "_LARGEST_MANIFEST", 100)
-    with pytest.raises(BadArchive, match="no manifest"):
+    monkeypatch.setattr(unpacking, "LARGEST", 100)
+    with pytest.raises(BadArchive, match="manifest is too large"):
         read_manifest(str(path))
 
 
@@ -127,6 +127,21 @@ def manifest(**other: object) -> bytes:
     return json.dumps(told | {"entries": [described(MAIN, b"{}")]} | other).encode()
 
 
+@pytest.mark.parametrize(
+    ("root", "expected"),
+    [
+        ("/home/ren\udce9/\udcff", "/home/ren\udce9/\udcff"),
+        ("/home/\N{ELECTRIC PLUG}/\udce9", "/home/\N{ELECTRIC PLUG}/\udce9"),
+        ("/\\udce9/\\\\\udce9", "/\\udce9/\\\\\udce9"),
+        ("/\ud83d", "/\ufffd"),
+    ],
+)
+def test_bytes_that_are_no_utf_8_are_known_again(root: str, expected: str) -> None:
+    made = decode(manifest(root=root, title=root))
+    assert (made.root, made.title) == (expected, expected)
+    assert decode(encode(made)) == made
+
+
 def test_sizes_that_do_not_add_up_are_refused() -> None:
     assert decode(manifest()).size == 2
     with pytest.raises(BadArchive, match="do not add up"):
@@ -140,7 +155,7 @@ def test_drive_letters_are_refused(name: str) -> None:
         above = f"projects/-p/{ONE}/{name.partition('/')[0]}"
         folders.append(described(above, kind="folder", sha256="", size=0))
     entries = [described(MAIN, b"{}"), *folders, described(f"projects/-p/{ONE}/{name}")]
-    with pytest.raises(BadArchive, match="outside of the sessions"):
+    with pytest.raises(BadArchive, match="not a name that Claude Code writes"):
         decode(manifest(entries=entries))
 
 

@@ -56,9 +56,7 @@ def test_everything_comes_back_byte_for_byte_with_its_times(store: StoreBuilder,
     store.agent("orphan01", THREE, place="subagents")
     own = store.home() / ONE
     (own / "empty").mkdir()
-    (own / ".hidden").write_bytes(b"\0\xff")
-    (own / "link").symlink_to("tool-results/toolu_9.txt")
-    Path(os.fsdecode(os.fsencode(own) + b"/caf\xe9")).write_text("x")
+    (own / "tool-results" / "mcp-server-tool-1700000000000.bin").write_bytes(b"\0\xff")
     os.utime(own / "empty", ns=(1, 1_234_567_890_123_456_789))
     os.utime(own, ns=(1, 1_134_567_890_123_456_789))
     archived(store, vault)
@@ -335,11 +333,11 @@ def test_other_bytes_than_the_manifest_says_are_refused(tmp_path: Path, target: 
     refused(forged(tmp_path / "z.tar.zst", [described(MAIN, b"{}")], []), target)
 
 
-@pytest.mark.parametrize("to", ["/etc/passwd", "../../../../etc/passwd", "..", "", "a/../../../b", "a\\b"])
-def test_a_link_that_leads_out_is_refused(tmp_path: Path, target: Path, to: str) -> None:
+@pytest.mark.parametrize("to", ["/etc/passwd", "../../../../etc/passwd", "..", "", "subagents"])
+def test_a_link_is_refused_wherever_it_leads(tmp_path: Path, target: Path, to: str) -> None:
     folder = described(f"projects/-p/{ONE}", kind="folder", sha256="")
     link = described(f"projects/-p/{ONE}/link", kind="link", sha256="", target=to)
-    assert "leads out" in refused(forged(tmp_path / "x.tar.zst", [folder, link], []), target)
+    assert "symbolic link" in refused(forged(tmp_path / "x.tar.zst", [folder, link], []), target)
 
 
 def test_a_link_that_is_the_parent_of_a_file_is_refused(tmp_path: Path, target: Path) -> None:

@@ -107,7 +107,7 @@ def keep(vault: Vault, bundle: Bundle, progress: Progress | None = None) -> Outc
     try:
         manifest = manifest_of(bundle, {path: sum.whole for path, sum in sums.items()})
     except BadArchive as error:
-        raise Refused(str(error)) from error
+        raise Refused(f"{error}: it could not be restored, so take it away first") from error
     is_more = old is not None and extends(manifest, old.manifest, sums)
     path = old.path if old is not None and is_more else vault.free(bundle.main)
     _write(path, manifest, bundle, progress, may_replace=is_more)
@@ -130,7 +130,7 @@ def extends(manifest: Manifest, old: Manifest, sums: dict[str, Checksums]) -> bo
     now = {entry.path: entry for entry in manifest.entries}
     for entry in old.entries:
         same = now.get(entry.path)
-        if same is None or (same.kind, same.target) != (entry.kind, entry.target):
+        if same is None or same.kind != entry.kind:
             return False
         if entry.kind == FILE and sums[entry.path].at_mark != entry.sha256:
             return False
@@ -138,7 +138,7 @@ def extends(manifest: Manifest, old: Manifest, sums: dict[str, Checksums]) -> bo
 
 
 def _is_kept(item: Item, entry: Entry | None, sums: dict[str, Checksums] | None) -> bool:
-    if entry is None or (entry.kind, entry.target) != (item.kind, item.target):
+    if entry is None or entry.kind != item.kind:
         return False
     if item.kind != FILE:
         return True

@@ -9,26 +9,47 @@ from typing import Final
 import msgspec
 
 from claude_session_player import __version__
-from claude_session_player.care.bundles import FILE, FOLDER, LINK, Bundle, is_own, leads_out, own_folder
+from claude_session_player.care.archive_names import LONGEST_PATH, is_project_name, is_written_name
+from claude_session_player.care.bundles import FILE, FOLDER, LINK, Bundle, is_own
 from claude_session_player.errors import BadArchive
-from claude_session_player.store.layout import AGENT, SUFFIX, is_session_name
+from claude_session_player.store.layout import (
+    AGENT,
+    HISTORY,
+    META,
+    SESSION,
+    SUBAGENT,
+    SUFFIX,
+    TRANSCRIPT,
+    is_session_name,
+)
 from claude_session_player.store.locate import HISTORIES, PROJECTS, TRANSCRIPTS
 from claude_session_player.store.record import shown
+from claude_session_player.text import cut
 from claude_session_player.times import format_time, local_now
 
 FORMAT: Final = 1
 """Goes up when older versions of this program could not read an archive any more."""
+_KINDS: Final = frozenset((SESSION, SUBAGENT, TRANSCRIPT, HISTORY))
 _PLACES: Final = {PROJECTS: 3, TRANSCRIPTS: 2, HISTORIES: 2}
 """Where sessions lie in a store, and of how many parts the path of one consists."""
-_NO_NAMES: Final = frozenset(("", ".", ".."))
 ARCHIVE: Final = ".tar.zst"
-_DRIVE: Final = re.compile(r"[A-Za-z]:")
-_LARGEST: Final = 1 << 62
+LARGEST: Final = 16 << 20
+"""The most bytes that a manifest may have."""
+_MOST_ENTRIES: Final = 50_000
+_LONGEST_TEXT: Final = 1000
+"""Characters of what a session tells about itself: it may call itself anything."""
+_LARGEST_NUMBER: Final = 1 << 62
+_SURROGATES: Final = re.compile(
+    rb"(?<!\\)((?:\\\\){0,100})(?:(\\u[dD][89abAB]..\\u[dD][c-fC-F]..)|\\u([dD][89a-fA-F]..))", re.DOTALL
+)
+_MOST_SURROGATES: Final = 10_000
+_SIZES: Final = {FILE: _LARGEST_NUMBER, FOLDER: 1}
+_LONGEST_TOLD: Final = 200
 _HEX: Final = frozenset("0123456789abcdef")
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A file, a directory or a symbolic link of a session; see `Item`."""
+    """A file or a directory of a session; see `Item`."""
 
     path: str
     kind: str
@@ -37,7 +58,6 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     mode: int
     sha256: str = ""
     """Of a file: the checksum of its bytes."""
-    target: str = ""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +97,6 @@ def manifest_of(bundle: Bundle, checksums: dict[str, str]) -> Manifest:
             mtime_ns=item.mtime_ns,
             mode=item.mode & 0o777,
             sha256=checksums.get(item.path, ""),
-            target=item.target,
         )
         for item in bundle.items
     ]
@@ -88,8 +107,8 @@ def manifest_of(bundle: Bundle, checksums: dict[str, str]) -> Manifest:
         kind=bundle.kind,
         main=bundle.main,
         root=bundle.root,
-        title=bundle.title,
-        project=bundle.project,
+        title=bundle.title and cut(bundle.title, _LONGEST_TEXT),
+        project=bundle.project and cut(bundle.project, _LONGEST_TEXT),
         created_at=bundle.created_at,
         updated_at=bundle.updated_at,
         archived_at=format_time(local_now()),
@@ -97,6 +116,8 @@ def manifest_of(bundle: Bundle, checksums: dict[str, str]) -> Manifest:
         entries=tuple(entries),
     )
     _check(manifest)
+    if len(encode(manifest)) > LARGEST:
+        raise BadArchive("it consists of too many files")
     return manifest
 
 
@@ -105,64 +126,125 @@ def encode(manifest: Manifest) -> bytes:
     return json.dumps(msgspec.to_builtins(manifest), indent=1).encode("ascii")
 
 
+class _Foreign(BadArchive):
+    """Something that Claude Code does not write: an older version of this program may have archived it."""
+
+
+class _Version(msgspec.Struct):
+    """What is understood of the manifest of any version."""
+
+    format: int
+    program: str = ""
+
+
 def decode(data: bytes) -> Manifest:
     """A manifest that can do no harm: raises `BadArchive` where one could, or is none."""
     try:
-        value = json.loads(data)
-        if isinstance(value, dict) and isinstance(made := value.get("format"), int) and made > FORMAT:
-            raise BadArchive(f"it was made by a newer version ({shown(str(value.get('program')))}) of this program")
-        manifest = msgspec.convert(value, Manifest)
+        data = _paired(data)
+        version = msgspec.json.decode(data, type=_Version)
+        if version.format > FORMAT:
+            raise BadArchive(f"it was made by a newer version ({cut(version.program, 20)!r}) of this program")
+        manifest = msgspec.json.decode(data, type=Manifest)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise BadArchive("its manifest cannot be understood") from error
-    _check(manifest)
-    return manifest
+    try:
+        _check(manifest)
+    except _Foreign as error:
+        raise BadArchive(f"{error} (if you trust this archive, unpack it with 'tar --zstd -xf')") from error
+    texts = {name: _unpaired(getattr(manifest, name)) for name in ("root", "title", "project")}
+    return msgspec.structs.replace(manifest, **texts)
+
+
+def _paired(data: bytes) -> bytes:
+    """JSON in which every surrogate has its other half, as the typed decoder wants it.
+
+    Bytes of a path that are no UTF-8 are written as surrogates U+DC80 to U+DCFF: with a first half they are signs of
+    the last private plane. Any other lone surrogate says nothing.
+    """
+    if b"\\ud" not in data and b"\\uD" not in data:
+        return data
+    return _SURROGATES.sub(_pair, data, _MOST_SURROGATES)
+
+
+def _pair(match: re.Match[bytes]) -> bytes:
+    before, pair, lone = match.groups()
+    if pair is not None:
+        return match[0]
+    return before + (b"\\udbf7\\u" + lone if b"dc80" <= lone.lower() <= b"dcff" else b"\\ufffd")
+
+
+def _unpaired(text: str | None) -> str | None:
+    """A text with bytes that are no UTF-8 as Python writes them in paths."""
+    if text is None or text.isascii():
+        return text
+    return "".join(chr(ord(sign) - 0x100000) if "\U0010dc80" <= sign <= "\U0010dcff" else sign for sign in text)
 
 
 def _check(manifest: Manifest) -> None:
-    _check_path(manifest.main)
-    own = own_folder(manifest.main)
-    home, _, name = manifest.main.rpartition("/")
-    is_placed = manifest.main.count("/") + 1 == _PLACES[manifest.main.split("/")[0]]
-    if not is_placed or not is_session_name(name) or name.removesuffix(SUFFIX) != manifest.id:
-        raise BadArchive(f"its manifest names a session at {shown(manifest.main)!r}, where none belongs")
+    _check_main(manifest)
+    if len(manifest.entries) > _MOST_ENTRIES:
+        raise BadArchive(f"its manifest names more than {_MOST_ENTRIES:,} files")
+    home = manifest.main.rpartition("/")[0]
     kinds: dict[str, str] = {}
     for entry in manifest.entries:
         _check_path(entry.path)
         above = entry.path.rpartition("/")[0]
-        if entry.path in kinds:
+        if (key := entry.path.casefold()) in kinds:  # on some systems, letters of both cases are the same
             raise BadArchive(f"its manifest names {shown(entry.path)!r} twice")
-        if above != home and kinds.get(above) != FOLDER:
+        if above != home and kinds.get(above.casefold()) != FOLDER:
             raise BadArchive(f"its manifest names {shown(entry.path)!r}, which belongs to no directory of the session")
         if above == home and not is_own(entry.path, manifest.main) and not _is_beside(entry, manifest.main):
             raise BadArchive(f"its manifest names {shown(entry.path)!r}, which is no file of the session")
-        _check_entry(entry, own)
-        kinds[entry.path] = entry.kind
+        _check_entry(entry)
+        kinds[key] = entry.kind
     if sum(entry.size for entry in manifest.files) != manifest.size:
         raise BadArchive("the sizes in its manifest do not add up")
 
 
+def _check_main(manifest: Manifest) -> None:
+    """Refuse a session that is not where sessions of its kind are."""
+    _check_path(manifest.main)
+    name = manifest.main.rpartition("/")[2]
+    is_placed = manifest.main.count("/") + 1 == _PLACES[manifest.main.partition("/")[0]]
+    if not is_placed or not is_session_name(name) or name.removesuffix(SUFFIX) != manifest.id:
+        raise BadArchive(f"its manifest names a session at {shown(manifest.main)!r}, where none belongs")
+    if "\0" in manifest.root:
+        raise BadArchive("its manifest names a store that cannot be")
+    if manifest.kind not in _KINDS:
+        raise BadArchive(f"its manifest names a session of an unknown kind {cut(manifest.kind, 20)!r}")
+
+
 def _is_beside(entry: Entry, main: str) -> bool:
     """True for the session's own file, and for a sub-agent beside it."""
-    return entry.kind == FILE and (entry.path == main or entry.path.rpartition("/")[2].startswith(AGENT))
+    name = entry.path.rpartition("/")[2]
+    is_agent = name.startswith(AGENT) and name.endswith((SUFFIX, META))
+    return entry.kind == FILE and (entry.path == main or is_agent)
 
 
 def _check_path(path: str) -> None:
-    """Refuse a path that is not plainly below one of the places of sessions in a store."""
-    parts = path.split("/")
-    is_harmful = bool(_NO_NAMES & set(parts)) or any(map(_DRIVE.match, parts)) or "\\" in path or "\0" in path
-    if is_harmful or len(parts) < _PLACES.get(parts[0], len(parts) + 1):
-        raise BadArchive(f"its manifest names {shown(path)!r}, which is outside of the sessions of a store")
+    """Refuse a path that is not below one of the places of sessions in a store, or has a name that none of them has."""
+    place, *names = path.split("/")
+    if len(names) + 1 < _PLACES.get(place, len(names) + 2):
+        raise BadArchive(f"its manifest names {_told(path)}, which is outside of the sessions of a store")
+    is_project = place != PROJECTS or is_project_name(names.pop(0))
+    if not is_project or not all(map(is_written_name, names)) or len(path.encode()) > LONGEST_PATH:
+        raise _Foreign(f"{_told(path)} is not a name that Claude Code writes")
 
 
-def _check_entry(entry: Entry, own: str | None) -> None:
+def _told(path: str) -> str:
+    """A path in a message, however long it is."""
+    return repr(cut(shown(path), _LONGEST_TOLD))
+
+
+def _check_entry(entry: Entry) -> None:
     name = shown(entry.path)
-    is_possible = 0 <= entry.size < _LARGEST and abs(entry.mtime_ns) < _LARGEST and 0 <= entry.mode <= 0o777
-    if entry.kind not in (FILE, FOLDER, LINK) or not is_possible:
+    is_possible = abs(entry.mtime_ns) < _LARGEST_NUMBER and 0 <= entry.mode <= 0o777
+    if entry.kind == LINK:
+        raise _Foreign(f"{name!r} is a symbolic link, which Claude Code does not write")
+    if entry.kind not in _SIZES or not is_possible or not 0 <= entry.size < _SIZES[entry.kind]:
         raise BadArchive(f"its manifest describes {name!r} as nothing that can be in a session")
     if entry.kind == FILE and (len(entry.sha256) != 64 or not set(entry.sha256) <= _HEX):
         raise BadArchive(f"its manifest has no checksum of {name!r}")
-    if entry.kind == LINK and leads_out(entry.path, entry.target, own):
-        raise BadArchive(f"its manifest names a symbolic link {name!r} that leads out of the session")
 
 
 def folder_name(main: str) -> str:
@@ -181,7 +263,7 @@ def version_of(name: str, main: str) -> int | None:
     (2, None)
     """
     stem = main.rpartition("/")[2].removesuffix(SUFFIX)
-    match = re.fullmatch(rf"{re.escape(stem)}(?:\.(\d+))?{re.escape(ARCHIVE)}", name, re.DOTALL)
+    match = re.fullmatch(rf"{re.escape(stem)}(?:\.([1-9][0-9]{{0,8}}))?{re.escape(ARCHIVE)}", name)
     return int(match[1] or 1) if match else None
 
 

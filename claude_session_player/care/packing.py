@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from claude_session_player.care.bundles import FILE, FOLDER, LINK, Bundle, Item, Progress, Refused
+from claude_session_player.care.bundles import FILE, FOLDER, Bundle, Item, Progress, Refused
 from claude_session_player.care.manifest import Entry, Manifest, encode
 from claude_session_player.errors import SessionError
 from claude_session_player.store.record import shown
@@ -30,6 +30,8 @@ CHUNK: Final = 1 << 18
 RECORD: Final = 1 << 17
 TAR: Final = {"format": 1, "encoding": "utf-8", "errors": "surrogateescape"}
 """GNU's format, which keeps names of any bytes and any length."""
+_TYPES: Final = {FILE: b"0", FOLDER: b"5"}
+"""What a tar calls the kinds of items."""
 _SKIPPED: Final = struct.pack("<I", 0x184D2A50)
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -89,7 +91,7 @@ def pack(path: str, manifest: Manifest, bundle: Bundle, progress: Progress | Non
             tarfile.open(fileobj=packed, mode="w|", bufsize=RECORD, **TAR) as tar,  # type: ignore[call-overload]
         ):
             data = encode(manifest)
-            tar.addfile(_member(MANIFEST, tarfile.REGTYPE, len(data)), io.BytesIO(data))
+            tar.addfile(_member(MANIFEST, _TYPES[FILE], len(data)), io.BytesIO(data))
             for item, entry in zip(bundle.items, manifest.entries, strict=True):
                 _add(tar, bundle, item, entry, progress)
         file.write(trailer(file.tell()))
@@ -153,8 +155,8 @@ class _Copied:
 
 
 def _add(tar: tarfile.TarFile, bundle: Bundle, item: Item, entry: Entry, progress: Progress | None) -> None:
-    info = _member(FILES + entry.path, types()[entry.kind], entry.size)
-    info.mtime, info.mode, info.linkname = entry.mtime_ns // 10**9, entry.mode, entry.target
+    info = _member(FILES + entry.path, _TYPES[entry.kind], entry.size)
+    info.mtime, info.mode = entry.mtime_ns // 10**9, entry.mode
     if entry.kind != FILE:
         tar.addfile(info)
         return
@@ -171,13 +173,6 @@ def _member(name: str, type: bytes, size: int) -> tarfile.TarInfo:
     info = tarfile.TarInfo(name)
     info.type, info.size = type, size
     return info
-
-
-def types() -> dict[str, bytes]:
-    """What a tar calls the kinds of items."""
-    import tarfile
-
-    return {FILE: tarfile.REGTYPE, FOLDER: tarfile.DIRTYPE, LINK: tarfile.SYMTYPE}
 
 
 def tell(progress: Progress | None, count: int) -> None:

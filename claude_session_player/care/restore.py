@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from claude_session_player.care.bundles import EACH, FILE, FOLDER, LINK, Progress, Refused
+from claude_session_player.care.bundles import EACH, FILE, FOLDER, Progress, Refused
 from claude_session_player.care.durable import make_folders, reserved, sync_folder, write_new
 from claude_session_player.care.lookup import has_main
 from claude_session_player.care.manifest import Entry, Manifest
@@ -152,8 +152,6 @@ def _put_one(entry: Entry, root: str, staged: str) -> None:
     try:
         if entry.kind == FOLDER:
             os.mkdir(target, 0o700)
-        elif entry.kind == LINK:
-            os.symlink(entry.target, target)
         else:
             place(staged, target)
     except FileExistsError as error:
@@ -189,7 +187,6 @@ def _is_same_file(entry: Entry, target: str, status: os.stat_result) -> bool:
 _SAME: Final[dict[str, Callable[[Entry, str, os.stat_result], bool]]] = {
     FILE: _is_same_file,
     FOLDER: lambda entry, target, status: stat.S_ISDIR(status.st_mode),
-    LINK: lambda entry, target, status: stat.S_ISLNK(status.st_mode) and os.readlink(target) == entry.target,
 }
 
 
