@@ -37,6 +37,10 @@ class CannotWrite(SessionError):
     exit_code = 5
 
 
+class NoSpace(CannotWrite):
+    """There is not enough space for what would be written; the message says how much is needed, and where."""
+
+
 class AlreadyThere(CannotWrite):
     """Something else is where a file shall be written to, and nobody said that it may be replaced."""
 

@@ -12,12 +12,13 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from claude_session_player.care.bundles import FILE, FOLDER
+from claude_session_player.care.bundles import FOLDER
+from claude_session_player.care.durable import require_space
 from claude_session_player.care.lookup import at, damaged, newest
 from claude_session_player.care.manifest import ARCHIVE, Entry, Manifest
 from claude_session_player.care.unpacking import unpacking
 from claude_session_player.care.vault import Archived, Vault
-from claude_session_player.errors import BadArchive, CannotRead, NoSuchSession
+from claude_session_player.errors import BadArchive, CannotRead, NoSpace, NoSuchSession, SessionError
 from claude_session_player.names import PROGRAM
 from claude_session_player.store.catalogue import Catalogue, default_folder
 from claude_session_player.store.inuse import Evidence, InUse
@@ -32,6 +33,9 @@ from claude_session_player.store.refs import locate
 from claude_session_player.store.session import Session
 from claude_session_player.store.store import DEFAULT_CACHE, Store
 
+_ADVICE: Final = "free some, or set TMPDIR to a directory on another disk"
+_MOST_VERSIONS: Final = 8
+"""How many versions of a session are tried, where one after another is damaged."""
 _PORTION: Final = 128 << 20
 """So many bytes are unpacked at once, to be read by several processes."""
 
@@ -73,7 +77,19 @@ class ArchivedStore(Store):
         return super().of(self._archives.unpacked(file))
 
     def locate(self, ref: str) -> Found | Session:
-        """The file that is meant, unpacked; see `Store.locate`."""
+        """The file that is meant, unpacked; of a session whose last version is damaged, the one before it."""
+        first: SessionError | None = None
+        for _ in range(_MOST_VERSIONS):
+            try:
+                return self._located(ref)
+            except (BadArchive, NoSuchSession) as error:
+                first = first or error
+            if not self._archives.pass_over():
+                break
+        assert first is not None
+        raise first
+
+    def _located(self, ref: str) -> Found | Session:
         try:
             meant = locate(self, ref)
         except NoSuchSession as error:
@@ -118,13 +134,33 @@ class ArchivedLibrary(Library):
     def __init__(self, vault: Vault, catalogue: Catalogue, progress: Progress | None = None) -> None:
         super().__init__(catalogue, progress)
         self._vault = vault
+        self._all: list[Archived] | None = None
+        """Every archive that is not refused."""
         self._by_path: dict[str, Archived] | None = None
+        """Of each session the version that stands for it."""
         self._folders: dict[str, str] = {}
         """Where archives are unpacked, by their paths."""
+        self.refused: set[str] = set()
+        """The paths of archives that turned out to be damaged when they were unpacked."""
 
     def files(self, roots: Sequence[str]) -> list[Found]:
         """Every session file of the archive; no more than the manifests is read, and that once."""
         return [file for archived in self._archives().values() for file in _files_of(archived)]
+
+    def everything(self, roots: Sequence[str]) -> dict[str, Member]:
+        """Every session file of the archive that can be read; see `Library`."""
+        members = super().everything(roots)
+        for _ in range(_MOST_VERSIONS):
+            if not self.pass_over():
+                break
+            members = super().everything(roots)
+        return members
+
+    def pass_over(self) -> bool:
+        """Let older versions stand for sessions whose archives were refused meanwhile; false where none was."""
+        is_new = not self.refused.isdisjoint(self._archives())
+        self._by_path = None if is_new else self._by_path
+        return is_new
 
     def add(self, path: str) -> list[Found]:
         """The session files of one archive, wherever it is. Raises `CannotRead` or `BadArchive`."""
@@ -173,8 +209,8 @@ class ArchivedLibrary(Library):
         try:
             if archived.path not in self._folders:
                 _unpack_to(archived.path, folder, sessions_only=True)
-        except (BadArchive, OSError) as error:
-            self.note([Trouble(archived.path, str(error).removeprefix(f"{shown(archived.path)}: "))])
+        except (BadArchive, NoSpace, OSError) as error:
+            self._refuse(archived, error)
             return []
         files = {file.name: file for file in _files_of(archived, folder) if file.name in wanted}
         return [job._replace(found=files[job.found.name]) for job in jobs]
@@ -185,6 +221,9 @@ class ArchivedLibrary(Library):
             try:
                 _unpack_to(archived.path, folder)
                 self._folders[archived.path] = folder
+            except BadArchive as error:
+                self._refuse(archived, error)
+                raise
             except OSError as error:
                 raise CannotRead(f"{shown(archived.path)}: {error.strerror or error}") from error
             finally:
@@ -194,9 +233,17 @@ class ArchivedLibrary(Library):
 
     def _archives(self) -> dict[str, Archived]:
         if self._by_path is None:
-            self._by_path = {archived.path: archived for archived in newest(self._vault.everything())}
-            self.note(self._vault.troubles)
+            if self._all is None:
+                self._all = self._vault.everything()
+                self.note(self._vault.troubles)
+            self._all = [archived for archived in self._all if archived.path not in self.refused]
+            self._by_path = {archived.path: archived for archived in newest(self._all)}
         return self._by_path
+
+    def _refuse(self, archived: Archived, error: Exception) -> None:
+        """Note what is wrong with an archive; from now on an older version stands for its session, if there is one."""
+        self.note([Trouble(archived.path, str(error).removeprefix(f"{shown(archived.path)}: "))])
+        self.refused.add(archived.path)
 
     def _archive_of(self, file: Found) -> Archived:
         """By the name of a file: that of its archive, and its path in there."""
@@ -215,12 +262,18 @@ def _files_of(archived: Archived, folder: str | None = None) -> list[Found]:
 
 
 def _unpack_to(path: str, folder: str, *, sessions_only: bool = False) -> None:
-    """Unpack an archive as a store; or only what the catalogue is made of. Raises `BadArchive` or `OSError`."""
+    """Unpack an archive as a store; or only what the catalogue is made of.
+
+    Raises `BadArchive`, `NoSpace` or `OSError`.
+    """
     with unpacking(path) as archive:
+        wanted = [e for e in archive.manifest.files if not sessions_only or e.path.endswith((SUFFIX, META))]
+        require_space(folder, (entry.size for entry in wanted), _ADVICE)
+        paths = {entry.path for entry in wanted}
         for one in _parents(archive.manifest):
             os.makedirs(os.path.join(folder, *one.split("/")), exist_ok=True)
         for entry, pieces in archive.contents():
-            if entry.kind == FILE and (not sessions_only or entry.path.endswith((SUFFIX, META))):
+            if entry.path in paths:
                 _write(os.path.join(folder, *entry.path.split("/")), entry, pieces)
 
 

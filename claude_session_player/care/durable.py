@@ -9,7 +9,13 @@ import shutil
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from claude_session_player import humanize
+from claude_session_player.errors import NoSpace
+from claude_session_player.store.record import shown
+
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
+_BLOCK: Final = 4096
+"""Most file systems give a file a multiple of so many bytes."""
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
@@ -34,6 +40,34 @@ def make_folders(path: str) -> None:
     make_folders(above)
     os.mkdir(path, 0o700)
     sync_folder(above)
+
+
+@contextlib.contextmanager
+def no_empty_folders(path: str) -> Iterator[None]:
+    """Where what follows fails, a directory and those above it that were missing before are missing again."""
+    missing = []
+    above = path
+    while not os.path.isdir(above):
+        missing.append(above)
+        above = os.path.dirname(above)
+    try:
+        yield
+    except BaseException:
+        for folder in missing:
+            with contextlib.suppress(OSError):  # something else may be in it by now
+                os.rmdir(folder)
+        raise
+
+
+def require_space(folder: str, sizes: Iterable[int], advice: str) -> None:
+    """Raises `NoSpace` where files of these sizes do not fit into a directory, which need not be there yet."""
+    needed = sum(size + -size % _BLOCK for size in sizes)
+    while not os.path.isdir(folder) and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        told = f"{humanize.size(needed)} needed, {humanize.size(free)} free"
+        raise NoSpace(f"{shown(folder)}: not enough space ({told}): {advice}")
 
 
 def lock(handle: int) -> None:

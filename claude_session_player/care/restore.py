@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -10,13 +11,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from claude_session_player.care.bundles import EACH, FILE, FOLDER, Progress, Refused
-from claude_session_player.care.durable import make_folders, reserved, sync_folder, write_new
+from claude_session_player.care.durable import (
+    make_folders,
+    no_empty_folders,
+    require_space,
+    reserved,
+    sync_folder,
+    write_new,
+)
 from claude_session_player.care.lookup import has_main
 from claude_session_player.care.manifest import Entry, Manifest
 from claude_session_player.care.packing import tell
 from claude_session_player.care.unpacking import Unpacker, unpacking
 from claude_session_player.care.vault import Archived
-from claude_session_player.errors import CannotRead, CannotWrite, NoStore, SessionError
+from claude_session_player.errors import BadArchive, CannotRead, CannotWrite, NoSpace, NoStore, SessionError
 from claude_session_player.names import PROGRAM
 from claude_session_player.placing import place
 from claude_session_player.store.documents import document
@@ -30,6 +38,14 @@ PRESENT: Final = "present"
 SKIPPED: Final = "skipped"
 STAGING: Final = ".restore-"
 """No longer than what a session is called while it is removed: what could be removed can be put back."""
+_ADVICE: Final = "free some, or restore to another disk with --root"
+_ONLY_THIS: Final = frozenset(
+    (errno.ENAMETOOLONG, errno.EILSEQ, errno.EFBIG, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP)
+)
+"""What hinders one session, and no other, from being put back."""
+_FOLDER_MODE: Final = 0o755
+_FILE_MODE: Final = 0o644
+"""The most that an archive may allow: no file of a session is a program, and only its owner writes to it."""
 _PERIOD: Final = "cleanupPeriodDays"
 _USUAL_PERIOD: Final = 30
 _DAY: Final = 24 * 60 * 60
@@ -40,6 +56,10 @@ class Step(NamedTuple):
 
     archived: Archived
     root: str
+    others: tuple[Archived, ...] = ()
+    """Other versions of it, the best first: one of them takes its place where it turns out to be damaged."""
+    error: SessionError | None = None
+    """Why there is no store for it."""
 
 
 class Outcome(NamedTuple):
@@ -58,12 +78,23 @@ def plan(archives: Iterable[Archived], root: str | None = None) -> list[Step]:
 
 
 def plan_all(archives: Sequence[Archived], root: str | None = None) -> list[Step]:
-    """The same for a whole archive: of what has the same place, the best version, and rather one from that store."""
-    steps = plan(archives, root)
-    best: dict[tuple[str, str], Step] = {}
+    """The same for a whole archive: of what has the same place, the best version, and rather one from that store.
+
+    A session that fits into no store is no reason to leave the others alone.
+    """
+    steps = [_step(archived, root) for archived in archives]
+    versions: dict[tuple[str, str], list[Step]] = {}
     for step in sorted(steps, key=_worth):
-        best[step.archived.manifest.main, step.root] = step
-    return [step for step in steps if best[step.archived.manifest.main, step.root] is step]
+        versions.setdefault((step.archived.manifest.main, step.root), []).append(step)
+    best = {id(last): tuple(step.archived for step in rest[::-1]) for *rest, last in versions.values()}
+    return [step._replace(others=best[id(step)]) for step in steps if id(step) in best]
+
+
+def _step(archived: Archived, root: str | None) -> Step:
+    try:
+        return Step(archived, _root_for(archived.manifest, root))
+    except NoStore as error:
+        return Step(archived, "", error=error)
 
 
 def _worth(step: Step) -> tuple[bool, bool, str]:
@@ -77,15 +108,26 @@ def apply(steps: Iterable[Step], progress: Progress | None = None) -> Iterator[O
 
     Raises `CannotWrite` where the store cannot be written to.
     """
-    for archived, root in steps:
-        try:
-            status = PRESENT if put_back(archived.path, root, progress) is None else RESTORED
-            yield Outcome(archived, status, root)
-        except CannotWrite:
-            raise
-        except SessionError as error:
-            yield Outcome(archived, SKIPPED, root, error)
+    for step in steps:
+        for archived in (step.archived, *step.others):
+            outcome = _applied(step._replace(archived=archived), progress)
+            yield outcome
+            if not isinstance(outcome.error, BadArchive):
+                break
         tell(progress, EACH)
+
+
+def _applied(step: Step, progress: Progress | None) -> Outcome:
+    archived, root = step.archived, step.root
+    if step.error is not None:
+        return Outcome(archived, SKIPPED, root, step.error)
+    try:
+        status = PRESENT if put_back(archived.path, root, progress) is None else RESTORED
+        return Outcome(archived, status, root)
+    except SessionError as error:
+        if isinstance(error, CannotWrite) and not isinstance(error, NoSpace):
+            raise
+        return Outcome(archived, SKIPPED, root, error)
 
 
 def put_back(path: str, root: str, progress: Progress | None = None) -> Manifest | None:
@@ -101,15 +143,17 @@ def put_back(path: str, root: str, progress: Progress | None = None) -> Manifest
             missing = [entry for entry in archive.manifest.entries if _is_missing(entry, _place(root, entry.path))]
             if not missing and not os.path.lexists(staging):
                 return None
-            make_folders(home)
-            with reserved(staging):
-                _put(archive, missing, root, staging, progress)
-            sync_folder(home)
+            require_space(home, (entry.size for entry in missing), _ADVICE)
+            with no_empty_folders(home):
+                make_folders(home)
+                with reserved(staging):
+                    _put(archive, missing, root, staging, progress)
+                sync_folder(home)
             return archive.manifest if missing else None
     except BlockingIOError as error:
         raise Refused(f"another {PROGRAM} restores it right now") from error
     except OSError as error:
-        kind = CannotRead if error.filename == path else CannotWrite
+        kind = CannotRead if error.filename == path else Refused if error.errno in _ONLY_THIS else CannotWrite
         raise kind(f"{shown(error.filename or root)}: {error.strerror or error}") from error
 
 
@@ -134,7 +178,7 @@ def _put(archive: Unpacker, missing: Sequence[Entry], root: str, staging: str, p
     for entry, pieces in archive.contents():
         if entry.kind == FILE and entry.path in wanted:
             target = os.path.join(staging, wanted[entry.path])
-            write_new(target, _told(pieces, progress), entry.mtime_ns, entry.mode)
+            write_new(target, _told(pieces, progress), entry.mtime_ns, entry.mode & _FILE_MODE)
     main = archive.manifest.main
     for entry in missing:
         if entry.path != main:
@@ -159,7 +203,7 @@ def _put_one(entry: Entry, root: str, staged: str) -> None:
 
 
 def _finish(entry: Entry, target: str) -> None:
-    os.chmod(target, entry.mode | stat.S_IRWXU)
+    os.chmod(target, entry.mode & _FOLDER_MODE | stat.S_IRWXU)
     os.utime(target, ns=(entry.mtime_ns, entry.mtime_ns))
     sync_folder(target)
 

@@ -219,8 +219,16 @@ def verify(refs: tuple[str, ...], source: str | None, form: str | None) -> int:
     from claude_session_player.care.vault import existing
 
     vault = existing(source)
-    paths = [find(vault, ref).path for ref in refs] if refs else list(vault.files())
-    records = _checked(paths)
+    records: list[dict[str, Any]] = []
+    paths = [] if refs else list(vault.files())
+    for ref in refs:
+        try:
+            paths.append(find(vault, ref).path)
+        except BadArchive as error:
+            if len(refs) == 1:
+                raise
+            records.append({"archive": shown(ref), "sound": False, "reason": str(error)})
+    records += _checked(paths)
     damaged = [record for record in records if not record["sound"]]
     for record in damaged:
         say(printable(f"damaged: {record['reason']}"))

@@ -14,7 +14,7 @@ from claude_session_player.cli.care import ARCHIVE_HELP, NOT_ALL, complete_archi
 from claude_session_player.cli.output import print_records, print_text
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.stores import json_options, warn
-from claude_session_player.errors import SessionError
+from claude_session_player.errors import BadArchive, SessionError
 from claude_session_player.store.record import shown
 from claude_session_player.text import printable
 
@@ -51,11 +51,12 @@ def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str |
             "which sessions? Name some, or give --all" if not refs else "name sessions, or give --all"
         )
     vault = existing(source)
+    damaged: list[BadArchive] = []
     if is_all:
         archives = vault.everything()
         steps = restore.plan_all(archives, root)
     else:
-        steps = [step for ref in refs for step in _steps(vault, ref, root)]
+        steps, damaged = _all_steps(vault, refs, root)
         archives = [other for step in steps for other in vault.versions(step.archived.manifest.main)]
     troubles = vault.troubles if is_all else [one for one in vault.troubles if _concerns(one, steps)]
     outcomes: list[Outcome] = []
@@ -68,9 +69,24 @@ def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str |
     warn(troubles)
     _tell(outcomes, form)
     _note_versions(outcomes, archives)
-    if len(refs) == 1 and outcomes[0].error is not None:
-        return outcomes[0].error.exit_code
-    return NOT_ALL if troubles or any(outcome.error for outcome in outcomes) else 0
+    if len(refs) == 1 and outcomes[-1].error is not None:
+        return outcomes[-1].error.exit_code
+    return NOT_ALL if troubles or damaged or any(outcome.error for outcome in outcomes) else 0
+
+
+def _all_steps(vault: Vault, refs: Sequence[str], root: str | None) -> tuple[list[Step], list[BadArchive]]:
+    """What is meant by references; of several, one to a damaged archive does not stop the others."""
+    steps: list[Step] = []
+    damaged: list[BadArchive] = []
+    for ref in refs:
+        try:
+            steps += _steps(vault, ref, root)
+        except BadArchive as error:
+            if len(refs) == 1:
+                raise
+            damaged.append(error)
+            say(printable(f"skipped {ref}: {error}"))
+    return steps, damaged
 
 
 def _steps(vault: Vault, ref: str, root: str | None) -> list[Step]:

@@ -115,7 +115,7 @@ def warn(troubles: list[Trouble]) -> None:
     count = many(len(troubles), "file or directory", "files or directories")
     print(f"warning: {count} could not be read:", file=sys.stderr)
     for trouble in troubles[:_MOST]:
-        print(f"  {printable(shown(trouble.path))}: {trouble.reason}", file=sys.stderr)
+        print(f"  {printable(f'{shown(trouble.path)}: {trouble.reason}')}", file=sys.stderr)
     if len(troubles) > _MOST:
         print(f"  … and {len(troubles) - _MOST} more", file=sys.stderr)
 
