@@ -10,21 +10,14 @@ from typing import Final
 
 from claude_session_player.errors import CannotWrite
 from claude_session_player.events import text_of
+from claude_session_player.image_types import image_type
 from claude_session_player.parts import Picture
 
-_ENDINGS: Final = {
-    "image/png": ".png",
-    "image/jpeg": ".jpg",
-    "image/gif": ".gif",
-    "image/webp": ".webp",
-    "image/svg+xml": ".svg",
-    "application/pdf": ".pdf",
-    "text/plain": ".txt",
-}
+_PDF: Final = b"%PDF-"
 
 
 class Assets:
-    """A directory for pictures. A picture is named for what it shows, so that it is written once."""
+    """A directory for pictures. The name of a picture is made of its content, so that it is written once."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -37,7 +30,7 @@ class Assets:
             return None
         if not data:
             return None
-        name = hashlib.sha256(data).hexdigest()[:16] + _ENDINGS.get(picture.media_type, ".bin")
+        name = hashlib.sha256(data).hexdigest()[:16] + _suffix(data)
         path = os.path.join(self._folder, name)
         try:
             if not os.path.exists(path):
@@ -49,3 +42,10 @@ class Assets:
         except OSError as error:
             raise CannotWrite(f"{path}: {error.strerror or error}") from error
         return path.replace(os.sep, "/")
+
+
+def _suffix(data: bytes) -> str:
+    """How the name of a file ends, by what is in it: what a session calls it may make a program run it."""
+    if type := image_type(data):
+        return type.suffix
+    return ".pdf" if data.startswith(_PDF) else ".bin"

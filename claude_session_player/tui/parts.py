@@ -16,6 +16,7 @@ from claude_session_player.humanize import many
 from claude_session_player.parts import Checklist, Code, Data, Diff, Part, Picture, Prose
 from claude_session_player.play.details import Details
 from claude_session_player.text import file_name, harmless
+from claude_session_player.tui.pictures import Allowance, picture_rows
 from claude_session_player.tui.rows import MOST_DRAWN, drawn, indented
 from claude_session_player.tui.theme import code_theme
 
@@ -29,27 +30,25 @@ _INDENT: Final = "    "
 def details_rows(head: list[Strip], details: Details, width: int) -> list[Strip]:
     """An element with everything that is known of it: its first row, what was given, and what came back."""
     rows = head[:1]
-    inner = width - len(_INDENT)
+    inner, allowance = width - len(_INDENT), Allowance()
     about = " ".join(filter(None, (details.words, details.name)))
     if about:
         rows += indented(drawn(Text(_plain(about), style="dim"), inner), _INDENT)
     for part in details.given:
-        rows += indented(part_rows(part, inner, details.name), _INDENT)
+        rows += indented(part_rows(part, inner, details.name, allowance), _INDENT)
     if details.outcome:
         rows += indented(drawn(Text(details.outcome, style="dim"), inner), "  └ ", Style(dim=True))
     mark, style = ("  ✗ ", Style(color="red")) if details.is_error else ("  └ ", Style(dim=True))
     for part in details.returned:
-        rows += indented(part_rows(part, inner, details.name), mark, style)
+        rows += indented(part_rows(part, inner, details.name, allowance), mark, style)
         mark = _INDENT
     return rows
 
 
-def part_rows(part: Part, width: int, name: str = "") -> list[Strip]:
-    """One part in rows of this width; `name` is the file that it is about."""
+def part_rows(part: Part, width: int, name: str = "", allowance: Allowance | None = None) -> list[Strip]:
+    """One part in rows of this width; `name` is the file that it is about, `allowance` bounds its pictures."""
     if isinstance(part, Picture):
-        from claude_session_player.tui.pictures import picture_rows
-
-        return picture_rows(part, width)
+        return picture_rows(part, width, allowance)
     return drawn(_DRAWINGS[type(part)](part, name), width)
 
 
