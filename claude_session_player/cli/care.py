@@ -40,15 +40,12 @@ def from_option(function: _F) -> _F:
 
 def complete_archived(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Ids of archived sessions that begin like this, and files. No archive is opened."""
-    from click.shell_completion import CompletionItem
-
     from claude_session_player.care.manifest import ARCHIVE
     from claude_session_player.care.vault import Vault
+    from claude_session_player.cli.completion import id_items
 
     paths = Vault(ctx.params.get("to") or ctx.params.get("source")).files()
-    ids = [shown(os.path.basename(path).removesuffix(ARCHIVE)) for path in paths]
-    matches = [CompletionItem(id) for id in dict.fromkeys(ids) if id.startswith(incomplete)]
-    return matches or [CompletionItem(incomplete, type="file")]
+    return id_items((shown(os.path.basename(path).removesuffix(ARCHIVE)) for path in paths), incomplete)
 
 
 @contextmanager

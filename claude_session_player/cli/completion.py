@@ -3,14 +3,77 @@
 from __future__ import annotations
 
 import os
+import shlex
+from collections.abc import Iterable
 from typing import Final
 
 import click
-from click.shell_completion import get_completion_class, shell_complete
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    FishComplete,
+    ShellComplete,
+    ZshComplete,
+    add_completion_class,
+    shell_complete,
+)
 
 from claude_session_player.cli import COMPLETION_VARIABLES
+from claude_session_player.text import printable
 
-SHELLS: Final = ("bash", "zsh", "fish")
+_SIGNS: Final = frozenset("._-+ ")
+"""What a value may be made of besides letters and digits: no shell obeys any of these, and only spaces need quoting.
+
+Whatever else would have to be quoted is not offered, because scripts that are installed in shells undo some quoting.
+"""
+
+
+def is_harmless(value: str) -> bool:
+    """True for a value that no shell takes for anything but a word.
+
+    >>> [is_harmless(value) for value in ("1f2e-3d4c", "tea timer", "größe", "$(reboot)", "a;b", "a\\nb", " a")]
+    [True, True, True, False, False, False, False]
+    """
+    return value == value.strip() and all(sign.isalnum() or sign in _SIGNS for sign in value)
+
+
+def id_items(ids: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    """Harmless ids that begin like this, each once; where there is none, whatever files there are.
+
+    An id that looks like an option is not offered: the command would take it for one.
+    """
+    fitting = (id for id in dict.fromkeys(ids) if id.startswith(incomplete) and is_harmless(id))
+    items = [CompletionItem(id) for id in fitting if not id.startswith("-")]
+    return items or [CompletionItem(incomplete, type="file")]
+
+
+class _HarmlessComplete(ShellComplete):
+    """Offers harmless values only, whoever gathered them. Paths are left to the shell, which quotes them itself."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        items = super().get_completions(args, incomplete)
+        for item in items:
+            item.help = item.help and printable(item.help)
+        return [item for item in items if (is_harmless if item.type == "plain" else str.isprintable)(item.value)]
+
+
+class _Bash(_HarmlessComplete, BashComplete):
+    """bash inserts a value as it comes, so that it has to be quoted; other shells quote it."""
+
+    def format_completion(self, item: CompletionItem) -> str:
+        return f"{item.type},{shlex.quote(item.value) if item.type == 'plain' else item.value}"
+
+
+class _Zsh(_HarmlessComplete, ZshComplete):
+    pass
+
+
+class _Fish(_HarmlessComplete, FishComplete):
+    pass
+
+
+_CLASSES: Final[dict[str, type[ShellComplete]]] = {"bash": _Bash, "zsh": _Zsh, "fish": _Fish}
+SHELLS: Final = tuple(_CLASSES)
 
 
 @click.command()
@@ -27,15 +90,19 @@ def command(shell: str) -> None:
     from claude_session_player.cli.app import app
     from claude_session_player.cli.output import print_text
 
-    kind = get_completion_class(shell)
-    assert kind is not None
     for program, variable in COMPLETION_VARIABLES.items():
-        print_text(kind(app, {}, program, variable).source())
+        print_text(_CLASSES[shell](app, {}, program, variable).source())
 
 
 def answer_shell(app: click.Command) -> int:
-    """Answer a shell that asks for completions."""
+    """Answer a shell that asks for completions; where that fails, offer none: nobody asked for a message."""
+    for kind in _CLASSES.values():
+        add_completion_class(kind)
     for program, variable in COMPLETION_VARIABLES.items():
-        if instruction := os.environ.get(variable):
-            return shell_complete(app, {}, program, variable, instruction)
+        instruction = os.environ.get(variable, "")
+        if instruction.partition("_")[0] in _CLASSES:
+            try:
+                return shell_complete(app, {}, program, variable, instruction)
+            except Exception:
+                return 1
     return 1

@@ -107,8 +107,7 @@ def needs_store(ref: str) -> bool:
 
 def complete_ref(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Ids of sessions and sub-agents that begin like this, and files. No session file is opened."""
-    from click.shell_completion import CompletionItem
-
+    from claude_session_player.cli.completion import id_items
     from claude_session_player.store.record import shown
     from claude_session_player.store.store import Store
 
@@ -117,9 +116,7 @@ def complete_ref(ctx: click.Context, param: click.Parameter, incomplete: str) ->
     except SessionError:
         files = []
     newest = sorted(files, key=lambda file: file.stamp.mtime_ns, reverse=True)
-    ids = [LATEST, *(shown(file.id) for file in newest)]
-    matches = [CompletionItem(id) for id in dict.fromkeys(ids) if id.startswith(incomplete)]
-    return matches or [CompletionItem(incomplete, type="file")]
+    return id_items([LATEST, *(shown(file.id) for file in newest)], incomplete)
 
 
 def _is_path(ref: str) -> bool:
