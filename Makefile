@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SESSION ?=
 
-.PHONY: play test test-faults test-hostile fuzz check bench docs prices clean
+.PHONY: play test test-faults test-hostile fuzz test-floors test-floors-short check bench docs prices clean
 
 play: .venv/.installed  ## play the demo, or SESSION=reference; without a terminal, print its screen
 ifeq ($(SESSION),)
@@ -25,6 +25,14 @@ test-hostile: .venv/.installed-dev  ## hostile sessions, archives, names and mac
 
 fuzz: .venv/.installed-dev  ## sessions that nobody would write, through every command: SECONDS=1200 SEED=…
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),1200) $(if $(SEED),--seed $(SEED))
+
+test-floors: .venv-floors/.installed  ## the tests on the lowest versions that pyproject.toml declares
+	FLOORS=1 .venv-floors/bin/python -m pytest -n auto
+
+test-floors-short: .venv-floors/.installed  ## those of them that reach each dependency at least once
+	FLOORS=1 .venv-floors/bin/python -m pytest -n auto $(addprefix tests/,test_dependencies.py test_cli.py \
+		test_parser.py test_commonmark.py test_archive.py test_watch.py test_player_screen.py test_browse.py \
+		hostile/test_pictures.py)
 
 check: .venv/.installed-dev  ## lint, types, layers
 	$(BIN)/ruff check .
@@ -54,5 +62,12 @@ prices: .venv/.installed-dev  ## the table of prices, made anew from the install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
+.venv-floors/.installed: pyproject.toml scripts/floors.py
+	@$(PYTHON) -m venv --clear .venv-floors
+	@$(PYTHON) scripts/floors.py > .venv-floors/requirements.txt
+	@.venv-floors/bin/python -m pip install --quiet --disable-pip-version-check -r .venv-floors/requirements.txt
+	@.venv-floors/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-floors build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -14,6 +14,9 @@ from textual.pilot import Pilot
 SCREENS = Path(__file__).parent / "fixtures" / "screens"
 SMALL, LARGE = (80, 24), (120, 40)
 
+IS_LOWEST = "FLOORS" in os.environ
+"""On the lowest versions of what the program needs, screens are drawn, but not to the letter as by the newest."""
+
 Script = Callable[[Pilot[Any]], Awaitable[None]]
 
 
@@ -39,6 +42,8 @@ def check_picture(app: App[Any], name: str) -> None:
     """Compare the screen with the picture of this name; with `NEW_SCREENS=1`, make it anew."""
     path = SCREENS / f"{name}-{app.size.width}x{app.size.height}.svg"
     drawn = app.export_screenshot(title=name, simplify=True)
+    if IS_LOWEST:
+        return
     if os.environ.get("NEW_SCREENS"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(drawn)
