@@ -16,6 +16,7 @@ from claude_session_player.dialects import DIALECTS, translate
 from claude_session_player.errors import CannotRead
 from claude_session_player.events import CONVERSATION, RECORD_START, REFUSALS, Blank, Event, Malformed, Unknown, decode
 from claude_session_player.fit import event_of, event_on
+from claude_session_player.regular_file import only_regular
 
 Source: TypeAlias = str | os.PathLike[str] | Iterable[bytes]
 """A path, or the lines of a session: an open binary file, or any iterable of bytes."""
@@ -91,9 +92,12 @@ def only_sidechains(events: Iterable[Event]) -> bool:
 
 
 def open_session(path: str | os.PathLike[str], buffering: int = _BUFFER) -> BinaryIO:
-    """The file, open for reading bytes; raises `CannotRead` with a reason that a person understands."""
+    """The file, open for reading bytes; raises `CannotRead` with a reason that a person understands.
+
+    Only a regular file is one of a session: whoever reads from pipes opens them, and hands over their lines.
+    """
     try:
-        return open(path, "rb", buffering=buffering)
+        return open(path, "rb", buffering=buffering, opener=only_regular)
     except OSError as error:
         raise CannotRead(f"{os.fspath(path)}: {error.strerror or error}") from error
 

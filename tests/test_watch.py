@@ -166,8 +166,8 @@ def test_where_the_system_refuses_notifications_it_is_looked_and_said(
     store = StoreBuilder(tmp_path / "store")
     session = store.session()
 
-    async def refused(path: str, is_deep: bool) -> AsyncGenerator[frozenset[str], None]:
-        if path:
+    async def refused(folder: Folder) -> AsyncGenerator[frozenset[str], None]:
+        if folder.path:
             raise OSError("OS file watch limit reached")
         yield frozenset()
 

@@ -19,6 +19,7 @@ import msgspec
 from claude_session_player.care.bundles import Bundle, Refused
 from claude_session_player.care.durable import lock, remove_tree, sync_folder
 from claude_session_player.placing import place
+from claude_session_player.regular_file import only_regular
 from claude_session_player.store.locate import PROJECTS
 from claude_session_player.store.record import shown
 
@@ -117,7 +118,7 @@ def discard(bin: str) -> None:
 def read_note(bin: str) -> Note | None:
     """What a bin says about the session in it; `None` where it says nothing that can be meant."""
     try:
-        with open(os.path.join(bin, NOTE), "rb") as file:
+        with open(os.path.join(bin, NOTE), "rb", opener=only_regular) as file:
             note = msgspec.convert(json.load(file), Note)
     except (OSError, ValueError, RecursionError, msgspec.ValidationError):
         return None
@@ -127,7 +128,7 @@ def read_note(bin: str) -> Note | None:
 @contextmanager
 def claimed(bin: str) -> Iterator[None]:
     """Let nobody else work on a bin, where there are locks. Raises `BlockingIOError` where somebody does."""
-    with open(os.path.join(bin, NOTE), "rb") as file:
+    with open(os.path.join(bin, NOTE), "rb", opener=only_regular) as file:
         lock(file.fileno())
         yield
 

@@ -11,6 +11,7 @@ from claude_session_player.care.threads import Place, Threads
 from claude_session_player.content import result_text
 from claude_session_player.events import ToolResult, User
 from claude_session_player.parser import decode_lines
+from claude_session_player.regular_file import only_regular
 from claude_session_player.store.outputs import persisted_name
 
 _BUFFER: Final = 1 << 18
@@ -55,7 +56,7 @@ def inspect(job: Job) -> Inspection:
     inspector = _Inspector(job.path)
     trouble = None
     try:
-        with open(job.path, "rb", buffering=_BUFFER) as file:
+        with open(job.path, "rb", buffering=_BUFFER, opener=only_regular) as file:
             inspector.read(file)
     except OSError as error:
         trouble = error.strerror or str(error)

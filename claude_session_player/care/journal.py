@@ -11,6 +11,7 @@ from typing import Final
 from claude_session_player.care.bins import Log, Note
 from claude_session_player.care.durable import make_folders
 from claude_session_player.errors import CannotWrite
+from claude_session_player.regular_file import only_regular
 from claude_session_player.store.record import shown
 from claude_session_player.times import format_time, local_now
 
@@ -23,7 +24,7 @@ def journal(folder: str) -> Iterator[Log]:
     path = os.path.join(folder, NAME)
     try:
         make_folders(folder)
-        file = open(path, "ab", buffering=0)  # noqa: SIM115 - what happens inside is not an error of the log
+        file = open(path, "ab", buffering=0, opener=only_regular)  # noqa: SIM115 - what happens inside is not an error of the log
     except OSError as error:
         raise CannotWrite(f"{shown(path)}: {error.strerror or error}") from error
 

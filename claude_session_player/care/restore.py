@@ -27,6 +27,7 @@ from claude_session_player.care.vault import Archived
 from claude_session_player.errors import BadArchive, CannotRead, CannotWrite, NoSpace, NoStore, SessionError
 from claude_session_player.names import PROGRAM
 from claude_session_player.placing import place
+from claude_session_player.regular_file import only_regular
 from claude_session_player.store.documents import document
 from claude_session_player.store.layout import Trouble
 from claude_session_player.store.locate import VARIABLE, usual_places
@@ -224,7 +225,7 @@ def _is_missing(entry: Entry, target: str) -> bool:
 def _is_same_file(entry: Entry, target: str, status: os.stat_result) -> bool:
     if not stat.S_ISREG(status.st_mode) or status.st_size != entry.size:
         return False
-    with open(target, "rb", buffering=0) as file:
+    with open(target, "rb", buffering=0, opener=only_regular) as file:
         return hashlib.file_digest(file, "sha256").hexdigest() == entry.sha256
 
 

@@ -6,7 +6,6 @@ Neither the manifest nor the tar is believed alone: reading stops at the first b
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, Final
@@ -17,9 +16,9 @@ from claude_session_player.care.manifest import LARGEST, Entry, Manifest, decode
 from claude_session_player.care.packing import CHUNK, FILES, MANIFEST, RECORD, Checksums, tell, trailer
 from claude_session_player.care.tar_reader import Member, next_member, take_padding
 from claude_session_player.errors import BadArchive
+from claude_session_player.regular_file import only_regular
 from claude_session_player.store.record import shown
 
-_OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _WINDOW: Final = 8 << 20
 """Every reader of zstandard should grant a frame so much memory, and what this program writes needs no more."""
@@ -92,7 +91,7 @@ def unpacking(path: str) -> Iterator[Unpacker]:
     import zstandard
 
     try:
-        with open(os.open(path, _OPEN), "rb") as file:
+        with open(path, "rb", opener=only_regular) as file:
             yield Unpacker(_Frame(file))
     except (tarfile.TarError, zstandard.ZstdError) as error:
         raise BadArchive(f"{shown(path)}: it is damaged, or no archive of a session") from error
@@ -109,7 +108,7 @@ def read_manifest(path: str) -> Manifest:
 def is_complete(path: str) -> bool:
     """True for an archive that ends as it was written: it was not cut off. Only its last bytes are read."""
     length = len(trailer(0))
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=only_regular) as file:
         size = file.seek(0, os.SEEK_END) - length
         file.seek(max(size, 0))
         return size >= 0 and file.read() == trailer(size)
@@ -130,12 +129,9 @@ class _Frame:
     def __init__(self, file: BinaryIO) -> None:
         import zstandard
 
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise BadArchive("it is not a regular file")
         if (beginning := file.read(len(_MAGIC))) != _MAGIC:
             raise BadArchive("it is damaged, or no archive of a session")
-        self.packed = status.st_size
+        self.packed = os.fstat(file.fileno()).st_size
         self._file = file
         self._decompressor = zstandard.ZstdDecompressor(max_window_size=_WINDOW).decompressobj()
         self._ready = bytearray(self._decompressor.decompress(beginning))

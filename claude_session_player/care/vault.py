@@ -12,6 +12,7 @@ from claude_session_player.care.manifest import ARCHIVE, Manifest, file_name, fo
 from claude_session_player.care.unpacking import read_manifest
 from claude_session_player.errors import BadArchive, CannotRead, CannotWrite, SessionError
 from claude_session_player.names import PROGRAM
+from claude_session_player.regular_file import only_regular
 from claude_session_player.store.layout import Trouble
 from claude_session_player.store.record import shown
 
@@ -84,7 +85,7 @@ class Vault:
         with ExitStack() as held:
             try:
                 make_folders(self.folder)
-                lock(held.enter_context(open(os.path.join(self.folder, _LOCK), "ab")).fileno())
+                lock(held.enter_context(open(os.path.join(self.folder, _LOCK), "ab", opener=only_regular)).fileno())
                 self._tidy()
                 self._listed = {}
                 held.callback(self._forget)

@@ -20,7 +20,7 @@ from claude_session_player.play.glimpse import LookUp
 from claude_session_player.play.running import Board, Row
 from claude_session_player.store.layout import Found
 from claude_session_player.store.record import shown
-from claude_session_player.store.watch import Folder, Noticed, changes, files_in, folders_of
+from claude_session_player.store.watch import POLLED, Folder, Noticed, changes, files_in, folders_of
 from claude_session_player.text import file_name, printable
 from claude_session_player.times import local_now
 from claude_session_player.view import View
@@ -129,7 +129,7 @@ async def _watch(
             noticed = await _next(stream, lambda: take(None), tick)
             if noticed.is_polled and not has_told:
                 has_told = True
-                say("note: the system gives no notifications here: the files are looked at twice a second")
+                say(f"note: {POLLED}")
             take(noticed)
 
 

@@ -44,7 +44,7 @@ def load(
             return _load_stream(source, view, until, at)
         if source.inline is not None:
             return replay(source.inline.lines(), (view or View()).of_subagent(), until=until, at=at)
-        return _load_file(source.path, source.name, view, until, at)
+        return _load_file(source, source.path, view, until, at)
     except OSError as error:
         raise CannotRead(f"{source.name}: {error.strerror or error}") from error
 
@@ -57,9 +57,10 @@ def _load_stream(source: Source, view: View | None, until: int | None, at: datet
     return state
 
 
-def _load_file(session: str, name: str, view: View | None, until: int | None, at: datetime | None) -> ScreenState:
+def _load_file(named: Source, session: str, view: View | None, until: int | None, at: datetime | None) -> ScreenState:
     _refuse_directory(session)
-    with open_session(session) as file:
+    name = named.name
+    with _open_source(named, session) as file:
         check_head(file.peek(_SNIFFED), name)  # type: ignore[attr-defined]
         status = os.fstat(file.fileno())
         is_file = stat.S_ISREG(status.st_mode)  # a pipe can be read only once
@@ -137,13 +138,23 @@ def _lines_of(source: Source) -> Iterable[bytes]:
     if source.inline is not None:
         return source.inline.lines()
     _refuse_directory(source.path)
-    return _lines_of_pipe(source.path, source.name)
+    return _lines_of_pipe(source, source.path)
 
 
-def _lines_of_pipe(path: str, name: str) -> Iterator[bytes]:
-    with open_session(path) as file:
-        check_head(file.peek(_SNIFFED), name)  # type: ignore[attr-defined]
+def _lines_of_pipe(source: Source, path: str) -> Iterator[bytes]:
+    with _open_source(source, path) as file:
+        check_head(file.peek(_SNIFFED), source.name)  # type: ignore[attr-defined]
         yield from file
+
+
+def _open_source(source: Source, path: str) -> BinaryIO:
+    """A file that was named on the command line may be a pipe, which is waited for; one of a store may not."""
+    if source.found is not None:
+        return open_session(path)
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        raise CannotRead(f"{path}: {error.strerror or error}") from error
 
 
 def _readable(events: Iterator[Event], name: str) -> Iterator[Event]:

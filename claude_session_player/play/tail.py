@@ -6,6 +6,7 @@ import os
 from typing import BinaryIO, Final
 
 from claude_session_player.parser import is_whole_record
+from claude_session_player.regular_file import only_regular
 
 HEAD: Final = 1 << 16
 """Bytes that are read of the beginning of a long file."""
@@ -35,7 +36,7 @@ class Tail:
     def lines(self) -> list[bytes]:
         """The lines that are new, as far as they are whole; none where the file is gone. Raises `OSError`."""
         try:
-            with open(self.path, "rb", buffering=0) as file:
+            with open(self.path, "rb", buffering=0, opener=only_regular) as file:
                 status = os.fstat(file.fileno())
                 self.written = status.st_mtime
                 self.is_new = status.st_ino != self._inode or status.st_size < self._known

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import zlib
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any, BinaryIO, Final
 
@@ -44,6 +45,7 @@ from claude_session_player.linking.prompts import PromptQueue, attachment_of, wi
 from claude_session_player.linking.subagents import BY_PROGRESS, AgentCall, Naming, best_names, helper_kind
 from claude_session_player.normalized import count
 from claude_session_player.parser import decode_lines, read_events
+from claude_session_player.regular_file import only_regular
 from claude_session_player.store.catalogue import Row
 from claude_session_player.store.digest_lines import LOOKS, TAKERS, look_at_progress, place_of
 from claude_session_player.store.documents import document
@@ -444,4 +446,4 @@ def _is_result(event: User | Attachment) -> bool:
     return type(content) is list and bool(content) and all(type(block) is ToolResult for block in content)
 
 
-_open: Final[Callable[[str], io.FileIO]] = io.FileIO
+_open: Final[Callable[[str], io.FileIO]] = partial(io.FileIO, opener=only_regular)

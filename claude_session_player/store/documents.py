@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Iterator
 from typing import Any
 
+from claude_session_player.regular_file import only_regular
 from claude_session_player.store.layout import Trouble
 
 
@@ -40,10 +40,7 @@ def text(value: Any) -> str | None:
 def document(path: str, troubles: list[Trouble]) -> Any:
     """The value of a JSON file; `None` where it cannot be read, and then there is a trouble more."""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            troubles.append(Trouble(path, "not a regular file"))
-            return None
-        with open(path, encoding="utf-8-sig", errors="replace") as file:
+        with open(path, encoding="utf-8-sig", errors="replace", opener=only_regular) as file:
             return json.load(file)
     except OSError as error:
         troubles.append(Trouble(path, error.strerror or str(error)))

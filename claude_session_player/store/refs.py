@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from claude_session_player.errors import Ambiguous, CannotRead, NoSuchSession
 from claude_session_player.humanize import many
 from claude_session_player.names import LATEST, PROGRAM
+from claude_session_player.regular_file import only_regular
 from claude_session_player.store.layout import AGENT, HISTORY, SUFFIX, Found
 from claude_session_player.store.locate import store_around
 from claude_session_player.store.paths import spellings
@@ -80,7 +81,7 @@ def looks_like_path(ref: str) -> bool:
 def read_breadcrumb(path: str) -> dict[str, Any] | None:
     """The breadcrumb in a file; `None` where it is something else."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=only_regular) as file:
             return breadcrumb(file.read(BREADCRUMB_SIZE))
     except OSError as error:
         raise CannotRead(f"{path}: {error.strerror or error}") from error

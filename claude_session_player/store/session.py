@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player.linking.subagents import AgentCall, helper_kind
 from claude_session_player.linking.titles import session_title
+from claude_session_player.regular_file import only_regular
 from claude_session_player.store.facts import Facts, Inline, Speech
 from claude_session_player.store.family import Family, Link, inline_calls
 from claude_session_player.store.inuse import InUse
@@ -323,7 +324,7 @@ class Session:
 
     def _own_lines(self) -> Iterator[tuple[int, bytes]]:
         """The lines of the session with their numbers."""
-        with open(self.path, "rb") as file:
+        with open(self.path, "rb", opener=only_regular) as file:
             for number, line in enumerate(file, 1):
                 if self._inline is None or number in self._line_numbers:
                     yield number, line
@@ -352,7 +353,7 @@ class Session:
         try:
             if path is None or not os.path.isfile(path):
                 return None
-            with open(path, encoding="utf-8", newline="") as file:
+            with open(path, encoding="utf-8", newline="", opener=only_regular) as file:
                 return file.read().replace("\r\n", "\n")
         except (OSError, ValueError):
             return None

@@ -25,6 +25,7 @@ from claude_session_player.play.forward import Timing
 from claude_session_player.play.projection import Projection
 from claude_session_player.play.recording import Recording
 from claude_session_player.play.running import Board
+from claude_session_player.store import watch
 from claude_session_player.store.layout import AGENT
 from claude_session_player.text import cut, printable
 from claude_session_player.tui import workers
@@ -68,9 +69,10 @@ class PlayerWindow(Screen[None]):
     class Noticed(Message):
         """Session files near the one that is followed were written to."""
 
-        def __init__(self, files: frozenset[str]) -> None:
+        def __init__(self, noticed: watch.Noticed) -> None:
             super().__init__()
-            self.files = files
+            self.files = noticed.files
+            self.is_polled = noticed.is_polled
 
     class Described(Message):
         """What the recording is called, and where it was."""
@@ -105,6 +107,8 @@ class PlayerWindow(Screen[None]):
         self.player = self.projection.player
         self._film = self.projection.film
         """The film that is shown."""
+        self._is_polled = False
+        """True where the system does not tell what changes."""
         self._callers = callers
         self.can_go_back = has_list or bool(callers)
         """True where another window is below this one."""
@@ -204,7 +208,7 @@ class PlayerWindow(Screen[None]):
     def flags(self) -> list[str]:
         """What is switched on."""
         names = {"history": self.projection.film.view.history, "thinking": self.pane.view.thinking}
-        return [name for name, is_on in names.items() if is_on]
+        return [name for name, is_on in {**names, "polling": self._is_polled}.items() if is_on]
 
     def say(self, message: str) -> None:
         """Say something in the line below the timeline, for a while."""
@@ -269,14 +273,17 @@ class PlayerWindow(Screen[None]):
     def film_has_changed(self) -> None:
         """More of the film is there, or another one: for those who keep something of it."""
 
-    def _notice(self, files: frozenset[str]) -> None:
-        self.post_message(self.Noticed(files))
+    def _notice(self, noticed: watch.Noticed) -> None:
+        self.post_message(self.Noticed(noticed))
 
     @on(Noticed)
     def _look_at_company(self, event: Noticed) -> None:
         """Files of the session, or of others, were written to: the board reads what was appended to ours."""
         agents = {path for path in event.files if os.path.basename(path).startswith(AGENT)}
         self._board.notice(agents | (event.files & {self._path}), self._wall())
+        if event.is_polled and not self._is_polled:
+            self._is_polled = True
+            self.say(watch.POLLED)
         self._show_company()
 
     def _show_company(self) -> None:

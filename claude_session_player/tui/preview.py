@@ -12,6 +12,7 @@ from textual.strip import Strip
 from claude_session_player.formatter import gap
 from claude_session_player.models import ScreenState
 from claude_session_player.playback import replay
+from claude_session_player.regular_file import only_regular
 from claude_session_player.store.session import Session
 from claude_session_player.tui.rows import element_rows, text_rows
 from claude_session_player.view import View
@@ -59,7 +60,7 @@ def last_rows(state: ScreenState, size: Size) -> list[Strip]:
 
 def _lines_at_end(path: str, count: int) -> list[bytes]:
     """The whole lines among the last bytes of a file."""
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=only_regular) as file:
         start = max(file.seek(0, os.SEEK_END) - count, 0)
         file.seek(start)
         lines = file.read(count).splitlines(keepends=True)

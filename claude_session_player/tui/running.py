@@ -21,7 +21,7 @@ from claude_session_player.errors import CannotRead, SessionError
 from claude_session_player.humanize import many
 from claude_session_player.play.running import Board, Row
 from claude_session_player.store.session import Session
-from claude_session_player.store.watch import Noticed, changes, files_in
+from claude_session_player.store.watch import POLLED, Noticed, changes, files_in
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.keys import HelpScreen, Key, KeyBar, bindings
 from claude_session_player.tui.opening import play
@@ -183,7 +183,7 @@ class RunningApp(TerminalApp[None]):
 
     @on(Changed)
     def _take(self, event: Changed) -> None:
-        self._is_polled = event.noticed.is_polled
+        self._is_polled |= event.noticed.is_polled
         self._board.notice(event.noticed.files, self._clock())
         self._show()
 
@@ -242,4 +242,4 @@ def _summary(rows: Sequence[Row], *, is_polled: bool) -> Text:
         counts[row.status.phase.value] = counts.get(row.status.phase.value, 0) + 1
     text = Text(many(len(sessions), "session"), "bold", no_wrap=True, overflow="ellipsis")
     text.append("".join(f"  {count} {name}" for name, count in counts.items()), "not bold dim")
-    return text.append("  (no notifications here: looked at twice a second)" if is_polled else "", "yellow")
+    return text.append(f"  ({POLLED})" if is_polled else "", "yellow")

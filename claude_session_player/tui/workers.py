@@ -14,7 +14,7 @@ from claude_session_player.play.following import News
 from claude_session_player.play.projection import Projection
 from claude_session_player.play.search import Search
 from claude_session_player.store.layout import SUFFIX
-from claude_session_player.store.watch import Folder, changes
+from claude_session_player.store.watch import Folder, Noticed, changes
 
 _USUAL: Final = (News.NOTHING, News.GREW)
 _OFTEN: Final = 0.1
@@ -42,16 +42,16 @@ async def develop(projection: Projection, tell: Tell) -> None:
         tell("")
 
 
-async def follow(projection: Projection, tell: Tell, notice: Callable[[frozenset[str]], None]) -> None:
+async def follow(projection: Projection, tell: Tell, notice: Callable[[Noticed], None]) -> None:
     """Take in what is there, and whatever is appended to it; all files that change are noticed."""
     path = os.path.abspath(projection.recording.path or "")
-    folders = (Folder(os.path.dirname(path)), Folder(path.removesuffix(SUFFIX), is_deep=True))
+    folders = (Folder(os.path.dirname(path), files=(path,)), Folder(path.removesuffix(SUFFIX), is_deep=True))
     await develop(projection, tell)
     async with aclosing(changes(folders)) as stream:
         async for noticed in stream:
             if path in noticed.files:
                 await develop(projection, tell)
-            notice(noticed.files)
+            notice(noticed)
 
 
 async def search_through(search: Search, is_wanted: Callable[[], bool], tell: Tell) -> None:
