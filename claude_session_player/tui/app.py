@@ -11,17 +11,20 @@ import sys
 import threading
 from collections.abc import Sequence
 from types import FrameType
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
-from rich.cells import cell_len
-from rich.segment import Segment
+from rich.console import RenderableType
+from rich.text import Text
 from textual.app import App, ReturnType
 from textual.binding import Binding
-from textual.color import Color
+from textual.driver import Driver
 from textual.filter import LineFilter
 
-from claude_session_player.text import harmless
+from claude_session_player.names import PROGRAM
+from claude_session_player.text import cut, printable
+from claude_session_player.tui.line_filter import HARMLESS
 from claude_session_player.tui.theme import terminal_theme
+from claude_session_player.tui.threads import DaemonThreads
 
 _ENDINGS: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
@@ -29,30 +32,10 @@ _ENDINGS: Final = tuple(
 """How a program is told from outside that it is over. By default it would not tidy up the terminal."""
 _PATIENCE: Final = 3.0
 """Seconds for which a program may tidy up that has no terminal any more."""
+_CRASHED: Final = 1
+_LONGEST: Final = 200
 _KILLED: Final = 128
 """What a shell adds to the number of a signal, as an exit code."""
-
-
-class _HarmlessFilter(LineFilter):
-    """Lets nothing through that a terminal would obey, whichever widget drew it. No row changes its width."""
-
-    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Segments are as they were, unless they hold something of that kind, or a link."""
-        return [segment if segment.control or _is_harmless(segment) else _as_text(segment) for segment in segments]
-
-
-def _is_harmless(segment: Segment) -> bool:
-    return segment.text.isprintable() and not (segment.style and segment.style.link)
-
-
-def _as_text(segment: Segment) -> Segment:
-    text, style, _ = segment
-    if harmless(text) != text:
-        text = "".join(sign if harmless(sign) == sign else "�" * cell_len(sign) for sign in text)
-    return Segment(text, style.update_link(None) if style and style.link else style)
-
-
-_FILTER: Final = _HarmlessFilter()
 
 
 class TerminalApp(App[ReturnType]):
@@ -72,7 +55,42 @@ class TerminalApp(App[ReturnType]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Every row of every widget goes through these on its way to the terminal; ours is the last."""
-        return [*super().get_line_filters(), _FILTER]
+        return [*super().get_line_filters(), HARMLESS]
+
+    def get_driver_class(self) -> type[Driver]:
+        """The usual one, but for terminals of Unix."""
+        usual = super().get_driver_class()
+        if usual.__name__ != "LinuxDriver":
+            return usual
+        from claude_session_player.tui.driver import TerminalDriver
+
+        return TerminalDriver
+
+    def run(self, **options: Any) -> ReturnType | None:
+        """Run until somebody has seen enough. What goes wrong while it ends is told in one line, too."""
+        try:
+            return super().run(**options)
+        except Exception as error:
+            self._return_code = _CRASHED
+            print(_crash_line(_crash_of(error)), file=sys.stderr)
+            return None
+
+    async def run_async(self, **options: Any) -> ReturnType | None:
+        """Run until somebody has seen enough, and then wait for no thread."""
+        asyncio.get_running_loop().set_default_executor(DaemonThreads())
+        return await super().run_async(**options)
+
+    def panic(self, *renderables: RenderableType) -> None:
+        """End because of a mistake in the program: the terminal is given back, and one line says what happened."""
+        self._return_code = _CRASHED
+        if not self._exit_renderables:
+            error = sys.exc_info()[1] or self._exception
+            where = _crash_of(error) if error else next(filter(None, map(_crash_in, renderables)), "unknown")
+            super().panic(Text(_crash_line(where), overflow="fold"))
+
+    def _fatal_error(self) -> None:
+        """Textual would print all variables of the program, and with them what is in the session."""
+        self.panic()
 
     def on_mount(self) -> None:
         """The terminal is left as it was found, also where somebody ends the program from outside."""
@@ -93,6 +111,28 @@ class TerminalApp(App[ReturnType]):
     def action_interrupt(self) -> None:
         """End like any other program that is interrupted."""
         self.exit(return_code=_KILLED + signal.SIGINT)
+
+
+def _crash_line(where: str) -> str:
+    return f"{PROGRAM}: the window had to be closed: {where}; please report this"
+
+
+def _crash_in(renderable: RenderableType) -> str | None:
+    """What Textual has to tell of an error in one of its own threads: a traceback of rich, which takes long to load."""
+    stacks = getattr(getattr(renderable, "trace", None), "stacks", ())
+    if not stacks:
+        return None
+    stack = stacks[0]
+    place = f" at {os.path.basename(stack.frames[-1].filename)}:{stack.frames[-1].lineno}" if stack.frames else ""
+    return printable(f"{stack.exc_type}: {stack.exc_value}{place}")
+
+
+def _crash_of(error: BaseException) -> str:
+    """The kind of an error and where it happened."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        place, trace = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}", trace.tb_next
+    return printable(f"{type(error).__name__}: {cut(str(error), _LONGEST)}{place}")
 
 
 def _go_on_only_in_a_terminal() -> None:

@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.events import DescendantFocus
+from textual.events import DescendantFocus, Key
 from textual.screen import Screen
 from textual.widgets import Input, Static
 from textual.worker import Worker, WorkerCancelled, get_current_worker
@@ -170,6 +170,14 @@ class BrowseScreen(Screen[None]):
         self.query_one(KeyBar).show(FILTER_KEYS if is_typing else KEYS)
 
     # --- keys -----------------------------------------------------------------------------------
+
+    def on_key(self, event: Key) -> None:
+        """A click beside everything, or a terminal that says it is in the background, leaves no widget for keys."""
+        if self.focused is None:
+            self.set_focus(self._table)
+            if self._table.has_focus:
+                event.stop()
+                self.app.simulate_key(event.key)
 
     @on(RowTable.Chosen)
     def _choose(self) -> None:
