@@ -106,7 +106,7 @@ async def _while_there(folder: Folder) -> AsyncGenerator[Noticed, None]:
     async with aclosing(_batches(there, lambda: _identity(folder.path) != watched)) as batches:
         async for batch in batches:
             files = (
-                {*files_in(folder), *known}
+                {*files_in(folder), *folder.files, *known}
                 if batch.is_first
                 else set(_affected(set(_moved(batch.paths, real, folder.path)), known))
             )
@@ -147,7 +147,6 @@ def _affected(paths: Iterable[str], known: Iterable[str]) -> Iterator[str]:
 
 def files_in(folder: Folder) -> Iterator[str]:
     """The session files in a directory that is watched; none where it is not there."""
-    yield from filter(os.path.isfile, folder.files)
     for above, folders, names in os.walk(folder.path):
         folders[:] = [name for name in folders if folder.is_deep and not name.startswith(".")]
         yield from (os.path.join(above, name) for name in names if is_session_name(name) and not name.startswith("."))
