@@ -13,6 +13,9 @@ from typing import Final
 _FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
 _BEHIND = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp() + 1
 """The first second of the calendar, and the first one behind it: a zone, or rounding, may lead out of it."""
+_EARLIEST: Final = datetime(1900, 1, 1, tzinfo=UTC)
+_LATEST: Final = datetime(9900, 1, 1, tzinfo=UTC)
+"""Far enough from the ends of the calendar that a year more or less is still in it."""
 _IANA: Final = r"[A-Za-z]+(?:/[A-Za-z0-9_+-]+)+"
 _SYSTEM_ZONE: Final = "/etc/localtime"
 _UTC_NAMES: Final = ("UTC", "UTC0", "GMT0", "Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu")
@@ -68,7 +71,7 @@ def zone() -> tzinfo:
 def _look_at_system() -> None:
     _Choice.known, _Choice.is_sound = time.tzname, True
     try:
-        datetime.now().astimezone()
+        utc_now().astimezone()
     except (ValueError, OverflowError):
         _Choice.is_sound = False
 
@@ -129,7 +132,15 @@ def parse_typed_time(text: str) -> datetime:
 
 def local_now() -> datetime:
     """The present moment, in the zone in which times are shown."""
-    return datetime.now(UTC).astimezone(zone())
+    return utc_now().astimezone(zone())
+
+
+def utc_now() -> datetime:
+    """The present moment. A clock that is out of the calendar is taken as near its end, or its beginning."""
+    try:
+        return datetime.now(UTC)
+    except (ValueError, OverflowError, OSError):
+        return _LATEST if time.time() > 0 else _EARLIEST
 
 
 def format_time(moment: datetime) -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
-from claude_session_player.times import parse_time
+from claude_session_player.times import parse_time, utc_now
 
 MILLION: Final = 1_000_000
 
@@ -104,9 +104,9 @@ class Tariff(NamedTuple):
         if len(self.periods) == 1:
             return self.periods[0]
         try:
-            moment = parse_time(time).astimezone(UTC) if time else datetime.now(UTC)
+            moment = parse_time(time).astimezone(UTC) if time else utc_now()
         except (ValueError, OverflowError):
-            moment = datetime.now(UTC)
+            moment = utc_now()
         return next((period for period in reversed(self.periods) if period.holds(moment)), self.periods[0])
 
     def rates(self, context: int, time: str | None) -> Rates:
