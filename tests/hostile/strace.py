@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -32,11 +33,11 @@ def require_strace() -> None:
         pytest.skip(reason)
 
 
-def traced(calls: str, *arguments: str, log: str = os.devnull, fault: str = "", only: Path | None = None) -> list[str]:
+def traced(calls: str, *arguments: str, log: str = os.devnull, fault: str = "", only: Sequence[Path] = ()) -> list[str]:
     """The command that runs the program while some system calls are traced, and maybe fail as `fault` says.
 
-    With `only`, none but those that are about one file or directory.
+    With `only`, none but those that are about these files and directories.
     """
-    chosen = ["-e", f"trace={calls}", *(["-P", str(only)] if only else [])]
+    chosen = ["-e", f"trace={calls}", *(word for path in only for word in ("-P", str(path)))]
     injected = ["-e", f"inject={calls}:{fault}"] if fault else []
     return ["strace", "-f", "-qq", "--seccomp-bpf", "-o", log, *chosen, *injected, *PROGRAM, *arguments]

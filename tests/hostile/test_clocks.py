@@ -61,11 +61,11 @@ COMMANDS = [
     ["todos"],
     ["verify", "--all"],
     ["account", "1f2e"],
-    ["play", "1f2e", "--plain", "--speed", "1000000", "--idle", "0"],
+    ["play", "1f2e", "--plain", "--speed", "1000", "--idle", "0"],
     ["export", "1f2e", "--format", "asciicast", "-o", "out.cast"],
     ["archive", "1f2e", "--to", "archive"],
-    ["clean", "--older-than", "30d", "--dry-run"],
-    ["clean", "--older-than", "30d", "--yes"],
+    ["clean", "--before", "30d", "--to", "archive"],
+    ["clean", "--before", "30d", "--apply", "--to", "archive"],
 ]
 CASES = [
     (shift, mtime, "UTC", command) for shift, mtime, command in product(SHIFTS, MTIMES, COMMANDS) if shift or mtime

@@ -152,7 +152,7 @@ COMMANDS = [
     ["settings"],
     ["locks"],
     ["archive", "1f2e", "--to", "archive"],
-    ["clean", "--older-than", "1d", "--dry-run"],
+    ["clean", "--before", "1d", "--to", "archive"],
 ]
 
 

@@ -8,7 +8,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def store(tmp_path: Path) -> StoreBuilder:
 
 @contextmanager
 def follower(
-    store: StoreBuilder, calls: str, fault: str, *arguments: str, only: Path | None = None
+    store: StoreBuilder, calls: str, fault: str, *arguments: str, only: Sequence[Path] = ()
 ) -> Iterator[Output]:
     """`follow` while system calls fail; it does not outlive the test."""
     command = traced(calls, "follow", *arguments, "--no-cache", "--root", str(store.root), fault=fault, only=only)
@@ -103,7 +103,7 @@ def test_following_all_without_watches_polls_and_says_so(store: StoreBuilder, ca
 def test_following_that_runs_out_of_watches_later_polls_from_then_on(store: StoreBuilder) -> None:
     session = store.session()
     (store.home() / ONE).mkdir()
-    with follower(store, "inotify_add_watch", "error=ENOSPC", only=store.home() / ONE / "subagents") as output:
+    with follower(store, "inotify_add_watch", "error=ENOSPC", only=[store.home() / ONE / "subagents"]) as output:
         output.until("engine")
         append(session, "Still watched")  # by then the watch over the directory of the session has begun, too
         output.until("Still watched")
