@@ -463,3 +463,14 @@ def test_a_real_store_is_checked_without_a_mistake() -> None:
     done = csp("verify", "--all", "--root", home, "--no-cache", "--severity", "advice")
     assert done.returncode == 1
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("command", [("verify",), ("verify", "--json"), ("list", "--project", "x"), ("list", "--json")])
+def test_half_a_surrogate_pair_in_a_record_is_told(tmp_path: Path, command: tuple[str, ...]) -> None:
+    record = SessionBuilder(session_id=ONE).prompt("Hi", uuid="<half>", parentUuid="<half>", cwd="/home/<half>").data()
+    path = StoreBuilder(tmp_path / "store").home() / f"{ONE}.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(2 * record.replace(b"<half>", b"\\ud800"))
+    done = csp(*command, *((path,) if command[0] == "verify" else ()), "--root", tmp_path / "store", "--no-cache")
+    assert b"Traceback" not in done.stderr
+    assert (b"\\ud800" in done.stdout) or command[0] == "list"

@@ -65,7 +65,7 @@ def _load_file(named: Source, session: str, view: View | None, until: int | None
         status = os.fstat(file.fileno())
         is_file = stat.S_ISREG(status.st_mode)  # a pipe can be read only once
         source: str | Iterable[bytes] = session if is_file else file
-        if is_file and status.st_size >= _LONG_READ and sys.stderr.isatty():
+        if is_file and status.st_size >= _LONG_READ and sys.stderr is not None and sys.stderr.isatty():
             source = _with_progress(file, status.st_size)
         if is_subagent_file(session) if is_file else is_subagent_name(session):
             view = (view or View()).of_subagent()

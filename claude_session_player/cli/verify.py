@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import click
 
 from claude_session_player.cli.filters import filter_options
-from claude_session_player.cli.output import print_records, print_styled
+from claude_session_player.cli.output import print_records, print_styled, stdout
 from claude_session_player.cli.refs import complete_ref, needs_store
 from claude_session_player.cli.stores import json_options, opened, reading_bar, store_options, utc_option
 from claude_session_player.errors import Ambiguous, CannotRead, NoStore, NoSuchSession, SessionError
@@ -76,7 +75,7 @@ def command(refs: tuple[str, ...], is_all: bool, severity: str, wanted: Filter, 
     if form:
         print_records(map(findings.record, listed), form)
     else:
-        print_styled("\n".join(findings.told(report, least, in_colour=sys.stdout.isatty())))
+        print_styled("\n".join(findings.told(report, least, in_colour=stdout().isatty())))
     if store.troubles or any(finding.kind is UNREADABLE for finding in report.findings):
         return CANNOT_READ
     return FOUND_SOMETHING if listed else 0

@@ -105,8 +105,19 @@ def time_of(mtime_ns: int) -> str:
 
 
 def shown(path: str) -> str:
-    """A path as text that can be written anywhere: bytes that are no UTF-8 are spelled out."""
-    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
+    """A path as text that can be written anywhere: bytes that are no UTF-8 are spelled out.
+
+    So are lone surrogates, which no file name has, but any text of a session may.
+
+    >>> shown("caf\\u00e9 \\udcff"), shown("\\ud800")
+    ('café \\\\xff', '\\\\ud800')
+    """
+    if path.isascii():
+        return path
+    try:
+        return os.fsencode(path).decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "backslashreplace").decode()
 
 
 def hint(id: str, *, is_archived: bool = False) -> str:
