@@ -27,7 +27,7 @@ from claude_session_player.care.locks import look_at
 from claude_session_player.care.verify import verify
 from claude_session_player.store import inuse
 from claude_session_player.store.filters import Filter
-from claude_session_player.store.inuse import LOCKED, READING, WRITING, WRITTEN, Evidence, InUse
+from claude_session_player.store.inuse import FUTURE, LOCKED, READING, WRITING, WRITTEN, Evidence, InUse
 from claude_session_player.store.processes import OpenFiles, Process, lock_holders
 from tests.program import csp
 from tests.stores import ONE, TWO, StoreBuilder
@@ -185,12 +185,22 @@ def test_a_lock_that_belongs_to_no_process_is_a_sign_without_one(builder: StoreB
         assert signs(builder)[ONE][0].words == "locked"
 
 
-@pytest.mark.parametrize(("seconds", "expected"), [(50, True), (-50, True), (70, False), (-70, False)])
+@pytest.mark.parametrize(("seconds", "expected"), [(50, True), (-50, True), (70, False), (-70, True), (-1e9, True)])
 def test_a_write_counts_also_where_the_clock_of_the_files_is_ahead(
-    builder: StoreBuilder, seconds: int, expected: bool
+    builder: StoreBuilder, seconds: float, expected: bool
 ) -> None:
     path = str(builder.home() / f"{ONE}.jsonl")
     assert bool(InUse(now=1e9 + seconds).uses([path])) == expected
+
+
+def test_a_session_that_is_modified_in_the_future_is_in_use_and_stays(builder: StoreBuilder, tmp_path: Path) -> None:
+    os.utime(builder.home() / f"{ONE}.jsonl", (4e9, 4e9))
+    assert [sign.how for sign in signs(builder)[ONE]] == [FUTURE]
+    assert answers(builder) == {ONE: {True}, TWO: {False}}
+    options = ("--older-than", "1d", "--apply", "--root", builder.root, "--to", tmp_path / "archive", "--no-cache")
+    done = csp("clean", *options)
+    assert f"skipped {ONE} (Start the engine): in use: its modification time is in the future" in done.stderr.decode()
+    assert [path.stem for path in builder.home().glob("*.jsonl")] == [ONE]
 
 
 @needs_proc
@@ -302,8 +312,8 @@ def test_everybody_gives_the_same_answer_about_a_write(writes: list[tuple[str, i
         moments = dict.fromkeys(paths, 1e9) | {which: time.time() + seconds for which, seconds in writes}
         for which, moment in moments.items():
             os.utime(paths[which], (moment, moment))
-        fresh = {which for which, moment in moments.items() if abs(moment - time.time()) <= 59}
-        stale = {which for which, moment in moments.items() if abs(moment - time.time()) > 62}
+        fresh = {which for which, moment in moments.items() if moment - time.time() >= -59}
+        stale = {which for which, moment in moments.items() if moment - time.time() < -62}
         if fresh | stale != set(paths):
             return
         assert answers(builder) == {ONE: {bool(fresh & {ONE, "agent"})}, TWO: {TWO in fresh}}

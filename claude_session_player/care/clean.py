@@ -5,6 +5,7 @@ What the plan does not name is not touched. A session that is in use, or not any
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
@@ -21,7 +22,7 @@ from claude_session_player.care.vault import Vault
 from claude_session_player.errors import BadFilter, CannotWrite
 from claude_session_player.store.filters import Filter
 from claude_session_player.store.inuse import InUse
-from claude_session_player.store.layout import TRANSCRIPT, Stamp, is_session_id
+from claude_session_player.store.layout import AGENT, META, SUFFIX, TRANSCRIPT, Stamp, Trouble, is_session_id
 from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
 from claude_session_player.store.store import Store
@@ -110,11 +111,22 @@ class Outcome(NamedTuple):
     """Why it stays."""
 
 
-def plan(store: Store, rules: Rules) -> Plan:
-    """The sessions that are to be removed. Raises `BadFilter` where the rules ask for nothing."""
+def plan(store: Store, rules: Rules, *, reread: bool = True) -> Plan:
+    """The sessions that are to be removed. Raises `BadFilter` where the rules ask for nothing.
+
+    What the catalogue says of a session is not enough to remove it: its files are read again. Without `reread` the plan
+    is only good to be looked at.
+    """
     rules.check()
     wanted = rules.filter._replace(before=None, include_subagents=False, include_orphans=False, limit=None, offset=0)
     sessions = [session for session in store.sessions(wanted) if _fulfils(session, rules)]
+    if reread and sessions:
+        named = {session.path for session in sessions}
+        again = [session for session in store.reread(sessions) if session.path in named]
+        sessions = [session for session in wanted.apply(again) if _fulfils(session, rules)]
+    unread = {session.path: why for session in sessions if (why := _unread_subagent(session, store.troubles))}
+    unknown = [Skipped(one.id, one.title, one.path, unread[one.path]) for one in sessions if one.path in unread]
+    sessions = [session for session in sessions if session.path not in unread]
     gathered = bundles_of(sessions, store.roots)
     bundles = [bundle for bundle in gathered.bundles if _fits(bundle, rules)]
     end = None if rules.filter.limit is None else rules.filter.offset + rules.filter.limit
@@ -126,7 +138,7 @@ def plan(store: Store, rules: Rules) -> Plan:
     return Plan(
         tuple(bundle for bundle in bundles if bundle not in spared),
         rules.reasons,
-        (*(skipped(bundle, why) for bundle, why in spared.items()), *refused),
+        (*(skipped(bundle, why) for bundle, why in spared.items()), *refused, *unknown),
     )
 
 
@@ -209,6 +221,23 @@ def _fits(bundle: Bundle, rules: Rules) -> bool:
     if rules.empty and any(item.size for item in bundle.files if item.path != bundle.main):
         return False
     return rules.larger_than is None or bundle.size > rules.larger_than
+
+
+def _unread_subagent(session: Session, troubles: Iterable[Trouble]) -> str | None:
+    """Which sub-agent of a session could not be read: nobody knows how old it is, or what is in it."""
+    found = (trouble for trouble in troubles if _may_own(session, trouble.path))
+    return next((f"{shown(trouble.path)} cannot be read: {trouble.reason}" for trouble in found), None)
+
+
+def _may_own(session: Session, path: str) -> bool:
+    """True for a file in the directory of a session, and for a sub-agent beside it that may be one of its own."""
+    home, name = os.path.split(path)
+    if path.startswith(os.path.join(session.found.home, session.id, "")):
+        return True
+    if home != session.found.home or not name.startswith(AGENT):
+        return False
+    agent = name.removeprefix(AGENT).removesuffix(META).removesuffix(SUFFIX)
+    return any(not call.named or agent in dict(call.named) for call in session.facts.calls)
 
 
 def _is_session(session: Session) -> bool:

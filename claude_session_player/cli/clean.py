@@ -101,7 +101,7 @@ def command(
     with opened(**where) as store:
         vault.refuse_inside(store.roots)
         finished = finish_leftovers(store, vault) if is_applied else []
-        made = plan(store, rules)
+        made = plan(store, rules, reread=is_applied)
         shown = cleaning.Shown(made, [file.id for file in store.files()], as_json)
     if not is_applied:
         cleaning.name_pending(store.roots)

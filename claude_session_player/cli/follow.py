@@ -121,11 +121,11 @@ def _in_use(store: Store) -> list[str]:
     """The files that some process has open for writing, or locked."""
     import time
 
-    from claude_session_player.store.inuse import WRITTEN, InUse
+    from claude_session_player.store.inuse import LOCKED, WRITING, InUse
 
     since = (time.time() - _USED_SECONDS) * 1_000_000_000
     paths = [file.path for file in store.files() if file.stamp.mtime_ns > since]
-    return [sign.path for sign in InUse().uses(paths) if sign.how != WRITTEN]
+    return [sign.path for sign in InUse().uses(paths) if sign.how in (LOCKED, WRITING)]
 
 
 def _written_last(**where: Any) -> Found:

@@ -31,10 +31,10 @@ def command(ref: str | None, as_json: bool, **where: Any) -> int:
     """Tell which sessions are in use, and how that is known; with REF, whether this one is.
 
     A session is in use when somebody holds an exclusive lock on its file or on one of its sub-agents, has one of them
-    open for writing, or wrote to one in the last minute. Who only reads is named, but is no use. Locks are probed
-    without waiting and without a change to the file; who has a file open is known where the system has a /proc. What
-    cannot be known here is said; a session that is open in Claude Code, but idle, leaves no sign. With REF the exit
-    code is 9 where the session is in use.
+    open for writing, or wrote to one in the last minute; a modification time in the future counts as use, too. Who only
+    reads is named, but is no use. Locks are probed without waiting and without a change to the file; who has a file
+    open is known where the system has a /proc. What cannot be known here is said; a session that is open in Claude
+    Code, but idle, leaves no sign. With REF the exit code is 9 where the session is in use.
 
     REF is a path, an id or at least 4 characters of its beginning, latest, a title in quotes, or a breadcrumb.
     """

@@ -90,6 +90,12 @@ def opened(
             store = Store.open(*roots, cache=cache, progress=progress, required=required)
         yield store
     warn(store.troubles)
+    if (refusal := store.refused_index) is not None:
+        from claude_session_player.cli.showing import say
+        from claude_session_player.store.record import shown
+        from claude_session_player.text import printable
+
+        say(printable(f"note: the index is not used: {shown(refusal)}"))
 
 
 def _archived_store(roots: tuple[str, ...], cache: str | None, archive: str | None, progress: Progress | None) -> Store:

@@ -1,11 +1,13 @@
 """The catalogue: what is known of every session file, kept in SQLite in the platform's cache directory.
 
 It is a convenience and never the truth. It may be deleted, damaged, locked or of another version at any time: what
-it does not know, or knows wrongly, is read from the files again. Nothing here raises. Any thread may ask.
+it does not know, or knows wrongly, is read from the files again. One that somebody else may have written to is not
+believed, and not touched. Nothing here raises. Any thread may ask.
 """
 
 import contextlib
 import os
+import stat
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,6 +26,7 @@ _IS_LINUX: Final[bool] = sys.platform == "linux"
 _WAIT_SECONDS: Final = 2
 _AT_ONCE: Final = 500
 _SEAL: Final = 4
+_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _PAGE: Final = 1 << 15
 """Large, because what is kept of a file is: it is written in two thirds of the time."""
 _NOT_OURS: Final = ("locked", "readonly", "full", "unable to open")
@@ -93,6 +96,8 @@ class Catalogue:
         self.path = os.path.join(folder, f"catalogue-{VERSION}.sqlite") if folder is not None else None
         self._connection: sqlite3.Connection | None = None
         self._given_up = folder is None
+        self.refusal: str | None = None
+        """Why the catalogue that is there is not used, where that is because somebody else may have written to it."""
         self._lock = Lock()
         """Held by the thread that uses the connection."""
 
@@ -203,6 +208,9 @@ class Catalogue:
             return self._connection
         import sqlite3
 
+        if (refusal := _refusal(self.path)) is not None:
+            self.refusal, self._given_up = refusal, True
+            return None
         for _ in range(2):
             try:
                 self._connection = _connected(self.path)
@@ -247,6 +255,25 @@ def _connected(path: str) -> "sqlite3.Connection":
         connection.close()
         raise
     return connection
+
+
+def _refusal(path: str) -> str | None:
+    """Why a catalogue cannot be believed: it, or the directory that it is in, is not the user's own alone."""
+    if os.name != "posix":
+        return None
+    for place, look in ((os.path.dirname(path), os.stat), (os.path.dirname(path), os.lstat), (path, os.lstat)):
+        try:
+            status = look(place)
+        except OSError:  # it is not there yet, or cannot be used anyway
+            continue
+        is_link = stat.S_ISLNK(status.st_mode)
+        if is_link and place == path:
+            return f"{place} is a symbolic link: delete it"
+        if status.st_uid not in (os.geteuid(), 0):
+            return f"{place} belongs to another user: delete it, or keep the cache elsewhere"
+        if not is_link and status.st_mode & _OTHERS_WRITE:
+            return f"other users may write to {place}: take that permission away"
+    return None
 
 
 def _make_private(path: str) -> None:

@@ -1,7 +1,8 @@
 """Whether a session is in use, and how that is known: the one rule that every command asks.
 
 A session is in use where somebody writes, or may write: an exclusive lock, a handle open for writing, or a write in the
-last minute, on its file or on one of its sub-agents. A reader is no use. Nothing is changed and nothing is waited for.
+last minute, on its file or on one of its sub-agents. A time of change in the future says nothing about its age: that
+counts as use, too. A reader is no use. Nothing is changed and nothing is waited for.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ LOCKED: Final = "locked"
 WRITING: Final = "open for writing"
 READING: Final = "open for reading"
 WRITTEN: Final = "written"
+FUTURE: Final = "modified in the future"
 
 _RECENT: Final = RECENT_SECONDS * 1_000_000_000
 _OPEN: Final[int] = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
@@ -59,6 +61,8 @@ class Evidence(NamedTuple):
         """
         if self.how == WRITTEN:
             return "written in the last minute"
+        if self.how == FUTURE:
+            return "its modification time is in the future"
         how = "only read" if self.how == READING else self.how
         if self.process is None:
             return how
@@ -94,7 +98,7 @@ class InUse:
     def __call__(self, found: Found) -> bool:
         """True where a file is in use: the same answer as that of `uses`, but most files have to be probed only."""
         path, (_, written, _) = found.path, found.stamp
-        if abs(self._now - written) <= _RECENT and self._is_recent(path, written):
+        if self._now - written <= _RECENT and self._is_recent(path, written):
             return True
         if path.rpartition(os.sep)[2] in self._open_files.names:
             return bool(self.uses([path]))
@@ -135,11 +139,12 @@ class InUse:
         for process, may_write in dict.fromkeys(self._open_files.handles(os.path.basename(path), key)):
             yield Evidence(WRITING if may_write else READING, path, written, process)
         if self._is_recent(path, written):
-            yield Evidence(WRITTEN, path, written)
+            is_ahead = written - self._now > _RECENT  # by less, it is the clock of a file server
+            yield Evidence(FUTURE if is_ahead else WRITTEN, path, written)
 
     def _is_recent(self, path: str, written_ns: int) -> bool:
-        """True for a write that counts; the clock of a file server may be ahead."""
-        return abs(self._now - written_ns) <= _RECENT and (self._roots is None or path.startswith(self._roots))
+        """True for a write that counts."""
+        return self._now - written_ns <= _RECENT and (self._roots is None or path.startswith(self._roots))
 
 
 def _probe(path: str) -> tuple[os.stat_result | None, bool]:

@@ -35,6 +35,15 @@ class Library:
         self._catalogue = catalogue
         self._progress = progress
 
+    @property
+    def refusal(self) -> str | None:
+        """Why the catalogue that is there is not used; see `Catalogue.refusal`."""
+        return self._catalogue.refusal
+
+    def without_catalogue(self) -> Library:
+        """The same files, with nothing known of them."""
+        return Library(Catalogue(None), self._progress)
+
     def files(self, roots: Sequence[str]) -> list[Found]:
         """Every session file of some stores; none is opened."""
         walk = Walk()

@@ -79,6 +79,11 @@ class Store:
         """What could not be read so far."""
         return self._library.troubles
 
+    @property
+    def refused_index(self) -> str | None:
+        """Why the index that is there was not used, where somebody else may have written to it."""
+        return self._library.refusal
+
     def sessions(self, filter: Filter | None = None) -> list[Session]:
         """The sessions that are wanted, in the wanted order: by default all but sub-agents, the last active first."""
         return (filter or Filter()).apply(self._everything())
@@ -133,6 +138,19 @@ class Store:
         members = self._library.members(files)
         by_path, in_use = families(members), self._in_use()
         return [Session(member, by_path[path], in_use) for path, member in members.items()]
+
+    def reread(self, sessions: Sequence[Session]) -> list[Session]:
+        """Everything in the files of these sessions, read from the files alone, whatever the catalogue knows.
+
+        Sub-agents beside them are read, too: only their lines tell whose they are.
+        """
+        homes = {session.found.home for session in sessions}
+        files = {file.path: file for session in sessions for file in session.files}
+        beside = [file for file in self.files() if file.is_agent and file.parent is None and file.home in homes]
+        library = self._library.without_catalogue()
+        members = library.members([*files.values(), *(file for file in beside if file.path not in files)])
+        self._library.note(library.troubles)
+        return self._sessions(members)
 
     def locate(self, ref: str) -> Found | Session:
         """The same as `resolve`, but where its file is enough to know which one is meant, nothing is read."""

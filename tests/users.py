@@ -1,0 +1,90 @@
+"""Several users of one machine, for tests: only root can be all of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ADA = 65530
+BOB = 65531
+"""Users that nobody else is: no process of theirs is there."""
+
+needs_users = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can start processes of several users"
+)
+
+_PROGRAM = """
+import importlib, os, pkgutil, sys
+import click.testing, msgspec, platformdirs, sqlite3, tarfile, zstandard
+import claude_session_player as package
+for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+    if ".tui" not in module.name and "__main__" not in module.name:
+        importlib.import_module(module.name)  # the interpreter may be where another user cannot read
+user = int(sys.argv.pop(1))
+os.setgroups([])
+os.setgid(user)
+os.setuid(user)
+package.cli.main()
+"""
+_WRITER = 'exec 3>>"$1" && echo ready && while read -r line; do printf "%s\\n" "$line" >&3 && echo done; done'
+
+
+def csp_as(
+    user: int, *arguments: str | Path, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the program as another user, who has no rights but his own."""
+    command = [sys.executable, "-c", _PROGRAM, str(user), *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, check=False, timeout=60, env={**os.environ, **(environment or {})}
+    )
+
+
+class Writer:
+    """A process of another user that has a file open to append to it."""
+
+    def __init__(self, user: int, path: Path) -> None:
+        self._process = subprocess.Popen(
+            ["/bin/sh", "-c", _WRITER, "sh", str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            user=user,
+            group=user,
+            extra_groups=[],
+        )
+        assert self._told() == b"ready\n"
+
+    def write(self, line: str) -> None:
+        """Append a line to whatever the file is by now."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(line.encode() + b"\n")
+        self._process.stdin.flush()
+        assert self._told() == b"done\n"
+
+    def end(self) -> None:
+        """Let the process end."""
+        self._process.communicate()
+
+    def _told(self) -> bytes:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline()
+
+
+@contextmanager
+def shared_folder() -> Iterator[Path]:
+    """A directory that every user can reach; those of pytest are the caller's alone."""
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        yield Path(name)
+
+
+def give(folder: Path, user: int) -> None:
+    """Let everything below a directory belong to a user."""
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, user, user, follow_symlinks=False)
