@@ -6,7 +6,8 @@ import errno
 import os
 from typing import Final
 
-_NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES)
+NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES)
+"""How file systems refuse hard links."""
 
 
 def place(source: str, target: str) -> None:
@@ -14,7 +15,7 @@ def place(source: str, target: str) -> None:
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError as error:
-        if error.errno not in _NO_LINKS:
+        if error.errno not in NO_LINKS:
             raise
         if os.path.lexists(target):  # a file system without links has no better way
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from error

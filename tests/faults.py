@@ -35,9 +35,12 @@ world, last, done = sys.argv[1], int(sys.argv[2]), 0
 EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.utime", "os.chmod",
           "os.scandir", "os.listdir", "shutil.rmtree", "fcntl.flock"}
 
+def is_inside(one):  # a name alone is one in an open directory, which is given as a number
+    return isinstance(one, str) and (one.startswith(world) or not os.path.isabs(one)) or type(one) is int and one > 2
+
 def count(event, arguments):
     global done
-    if event in EVENTS and any(isinstance(one, str) and one.startswith(world) for one in arguments):
+    if event in EVENTS and any(map(is_inside, arguments[: 1 if event == "open" else 2])):
         done += 1
         if done == last:
             os.kill(os.getpid(), signal.SIGKILL)

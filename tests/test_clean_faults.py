@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.stores import ONE, TWO, Opened, StoreBuilder, settle
 
 STORE, ARCHIVE = "store", "archive"
 STAYS = "5d1f0c3a-0001"
+NEW = "somebody went on\n"
 
 Command = Callable[[Path], list[str | Path]]
 
@@ -44,6 +46,18 @@ def begun(world: Path) -> None:
     csp(*clean(world), "--title", "no such title")
     interrupted(builder, TWO, is_gone=False)
     interrupted(builder, ONE, is_gone=True)
+
+
+def blocked(world: Path) -> None:
+    """The same, and something new is in the place of the one that was not decided on."""
+    begun(world)
+    main = Opened(world / STORE).home() / f"{TWO}.jsonl"
+    main.write_text(NEW)
+    os.utime(main, (1_700_000_000, 1_700_000_000))
+
+
+def recover(world: Path) -> list[str | Path]:
+    return ["clean", "--recover", "--no-cache", "--root", world / STORE, "--to", world / ARCHIVE]
 
 
 def clean(world: Path) -> list[str | Path]:
@@ -128,10 +142,42 @@ def check_finished(world: Path, before: Path) -> None:
     assert all(is_archived(world, one, was) for one in sessions if one.id == TWO)
 
 
+def check_waiting(world: Path, before: Path) -> None:
+    """What waits is in its bin, at its place or in the archive; what is new stays."""
+    was, sessions = origin(before)
+    now = seen(world / STORE)
+    for one in sessions:
+        left = part(now, one) | undecided(now, one)
+        is_kept = left == part(was, one) or (one.id == TWO and is_archived(world, one, was))
+        assert is_kept or (one.id == ONE and is_decided(world, now, one)), one.id
+    assert not is_blocked(before) or now[_main_of(sessions, TWO)][1] == NEW.encode()
+
+
+def check_recovered(world: Path, before: Path) -> None:
+    """What was decided is gone; what was not is at its place, or in the archive where something new is there."""
+    was, sessions = origin(before)
+    now = seen(world / STORE)
+    assert litter(world) == []
+    check_waiting(world, before)
+    gone = {item.path for one in sessions if one.id == ONE for item in one.items}
+    assert now.keys() == was.keys() - gone
+    assert is_blocked(before) == any(is_archived(world, one, was) for one in sessions if one.id == TWO)
+
+
+def is_blocked(before: Path) -> bool:
+    return (Opened(before / STORE).home() / f"{TWO}.jsonl").exists()
+
+
+def _main_of(sessions: list[Bundle], id: str) -> str:
+    return next(one.main for one in sessions if one.id == id)
+
+
 SCENARIOS = {
     "clean a store": Scenario(whole, clean, check_kept, check_all_archived),
     "delete sessions": Scenario(whole, delete, check_all_or_nothing, check_gone),
     "finish what was begun": Scenario(begun, clean, check_all_or_nothing, check_finished),
+    "recover what was begun": Scenario(begun, recover, check_waiting, check_recovered),
+    "recover what cannot go back": Scenario(blocked, recover, check_waiting, check_recovered),
 }
 
 

@@ -12,7 +12,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.archives import litter, seen
+from claude_session_player.care.bins import Bin, claimed
+from claude_session_player.care.directory import Directory
+from tests.archives import contents, litter, seen
 from tests.bins import interrupted
 from tests.program import csp, told_on_terminal
 from tests.stores import ONE, THREE, TWO, StoreBuilder, settle
@@ -37,7 +39,10 @@ def archive(tmp_path: Path) -> Path:
 
 
 def clean(builder: StoreBuilder, archive: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return csp("clean", *arguments, "--root", builder.root, "--to", archive, "--no-cache")
+    """Run the command; how many processes of others there are is not the same everywhere, and left out."""
+    done = csp("clean", *arguments, "--root", builder.root, "--to", archive, "--no-cache")
+    done.stderr = re.sub(rb"note: \d+ process(es)? of other users could not be looked into; .*\n", b"", done.stderr)
+    return done
 
 
 def told_as_json(builder: StoreBuilder, archive: Path, *arguments: str) -> dict[str, Any]:
@@ -218,6 +223,87 @@ def test_json_tells_what_was_finished(builder: StoreBuilder, archive: Path) -> N
     interrupted(builder, ONE, is_gone=True)
     told = told_as_json(builder, archive, "--title", "no such title", "--apply")
     assert [(one["id"], one["is_gone"], one["reason"]) for one in told["finished"]] == [(ONE, True, None)]
+
+
+# --- what an interrupted run left behind ----------------------------------------------------------
+
+
+def test_a_session_that_waits_in_a_hidden_directory_is_told_by_list_and_verify(builder: StoreBuilder) -> None:
+    bin = interrupted(builder, ONE, is_gone=False)
+    interrupted(builder, THREE, is_gone=True)
+    where = ("--root", builder.root, "--no-cache")
+    wait = "note: 2 sessions wait in the store since a clean-up was interrupted"
+    note = f"{wait}: see 'claude-session-player clean --recover'\n"
+    for listed in (csp("list", *where), csp("list", "--json", *where)):
+        assert (listed.returncode, listed.stderr.decode()) == (0, note)
+    checked = csp("verify", "--all", "--json", *where)
+    findings = [one for one in json.loads(checked.stdout) if one["kind"] == "interrupted-removal"]
+    assert [(one["path"], one["detail"]) for one in findings][:1] == [(str(bin), f"{ONE} (Start the engine)")]
+    assert (checked.returncode, len(findings)) == (1, 2)
+    assert "clean --recover" in findings[0]["advice"]
+
+
+def test_a_session_that_is_being_removed_right_now_is_not_told(builder: StoreBuilder) -> None:
+    bin = interrupted(builder, ONE, is_gone=False)
+    with Directory.at(str(bin.parent)) as home, Bin(home, bin.name) as opened, claimed(opened):
+        listed = csp("list", "--root", builder.root, "--no-cache")
+    assert (listed.returncode, listed.stderr) == (0, b"")
+
+
+def test_recover_puts_back_what_waits_and_completes_what_was_decided(builder: StoreBuilder, archive: Path) -> None:
+    before = seen(builder.home())
+    interrupted(builder, ONE, is_gone=False)
+    interrupted(builder, THREE, is_gone=True)
+    done = clean(builder, archive, "--recover")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode().splitlines() == [
+        f"put back {ONE} (Start the engine): {builder.home() / f'{ONE}.jsonl'}",
+        f"completed the removal of {THREE} (Boil water), which had been decided",
+    ]
+    assert seen(builder.home()) == before
+    assert (names(builder), litter(builder.root)) == ({ONE, TWO}, [])
+    again = clean(builder, archive, "--recover")
+    assert (again.returncode, again.stderr) == (0, b"there is nothing to recover: no removal was interrupted\n")
+
+
+def test_recover_archives_what_cannot_go_back_because_something_new_is_there(
+    builder: StoreBuilder, archive: Path, tmp_path: Path
+) -> None:
+    old = (builder.home() / f"{ONE}.jsonl").read_bytes()
+    interrupted(builder, ONE, is_gone=False)
+    new = builder.session(ONE, "Something new")
+    settle(builder.root)
+    for _ in range(2):  # without it, every run says the same again
+        stuck = clean(builder, archive, "--title", "no such title", "--apply")
+        assert (stuck.returncode, b"'claude-session-player clean --recover' moves it" in stuck.stderr) == (1, True)
+    told = told_as_json(builder, archive, "--recover")
+    (one,) = told["finished"]
+    assert (one["id"], one["is_gone"], one["reason"]) == (ONE, False, None)
+    assert list(contents(one["archive"]).values()) == [old]
+    assert (b"Something new" in new.read_bytes(), litter(builder.root)) == (True, [])
+    assert clean(builder, archive, "--title", "no such title", "--apply").returncode == 0
+    assert csp("restore", one["archive"], "--root", tmp_path / "elsewhere", "--from", archive).returncode == 0
+    (restored,) = (tmp_path / "elsewhere").rglob(f"{ONE}.jsonl")
+    assert restored.read_bytes() == old
+    log = [json.loads(line) for line in (archive / "log.jsonl").read_text().splitlines()]
+    assert [(line["id"], line["action"], line["archive"]) for line in log] == [(ONE, "removed", one["archive"])]
+
+
+def test_recover_leaves_alone_what_does_not_say_which_session_it_is(builder: StoreBuilder, archive: Path) -> None:
+    bin = interrupted(builder, ONE, is_gone=False)
+    (bin / "session.json").write_text("{")
+    before = seen(builder.root)
+    done = clean(builder, archive, "--recover")
+    assert f"skipped {bin}: it does not say which session is in it" in done.stderr.decode()
+    assert (done.returncode, seen(builder.root)) == (1, before)
+    assert b"1 session waits" in csp("list", "--root", builder.root, "--no-cache").stderr
+
+
+@pytest.mark.parametrize("more", [("--apply",), ("--older-than", "1d"), ("--delete", "--yes"), ("--title", "x")])
+def test_recover_takes_no_other_options(builder: StoreBuilder, archive: Path, more: tuple[str, ...]) -> None:
+    done = clean(builder, archive, "--recover", *more)
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+    assert names(builder) == {ONE, TWO, THREE}
 
 
 def test_restore_brings_back_what_was_cleaned_up(tmp_path: Path, archive: Path) -> None:

@@ -14,9 +14,9 @@ from unittest.mock import patch
 
 import pytest
 
-from claude_session_player.care import bins
-from claude_session_player.care.bins import Log, Note, claimed
+from claude_session_player.care.bins import Bin, Log, Note, claimed
 from claude_session_player.care.bundles import Bundle
+from claude_session_player.care.directory import Directory
 from claude_session_player.care.leftovers import Finished, finish
 from claude_session_player.care.removal import Check, Leaving, remove
 from tests.archives import litter, seen
@@ -116,7 +116,7 @@ def test_nothing_new_is_overwritten_by_what_is_put_back(builder: StoreBuilder) -
 
 def test_what_somebody_else_removes_right_now_is_left_to_him(builder: StoreBuilder) -> None:
     bin = interrupted(builder, ONE, is_gone=True)
-    with claimed(str(bin)):
+    with Directory.at(str(bin.parent)) as home, Bin(home, bin.name) as opened, claimed(opened):
         assert finished(builder) == []
         assert bin.exists()
     assert len(finished(builder)) == 1
@@ -168,10 +168,10 @@ def test_names_that_are_no_text_survive(builder: StoreBuilder, is_gone: bool) ->
 
 
 def test_a_session_that_is_gone_but_cannot_be_deleted_is_told_so(builder: StoreBuilder) -> None:
-    def fail(_: str) -> None:
+    def fail(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "/somewhere")
 
-    with patch.object(bins, "remove_tree", fail):
+    with patch.object(Directory, "remove_tree", fail):
         assert "it is removed, but not all" in removed(bundle(builder, TWO))
     assert not (builder.home() / f"{TWO}.jsonl").exists()
     assert [(one.note.id, one.is_gone, one.reason) for one in finished(builder)] == [(TWO, True, None)]
@@ -337,10 +337,10 @@ def test_a_lock_that_fails_is_told_and_leaves_no_bin(builder: StoreBuilder) -> N
 
 def test_everything_on_the_way_into_a_bin_is_on_disk_before_it_is_decided_on(builder: StoreBuilder) -> None:
     synced: list[str] = []
-    with patch.object(bins, "sync_folder", synced.append):
+    with patch.object(Directory, "sync", lambda folder: synced.append(folder.path)):
         removed(bundle(builder, TWO), lambda _: ["stay"])
     bin = str(builder.home() / f".removing-{TWO}")
-    way = [f"{bin}/content/projects/{builder.home().name}", f"{bin}/content/projects", f"{bin}/content", bin]
+    way = [bin, f"{bin}/content", f"{bin}/content/projects", f"{bin}/content/projects/{builder.home().name}"]
     assert synced[1:6] == [*way, str(builder.home())]
 
 

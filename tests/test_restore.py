@@ -13,6 +13,7 @@ import pytest
 
 from claude_session_player.care import durable
 from claude_session_player.care.bundles import EACH, Refused
+from claude_session_player.care.directory import Directory
 from claude_session_player.care.restore import PRESENT, RESTORED, SKIPPED, STAGING, apply, is_due, plan, put_back
 from claude_session_player.care.vault import Vault
 from claude_session_player.errors import BadArchive, CannotWrite, NoStore
@@ -199,7 +200,7 @@ def test_a_directory_that_was_taken_away_meanwhile_is_nobodys(tmp_path: Path, mo
         place.mkdir()
 
     monkeypatch.setattr(durable, "lock", meanwhile)
-    with pytest.raises(BlockingIOError), durable.reserved(str(place)):
+    with pytest.raises(BlockingIOError), Directory.at(str(tmp_path)) as home, durable.reserved(home, "place"):
         pass
     assert place.exists()
 
@@ -227,7 +228,8 @@ def test_a_file_is_on_disk_with_its_time_and_permissions(tmp_path: Path, monkeyp
         real(handle)
 
     monkeypatch.setattr(os, "fsync", noted)
-    durable.write_new(str(tmp_path / "x"), [b"ab", b"c"], 10**18, 0o640)
+    with Directory.at(str(tmp_path)) as folder:
+        durable.write_new(folder, "x", [b"ab", b"c"], 10**18, 0o640)
     assert synced == [(3, 10**18, 0o640)]
     assert (tmp_path / "x").stat().st_mtime_ns == 10**18
 

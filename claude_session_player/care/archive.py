@@ -100,7 +100,7 @@ def keep(vault: Vault, bundle: Bundle, progress: Progress | None = None) -> Outc
     Its bytes are compared, and those of its archive are read back: what this gives is safe to be removed from the store
     as long as `change_of` finds nothing. Raises `Changed`, `Refused`, or `CannotWrite`.
     """
-    old = vault.newest(bundle.main, bundle.root)
+    old = vault.newest(bundle.main, bundle.store)
     sums = _checksums(bundle, old.manifest if old else None, progress)
     if old is not None and covers(old.manifest, bundle, sums) and _is_complete(old) and _is_sound(old):
         return Outcome(bundle, UNCHANGED, old.path, old.size)

@@ -1,32 +1,34 @@
 """Bins: hidden directories in the homes of sessions, each with one session that is being removed.
 
 From a bin of the first kind a session can go back, and is as it was. What is in one of the second kind is gone from the
-store, and only remains to be deleted.
+store, and only remains to be deleted. Everything is done in open directories, never by paths.
 """
 
 from __future__ import annotations
 
 import contextlib
-import filecmp
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Self
 
 import msgspec
 
 from claude_session_player.care.bundles import Bundle, Refused
-from claude_session_player.care.durable import lock, remove_tree, sync_folder
-from claude_session_player.placing import place
-from claude_session_player.regular_file import only_regular
+from claude_session_player.care.directory import Directory, has_all
+from claude_session_player.care.durable import lock
+from claude_session_player.names import PROGRAM
+from claude_session_player.store.layout import GONE as GONE
+from claude_session_player.store.layout import MOVING as MOVING
 from claude_session_player.store.locate import PROJECTS
 from claude_session_player.store.record import shown
 
-MOVING: Final = ".removing-"
-GONE: Final = ".removed-"
 NOTE: Final = "session.json"
 CONTENT: Final = "content"
+_NEXT_NOTE: Final = "session.json.new"
+_LARGEST_NOTE: Final = 1 << 20
 _NO_NAMES: Final = ("", ".", "..")
 
 
@@ -47,88 +49,159 @@ class Note(msgspec.Struct, frozen=True):
         """Where its file was."""
         return os.path.join(self.root, *self.main.split("/"))
 
+    @property
+    def place(self) -> list[str]:
+        """The names of the directories that lead to its file, below the root."""
+        return self.main.split("/")[:-1]
+
 
 Log = Callable[[Note], None]
 """Is told of a session that is gone."""
 
 
-def make(bin: str, note: Note) -> None:
+class Bin:
+    """A bin that is open, and the home that it is in."""
+
+    def __init__(self, home: Directory, name: str) -> None:
+        self.home = home
+        self.name = name
+        self.folder = home.enter(name)
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        return os.path.join(self.home.path, self.name)
+
+    @property
+    def is_gone(self) -> bool:
+        """True for a bin of the second kind."""
+        return self.name.startswith(GONE)
+
+    @property
+    def is_there(self) -> bool:
+        """True where nobody took it away, or put something else in its place."""
+        return self.folder.is_still_at(self.home, self.name)
+
+    def rename(self, name: str) -> None:
+        """Let it have another name."""
+        self.home.move(self.name, self.home, name)
+        self.name, self.folder.path = name, os.path.join(self.home.path, name)
+
+    def inside(self, note: Note) -> Directory:
+        """What was in the session's home: below a directory that is laid out like the store."""
+        return self.folder.descend((CONTENT, *note.place))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.folder.close()
+
+
+def make(home: Directory, note: Note) -> Bin:
     """Make a bin. Where none can be made, that is due to the directory which it would be in."""
+    name = MOVING + note.id
     try:
-        os.mkdir(bin, 0o700)
+        home.make(name)
     except FileExistsError:
         raise
     except OSError as error:
-        raise OSError(error.errno, error.strerror, os.path.dirname(bin)) from error
-    _write(bin, note)
+        raise OSError(error.errno, error.strerror, home.path) from error
+    bin = Bin(home, name)
+    try:
+        _write(bin, note)
+    except OSError:
+        discard(bin)
+        bin.folder.close()
+        raise
+    return bin
 
 
-def fill(bin: str, bundle: Bundle, note: Note) -> None:
-    """Move everything of a session into its bin, its own file first: without it, nobody goes on with the session."""
-    inside = _inside(bin, note)
-    os.mkdir(os.path.join(bin, CONTENT))
-    os.makedirs(inside)
+def fill(bin: Bin, bundle: Bundle, note: Note) -> None:
+    """Move everything of a session into its bin, its own file first: without it, nobody goes on with the session.
+
+    Raises `Refused` before anything is moved that is not what the bundle says.
+    """
     above = bundle.main.rpartition("/")[0]
-    for item in bundle.items:
-        folder, _, name = item.path.rpartition("/")
-        if folder == above:
-            os.rename(bundle.place(item), os.path.join(inside, name))
-    home = os.path.dirname(bin)
-    while inside != home:
-        sync_folder(inside)
-        inside = os.path.dirname(inside)
-    sync_folder(home)
+    with bin.folder.descend((CONTENT, *note.place), make=True) as inside:
+        for item in bundle.items:
+            folder, _, name = item.path.rpartition("/")
+            if folder != above:
+                continue
+            status = bin.home.status(name)
+            if status is None or (status.st_ino, status.st_dev) != (item.inode, item.device):
+                raise Refused(f"{shown(item.path)} {'is gone' if status is None else 'has changed'}")
+            bin.home.move(name, inside, name)
+        inside.sync()
+    bin.home.sync()
 
 
-def put_back(bin: str, note: Note) -> None:
+def put_back(bin: Bin, note: Note) -> None:
     """Let a session be where its bin is, its own file last. Raises `Refused` where something new is in its place.
 
-    What has been put there again meanwhile, just as it was, is as good as put back.
+    What has been put there again meanwhile, just as it was, is as good as put back; where anything is something else,
+    nothing is put back.
     """
-    home, inside = os.path.dirname(bin), _inside(bin, note)
-    main = os.path.basename(note.path)
-    for name in sorted(_names(inside), key=lambda name: (name == main, name)):
-        try:
-            _put(os.path.join(inside, name), os.path.join(home, name))
-        except FileExistsError as error:
-            new = shown(os.path.join(home, name))
-            raise Refused(f"{new} is there again: what was there before is in {shown(inside)}") from error
-    sync_folder(home)
-    while inside != bin:
-        with contextlib.suppress(FileNotFoundError):  # a run that was killed may not have come so far
-            os.rmdir(inside)
-        inside = os.path.dirname(inside)
+    main = note.main.rpartition("/")[2]
+    try:
+        with bin.inside(note) as inside:
+            names = sorted(inside.names(), key=lambda name: (name == main, name))
+            for name in names:
+                if bin.home.status(name) is not None and not has_all(bin.home, inside, name):
+                    raise _new(bin.home, name, inside)
+            for name in names:
+                _put(inside, name, bin.home)
+    except FileNotFoundError:  # a run that was killed may not have come so far
+        pass
+    bin.home.sync()
+    clear(bin, note)
+
+
+def clear(bin: Bin, note: Note) -> None:
+    """Delete a bin from which everything was taken, with the directories in it."""
+    for count in range(len(note.place), -1, -1):
+        way = (CONTENT, *note.place)[: count + 1]
+        with contextlib.suppress(FileNotFoundError), bin.folder.descend(way[:-1]) as above:
+            above.remove_empty(way[-1])
     discard(bin)
 
 
-def empty(bin: str, note: Note, log: Log) -> None:
+def empty(bin: Bin, note: Note, log: Log) -> None:
     """Delete a session that is gone from the store. Links are deleted, and never followed."""
-    remove_tree(os.path.join(bin, CONTENT))
+    bin.folder.remove_tree(CONTENT)
+    bin.folder.sync()
     log(note)
     discard(bin)
 
 
-def discard(bin: str) -> None:
+def change_note(bin: Bin, note: Note) -> None:
+    """Let a bin say something else about the session in it, in one step."""
+    _write(bin, note, _NEXT_NOTE)
+    bin.folder.move(_NEXT_NOTE, bin.folder, NOTE)
+    bin.folder.sync()
+
+
+def discard(bin: Bin) -> None:
     """Delete a bin that has nothing in it."""
-    for delete, path in ((os.remove, os.path.join(bin, NOTE)), (os.rmdir, bin)):
+    for delete, name in ((bin.folder.remove, _NEXT_NOTE), (bin.folder.remove, NOTE), (bin.home.remove_empty, bin.name)):
         with contextlib.suppress(FileNotFoundError):
-            delete(path)
+            delete(name)
 
 
-def read_note(bin: str) -> Note | None:
+def read_note(bin: Bin) -> Note | None:
     """What a bin says about the session in it; `None` where it says nothing that can be meant."""
     try:
-        with open(os.path.join(bin, NOTE), "rb", opener=only_regular) as file:
-            note = msgspec.convert(json.load(file), Note)
+        with open(_opened_note(bin), "rb") as file:
+            note = msgspec.convert(json.loads(file.read(_LARGEST_NOTE)), Note)
     except (OSError, ValueError, RecursionError, msgspec.ValidationError):
         return None
     return note if _fits(bin, note) else None
 
 
 @contextmanager
-def claimed(bin: str) -> Iterator[None]:
+def claimed(bin: Bin) -> Iterator[None]:
     """Let nobody else work on a bin, where there are locks. Raises `BlockingIOError` where somebody does."""
-    with open(os.path.join(bin, NOTE), "rb", opener=only_regular) as file:
+    with open(_opened_note(bin), "rb") as file:
         lock(file.fileno())
         yield
 
@@ -138,64 +211,62 @@ def reason_of(error: OSError, place: str) -> str:
     return f"{shown(error.filename or place)}: {error.strerror or error}"
 
 
-def _fits(bin: str, note: Note) -> bool:
+def _opened_note(bin: Bin) -> int:
+    handle = bin.folder.open_file(NOTE, os.O_RDONLY)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise FileNotFoundError(NOTE)
+    return handle
+
+
+def _fits(bin: Bin, note: Note) -> bool:
     """True for a bin that was made for this session, also where its project directory was renamed since."""
-    place = note.main.split("/")[:-1]
-    here = os.path.dirname(bin).split(os.sep)[-len(place) :]
+    place = note.place
+    here = bin.home.path.split(os.sep)[-len(place) :]
     is_placed = here == place or (len(place) == 2 and here[0] == place[0] == PROJECTS and place[1] not in _NO_NAMES)
-    names = (MOVING + note.id, GONE + note.id)
-    if not place or not is_placed or os.path.basename(bin) not in names:
+    if not place or not is_placed or bin.name not in (MOVING + note.id, GONE + note.id):
         return False
-    folders = [os.path.join(bin, CONTENT, *place[:depth]) for depth in range(len(place))]
-    pairs = zip(folders, place, strict=True)
-    return all(one == name or one.startswith(".") for folder, name in pairs for one in _names(folder))
+    way = (CONTENT, *place)
+    return all(
+        one == way[depth] or one.startswith(".") for depth in range(1, len(way)) for one in _names(bin, way[:depth])
+    )
 
 
-def _inside(bin: str, note: Note) -> str:
-    """Where a bin has what was in the session's home: below a directory that is laid out like the store."""
-    return os.path.join(bin, CONTENT, *note.main.split("/")[:-1])
+def _put(inside: Directory, name: str, home: Directory) -> None:
+    """Move without replacing anything but the same, as which somebody may have put it there just now."""
+    status = inside.status(name)
+    try:
+        if home.status(name) is not None:
+            if not has_all(home, inside, name):
+                raise FileExistsError
+        elif status is not None and stat.S_ISREG(status.st_mode):
+            inside.place(name, home, name)
+        else:
+            inside.move(name, home, name)
+    except FileExistsError as error:
+        raise _new(home, name, inside) from error
+    inside.remove_tree(name)
 
 
-def _put(source: str, target: str) -> None:
-    """Move without replacing anything but the same. Raises `FileExistsError`."""
-    is_file = os.path.isfile(source) and not os.path.islink(source)
-    if os.path.lexists(target):  # a run that was killed may have come so far, or somebody restored the session
-        if not _has_all(target, source):
-            raise FileExistsError(target)
-    elif is_file:
-        place(source, target)
-    else:
-        os.rename(source, target)
-    remove_tree(source)
-    with contextlib.suppress(FileNotFoundError):
-        os.remove(source)
+def _new(home: Directory, name: str, inside: Directory) -> Refused:
+    return Refused(
+        f"{shown(os.path.join(home.path, name))} is there again: what was there before is in {shown(inside.path)}; "
+        f"'{PROGRAM} clean --recover' moves it into the archive"
+    )
 
 
-def _has_all(there: str, here: str) -> bool:
-    """True where everything of a file or a directory is at another place, too, byte for byte."""
-    if os.path.islink(here) or os.path.islink(there):
-        return os.path.islink(here) and os.path.islink(there) and os.readlink(here) == os.readlink(there)
-    if os.path.isdir(here):
-        names = os.listdir(here)
-        return os.path.isdir(there) and all(_has_all(os.path.join(there, n), os.path.join(here, n)) for n in names)
-    return os.path.isfile(there) and filecmp.cmp(there, here, shallow=False)
-
-
-def _write(bin: str, note: Note) -> None:
+def _write(bin: Bin, note: Note, name: str = NOTE) -> None:
     """Say durably what a bin is for, before anything is moved into it."""
-    try:
-        with open(os.path.join(bin, NOTE), "xb") as file:
-            file.write(json.dumps(msgspec.structs.asdict(note)).encode())
-            file.flush()
-            os.fsync(file.fileno())
-        sync_folder(bin)
-    except OSError:
-        discard(bin)
-        raise
+    with open(bin.folder.open_file(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+        file.write(json.dumps(msgspec.structs.asdict(note)).encode())
+        file.flush()
+        os.fsync(file.fileno())
+    bin.folder.sync()
 
 
-def _names(folder: str) -> list[str]:
+def _names(bin: Bin, way: tuple[str, ...]) -> list[str]:
     try:
-        return os.listdir(folder)
-    except FileNotFoundError:
+        with bin.folder.descend(way) as folder:
+            return folder.names()
+    except (FileNotFoundError, NotADirectoryError):
         return []

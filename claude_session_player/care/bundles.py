@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.errors import SessionError
-from claude_session_player.store.layout import AGENT, META, SUBAGENT, SUFFIX, is_session_id
+from claude_session_player.store.layout import AGENT, KINDS, META, SESSION, SUBAGENT, SUFFIX, is_session_id
 from claude_session_player.store.record import shown
 
 if TYPE_CHECKING:
@@ -58,6 +58,13 @@ class Bundle(NamedTuple):
     project: str | None = None
     created_at: str | None = None
     updated_at: str | None = None
+    origin: str | None = None
+    """The store that it comes from, where it lies elsewhere by now."""
+
+    @property
+    def store(self) -> str:
+        """The store that it comes from."""
+        return self.origin or self.root
 
     @property
     def files(self) -> list[Item]:
@@ -137,6 +144,20 @@ def bundle_of(session: Session, root: str) -> Bundle:
         created_at=head.created_at,
         updated_at=head.updated_at,
     )
+
+
+def bundle_below(root: str, main: str, *, title: str | None, origin: str) -> Bundle:
+    """All that lies in the home of a session below a directory that is laid out like a store. Raises `Refused`."""
+    path = os.path.join(root, *main.split("/"))
+    home, own = os.path.dirname(path), own_folder(path)
+    try:
+        beside = sorted(os.path.join(home, name) for name in os.listdir(home) if os.path.join(home, name) != own)
+        beside.sort(key=lambda one: one != path)
+        items = tuple(_item(one, root, own) for one in (*beside, *_walked(own)))
+    except OSError as error:
+        raise Refused(f"{shown(error.filename or path)}: {error.strerror or error}") from error
+    kind = KINDS.get(main.partition("/")[0], SESSION)
+    return Bundle(os.path.basename(_stem(path)), kind, root, main, items, title, origin=origin)
 
 
 def change_of(bundle: Bundle) -> str | None:

@@ -17,7 +17,7 @@ from claude_session_player.care.bundles import Bundle, Progress, Refused, bundle
 from claude_session_player.care.journal import journal
 from claude_session_player.care.leftovers import Finished, finish
 from claude_session_player.care.packing import Changed
-from claude_session_player.care.removal import Leaving, remove
+from claude_session_player.care.removal import Leaving, Unleased, remove
 from claude_session_player.care.vault import Vault
 from claude_session_player.errors import BadFilter, CannotWrite
 from claude_session_player.store.filters import Filter
@@ -89,6 +89,8 @@ class Plan(NamedTuple):
     reasons: tuple[Reason, ...]
     """They are true of every session."""
     skipped: tuple[Skipped, ...] = ()
+    hidden: int = 0
+    """How many processes could not be looked into: what they have open is not known yet."""
 
     @property
     def size(self) -> int:
@@ -139,6 +141,7 @@ def plan(store: Store, rules: Rules, *, reread: bool = True) -> Plan:
         tuple(bundle for bundle in bundles if bundle not in spared),
         rules.reasons,
         (*(skipped(bundle, why) for bundle, why in spared.items()), *refused, *unknown),
+        look.ways.hidden if bundles else 0,
     )
 
 
@@ -148,7 +151,20 @@ def finish_leftovers(store: Store, vault: Vault) -> list[Finished]:
         return list(finish(store.roots, log))
 
 
-def apply(plan: Plan, vault: Vault, *, delete: bool = False, progress: Progress | None = None) -> Iterator[Outcome]:
+def recover(store: Store, vault: Vault) -> list[Finished]:
+    """The same; where something new is in the place of a session, it goes into the archive. Raises `CannotWrite`."""
+    with vault.locked(), journal(vault.folder) as log:
+        return list(finish(store.roots, log, lambda bundle: keep(vault, bundle).path or vault.place(bundle.main)))
+
+
+def apply(
+    plan: Plan,
+    vault: Vault,
+    *,
+    delete: bool = False,
+    progress: Progress | None = None,
+    unleased: Unleased | None = None,
+) -> Iterator[Outcome]:
     """Remove the sessions of a plan, in order; each is in the archive first, unless it is to be deleted.
 
     A session that cannot be removed stays, and the outcome says why. Raises `CannotWrite` where the archive, or the log
@@ -156,7 +172,7 @@ def apply(plan: Plan, vault: Vault, *, delete: bool = False, progress: Progress 
     """
     with vault.locked(), journal(vault.folder) as log:
         for group in _groups(plan.bundles):
-            yield from _removed(group, None if delete else vault, log, progress)
+            yield from _removed(group, None if delete else vault, log, progress, unleased)
 
 
 def _groups(bundles: Iterable[Bundle]) -> Iterator[list[Bundle]]:
@@ -171,7 +187,9 @@ def _groups(bundles: Iterable[Bundle]) -> Iterator[list[Bundle]]:
         yield group
 
 
-def _removed(group: list[Bundle], vault: Vault | None, log: Log, progress: Progress | None) -> Iterator[Outcome]:
+def _removed(
+    group: list[Bundle], vault: Vault | None, log: Log, progress: Progress | None, unleased: Unleased | None
+) -> Iterator[Outcome]:
     """What becomes of some sessions. Where the archive cannot take all of them, those that it has are removed."""
     steps: list[Leaving | Outcome] = []
     failure = None
@@ -184,7 +202,8 @@ def _removed(group: list[Bundle], vault: Vault | None, log: Log, progress: Progr
         except CannotWrite as error:
             failure = error
             break
-    with closing(remove([step for step in steps if isinstance(step, Leaving)], _uses_now, log)) as reasons:
+    leaving = [step for step in steps if isinstance(step, Leaving)]
+    with closing(remove(leaving, _uses_now, log, unleased)) as reasons:
         for step in steps:
             yield step if isinstance(step, Outcome) else _outcome(step, next(reasons))
     if failure is not None:

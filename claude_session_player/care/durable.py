@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from claude_session_player import humanize
+from claude_session_player.care.directory import HAS_HANDLES, Directory
 from claude_session_player.errors import NoSpace
 from claude_session_player.store.record import shown
 
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 _BLOCK: Final = 4096
 """Most file systems give a file a multiple of so many bytes."""
-_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 def sync_folder(path: str) -> None:
@@ -87,59 +88,54 @@ def lock(handle: int) -> None:
 
 
 @contextlib.contextmanager
-def reserved(path: str) -> Iterator[None]:
+def reserved(home: Directory, name: str) -> Iterator[Directory]:
     """An empty directory that nobody else uses meanwhile; what a killed run left in it goes, and in the end all of it.
 
     Raises `BlockingIOError` where somebody else uses it.
     """
     with contextlib.suppress(FileExistsError):
-        os.mkdir(path, 0o700)
-    handle = _locked_folder(path)
-    try:
-        with os.scandir(path) as entries:
-            for entry in list(entries):
-                (remove_tree if entry.is_dir(follow_symlinks=False) else os.remove)(entry.path)
-        yield
-    finally:
-        remove_tree(path)
-        if handle is not None:
-            os.close(handle)
+        home.make(name)
+    with _locked_folder(home, name) as folder:
+        try:
+            _clear(folder)
+            yield folder
+        finally:
+            _clear(folder)
+            home.remove_empty(name)
+            home.sync()
 
 
-def _locked_folder(path: str) -> int | None:
-    """The handle that keeps a directory, where there can be one."""
-    if os.name != "posix":
-        return None
+def _clear(folder: Directory) -> None:
+    for name in folder.names():
+        folder.remove_tree(name)
+
+
+def _locked_folder(home: Directory, name: str) -> Directory:
+    """A directory that is kept, where that can be done."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        folder = home.enter(name)
     except FileNotFoundError as error:  # somebody else has just been done with it
         raise BlockingIOError(*error.args) from error
     try:
-        lock(handle)
-        if not os.path.lexists(path) or not os.path.samestat(os.fstat(handle), os.lstat(path)):
+        if folder.handle is not None:
+            lock(folder.handle)
+        if not folder.is_still_at(home, name):
             raise BlockingIOError
     except BlockingIOError:
-        os.close(handle)
+        folder.close()
         raise
     except OSError:  # some network file systems lock no directories
         pass
-    return handle
+    return folder
 
 
-def write_new(path: str, pieces: Iterable[bytes], mtime_ns: int, mode: int) -> None:
+def write_new(folder: Directory, name: str, pieces: Iterable[bytes], mtime_ns: int, mode: int) -> None:
     """Write a file that is not there yet, with its time of change and its permissions."""
-    with open(os.open(path, _NEW, 0o600), "wb") as file:
+    with open(folder.open_file(name, _NEW), "wb") as file:
         for piece in pieces:
             file.write(piece)
         file.flush()
-        os.chmod(path, mode)
-        os.utime(path, ns=(mtime_ns, mtime_ns))
+        place = file.fileno() if HAS_HANDLES else os.path.join(folder.path, name)
+        os.chmod(place, mode)
+        os.utime(place, ns=(mtime_ns, mtime_ns))
         os.fsync(file.fileno())
-
-
-def remove_tree(path: str) -> None:
-    """Remove a directory with all that is in it, if it is there; a link is none."""
-    if os.path.isdir(path) and not os.path.islink(path):
-        shutil.rmtree(path)
-        with contextlib.suppress(OSError):
-            sync_folder(os.path.dirname(path))

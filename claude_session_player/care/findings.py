@@ -100,6 +100,13 @@ BAD_ID: Final = Kind(
 )
 TOO_LARGE: Final = Kind("too-large", _W, "larger than 10 MB", "start a new session", TOO_BIG)
 IN_USE: Final = Kind("in-use", _W, "in use", "wait until whoever uses it is done, and change nothing", LOCKED)
+INTERRUPTED: Final = Kind(
+    "interrupted-removal",
+    _W,
+    "a session whose removal was interrupted",
+    f"{PROGRAM} clean --recover puts it back, or into the archive where something new is in its place",
+    NOT_FOUND,
+)
 OLD: Final = Kind("old", _A, "last written to more than 24 hours ago", "start a new session instead of resuming it")
 EMPTY: Final = Kind("empty", _A, "nothing in it", f"{PROGRAM} clean --empty removes such sessions")
 

@@ -106,7 +106,7 @@ def manifest_of(bundle: Bundle, checksums: dict[str, str]) -> Manifest:
         id=bundle.id,
         kind=bundle.kind,
         main=bundle.main,
-        root=bundle.root,
+        root=bundle.store,
         title=bundle.title and cut(bundle.title, _LONGEST_TEXT),
         project=bundle.project and cut(bundle.project, _LONGEST_TEXT),
         created_at=bundle.created_at,

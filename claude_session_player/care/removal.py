@@ -15,7 +15,7 @@ from typing import NamedTuple
 from claude_session_player.care.bins import (
     CONTENT,
     GONE,
-    MOVING,
+    Bin,
     Log,
     Note,
     claimed,
@@ -27,13 +27,16 @@ from claude_session_player.care.bins import (
     reason_of,
 )
 from claude_session_player.care.bundles import Bundle, Refused, change_of
-from claude_session_player.care.durable import sync_folder
+from claude_session_player.care.directory import open_below
+from claude_session_player.care.leases import Leases
 
 Check = Callable[[Sequence[Bundle]], Iterable[str | None]]
 """Says for each session, as it lies in its bin, why it must not be removed; `None` where it may be.
 
 It is asked when all of them are there, and for each answer when its session is decided on.
 """
+Unleased = Callable[[int], None]
+"""Is told on how many files of a session that is gone no lease could be had."""
 
 
 class Leaving(NamedTuple):
@@ -44,7 +47,9 @@ class Leaving(NamedTuple):
     """Where it is kept; `None` where it is not."""
 
 
-def remove(leaving: Sequence[Leaving], check: Check, log: Log) -> Generator[str | None]:
+def remove(
+    leaving: Sequence[Leaving], check: Check, log: Log, unleased: Unleased | None = None
+) -> Generator[str | None]:
     """Remove sessions, and log it. Gives for each, in order, why it stays, or `None` where it is gone.
 
     All are moved before the first is decided on. Whatever ends this before its time, what is undecided goes back.
@@ -53,13 +58,21 @@ def remove(leaving: Sequence[Leaving], check: Check, log: Log) -> Generator[str 
         moved = [_moved(one, undo) for one in leaving]
         reasons = iter(check([one.inside for one in moved if isinstance(one, _Moved)]))
         for one in moved:
-            yield one if isinstance(one, str) else _decided(one, next(reasons), log)
+            if isinstance(one, str):
+                yield one
+                continue
+            reason = next(reasons)
+            with Leases(one.inside) as leases:
+                outcome = _decided(one, leases, reason, log)
+            if outcome is None and unleased is not None:
+                unleased(leases.missing)
+            yield outcome
 
 
 class _Moved(NamedTuple):
     """A session in its bin: it can go back, or be gone."""
 
-    bin: str
+    bin: Bin
     note: Note
     inside: Bundle
     """The session as it lies there."""
@@ -69,62 +82,71 @@ def _moved(one: Leaving, undo: ExitStack) -> _Moved | str:
     """A session in its bin, or why it stays."""
     bundle = one.bundle
     note = Note(bundle.id, bundle.title, bundle.root, bundle.main, bundle.size, one.archive)
-    bin = os.path.join(os.path.dirname(note.path), MOVING + bundle.id)
+    place = os.path.dirname(note.path)
     try:
-        make(bin, note)
+        home = undo.enter_context(open_below(bundle.root, place))
+        bin = undo.enter_context(make(home, note))
         _claim(bin, undo)
     except BlockingIOError:
         return "somebody else removes it right now"
     except OSError as error:
-        return reason_of(error, bin)
+        return reason_of(error, place)
     undo.callback(_put_back_undecided, bin, note)
     try:
         fill(bin, bundle, note)
+    except Refused as error:
+        return _returned(bin, note, str(error))
     except OSError as error:
-        return _returned(bin, note, reason_of(error, bin))
-    return _Moved(bin, note, bundle._replace(root=os.path.join(bin, CONTENT)))
+        return _returned(bin, note, reason_of(error, bin.path))
+    return _Moved(bin, note, bundle._replace(root=os.path.join(bin.path, CONTENT)))
 
 
-def _decided(moved: _Moved, reason: str | None, log: Log) -> str | None:
-    """Why a session is put back, unless it is gone."""
+def _decided(moved: _Moved, leases: Leases, reason: str | None, log: Log) -> str | None:
+    """Why a session is put back, unless it is gone.
+
+    Leases come before the look at what has changed: after it, nobody can write any more without being noticed.
+    """
     bin, note, inside = moved
-    home = os.path.dirname(bin)
-    gone = os.path.join(home, GONE + note.id)
     try:
-        reason = change_of(inside) or reason
+        reason = change_of(inside) or reason or leases.refusal
+        if reason is None and leases.are_broken:
+            reason = "in use: somebody opens it for writing right now"
+        if reason is None and not bin.is_there:
+            reason = f"{bin.path} was taken away"
         if reason is None:
-            os.rename(bin, gone)
+            bin.rename(GONE + note.id)
     except OSError as error:
-        reason = reason_of(error, bin)
+        reason = reason_of(error, bin.path)
     if reason is not None:
+        leases.release()
         return _returned(bin, note, reason)
     try:
-        sync_folder(home)
-        empty(gone, note, log)
+        bin.home.sync()
+        empty(bin, note, log)
     except OSError as error:
-        return f"it is removed, but not all of it could be deleted: {reason_of(error, gone)}"
+        return f"it is removed, but not all of it could be deleted: {reason_of(error, bin.path)}"
     return None
 
 
-def _returned(bin: str, note: Note, reason: str) -> str:
+def _returned(bin: Bin, note: Note, reason: str) -> str:
     """Put a session back; gives why, and where it is if that cannot be done."""
     try:
         put_back(bin, note)
     except Refused as error:
         return f"{reason}; {error}"
     except OSError as error:
-        return f"{reason}; it could not be put back: {reason_of(error, bin)}"
+        return f"{reason}; it could not be put back: {reason_of(error, bin.path)}"
     return reason
 
 
-def _put_back_undecided(bin: str, note: Note) -> None:
+def _put_back_undecided(bin: Bin, note: Note) -> None:
     """Put a session back that is still in its bin; where that cannot be done, the next run says so."""
-    if os.path.isdir(bin):
-        with contextlib.suppress(Refused, OSError):
+    with contextlib.suppress(Refused, OSError):
+        if not bin.is_gone:
             put_back(bin, note)
 
 
-def _claim(bin: str, undo: ExitStack) -> None:
+def _claim(bin: Bin, undo: ExitStack) -> None:
     try:
         undo.enter_context(claimed(bin))
     except OSError:

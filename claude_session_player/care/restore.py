@@ -11,14 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from claude_session_player.care.bundles import EACH, FILE, FOLDER, Progress, Refused
-from claude_session_player.care.durable import (
-    make_folders,
-    no_empty_folders,
-    require_space,
-    reserved,
-    sync_folder,
-    write_new,
-)
+from claude_session_player.care.directory import Directory, new_below
+from claude_session_player.care.durable import make_folders, no_empty_folders, require_space, reserved, write_new
 from claude_session_player.care.lookup import has_main
 from claude_session_player.care.manifest import Entry, Manifest
 from claude_session_player.care.packing import tell
@@ -26,7 +20,6 @@ from claude_session_player.care.unpacking import Unpacker, unpacking
 from claude_session_player.care.vault import Archived
 from claude_session_player.errors import BadArchive, CannotRead, CannotWrite, NoSpace, NoStore, SessionError
 from claude_session_player.names import PROGRAM
-from claude_session_player.placing import place
 from claude_session_player.regular_file import only_regular
 from claude_session_player.store.documents import document
 from claude_session_player.store.layout import Trouble
@@ -146,10 +139,11 @@ def put_back(path: str, root: str, progress: Progress | None = None) -> Manifest
                 return None
             require_space(home, (entry.size for entry in missing), _ADVICE)
             with no_empty_folders(home):
-                make_folders(home)
-                with reserved(staging):
-                    _put(archive, missing, root, staging, progress)
-                sync_folder(home)
+                make_folders(root)
+                with new_below(root, home) as folder:
+                    with reserved(folder, os.path.basename(staging)) as staged:
+                        _put(archive, missing, folder, staged, progress)
+                    folder.sync()
             return archive.manifest if missing else None
     except BlockingIOError as error:
         raise Refused(f"another {PROGRAM} restores it right now") from error
@@ -173,40 +167,56 @@ def is_due(manifest: Manifest, root: str) -> bool:
     return time.time() - last > period_of(root) * _DAY
 
 
-def _put(archive: Unpacker, missing: Sequence[Entry], root: str, staging: str, progress: Progress | None) -> None:
-    """Unpack and check everything beside its place, then put it there: the session's own file last."""
+def _put(
+    archive: Unpacker, missing: Sequence[Entry], home: Directory, staging: Directory, progress: Progress | None
+) -> None:
+    """Unpack and check everything beside its place, then put it there: the session's own file last.
+
+    Directories are open from beginning to end: whoever puts a link in the place of one changes nothing.
+    """
     wanted = {entry.path: str(number) for number, entry in enumerate(missing)}
     for entry, pieces in archive.contents():
         if entry.kind == FILE and entry.path in wanted:
-            target = os.path.join(staging, wanted[entry.path])
-            write_new(target, _told(pieces, progress), entry.mtime_ns, entry.mode & _FILE_MODE)
+            mode = entry.mode & _FILE_MODE
+            write_new(staging, wanted[entry.path], _told(pieces, progress), entry.mtime_ns, mode)
     main = archive.manifest.main
     for entry in missing:
         if entry.path != main:
-            _put_one(entry, root, os.path.join(staging, wanted[entry.path]))
+            _put_one(entry, home, main, staging, wanted[entry.path])
     for entry in reversed(archive.manifest.entries):  # what is put into a directory changes its time
         if entry.kind == FOLDER:
-            _finish(entry, _place(root, entry.path))
+            _finish(entry, home, main)
     if main in wanted:
         last = next(entry for entry in missing if entry.path == main)
-        _put_one(last, root, os.path.join(staging, wanted[main]))
+        _put_one(last, home, main, staging, wanted[main])
 
 
-def _put_one(entry: Entry, root: str, staged: str) -> None:
-    target = _place(root, entry.path)
-    try:
-        if entry.kind == FOLDER:
-            os.mkdir(target, 0o700)
-        else:
-            place(staged, target)
-    except FileExistsError as error:
-        raise Refused(f"{shown(target)} appeared meanwhile: nothing is overwritten") from error
+def _put_one(entry: Entry, home: Directory, main: str, staging: Directory, staged: str) -> None:
+    *way, name = _way(entry, main)
+    with home.descend(way) as folder:
+        try:
+            if entry.kind == FOLDER:
+                folder.make(name)
+            else:
+                staging.place(staged, folder, name)
+        except FileExistsError as error:
+            target = os.path.join(folder.path, name)
+            raise Refused(f"{shown(target)} appeared meanwhile: nothing is overwritten") from error
 
 
-def _finish(entry: Entry, target: str) -> None:
-    os.chmod(target, entry.mode & _FOLDER_MODE | stat.S_IRWXU)
-    os.utime(target, ns=(entry.mtime_ns, entry.mtime_ns))
-    sync_folder(target)
+def _finish(entry: Entry, home: Directory, main: str) -> None:
+    with home.descend(_way(entry, main)) as folder:
+        folder.set_mode_and_time(entry.mode & _FOLDER_MODE | stat.S_IRWXU, entry.mtime_ns)
+        folder.sync()
+
+
+def _way(entry: Entry, main: str) -> list[str]:
+    """The names that lead to an entry from the directory in which the session's own file is."""
+    above = main.split("/")[:-1]
+    way = entry.path.split("/")
+    if way[: len(above)] != above:
+        raise Refused(f"{shown(entry.path)!r} is not beside the session")
+    return way[len(above) :]
 
 
 def _is_missing(entry: Entry, target: str) -> bool:

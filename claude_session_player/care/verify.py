@@ -10,12 +10,14 @@ from typing import Final, NamedTuple
 from claude_session_player.care import findings as kinds
 from claude_session_player.care.findings import Finding
 from claude_session_player.care.inspection import Inspection, Job
+from claude_session_player.care.leftovers import pending
 from claude_session_player.care.surroundings import look_around
 from claude_session_player.store.inuse import InUse
 from claude_session_player.store.layout import SUFFIX, Found
 from claude_session_player.store.library import Progress
 from claude_session_player.store.reading import Purpose, read_all
 from claude_session_player.store.store import Store
+from claude_session_player.text import cut
 
 _INSPECT: Final[Purpose[Job, Inspection]] = Purpose("claude_session_player.care.inspection", "inspect")
 
@@ -28,8 +30,11 @@ class Report(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def verify(store: Store, files: Sequence[Found], progress: Progress | None = None) -> Report:
-    """Everything that is wrong with some files of a store, or beside it: each is read once, from end to end."""
+def verify(store: Store, files: Sequence[Found], progress: Progress | None = None, *, is_all: bool = False) -> Report:
+    """Everything that is wrong with some files of a store, or beside it: each is read once, from end to end.
+
+    With `is_all` they are all of the store: sessions that wait there for the end of their removal are found, too.
+    """
     done, total = 0, sum(found.stamp.size for found in files)
     inspections: dict[str, Inspection] = {}
     for inspection in read_all([Job(found.path, found.stamp.size) for found in files], _INSPECT):
@@ -49,8 +54,9 @@ def verify(store: Store, files: Sequence[Found], progress: Progress | None = Non
         if words := list(dict.fromkeys(sign.words for sign in signs[found.path])):
             findings.append(Finding(kinds.IN_USE, found.path, detail=", ".join(words)))
     findings += _unlinked(store, files, inspections)
+    findings += _interrupted(store, {found.id for found in files}, is_all)
     order = {found.path: number for number, found in enumerate(files)}
-    findings.sort(key=lambda finding: order[finding.path])
+    findings.sort(key=lambda finding: order.get(finding.path, len(order)))
     return Report(len(files), done, tuple(findings))
 
 
@@ -68,6 +74,15 @@ def _inside(found: Found, inspection: Inspection, is_used: bool) -> Iterator[Fin
 def _session(found: Found, inspections: Mapping[str, Inspection]) -> tuple[str, str | None]:
     """The session that a file belongs to: its home, and its id."""
     return found.home, found.parent or inspections[found.path].session_id if found.is_agent else found.id
+
+
+def _interrupted(store: Store, ids: Container[str], is_all: bool) -> Iterator[Finding]:
+    """The sessions whose removal was interrupted, of which nothing can be seen: of the store, or with these ids."""
+    for waiting in pending(store.roots):
+        note = waiting.note
+        if is_all or (note is not None and note.id in ids):
+            detail = "it does not say which one" if note is None else f"{note.id} ({cut(note.title or 'no title', 60)})"
+            yield Finding(kinds.INTERRUPTED, waiting.path, detail=detail)
 
 
 def _unlinked(store: Store, files: Sequence[Found], inspections: Mapping[str, Inspection]) -> Iterator[Finding]:

@@ -62,6 +62,9 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
 @to_option
 @click.option("--apply", "is_applied", is_flag=True, help="Do it: archive these sessions, and then remove them.")
 @click.option("--delete", is_flag=True, help="With --apply: remove them without an archive, after a confirmation.")
+@click.option(
+    "--recover", is_flag=True, help="Put back what an interrupted run left behind, or archive it; takes no filters."
+)
 @click.option("--yes", is_flag=True, help="With --delete: do not ask for the confirmation.")
 @json_option
 @utc_option
@@ -74,6 +77,7 @@ def command(
     to: str | None,
     is_applied: bool,
     delete: bool,
+    recover: bool,
     yes: bool,
     as_json: bool,
     **where: Any,
@@ -85,15 +89,24 @@ def command(
     it back. With --apply --delete there is no archive: that asks for a typed confirmation, or --yes. --delete alone
     prints the plan, too.
 
-    Sessions that are in use, or that changed since the plan was made, are skipped and named; then, and where something
-    could not be read, the exit code is 1. Todos, settings, memories, sub-agents whose session is gone, and files that
-    are no part of a session are never touched. What was done is logged in log.jsonl in the directory of the archive.
-    Where a run was killed, the next --apply finishes what it began.
+    Sessions that are in use, that changed since the plan was made, or of which a sub-agent cannot be read, are skipped
+    and named; then, and where something could not be read, the exit code is 1. Before a session is removed, its files
+    are read again, whatever the index says, and a lease on each makes sure that no process writes to it, also none of
+    another user; where the system gives no leases, that is said. Todos, settings, memories, sub-agents whose session is
+    gone, and files that are no part of a session are never touched. What was done is logged in log.jsonl in the
+    directory of the archive.
+
+    Where a run was killed, the next --apply finishes what it began, and --recover does nothing else: sessions go back
+    to their places, or into the archive where something new is in their place by now.
     """
     from claude_session_player.care.clean import Rules, finish_leftovers, plan
     from claude_session_player.care.vault import Vault
 
     rules = Rules(wanted, older_than, larger_than, empty)
+    if recover:
+        if rules != Rules() or is_applied or delete or yes:
+            raise click.UsageError("--recover takes care of all that was interrupted: give no filter, and no --apply")
+        return _recover(Vault(to), as_json, where)
     _check(rules)
     if is_applied and delete and not yes and not _has_terminal():
         raise click.UsageError("--delete asks for a confirmation, and there is no terminal to ask on: add --yes")
@@ -106,6 +119,7 @@ def command(
     if not is_applied:
         cleaning.name_pending(store.roots)
         shown.print_plan(vault.folder, delete)
+        shown.name_hidden(None)
         return 0
     shown.name_finished(finished)
     if delete and not yes and made.bundles:
@@ -114,6 +128,19 @@ def command(
     outcomes = _apply(made, vault, delete, shown)
     reasons = [one.reason for one in outcomes] + [one.reason for one in finished]
     return NOT_ALL if made.skipped or any(reasons) or store.troubles else 0
+
+
+def _recover(vault: Vault, as_json: bool, where: dict[str, Any]) -> int:
+    """Take care of what runs that were killed left behind."""
+    from claude_session_player.care import clean
+
+    with opened(**where) as store:
+        vault.refuse_inside(store.roots)
+        finished = clean.recover(store, vault)
+        waiting = cleaning.undescribed(store.roots)
+    warn(vault.troubles)
+    cleaning.print_recovered(finished, waiting, as_json)
+    return NOT_ALL if waiting or any(one.reason for one in finished) else 0
 
 
 def _check(rules: Rules) -> None:
@@ -129,12 +156,15 @@ def _apply(made: Plan, vault: Vault, delete: bool, shown: cleaning.Shown) -> lis
     from claude_session_player.care.clean import apply
 
     outcomes: list[Outcome] = []
+    unleased: list[int] = []
     try:
         with progress_bar("archiving", 0 if delete else made.size * PASSES) as progress:
-            outcomes.extend(apply(made, vault, delete=delete, progress=progress))
+            outcomes.extend(apply(made, vault, delete=delete, progress=progress, unleased=unleased.append))
     finally:  # what was done before the disk was full is told, too
         warn(vault.troubles)
         shown.print_outcomes(outcomes, delete)
+        if any(one.reason is None for one in outcomes):
+            shown.name_hidden(sum(unleased))
     return outcomes
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player import humanize
 from claude_session_player.care.clean import Outcome, Plan, Reason, Skipped, main_path, skipped
-from claude_session_player.care.leftovers import Finished, pending
+from claude_session_player.care.leftovers import Finished, Waiting, pending
 from claude_session_player.cli.care import name_skipped, named
 from claude_session_player.cli.output import encode, print_text
 from claude_session_player.cli.showing import say
+from claude_session_player.names import PROGRAM
 from claude_session_player.store.record import shown
 from claude_session_player.text import file_name, printable
 from claude_session_player.times import local_now
@@ -51,6 +52,12 @@ class Shown:
             else:
                 done = "finished the removal of" if one.is_gone else "put back"
                 say(printable(f"{done} {named(one.note.id, one.note.title)}: a run was interrupted"))
+
+    def name_hidden(self, unleased: int | None) -> None:
+        """Say how many processes could not be looked into, and what that means; `None` before leases are asked for."""
+        if self._plan.hidden:
+            count = humanize.many(self._plan.hidden, "process", "processes")
+            say(f"note: {count} of other users could not be looked into; {_unseen(unleased)}")
 
     def print_plan(self, folder: str, delete: bool) -> None:
         """The plan, and what would be done with it."""
@@ -119,21 +126,65 @@ class Shown:
         print_text(printable(f"{done}{humanize.many(len(bundles), 'session')}, {files}, {size}: {why}"))
 
     def _print_json(self, sessions: list[dict[str, Any]], more: Sequence[Skipped], *, applied: bool) -> None:
-        totals = {name: sum(session[name] for session in sessions) for name in ("files", "size")}
-        record = {
-            "applied": applied,
-            "sessions": sessions,
-            "skipped": [_skipped_record(one) for one in (*self._plan.skipped, *more)],
-            "finished": [_finished_record(one) for one in self._finished],
-            "totals": {"sessions": len(sessions), **totals},
-        }
-        print_text(encode(record))
+        skipped = (*self._plan.skipped, *more)
+        print_text(encode(_whole_record(sessions, skipped, self._finished, hidden=self._plan.hidden, applied=applied)))
+
+
+def _unseen(unleased: int | None) -> str:
+    """What it means that some processes could not be looked into."""
+    if unleased is None:
+        return "--apply asks the system whether they write to a session"
+    if not unleased:
+        return "by its leases, the system assured that they write to none of these sessions"
+    files = humanize.many(unleased, "removed file")
+    return f"the system gave no lease on {files}: whether they had one of them open is not known"
 
 
 def name_pending(roots: Sequence[str]) -> None:
     """Say which sessions a run that was killed had begun to remove: they are not in the plan."""
-    for note in pending(roots):
-        say(printable(f"the removal of {named(note.id, note.title)} was interrupted: --apply finishes it"))
+    for waiting in pending(roots):
+        if (note := waiting.note) is not None:
+            say(printable(f"the removal of {named(note.id, note.title)} was interrupted: --apply finishes it"))
+
+
+def name_interrupted(roots: Sequence[str]) -> None:
+    """Say in one line that sessions wait in a store: no list shows them."""
+    if count := len(pending(roots)):
+        wait = "1 session waits" if count == 1 else f"{count} sessions wait"
+        say(f"note: {wait} in the store since a clean-up was interrupted: see '{PROGRAM} clean --recover'")
+
+
+def undescribed(roots: Sequence[str]) -> list[Waiting]:
+    """What a run that was killed left behind, and nobody can tell which session it is."""
+    return [waiting for waiting in pending(roots) if waiting.note is None]
+
+
+def print_recovered(finished: Sequence[Finished], unknown: Sequence[Waiting], as_json: bool) -> None:
+    """What became of the sessions that a run that was killed left behind."""
+    for waiting in unknown:
+        say(printable(f"skipped {shown(waiting.path)}: it does not say which session is in it; look into it yourself"))
+    for one in finished:
+        if one.reason is not None:
+            name_skipped(one.note.id, one.note.title, one.reason)
+    if as_json:
+        print_text(encode(_whole_record([], [], finished, hidden=0, applied=True)))
+        return
+    for one in finished:
+        if one.reason is None:
+            print_text(printable(_recovered(one)))
+    if not finished and not unknown:
+        say("there is nothing to recover: no removal was interrupted")
+
+
+def _recovered(one: Finished) -> str:
+    name = named(one.note.id, one.note.title)
+    if one.is_gone:
+        kept = f"; it is in the archive {shown(one.note.archive)}" if one.note.archive else ""
+        return f"completed the removal of {name}, which had been decided{kept}"
+    if one.archive is not None:
+        new = f"something new is at {shown(one.note.path)}"
+        return f"moved {name} into the archive, because {new}: {shown(one.archive)}"
+    return f"put back {name}: {shown(one.note.path)}"
 
 
 def _words(reason: Reason) -> str:
@@ -155,6 +206,25 @@ def _record(bundle: Bundle, archive: str | None, plan: Plan) -> dict[str, Any]:
     }
 
 
+def _whole_record(
+    sessions: list[dict[str, Any]],
+    skipped: Iterable[Skipped],
+    finished: Iterable[Finished],
+    *,
+    hidden: int,
+    applied: bool,
+) -> dict[str, Any]:
+    totals = {name: sum(session[name] for session in sessions) for name in ("files", "size")}
+    return {
+        "applied": applied,
+        "sessions": sessions,
+        "skipped": [_skipped_record(one) for one in skipped],
+        "finished": [_finished_record(one) for one in finished],
+        "hidden_processes": hidden,
+        "totals": {"sessions": len(sessions), **totals},
+    }
+
+
 def _skipped_record(one: Skipped) -> dict[str, Any]:
     return {"id": shown(one.id), "title": one.title, "path": shown(one.path), "reason": one.reason}
 
@@ -165,7 +235,7 @@ def _finished_record(one: Finished) -> dict[str, Any]:
         "title": one.note.title,
         "path": shown(one.note.path),
         "is_gone": one.is_gone,
-        "archive": _shown(one.note.archive),
+        "archive": _shown(one.archive or one.note.archive),
         "reason": one.reason,
     }
 

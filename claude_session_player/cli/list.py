@@ -26,6 +26,10 @@ def command(wanted: Filter, form: str | None, **where: Any) -> None:
     """
     with opened(**where) as store:
         sessions = store.sessions(wanted)
+    if store.has_removals:
+        from claude_session_player.cli.cleaning import name_interrupted
+
+        name_interrupted(store.roots)
     if form:
         print_encoded((session.json for session in sessions), form)
         return

@@ -66,7 +66,7 @@ def command(refs: tuple[str, ...], is_all: bool, severity: str, wanted: Filter, 
         with opened(**where, required=not refs or any(map(needs_store, refs))) as store:
             files = _named(store, refs) if refs else _chosen(store, wanted)
             with reading_bar("checking sessions") as progress:
-                report = verify(store, files, progress)
+                report = verify(store, files, progress, is_all=is_all)
     except (CannotRead, NoSuchSession, NoStore, Ambiguous) as error:
         problem = f"{NOT_FOUND}: " if isinstance(error, NoSuchSession) else ""
         raise NotVerified(f"{problem}{error}", *error.details) from error

@@ -25,6 +25,9 @@ FILE_HISTORY: Final = "file-history"
 _WORKFLOW: Final = "wf_"
 _NO_NAMES: Final = frozenset(("", ".", ".."))
 META: Final = ".meta.json"
+MOVING: Final = ".removing-"
+GONE: Final = ".removed-"
+"""How directories begin in which a session lies that is being removed; see `care.bins`."""
 _ID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[A-Za-z0-9]{26}")
 
 
@@ -135,6 +138,8 @@ class Walk:
 
     def __init__(self) -> None:
         self.troubles: list[Trouble] = []
+        self.removals: list[str] = []
+        """Directories in which sessions lie that are being removed, or whose removal was interrupted."""
         self._entered: set[tuple[int, int]] = set()
 
     def store(self, root: str) -> Iterator[Found]:
@@ -207,11 +212,14 @@ class Walk:
             if not self._enter(folder):
                 return []
             with os.scandir(folder) as entries:
-                found = [entry for entry in entries if not entry.name.startswith(".")]
+                everything = list(entries)
         except OSError as error:
             if not (missing_is_fine and isinstance(error, FileNotFoundError | NotADirectoryError)):
                 self.troubles.append(Trouble(folder, error.strerror or str(error)))
             return []
+        found = [entry for entry in everything if not entry.name.startswith(".")]
+        if len(found) < len(everything):
+            self.removals += [entry.path for entry in everything if entry.name.startswith((MOVING, GONE))]
         found.sort(key=_NAME)
         if any(map(os.DirEntry.is_symlink, found)):
             found.sort(key=os.DirEntry.is_symlink)

@@ -32,6 +32,8 @@ class Library:
 
     def __init__(self, catalogue: Catalogue, progress: Progress | None = None) -> None:
         self.troubles: list[Trouble] = []
+        self.has_removals = False
+        """True where sessions were seen that are being removed, or whose removal was interrupted."""
         self._catalogue = catalogue
         self._progress = progress
 
@@ -48,6 +50,7 @@ class Library:
         """Every session file of some stores; none is opened."""
         walk = Walk()
         found = [file for root in roots for file in walk.store(root)]
+        self.has_removals = bool(walk.removals)
         self.note(walk.troubles)
         return found
 

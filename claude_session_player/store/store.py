@@ -80,6 +80,11 @@ class Store:
         return self._library.troubles
 
     @property
+    def has_removals(self) -> bool:
+        """True where sessions were seen that are being removed, or whose removal was interrupted."""
+        return self._library.has_removals
+
+    @property
     def refused_index(self) -> str | None:
         """Why the index that is there was not used, where somebody else may have written to it."""
         return self._library.refusal

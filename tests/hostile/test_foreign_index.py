@@ -75,9 +75,8 @@ def test_a_forged_row_removes_no_session(
     builder: StoreBuilder, cache: Path, change: Callable[[Row], Row], rule: tuple[str, ...]
 ) -> None:
     forge(cache, change)
-    archive = cache.parent / "archive"
-    options = (*rule, "--apply", "--delete", "--yes", "--root", builder.root, "--to", archive)
-    done = csp("clean", *options, XDG_CACHE_HOME=str(cache.parent))
+    where = ("--root", builder.root, "--to", cache.parent / "archive")
+    done = csp("clean", *rule, "--apply", "--delete", "--yes", *where, XDG_CACHE_HOME=str(cache.parent))
     assert b"there is nothing to clean up" in done.stderr
     assert (builder.home() / f"{ONE}.jsonl").exists()
 

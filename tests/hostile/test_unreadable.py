@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -35,7 +36,16 @@ def test_a_session_whose_subagent_cannot_be_read_is_left_alone(
     settle(builder.root)
     give(builder.root.parent, ADA)
     agent.chmod(0)
-    options = ("--older-than", "1d", "--apply", *how, "--root", builder.root, "--to", builder.root.parent / "archive")
+    options: tuple[str | Path, ...] = (
+        "--older-than",
+        "1d",
+        "--apply",
+        *how,
+        "--root",
+        builder.root,
+        "--to",
+        builder.root.parent / "archive",
+    )
     done = csp_as(ADA, "clean", *options, "--no-cache")
     assert done.returncode == 1, done.stderr
     assert f"skipped {ONE} (Start the engine): {agent} cannot be read: Permission denied" in done.stderr.decode()

@@ -1,0 +1,92 @@
+"""Leases: the system's own word that nobody has a file open for writing, whoever runs the process that would.
+
+What processes of other users have open cannot be seen, but a read lease on a file is refused while anybody has it open
+for writing; and as long as it is held, whoever opens the file for writing has to wait. Readers do not matter, here as
+everywhere. Only the owner of a file, or root, gets a lease, only from Linux, and not from every file system.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Final, Self
+
+from claude_session_player.care.bundles import Bundle, Item
+from claude_session_player.store.record import shown
+
+try:
+    import fcntl
+
+    HAS_LEASES: Final[bool] = hasattr(fcntl, "F_SETLEASE")
+except ImportError:
+    HAS_LEASES = False  # type: ignore[misc]
+
+_OPEN: Final[int] = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+_MOST: Final = 256
+"""So many are held at once: a process may not have many more files open. Of the others, each is asked for once."""
+_IN_USE: Final = "in use: open for writing by a process that cannot be seen"
+
+
+class Leases:
+    """Leases on all files of a session, held until they are released."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self.refusal: str | None = None
+        """Why the session must not be removed: somebody has a file of it open for writing."""
+        self.missing = 0
+        """On how many files no lease could be had, for another reason than that."""
+        self._handles: list[int] = []
+        for item in bundle.files:
+            if self.refusal is None:
+                self._take(bundle.place(item), item)
+
+    @property
+    def are_broken(self) -> bool:
+        """True where somebody waits to open one of the files for writing."""
+        return any(fcntl.fcntl(handle, fcntl.F_GETLEASE) != fcntl.F_RDLCK for handle in self._handles)
+
+    def release(self) -> None:
+        """Give all leases back."""
+        while self._handles:
+            os.close(self._handles.pop())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def _take(self, path: str, item: Item) -> None:
+        if not HAS_LEASES:
+            self.missing += 1
+            return
+        try:
+            handle = os.open(path, _OPEN)
+        except BlockingIOError:  # somebody else has a lease
+            self.refusal = _IN_USE
+            return
+        except PermissionError:
+            self.missing += 1
+            return
+        except OSError as error:
+            self.refusal = f"{shown(item.path)}: {error.strerror or error}"
+            return
+        status = os.fstat(handle)
+        if (status.st_ino, status.st_dev) != (item.inode, item.device):
+            self.refusal = f"{shown(item.path)} has changed"
+        elif self._is_leased(handle) and len(self._handles) < _MOST:
+            self._handles.append(handle)
+            return
+        os.close(handle)
+
+    def _is_leased(self, handle: int) -> bool:
+        try:
+            fcntl.fcntl(handle, fcntl.F_SETSIG, signal.SIGURG)  # the usual signal of a broken lease ends the process
+            fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        except BlockingIOError:
+            self.refusal = _IN_USE
+            return False
+        except OSError:  # not the owner, or a file system without leases
+            self.missing += 1
+            return False
+        return True
