@@ -361,3 +361,26 @@ def test_hidden_files_of_the_system_in_a_bin_hide_no_session(builder: StoreBuild
     (bin / "content" / ".DS_Store").write_text("")
     finished(builder)
     assert (builder.home() / f"{ONE}.jsonl").exists()
+
+
+# --- trees of directories -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("depth", [1, 40, 1500])
+def test_a_tree_is_removed_however_deep_it_is_and_no_link_is_followed(tmp_path: Path, depth: int) -> None:
+    (tmp_path / "dear").mkdir()
+    (tmp_path / "dear" / "file").write_text("dear")
+    with Directory.at(str(tmp_path)) as top:
+        here = top.descend(["tree"], make=True)
+        for _ in range(depth):
+            here.link("link", str(tmp_path / "dear"))
+            os.close(here.open_file("file", os.O_WRONLY | os.O_CREAT))
+            here.make("side")
+            here.make("d")
+            with here as above:
+                here = above.enter("d")
+        here.close()
+        top.remove_tree("tree")
+        top.remove_tree("nothing")
+        assert top.names() == ["dear"]
+    assert (tmp_path / "dear" / "file").read_text() == "dear"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Self
@@ -22,6 +21,7 @@ _STEP: Final[int] = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O
 _FILE: Final[int] = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """No link is followed, and no pipe is waited for."""
 _CHUNK: Final = 1 << 18
+_DEEPEST: Final = 100
 
 
 class Directory:
@@ -119,14 +119,36 @@ class Directory:
             os.rmdir(self._name(name), **self._here)
 
     def remove_tree(self, name: str) -> None:
-        """Remove whatever is there by this name, a directory with all that is in it; no link is followed."""
-        if (status := self.status(name)) is None:
+        """Remove whatever is there by this name, a directory with all that is in it; no link is followed.
+
+        What is deeper comes up first, one level at a time: however deep it is, no more than two directories are open.
+        """
+        if not self._is_directory(name):
+            with contextlib.suppress(FileNotFoundError):
+                self.remove(name)
             return
-        if not stat.S_ISDIR(status.st_mode):
-            self.remove(name)
-            return
-        with self._naming(name):
-            shutil.rmtree(self._name(name), **self._here)
+        with self.enter(name) as top:
+            while names := top.names():
+                for inside in names:
+                    if top._is_directory(inside):
+                        top._empty(inside)
+                        top.remove_empty(inside)
+                    else:
+                        top.remove(inside)
+        self.remove_empty(name)
+
+    def _empty(self, name: str) -> None:
+        """Remove the files of a directory in this one, and let its directories be in this one, under other names."""
+        with self.enter(name) as folder:
+            for inside in folder.names():
+                if folder._is_directory(inside):
+                    folder.move(inside, self, f".{os.urandom(8).hex()}")
+                else:
+                    folder.remove(inside)
+
+    def _is_directory(self, name: str) -> bool:
+        status = self.status(name)
+        return status is not None and stat.S_ISDIR(status.st_mode)
 
     def sync(self) -> None:
         """Let what was made, renamed or removed in it be on disk, where the system can be asked for it."""
@@ -230,8 +252,11 @@ def _way(root: str, path: str) -> tuple[str, list[str]]:
     return top, names
 
 
-def has_all(there: Directory, here: Directory, name: str) -> bool:
-    """True where everything of a file or a directory is in another place, too, byte for byte."""
+def has_all(there: Directory, here: Directory, name: str, depth: int = 0) -> bool:
+    """True where everything of a file or a directory is in another place, too, byte for byte.
+
+    Of what is too deep that is not known, and it counts as something else.
+    """
     one, two = there.status(name), here.status(name)
     if one is None or two is None or stat.S_IFMT(one.st_mode) != stat.S_IFMT(two.st_mode):
         return False
@@ -239,7 +264,8 @@ def has_all(there: Directory, here: Directory, name: str) -> bool:
         return there.target(name) == here.target(name)
     if stat.S_ISDIR(one.st_mode):
         with there.enter(name) as below_there, here.enter(name) as below_here:
-            return all(has_all(below_there, below_here, inside) for inside in below_here.names())
+            names = below_here.names()
+            return depth < _DEEPEST and all(has_all(below_there, below_here, one, depth + 1) for one in names)
     return os.path.samestat(one, two) or (stat.S_ISREG(one.st_mode) and _is_same(there, here, name))
 
 

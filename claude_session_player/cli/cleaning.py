@@ -133,11 +133,11 @@ class Shown:
 def _unseen(unleased: int | None) -> str:
     """What it means that some processes could not be looked into."""
     if unleased is None:
-        return "--apply asks the system whether they write to a session"
+        return "--apply checks with a lease on each file that none of them writes to it"
     if not unleased:
-        return "by its leases, the system assured that they write to none of these sessions"
+        return "leases confirm that none of them had a removed file open for writing"
     files = humanize.many(unleased, "removed file")
-    return f"the system gave no lease on {files}: whether they had one of them open is not known"
+    return f"no lease was granted on {files}, which they may have had open for writing"
 
 
 def name_pending(roots: Sequence[str]) -> None:

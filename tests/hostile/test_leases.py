@@ -87,9 +87,9 @@ def test_nothing_is_lost_that_another_user_writes_after_a_clean_up(
 @needs_users
 def test_it_is_told_how_many_processes_cannot_be_seen(shared: StoreBuilder) -> None:
     planned = csp_as(ADA, "clean", "--older-than", "1d", "--root", shared.root, "--no-cache")
-    assert b"could not be looked into; --apply asks the system" in planned.stderr
+    assert b"could not be looked into; --apply checks with a lease" in planned.stderr
     done = clean(shared)
-    assert b"could not be looked into; by its leases, the system assured" in done.stderr
+    assert b"could not be looked into; leases confirm that none of them" in done.stderr
     assert done.returncode == 0
 
 
@@ -99,7 +99,7 @@ def test_files_of_somebody_else_are_removed_without_leases_and_it_is_told(shared
     os.chown(path, BOB, BOB)
     done = clean(shared)
     assert (done.returncode, path.exists()) == (0, False)
-    assert b"the system gave no lease on 1 removed file: whether they had one of them open is not known" in done.stderr
+    assert b"no lease was granted on 1 removed file, which they may have had open for writing" in done.stderr
 
 
 def test_a_lease_is_refused_for_a_writer_and_not_for_a_reader(builder: StoreBuilder) -> None:
