@@ -85,11 +85,6 @@ class Directory:
         with self._naming(name):
             os.mkdir(self._name(name), mode, **self._here)
 
-    def link(self, name: str, target: str) -> None:
-        """Make a symbolic link in it."""
-        with self._naming(name):
-            os.symlink(target, self._name(name), **self._here)
-
     def move(self, name: str, folder: Directory, new: str) -> None:
         """Let something in it be in another directory instead; what is there may be replaced."""
         with self._naming(name):
