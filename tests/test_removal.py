@@ -373,7 +373,7 @@ def test_a_tree_is_removed_however_deep_it_is_and_no_link_is_followed(tmp_path: 
     with Directory.at(str(tmp_path)) as top:
         here = top.descend(["tree"], make=True)
         for _ in range(depth):
-            here.link("link", str(tmp_path / "dear"))
+            os.symlink(tmp_path / "dear", "link", dir_fd=here.handle)
             os.close(here.open_file("file", os.O_WRONLY | os.O_CREAT))
             here.make("side")
             here.make("d")

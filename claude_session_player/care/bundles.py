@@ -8,7 +8,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.errors import SessionError
-from claude_session_player.store.layout import AGENT, KINDS, META, SESSION, SUBAGENT, SUFFIX, is_session_id
+from claude_session_player.store.layout import (
+    AGENT,
+    DEEPEST,
+    KINDS,
+    META,
+    SESSION,
+    SUBAGENT,
+    SUFFIX,
+    TOO_DEEP,
+    is_session_id,
+)
 from claude_session_player.store.record import shown
 
 if TYPE_CHECKING:
@@ -231,8 +241,10 @@ def _descriptions(paths: Iterable[str]) -> Iterator[str]:
                 yield meta
 
 
-def _walked(own: str | None) -> Iterator[str]:
+def _walked(own: str | None, depth: int = 0) -> Iterator[str]:
     """A directory and everything in it, hidden or not; links are not followed. There may be no such directory."""
+    if depth > DEEPEST:
+        raise Refused(f"{shown(own or '')} is {TOO_DEEP}: it cannot be kept; take it away")
     if own is None or not os.path.lexists(own):
         return
     yield own
@@ -242,7 +254,7 @@ def _walked(own: str | None) -> Iterator[str]:
         found = sorted(entries, key=lambda entry: entry.name)
     for entry in found:
         if entry.is_dir(follow_symlinks=False):
-            yield from _walked(entry.path)
+            yield from _walked(entry.path, depth + 1)
         else:
             yield entry.path
 

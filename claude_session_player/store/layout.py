@@ -23,6 +23,10 @@ WORKFLOWS: Final = "workflows"
 TOOL_RESULTS: Final = "tool-results"
 FILE_HISTORY: Final = "file-history"
 _WORKFLOW: Final = "wf_"
+DEEPEST: Final = 100
+"""How many directories below another one are entered. Claude Code nests a handful; a thousand would end every walk, and
+every removal, in an error of the interpreter."""
+TOO_DEEP: Final = f"nested more than {DEEPEST} directories deep"
 _NO_NAMES: Final = frozenset(("", ".", ".."))
 META: Final = ".meta.json"
 MOVING: Final = ".removing-"
@@ -196,15 +200,18 @@ class Walk:
         """The paths of the tool outputs that were too large for the session file."""
         return [e.path for e in self._entries(os.path.join(belongings, TOOL_RESULTS), missing_is_fine=True)]
 
-    def _below(self, folder: str, place: Place, missing_is_fine: bool = False) -> Iterator[Found]:
-        """The sub-agents of a session, however deep."""
+    def _below(self, folder: str, place: Place, missing_is_fine: bool = False, depth: int = 0) -> Iterator[Found]:
+        """The sub-agents of a session, as deep as Claude Code puts them, and deeper."""
+        if depth > DEEPEST:
+            self.troubles.append(Trouble(folder, TOO_DEEP))
+            return
         entries = self._entries(folder, missing_is_fine)
         metas = self._metas(entries)
         for entry in entries:
             if entry.name.endswith(SUFFIX):
                 yield from self._files([entry], SUBAGENT, place, metas)
             elif self._is_dir(entry):
-                yield from self._below(entry.path, place.within(entry.name))
+                yield from self._below(entry.path, place.within(entry.name), depth=depth + 1)
 
     def _entries(self, folder: str, missing_is_fine: bool = False) -> list[os.DirEntry[str]]:
         """What is in a directory and not hidden, links last; a directory is entered once, whatever leads to it."""
@@ -282,6 +289,15 @@ class Walk:
             if entry.name.endswith(META) and (status := self._status(entry)) is not None:
                 metas[entry.name.removesuffix(META)] = SideFile(entry.path, _stamp(status))
         return metas
+
+
+def walk_folders(path: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """What `os.walk` gives, no deeper than `DEEPEST`."""
+    above = path.count(os.sep)
+    for folder, folders, names in os.walk(path):
+        if folder.count(os.sep) - above >= DEEPEST:
+            folders.clear()
+        yield folder, folders, names
 
 
 def found_at(path: str) -> Found:

@@ -15,7 +15,7 @@ from contextlib import aclosing, suppress
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
-from claude_session_player.store.layout import META, SUFFIX, Found, is_session_name
+from claude_session_player.store.layout import META, SUFFIX, Found, is_session_name, walk_folders
 
 _DEBOUNCE: Final = 50
 """Milliseconds for which changes are gathered at most, before they are told."""
@@ -147,7 +147,7 @@ def _affected(paths: Iterable[str], known: Iterable[str]) -> Iterator[str]:
 
 def files_in(folder: Folder) -> Iterator[str]:
     """The session files in a directory that is watched; none where it is not there."""
-    for above, folders, names in os.walk(folder.path):
+    for above, folders, names in walk_folders(folder.path):
         folders[:] = [name for name in folders if folder.is_deep and not name.startswith(".")]
         yield from (os.path.join(above, name) for name in names if is_session_name(name) and not name.startswith("."))
 
@@ -278,7 +278,7 @@ async def _looks(folder: Folder) -> AsyncGenerator[frozenset[str], None]:
 def _stamps(folder: Folder) -> dict[str, _Stamp]:
     """Everything in a directory, and itself, with what tells one state of it from another."""
     found = _file_stamps(folder.files)  # where the directory cannot be listed, these can still be read
-    for above, folders, names in os.walk(folder.path):
+    for above, folders, names in walk_folders(folder.path):
         found.update(_file_stamps(os.path.normpath(os.path.join(above, name)) for name in (".", *folders, *names)))
         folders[:] = folders if folder.is_deep else []
     return found
