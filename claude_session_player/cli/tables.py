@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
@@ -46,15 +47,20 @@ class Column:
     right: bool = False
     keeps_end: bool = False
 
-    @property
+    @cached_property
     def width(self) -> int:
         """The width of its widest cell."""
-        return max(map(cell_len, (self.name, *self.cells)))
+        return max(map(_width, (self.name, *self.cells)))
 
     @property
     def needs(self) -> int:
         """The width that it cannot do without."""
         return self.width if self.least is None else min(self.width, self.least)
+
+
+def _width(text: str) -> int:
+    """How many columns of a terminal a text takes; most texts are plain, and not worth a table of widths."""
+    return len(text) if text.isascii() and text.isprintable() else cell_len(text)
 
 
 def print_table(columns: Iterable[Column]) -> None:
@@ -74,7 +80,7 @@ def _drawn(column: Column, width: int, paint: Callable[[str, str], str]) -> list
 
 
 def _sized(cell: str, width: int, right: bool) -> str:
-    size = cell_len(cell)
+    size = _width(cell)
     if size > width:
         return set_cell_size(cell, width - 1) + ELLIPSIS
     return " " * (width - size) + cell if right else cell + " " * (width - size)

@@ -34,6 +34,9 @@ class Library:
         self.troubles: list[Trouble] = []
         self.has_removals = False
         """True where sessions were seen that are being removed, or whose removal was interrupted."""
+        self._noted: set[Trouble] = set()
+        self.seen: list[Found] | None = None
+        """The files that the last look at everything met."""
         self._catalogue = catalogue
         self._progress = progress
 
@@ -56,7 +59,7 @@ class Library:
 
     def everything(self, roots: Sequence[str]) -> dict[str, Member]:
         """Every session file of some stores that can be read, by path."""
-        found = self.files(roots)
+        found = self.seen = self.files(roots)
         known = self._known(roots)
         members = self._members(found, known)
         self._forget(known.keys() - {file.name for file in found})
@@ -164,7 +167,9 @@ class Library:
 
     def note(self, troubles: Sequence[Trouble]) -> None:
         """Remember what could not be read, each once."""
-        self.troubles += [trouble for trouble in troubles if trouble not in self.troubles]
+        new = [trouble for trouble in dict.fromkeys(troubles) if trouble not in self._noted]
+        self._noted.update(new)
+        self.troubles += new
 
 
 def _job(file: Found, row: Row | None, state: bytes | None, is_kept: bool) -> Job:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 MUCH: Final = 32 << 20
 """From so many bytes on, it is worth to start other processes."""
 _PORTION: Final = 4 << 20
+_EACH: Final = 16 << 10
+"""To open a file, and to tell what it holds, takes as long as so many bytes of it."""
 _KEEP_MEMORY: Final = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_MMAP_THRESHOLD_": str(1 << 28)}
 """Where the C library is glibc: memory is kept for the next file, and not given back after each."""
 _WORKER: Final = "claude_session_player.store.worker"
@@ -51,7 +53,8 @@ class Purpose(NamedTuple, Generic[_J, _R]):
 
 def read_all(jobs: Sequence[_J], purpose: Purpose[_J, _R]) -> Iterator[_R]:
     """The results of all jobs, in any order."""
-    workers = min(_cores(), len(jobs)) if sum(job.size for job in jobs) >= MUCH and sys.executable else 1
+    is_much = sum(map(_weight, jobs)) >= MUCH
+    workers = min(_cores(), len(jobs)) if is_much and sys.executable else 1
     return _elsewhere(jobs, purpose, workers) if workers > 1 else _here(jobs, purpose)
 
 
@@ -97,8 +100,12 @@ def _portions(jobs: Sequence[_J]) -> list[list[_J]]:
             portions.append([])
             room = _PORTION
         portions[-1].append(job)
-        room -= job.size
+        room -= _weight(job)
     return portions
+
+
+def _weight(job: Job) -> int:
+    return job.size + _EACH
 
 
 def _employ(portions: list[list[_J]], purpose: Purpose[_J, _R], done: SimpleQueue[list[_R] | None]) -> None:

@@ -110,6 +110,10 @@ class Store:
         """Every session file, by what its place and name say; none is opened."""
         return self._library.files(self.roots)
 
+    def seen(self) -> list[Found]:
+        """The same as at the last look at all sessions, where there was one: a large store is not walked twice."""
+        return self.files() if self._library.seen is None else self._library.seen
+
     def at(self, path: str | os.PathLike[str]) -> Session:
         """The session in a file, be it in a store or elsewhere; raises `CannotRead`."""
         return self.of(self.place(path))
