@@ -18,13 +18,12 @@ MAX_DEPTH: Final = 100
 """Deeper nesting is replaced by `…`: the decoders recurse, and no session means anything there."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{]+|[\]}]+', re.DOTALL)
 _PADDING = re.compile(r"[\s\ufeff\0]*")
 _WORDS: Final = ("true", "false", "null", "-1", ".1", "e+1", "e-1", "E+1", "E-1")
 _BEGINNINGS: Final = frozenset(word[:end] for word in _WORDS for end in range(len(word)))
 """What is left of a word, or of the end of a number, that was cut."""
 _ESCAPE: Final = re.compile(r'"?\\?u?[0-9a-fA-F]{0,3}')
-_STEPS: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
 _MAX_DIGITS: Final = 300
 _MAX_BITS: Final = 1000
 
@@ -79,12 +78,23 @@ def value_at(text: str, at: int) -> tuple[Any, int]:
     except json.JSONDecodeError as error:
         return Damage(_reason(error)), len(text)
     except RecursionError:
-        end = _extent(text, at)
-        pruned = prune(text[at:end])
+        pruned, end = _pruned(text, at)
         try:
             return _lenient.raw_decode(pruned)[0], end
         except json.JSONDecodeError as error:
             return Damage(_reason(error)), len(text)
+
+
+def object_at(text: str, at: int) -> tuple[dict[str, Any], int] | None:
+    """The JSON object that begins at a position, and the position behind it; none where there is no whole one.
+
+    What is too deep for the decoder counts as none: to look for its end at many positions would take too long.
+    """
+    try:
+        value, after = _lenient.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return None
+    return (value, after) if isinstance(value, dict) else None
 
 
 def is_end(text: str, at: int) -> bool:
@@ -157,28 +167,33 @@ def _plain(value: Any, depth: int) -> Any:
 
 def prune(text: str) -> str:
     """The same JSON with everything nested deeper than `MAX_DEPTH` replaced by `"…"`."""
+    return _pruned(text, 0)[0]
+
+
+def _pruned(text: str, at: int) -> tuple[str, int]:
+    """The array or object that begins at a position, without what is too deep in it, and the position behind it.
+
+    One that is not closed goes on to the end of the text. Brackets that stand together are one token: a line may hold
+    millions of them.
+    """
     kept: list[str] = []
-    depth, since = 0, 0
-    for token in _TOKEN.finditer(text):
-        step = _STEPS.get(token[0], 0)
-        depth = max(depth + step, 0)
-        if step > 0 and depth == MAX_DEPTH:
-            kept.append(text[since : token.start()] + f'"{ELLIPSIS}"')
-        elif step < 0 and depth == MAX_DEPTH - 1:
-            since = token.end()
+    depth, since = 0, at
+    for token in _TOKEN.finditer(text, at):
+        start, end = token.span()
+        if (sign := text[start]) in "[{":
+            if depth < MAX_DEPTH <= depth + end - start:
+                kept.append(f'{text[since : start + MAX_DEPTH - depth - 1]}"{ELLIPSIS}"')
+            depth += end - start
+        elif sign != '"':
+            if depth - end + start < MAX_DEPTH <= depth:
+                since = start + depth - MAX_DEPTH + 1
+            if end - start >= depth:
+                kept.append(text[since : start + depth])
+                return "".join(kept), start + depth
+            depth -= end - start
     if depth < MAX_DEPTH:
         kept.append(text[since:])
-    return "".join(kept)
-
-
-def _extent(text: str, at: int) -> int:
-    """The position behind the array or object that begins here; the end of the text where it is not closed."""
-    depth = 0
-    for token in _TOKEN.finditer(text, at):
-        depth += _STEPS.get(token[0], 0)
-        if depth == 0:
-            return token.end()
-    return len(text)
+    return "".join(kept), len(text)
 
 
 def _skip(text: str, at: int) -> int:
