@@ -405,6 +405,12 @@ class Malformed(Event, tag="(malformed)"):
     reason: str = ""
 
 
+class TooLong(Malformed, tag="(too long)"):
+    """A line that is longer than what is decoded: it is there, and nothing of it was read."""
+
+    size: int = 0
+
+
 class Blank(Event, tag="(blank)"):
     """A line with nothing on it."""
 

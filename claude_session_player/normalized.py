@@ -24,6 +24,7 @@ from claude_session_player.events import (
     Text,
     Thinking,
     Title,
+    TooLong,
     ToolResult,
     ToolUse,
     Turn,
@@ -181,4 +182,5 @@ _DESCRIPTIONS: Final[dict[type[Event], Callable[[Any], dict[str, Any]]]] = {
     Attachment: _attachment,
     Unknown: _unknown,
     Malformed: _malformed,
+    TooLong: _malformed,
 }

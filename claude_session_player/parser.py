@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from io import BufferedIOBase
 from typing import Any, BinaryIO, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -14,15 +15,26 @@ import msgspec
 from claude_session_player import rawjson
 from claude_session_player.dialects import DIALECTS, translate
 from claude_session_player.errors import CannotRead
-from claude_session_player.events import CONVERSATION, RECORD_START, REFUSALS, Blank, Event, Malformed, Unknown, decode
+from claude_session_player.events import (
+    CONVERSATION,
+    RECORD_START,
+    REFUSALS,
+    Blank,
+    Event,
+    Malformed,
+    TooLong,
+    Unknown,
+    decode,
+)
 from claude_session_player.fit import event_of, event_on
+from claude_session_player.humanize import size
+from claude_session_player.line_reader import LongLine, read_batches, read_lines
 from claude_session_player.regular_file import only_regular
 
 Source: TypeAlias = str | os.PathLike[str] | Iterable[bytes]
 """A path, or the lines of a session: an open binary file, or any iterable of bytes."""
 
 _BUFFER: Final = 1 << 20
-_BATCH: Final = 1 << 18
 _TRIES: Final = 8
 """How many places, from either end, are tried for a record behind a broken one."""
 
@@ -46,7 +58,7 @@ def read_events(source: Source) -> Iterator[Event]:
     """
     if isinstance(source, str | os.PathLike):
         return _read_file(source)
-    return _read_lines(source)
+    return _read_lines(read_lines(source) if isinstance(source, BufferedIOBase) else source)
 
 
 def parse_object(value: Any) -> Event:
@@ -67,7 +79,7 @@ def is_subagent_file(path: str | os.PathLike[str]) -> bool:
     if is_subagent_name(path):
         return True
     with open_session(path) as file:
-        return only_sidechains(_read_lines(file))
+        return only_sidechains(_read_lines(read_lines(file)))
 
 
 def is_subagent_name(path: str | os.PathLike[str]) -> bool:
@@ -106,7 +118,7 @@ def _read_file(path: str | os.PathLike[str]) -> Iterator[Event]:
     """Decode a batch of lines at a time, which is faster than to decode and use each in turn."""
     number = offset = 0
     with open_session(path) as file:
-        while lines := file.readlines(_BATCH):
+        for lines in read_batches(file):
             events = decode_lines(lines, number, offset)
             number += len(lines)
             offset += sum(map(len, lines))
@@ -116,10 +128,13 @@ def _read_file(path: str | os.PathLike[str]) -> Iterator[Event]:
 
 def _read_lines(lines: Iterable[bytes]) -> Iterator[Event]:
     """Decode each line as it comes."""
-    offset = 0
-    for number, line in enumerate(lines):
-        yield from decode_lines((line,), number, offset)
+    number = offset = 0
+    for line in lines:
+        events = decode_lines((line,), number, offset)
+        number += 1  # noqa: SIM113 - `enumerate` would hold the line
         offset += len(line)
+        del line
+        yield from events
 
 
 def is_whole_record(data: bytes) -> bool:
@@ -156,6 +171,10 @@ def _decode_each(lines: Sequence[bytes], number: int, offset: int) -> list[Event
     events: list[Event] = []
     for line in lines:
         number += 1
+        if line.isspace():  # there may be millions of them
+            events.append(Blank(line=number))
+            offset += len(line)
+            continue
         try:
             event = decode(line)
         except msgspec.ValidationError:
@@ -174,6 +193,10 @@ def _decode_each(lines: Sequence[bytes], number: int, offset: int) -> list[Event
 
 def _salvage(line: bytes, number: int, offset: int) -> Iterator[Event]:
     """The events of a line that the strict decoder refused."""
+    if isinstance(line, LongLine):
+        reason = f"{size(len(line))}, too long to be shown: get --line {number} prints it"
+        yield TooLong(line=number, offset=offset, reason=reason, size=len(line))
+        return
     event = None
     for piece in salvage(line):
         event = piece.event
@@ -211,9 +234,9 @@ def _record_behind(text: str, at: int) -> tuple[int, dict[str, Any]] | None:
     """The whole record at the end of a line on which a crash cut off the one before it, and where it begins."""
     starts = [match.start() for match in RECORD_START.finditer(text, at + 1)]
     for start in starts[:_TRIES] + starts[_TRIES:][-_TRIES:]:
-        value, after = rawjson.value_at(text, start)
-        if isinstance(value, dict) and rawjson.is_end(text, after):
-            event = parse_object(value)
+        found = rawjson.object_at(text, start)
+        if found is not None and rawjson.is_end(text, found[1]):
+            event = parse_object(found[0])
             if event.uuid and not isinstance(event, Unknown):
-                return start, value
+                return start, found[0]
     return None

@@ -42,6 +42,7 @@ from claude_session_player.events import (
     System,
     Text,
     Thinking,
+    TooLong,
     ToolResult,
     ToolUse,
     Unknown,
@@ -391,6 +392,12 @@ def _malformed(state: ScreenState, event: Malformed) -> Outcome:
     return MALFORMED
 
 
+def _too_long(state: ScreenState, event: TooLong) -> Outcome:
+    """A mark takes the place of the line, so that nobody misses it in silence."""
+    _show(state, event, SystemOutput(f"Line {event.line}: {event.reason}", is_error=True))
+    return _malformed(state, event)
+
+
 def _blank(state: ScreenState, event: Blank) -> Outcome:
     return BLANK
 
@@ -419,6 +426,7 @@ _HANDLERS: Final[dict[type, Callable[[ScreenState, Any], Outcome]]] = {
     Attachment: _attachment,
     Unknown: _unknown,
     Malformed: _malformed,
+    TooLong: _too_long,
     Blank: _blank,
     **dict.fromkeys(QUIET_RECORDS, _quiet),
     QueueOperation: _queue_operation,

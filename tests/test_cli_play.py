@@ -31,7 +31,7 @@ TOLD = "❯ Make tea\n\n● Bash(boil)\n  └ hot\n\n── compacted ──\n\n
 
 def test_what_was_told_can_be_seen_while_the_next_is_waited_for() -> None:
     done: list[object] = []
-    pieces = [[Piece(UserMessage(word), word, False)] for word in ("one", "two", "three")]
+    pieces = [[Piece(UserMessage(word), (word,), False)] for word in ("one", "two", "three")]
     tell(
         zip((0.0, 0.0, 1.5), pieces, strict=True),
         lambda shown: done.extend(piece.text for piece in shown),

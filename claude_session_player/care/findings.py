@@ -56,6 +56,9 @@ GLUED: Final = Kind("glued-records", _E, "several records on one line", "{repair
 NULS: Final = Kind("nul-bytes", _E, "NUL bytes, as a crash leaves them", "{repair} drops them", CORRUPTED)
 ENCODING: Final = Kind("invalid-utf-8", _E, "bytes that are no UTF-8", "{repair} escapes them", CORRUPTED)
 NO_OBJECT: Final = Kind("not-an-object", _E, "a record that is no object", "{repair} moves it aside", CORRUPTED)
+LONG_LINE: Final = Kind(
+    "long-line", _W, "a line that is too long to be read", f"{PROGRAM} get FILE --line NUMBER prints it", TOO_BIG
+)
 BOM: Final = Kind("byte-order-mark", _W, "a byte order mark", "{repair} drops it", CORRUPTED)
 NO_UUID: Final = Kind(
     "missing-uuid", _W, "a record without a uuid", "nothing to do: it is read all the same, but no other can follow it"

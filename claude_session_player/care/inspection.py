@@ -10,12 +10,12 @@ from claude_session_player.care.lines import Checked, look_at_all, look_closely
 from claude_session_player.care.threads import Place, Threads
 from claude_session_player.content import result_text
 from claude_session_player.events import ToolResult, User
+from claude_session_player.line_reader import read_batches
 from claude_session_player.parser import decode_lines
 from claude_session_player.regular_file import only_regular
 from claude_session_player.store.outputs import persisted_name
 
 _BUFFER: Final = 1 << 18
-_BATCH: Final = 1 << 18
 _PERSISTED: Final = b"<persisted-output>"
 
 
@@ -77,7 +77,7 @@ class _Inspector:
 
     def read(self, file: BinaryIO) -> None:
         """All lines, some at a time, so that memory does not depend on their number."""
-        while lines := file.readlines(_BATCH):
+        for lines in read_batches(file):
             if (records := look_at_all(lines)) is None:
                 for line in lines:
                     self._take_closely(line)

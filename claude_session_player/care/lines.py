@@ -14,6 +14,8 @@ from msgspec import Struct, field
 from claude_session_player.care import findings as kinds
 from claude_session_player.care.findings import Kind
 from claude_session_player.events import REFUSALS
+from claude_session_player.humanize import size
+from claude_session_player.line_reader import LongLine
 from claude_session_player.parser import Piece, salvage
 from claude_session_player.rawjson import CUT_SHORT, Damage
 from claude_session_player.times import parse_time
@@ -82,10 +84,17 @@ def look_at_all(lines: Sequence[bytes]) -> list[Checked] | None:
     return records
 
 
+_BLANK: Final = Line([], [])
+
+
 def look_closely(line: bytes) -> Line:
     """What is on a line, be it one record, several or none."""
+    if line.isspace():  # there may be millions of them
+        return _BLANK
     if (records := look_at_all((line,))) is not None:
         return Line(records, [])
+    if isinstance(line, LongLine):
+        return Line([], [Flaw(kinds.LONG_LINE, 0, size(len(line)))])
     pieces = list(salvage(line))
     flaws = [*_flaws_of_bytes(line), *_flaws_of_pieces(line, pieces)]
     objects = [piece for piece in pieces if isinstance(piece.value, dict)]

@@ -16,11 +16,11 @@ from claude_session_player import rawjson
 from claude_session_player.care.findings import DAMAGE
 from claude_session_player.care.lines import is_strict, is_utf8, look_at_all, look_closely
 from claude_session_player.errors import CannotWrite
+from claude_session_player.line_reader import LongLine, copy_bytes, read_batches
 from claude_session_player.parser import Piece, open_session, salvage
 from claude_session_player.placing import place
 
 REJECTED: Final = ".rejected"
-_BATCH: Final = 1 << 18
 
 _encode: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
@@ -83,7 +83,7 @@ class _Repair:
         self._offset = 0
 
     def run(self, original: BinaryIO, copy: BinaryIO, rejected: BinaryIO) -> None:
-        while lines := original.readlines(_BATCH):
+        for lines in read_batches(original):
             if look_at_all(lines) is not None:
                 copy.writelines(lines)
                 self.done.lines += len(lines)
@@ -91,7 +91,9 @@ class _Repair:
                 continue
             for line in lines:
                 self.done.lines += 1
-                if DAMAGE.isdisjoint(flaw.kind for flaw in look_closely(line).flaws):
+                if isinstance(line, LongLine):
+                    copy.writelines(copy_bytes(original, self._offset, len(line)))
+                elif DAMAGE.isdisjoint(flaw.kind for flaw in look_closely(line).flaws):
                     copy.write(line)
                 else:
                     self._mend(line, copy, rejected)

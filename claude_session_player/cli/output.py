@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import sys
 from collections.abc import Callable, Iterable
@@ -42,11 +43,23 @@ def print_styled(text: str) -> None:
     write_styled(stdout(), text + "\n")
 
 
+def print_bytes(portions: Iterable[bytes]) -> None:
+    """Write bytes to the letter; on a terminal, what they are as text."""
+    file = stdout()
+    if isinstance(file, io.TextIOWrapper) and not file.isatty():
+        file.flush()
+        file.buffer.writelines(portions)
+        return
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    for portion in portions:
+        file.write(decode(portion))
+
+
 def piece_printer(view: View) -> Callable[[Iterable[Piece]], None]:
     """Something that writes pieces of a text to stdout: in colour on a terminal, and to the letter anywhere else."""
     file = stdout()
     if not file.isatty():
-        return lambda pieces: file.writelines(piece.lines for piece in pieces)
+        return lambda pieces: _write_all(file, [part for piece in pieces for part in piece.parts])
     from claude_session_player.export.pieces import printer
 
     return printer(file, view)
@@ -86,6 +99,18 @@ def print_pieces(pieces: Iterable[str]) -> None:
         portion.append(piece)
         size += len(piece)
         if size >= _PORTION:
-            file.write("".join(portion))
-            portion, size = [], 0
-    file.write("".join(portion))
+            del piece
+            _write_all(file, portion)
+            size = 0
+    _write_all(file, portion)
+
+
+def _write_all(file: TextIO, pieces: list[str]) -> None:
+    """Write texts and let go of each; a long one in parts, because the stream makes copies of what it is given."""
+    if sum(map(len, pieces)) <= 2 * _PORTION:
+        file.write("".join(pieces))
+    else:
+        for piece in pieces:
+            for start in range(0, len(piece), _PORTION):
+                file.write(piece[start : start + _PORTION])
+    pieces.clear()

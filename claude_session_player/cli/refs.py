@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from collections.abc import Iterable
@@ -13,6 +12,7 @@ import click
 
 from claude_session_player.cli.stores import opened
 from claude_session_player.errors import CannotRead, NoSuchSession, NotASession, SessionError
+from claude_session_player.line_reader import LongLine, complete_line, read_lines, split_lines
 from claude_session_player.names import LATEST
 from claude_session_player.store.refs import (
     BREADCRUMB_SIZE,
@@ -142,9 +142,9 @@ def _standard_input() -> tuple[dict[str, Any] | None, bytes, Iterable[bytes]]:
         head += stream.read(BREADCRUMB_SIZE - len(head))
         if (crumb := breadcrumb(head)) is not None:
             return crumb, head, ()
-    if not head.endswith(b"\n"):
-        head += stream.readline()
-    lines = chain(io.BytesIO(head), stream)
+    *first, last = split_lines(head) or [b""]
+    lines = chain(first, filter(None, (last := complete_line(last, stream),)), read_lines(stream))
+    head = head if isinstance(last, LongLine) else b"".join((*first, last))
     if not head.lstrip().startswith(b"{"):  # no session begins so: what comes behind may tell what it is
         head += stream.peek(1)  # type: ignore[union-attr]
     return None, head, lines

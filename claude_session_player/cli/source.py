@@ -14,6 +14,7 @@ from claude_session_player.account import BLANK, Account, Fate
 from claude_session_player.cli.refs import Source
 from claude_session_player.errors import CannotRead, NotASession
 from claude_session_player.events import Event
+from claude_session_player.line_reader import read_lines
 from claude_session_player.models import ScreenState
 from claude_session_player.parser import is_subagent_file, is_subagent_name, open_session
 from claude_session_player.playback import begun, replay
@@ -144,7 +145,7 @@ def _lines_of(source: Source) -> Iterable[bytes]:
 def _lines_of_pipe(source: Source, path: str) -> Iterator[bytes]:
     with _open_source(source, path) as file:
         check_head(file.peek(_SNIFFED), source.name)  # type: ignore[attr-defined]
-        yield from file
+        yield from read_lines(file)
 
 
 def _open_source(source: Source, path: str) -> BinaryIO:
@@ -207,7 +208,7 @@ def _with_progress(file: BinaryIO, size: int) -> Iterator[bytes]:
 
     with started("reading", size) as progress:
         done = 0
-        for number, line in enumerate(file):
+        for number, line in enumerate(read_lines(file)):
             done += len(line)
             if number % _STEP == 0:
                 progress.update(progress.task_ids[0], completed=done)

@@ -16,6 +16,7 @@ from claude_session_player.conversation.marks import Reading
 from claude_session_player.conversation.telling import Telling
 from claude_session_player.conversation.walk import Told, Walk
 from claude_session_player.events import Event
+from claude_session_player.line_reader import split_lines
 from claude_session_player.parser import decode_lines, is_subagent_file, only_sidechains, read_events
 from claude_session_player.store.store import Store
 
@@ -97,4 +98,4 @@ def _is_agent(source: Source) -> bool:
         return True
     if source.path is not None:
         return is_subagent_file(source.path)
-    return only_sidechains(decode_lines(source.head.splitlines()[:1], 0, 0))
+    return only_sidechains(decode_lines(split_lines(source.head)[:1], 0, 0))

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from claude_session_player.errors import CannotRead
 from claude_session_player.events import REFUSALS, Assistant, User, tag_of
 from claude_session_player.glances import Identity, identify
+from claude_session_player.line_reader import portions, read_lines
 from claude_session_player.parser import open_session
 from claude_session_player.store.layout import HISTORY, SESSION, Found, Walk
 from claude_session_player.store.session import Session
@@ -23,7 +24,6 @@ from claude_session_player.store.store import Store
 _HEAD: Final = 200
 """Among so many lines stands what a session begins with."""
 _NEEDLES: Final = 3
-_PORTION: Final = 1 << 20
 _SPOKEN: Final = frozenset((tag_of(User), tag_of(Assistant)))
 
 
@@ -142,7 +142,7 @@ def _holds(path: str, needles: Iterable[bytes]) -> bool:
     overlap = max(map(len, wanted), default=1) - 1
     rest = b""
     with contextlib.suppress(CannotRead, OSError), open_session(path) as file:
-        while portion := file.read(_PORTION):
+        for portion in portions(file):
             data = rest + portion
             if any(needle in data for needle in wanted):
                 return True
@@ -162,6 +162,7 @@ def _came_first(theirs: dict[str, str | None], own: dict[str, str | None], commo
 def _records(path: str) -> Iterator[Identity]:
     """The records of a file, as far as they can be read at a glance."""
     with contextlib.suppress(CannotRead, OSError), open_session(path) as file:
-        for line in file:
-            with contextlib.suppress(*REFUSALS):
-                yield identify(line)
+        for line in read_lines(file):
+            if not line.isspace():
+                with contextlib.suppress(*REFUSALS):
+                    yield identify(line)

@@ -44,6 +44,7 @@ from claude_session_player.events import (
     Text,
     Thinking,
     Title,
+    TooLong,
     ToolResult,
     ToolUse,
     Unknown,
@@ -364,6 +365,11 @@ class Telling:
         self.account.issues.append(Issue(event.line, event.offset, event.reason))
         return MALFORMED
 
+    def too_long(self, event: TooLong) -> Outcome:
+        """A line that is too long to be read: that it is there is told."""
+        self._add(event, Kind.NOTE, f"Line {event.line}: {event.reason}", body=event.kind)
+        return self.malformed(event)
+
     def blank(self, event: Blank) -> Outcome:
         """A line with nothing on it."""
         return BLANK
@@ -435,6 +441,7 @@ _TAKERS: Final = _Table(
         Attachment: Telling.attachment,
         Unknown: Telling.unknown,
         Malformed: Telling.malformed,
+        TooLong: Telling.too_long,
         Blank: Telling.blank,
         **dict.fromkeys(QUIET_RECORDS, Telling.quiet),
     },

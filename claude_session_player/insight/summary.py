@@ -12,11 +12,11 @@ from claude_session_player.insight.durations import span_of
 from claude_session_player.insight.prices import Prices
 from claude_session_player.insight.tally import CHANGED, READ, UNNAMED, Counted, EventTally, Tally
 from claude_session_player.insight.tokens import TokenCount, session_usage, total_cost
+from claude_session_player.line_reader import read_batches
 from claude_session_player.parser import open_session
 from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
 
-_BATCH: Final = 1 << 18
 _LINES: Final = 1000
 
 
@@ -113,8 +113,10 @@ def _counted(session: Session) -> Counted:
     tally.is_unsure = session.is_inline
     if not session.is_inline:
         with open_session(session.path) as file:
-            while not tally.is_unsure and (batch := file.readlines(_BATCH)):
+            for batch in read_batches(file):
                 tally.take(batch)
+                if tally.is_unsure:
+                    break
     if not tally.is_unsure:
         return tally
     events = EventTally(skips_sidechains=session.has_sidechains, is_agent=session.is_subagent)

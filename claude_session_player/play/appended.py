@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from claude_session_player.formatter import element_text, gap
+from claude_session_player.formatter import element_text, gap, pieces
 from claude_session_player.models import CompactionRule, ScreenElement, ScreenState, ToolCall
 from claude_session_player.view import View
 
@@ -20,16 +20,27 @@ class Piece(NamedTuple):
 
     element: ScreenElement
     """What it tells."""
-    text: str
+    chunks: tuple[str, ...]
+    """The text in parts: all of it may be too long to be copied."""
     is_apart: bool
     """True where a blank line stands before it."""
     is_result: bool = False
     """True where it is the result alone: the head of its call stands right above it."""
 
     @property
+    def text(self) -> str:
+        """All of it."""
+        return "".join(self.chunks)
+
+    @property
     def lines(self) -> str:
         """The text with its line breaks, to be written behind the piece before it."""
-        return f"\n{self.text}\n" if self.is_apart else f"{self.text}\n"
+        return "".join(self.parts)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The same, in parts."""
+        return ("\n", *self.chunks, "\n") if self.is_apart else (*self.chunks, "\n")
 
 
 class _OpenCall(NamedTuple):
@@ -86,7 +97,7 @@ class Appended:
             told = self._open.pop(key)
             if self._is_last and self._last is told:
                 self._last = call
-                yield Piece(call, element_text(call, self._view).partition("\n")[2], False, is_result=True)
+                yield Piece(call, (element_text(call, self._view).partition("\n")[2],), False, is_result=True)
             else:  # it begins anew, and is no part of what was told last
                 yield self._piece(call)._replace(is_apart=True)
 
@@ -105,7 +116,7 @@ class Appended:
     def _piece(self, element: ScreenElement) -> Piece:
         is_apart = self._last is not None and not (self._is_last and gap(self._last, element) == "\n")
         self._last, self._is_last = element, True
-        return Piece(element, element_text(element, self._view), is_apart)
+        return Piece(element, tuple(pieces([element], self._view)), is_apart)
 
 
 _RULE: Final = CompactionRule()

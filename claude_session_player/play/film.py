@@ -9,12 +9,12 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from enum import IntFlag
-from io import BytesIO
 from typing import Final, NamedTuple
 
 from claude_session_player import collector
 from claude_session_player.account import Account
 from claude_session_player.events import Assistant, Event
+from claude_session_player.line_reader import LongLine, as_held, is_too_long, most_at_once, split_lines
 from claude_session_player.models import (
     CompactionRule,
     ScreenElement,
@@ -122,17 +122,36 @@ class Film:
     def develop(self, portion: int = PORTION) -> bool:
         """Take in a portion of whole lines; false where there is none to be had, now."""
         seen = self._rest
-        data = self.tape.read(self.size + seen, portion)
+        if is_too_long(seen):
+            return self._pass_over(portion)
+        data = self.tape.read(self.size + seen, most_at_once(portion))
         end = data.rfind(b"\n") + 1
         if not end:
             self._rest += len(data)
-            if data.rstrip().endswith(b"}"):
+            if data.rstrip().endswith(b"}") and not is_too_long(self._rest):
                 self._take_whole_rest()
             return bool(data)
+        if is_too_long(seen + (first := data.find(b"\n"))):
+            self._take_long(seen + first + 1, is_complete=True)
+            return True
         data = self.tape.read(self.size, seen) + data[:end] if seen else data[:end]
         self._rest = 0
-        self._take(BytesIO(self._without_late_end(data)).readlines())
+        self._take(split_lines(self._without_late_end(data)))
         return True
+
+    def _pass_over(self, portion: int) -> bool:
+        """Look for the end of a line that is too long to be held; true where there is more of it."""
+        start = self.tape.after_hole(self.seen)
+        data = self.tape.read(start, portion)
+        end = data.find(b"\n") + 1
+        has_more, self._rest = start + len(data) > self.seen, start + (end or len(data)) - self.size
+        if end:
+            self._take_long(self._rest, is_complete=True)
+        return has_more
+
+    def _take_long(self, size: int, *, is_complete: bool) -> None:
+        self._rest, self._lacks_end = 0, False
+        self._take([LongLine(size, is_complete=is_complete)])
 
     def _take_whole_rest(self) -> None:
         """Take in a last line without an end, where it is a whole record."""
@@ -155,7 +174,9 @@ class Film:
         """Take in everything, and a last line that has no end."""
         while self.develop():
             pass
-        if rest := self.tape.read(self.size, self._rest):
+        if is_too_long(self._rest):
+            self._take_long(self._rest, is_complete=False)
+        elif rest := self.tape.read(self.size, self._rest):
             self._rest = 0
             self._take([rest])
 
@@ -232,14 +253,19 @@ class Film:
 
     def _read(self, first: int, last: int) -> list[bytes]:
         start = self._offsets[first - 1]
-        data = self.tape.read(start, self._offsets[last] - start)
         ends = self._offsets[first : last + 1]
         starts = (start, *ends[:-1])
+        if is_too_long(self._offsets[last] - start):
+            return [self._line(one, end - one) for one, end in zip(starts, ends, strict=True)]
+        data = self.tape.read(start, self._offsets[last] - start)
         return [data[one - start : end - start] for one, end in zip(starts, ends, strict=True)]
+
+    def _line(self, start: int, size: int) -> bytes:
+        return LongLine(size, is_complete=True) if is_too_long(size - 1) else as_held(self.tape.read(start, size))
 
     def _decode(self, lines: list[bytes], before: int, offset: int) -> list[Event]:
         self.decoded += len(lines)
-        return decode_lines(lines, before, offset)
+        return decode_lines(self.tape.as_read(lines, offset), before, offset)
 
 
 class Change(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import BinaryIO, Final
 
+from claude_session_player.line_reader import LongLine, is_too_long, split_lines
 from claude_session_player.parser import is_whole_record
 from claude_session_player.regular_file import only_regular
 
@@ -12,6 +13,10 @@ HEAD: Final = 1 << 16
 """Bytes that are read of the beginning of a long file."""
 END: Final = 1 << 18
 """Bytes that are read of its end, to begin with; more, where they hold no whole line."""
+
+
+_BLANKS: Final = 80
+"""Among so many of the last bytes, the end of a record is looked for."""
 
 
 class Tail:
@@ -30,8 +35,10 @@ class Tail:
         self._known = 0
         """Bytes of the file that were read, or left out."""
         self._inode: int | None = None
-        self._rest = b""
+        self._rest = bytearray()
         """The beginning of a line that has no end yet."""
+        self._passed = 0
+        """How much there is of such a line, where that is too long to be held."""
 
     def lines(self) -> list[bytes]:
         """The lines that are new, as far as they are whole; none where the file is gone. Raises `OSError`."""
@@ -39,14 +46,18 @@ class Tail:
             with open(self.path, "rb", buffering=0, opener=only_regular) as file:
                 status = os.fstat(file.fileno())
                 self.written = status.st_mtime
-                self.is_new = status.st_ino != self._inode or status.st_size < self._known
+                self.is_new = status.st_ino != self._inode or not self._may_go_on(status.st_size)
                 if self.is_new:
-                    self._inode, self._rest = status.st_ino, b""
+                    self._inode, self._rest, self._passed = status.st_ino, bytearray(), 0
                     return self._begin(file, status.st_size)
                 return self._whole(self._read(file, self._known, status.st_size))
         except FileNotFoundError:
             self.written = None
             return []
+
+    def _may_go_on(self, size: int) -> bool:
+        """True where a file was not cut off, and no more was appended than can be held."""
+        return size >= self._known and not is_too_long(size - self._known)
 
     def _begin(self, file: BinaryIO, size: int) -> list[bytes]:
         """The beginning and the end of a long file; all of a short one."""
@@ -55,13 +66,16 @@ class Tail:
             return self._whole(self._read(file, 0, size))
         head = self._read(file, 0, HEAD)
         start = size - END
-        while start > HEAD:
+        while start > HEAD and not is_too_long(size - start):
             end = self._read(file, start, size)
             cut = end.find(b"\n") + 1
             if end.rfind(b"\n") >= cut:
                 self.has_gap = True
                 return [*_lines(head), *self._whole(end[cut:])]
             start -= 3 * (size - start)
+        if is_too_long(size - HEAD):  # the last line is, and nobody knows where it begins
+            self.has_gap, self._known, self._passed = True, size, size - HEAD
+            return _lines(head)
         return self._whole(head + self._read(file, HEAD, size))
 
     def _read(self, file: BinaryIO, start: int, end: int) -> bytes:
@@ -73,14 +87,30 @@ class Tail:
 
     def _whole(self, data: bytes) -> list[bytes]:
         """The whole lines; what is behind them waits, unless it is a whole record already."""
-        data = self._rest + data
-        lines = _lines(data)
-        rest = data[sum(map(len, lines)) :]
-        if is_whole_record(rest):
-            lines, rest = [*lines, rest], b""
-        self._rest = rest
+        end = data.rfind(b"\n") + 1
+        lines = self._ended(data[:end]) if end else []
+        if self._passed:
+            self._passed += len(data)
+            return []
+        self._rest += memoryview(data)[end:]
+        if is_too_long(len(self._rest)):
+            self._rest, self._passed = bytearray(), len(self._rest)
+        elif data[-_BLANKS:].rstrip().endswith(b"}") and is_whole_record(rest := bytes(self._rest)):
+            lines.append(rest)
+            self._rest = bytearray()
         return lines
+
+    def _ended(self, data: bytes) -> list[bytes]:
+        """Whole lines: the first is the end of what has waited."""
+        first, *others = split_lines(data)
+        size = self._passed + len(self._rest) + len(first)
+        if is_too_long(size - 1):
+            first = LongLine(size, is_complete=True)
+        elif self._rest:
+            first = bytes(self._rest) + first
+        self._rest, self._passed = bytearray(), 0
+        return [first, *others]
 
 
 def _lines(data: bytes) -> list[bytes]:
-    return data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
+    return split_lines(data[: data.rfind(b"\n") + 1])

@@ -37,6 +37,7 @@ from claude_session_player.glances import (
     glance,
     places_of_subagents,
 )
+from claude_session_player.line_reader import read_batches
 from claude_session_player.linking.agent_records import (
     reported_events,
 )
@@ -57,7 +58,6 @@ from claude_session_player.store.responses import encode_responses
 from claude_session_player.store.voice import Voice, response_key
 
 _BUFFER: Final = 1 << 20
-_BATCH: Final = 1 << 18
 _SAMPLES: Final = 8
 _SAMPLE: Final = 4096
 _TOOL_RESULT: Final = tag_of(ToolResult)
@@ -115,9 +115,11 @@ class Digest(Struct):
     def read(self, file: BinaryIO) -> bytes:
         """Take in all lines that are complete; gives the rest."""
         rest = b""
-        while not rest and (lines := file.readlines(_BATCH)):
+        for lines in read_batches(file):
             rest = b"" if lines[-1].endswith(b"\n") else lines.pop()
             self.take(lines)
+            if rest:
+                break
         for voice in (*self.inline.values(), *self.reported.values()):
             voice.settle_times()
         return rest
@@ -134,6 +136,10 @@ class Digest(Struct):
 
     def _take_odd(self, line: bytes) -> None:
         """A line from a place where some line is no plain record."""
+        if line.isspace():  # there may be millions of them
+            self.lines += 1
+            self.offset += len(line)
+            return
         try:
             seen = glance(line)
         except REFUSALS:

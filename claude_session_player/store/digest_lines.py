@@ -21,6 +21,7 @@ from claude_session_player.events import (
     ResultLine,
     System,
     Title,
+    TooLong,
     ToolResult,
     ToolUse,
     UsageLine,
@@ -196,6 +197,7 @@ TAKERS: Final[dict[type[Event], Callable[[Digest, Any], None]]] = {
     Metadata: _take_model,
     UsageLine: _take_usage,
     Malformed: _take_malformed,
+    TooLong: _take_malformed,
     Blank: _take_blank,
     **dict.fromkeys(TITLES, _take_title),
 }

@@ -16,7 +16,6 @@ from claude_session_player.store.layout import SUBAGENT, Found, Trouble, Walk
 from claude_session_player.store.member import Member, recall
 from claude_session_player.store.record import (
     Summary,
-    file_record,
     hint,
     mtime,
     seconds,
@@ -267,7 +266,7 @@ class Session:
 
     @property
     def _record(self) -> dict[str, Any]:
-        record = file_record(self.found, self.facts) | self._relations
+        record: dict[str, Any] = json.loads(self._member.row.record) | self._relations
         if self._inline:
             record |= speech_record(self.speech) | {"id": self.id, "kind": SUBAGENT, "size": 0, "malformed": 0}
             told = hint(self.id, is_archived=bool(self.found.label))
@@ -324,8 +323,10 @@ class Session:
 
     def _own_lines(self) -> Iterator[tuple[int, bytes]]:
         """The lines of the session with their numbers."""
+        from claude_session_player.line_reader import read_lines
+
         with open(self.path, "rb", opener=only_regular) as file:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(read_lines(file), 1):
                 if self._inline is None or number in self._line_numbers:
                     yield number, line
 

@@ -10,6 +10,7 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from claude_session_player.formatter import gap
+from claude_session_player.line_reader import split_lines
 from claude_session_player.models import ScreenState
 from claude_session_player.playback import replay
 from claude_session_player.regular_file import only_regular
@@ -63,5 +64,5 @@ def _lines_at_end(path: str, count: int) -> list[bytes]:
     with open(path, "rb", opener=only_regular) as file:
         start = max(file.seek(0, os.SEEK_END) - count, 0)
         file.seek(start)
-        lines = file.read(count).splitlines(keepends=True)
+        lines = split_lines(file.read(count))
     return lines[1:] if start else lines

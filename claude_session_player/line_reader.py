@@ -1,0 +1,179 @@
+"""The lines of a session file, none of them longer than memory allows: the one owner of that bound.
+
+A longer line is never held. A `LongLine` stands for it. Every decoder refuses its bytes as it refuses damage, so that
+normal lines are read as fast as ever; where damage is looked at, the stand-in tells the length of the line.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+from collections.abc import Iterator
+from functools import partial
+from typing import BinaryIO, Final
+
+LONGEST = 256 << 20
+"""The longest line that is decoded, without its line end. Real sessions have lines of over 100 MB, and to show one
+takes four times its length in memory. Claude Code itself can write no line of more than 512 MB."""
+_BATCH: Final = 1 << 18
+_PORTION: Final = 1 << 20
+
+
+class LongLine(bytes):
+    """Stands for a line that is too long to be held. Its length is that of the line; its bytes say only that.
+
+    >>> line = LongLine(1 << 30, is_complete=True)
+    >>> len(line), line.endswith(b"\\n"), bytes(line)
+    (1073741824, True, b'(a line of 1073741824 bytes)\\n')
+    """
+
+    size: int
+
+    def __new__(cls, size: int, *, is_complete: bool) -> LongLine:
+        """`is_complete` says whether the line has its line end."""
+        line = super().__new__(cls, b"(a line of %d bytes)" % size + b"\n" * is_complete)
+        line.size = size
+        return line
+
+    def __len__(self) -> int:
+        return self.size
+
+
+def is_too_long(size: int) -> bool:
+    """True for the length of a line that is not held; its line end does not count."""
+    return size > LONGEST
+
+
+def as_held(line: bytes) -> bytes:
+    """The line itself, or what stands for it where it is too long."""
+    is_complete = line.endswith(b"\n")
+    return LongLine(len(line), is_complete=is_complete) if is_too_long(len(line) - is_complete) else line
+
+
+def most_at_once(size: int) -> int:
+    """So many bytes, but no more than one line may have: what is read at once holds no line that is too long."""
+    return min(size, LONGEST)
+
+
+def read_batches(file: BinaryIO) -> Iterator[list[bytes]]:
+    """The lines of a file, some at a time, which is faster than one by one; none of them is kept here."""
+    read = partial(file.readlines, _BATCH) if _is_short(file) else partial(_next_batch, file)
+    return iter(read, [])
+
+
+def read_lines(file: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
+    """The lines of a file or a pipe, each as soon as it is there."""
+    return iter(partial(_read_line, file), b"")
+
+
+def complete_line(start: bytes, file: BinaryIO) -> bytes:
+    """A line of which the start was read already; where that has its line end, there is nothing to be added."""
+    if not start or start.endswith(b"\n"):
+        return start
+    rest = file.readline(max(LONGEST + 1 - len(start), 1))
+    is_complete = rest.endswith(b"\n")
+    if is_too_long(len(start) + len(rest) - is_complete):
+        return _pass_over(file, len(start) + len(rest), is_complete=is_complete)
+    return start + rest
+
+
+def split_lines(data: bytes) -> list[bytes]:
+    """Bytes as lines, each with its end: a line feed, and nothing else."""
+    return io.BytesIO(data).readlines()
+
+
+def find_line(file: BinaryIO, number: int) -> int:
+    """Go to the beginning of a line, counted from 1; how many lines are missing before there is such a one."""
+    missing = number - 1
+    while missing and (data := file.read(_PORTION)):
+        ends = data.count(b"\n")
+        if ends >= missing:
+            end = -1
+            for _ in range(missing):
+                end = data.find(b"\n", end + 1)
+            file.seek(end + 1 - len(data), os.SEEK_CUR)
+            missing = 0
+        else:
+            missing -= ends
+            if not data.strip(b"\0"):
+                _skip_hole(file)
+    return missing
+
+
+def rest_of_line(file: BinaryIO) -> Iterator[bytes]:
+    """The bytes up to the next line end, and this, some at a time: however many, memory stays the same."""
+    while data := file.readline(_PORTION):
+        yield data
+        if data.endswith(b"\n"):
+            return
+
+
+def portions(file: BinaryIO) -> Iterator[bytes]:
+    """The bytes of a file, some at a time, without those of its holes, which would all be NUL."""
+    while data := file.read(_PORTION):
+        yield data
+        if not data.strip(b"\0"):
+            _skip_hole(file)
+
+
+def copy_bytes(source: BinaryIO, start: int, size: int) -> Iterator[bytes]:
+    """So many bytes of a file, from a place on, some at a time; where the file is read otherwise does not change."""
+    end = start + size
+    while start < end and (data := os.pread(source.fileno(), min(_PORTION, end - start), start)):
+        yield data
+        start += len(data)
+
+
+def after_hole(descriptor: int, offset: int) -> int:
+    """The next place of a file, from this one on, that is not in a hole; its end, where nothing else comes."""
+    if not hasattr(os, "SEEK_DATA"):
+        return offset
+    try:
+        return max(os.lseek(descriptor, offset, os.SEEK_DATA), offset)
+    except OSError as error:
+        return max(os.fstat(descriptor).st_size, offset) if error.errno == errno.ENXIO else offset
+
+
+def _is_short(file: BinaryIO) -> bool:
+    """True for a file that is no longer than a line may be: in such a one, no line needs to be measured."""
+    status = os.fstat(file.fileno())
+    return stat.S_ISREG(status.st_mode) and not is_too_long(status.st_size)
+
+
+def _next_batch(file: BinaryIO) -> list[bytes]:
+    lines: list[bytes] = []
+    size = 0
+    while size < _BATCH and (line := _read_line(file)):
+        lines.append(line)
+        size += len(line)
+    return lines
+
+
+def _read_line(file: BinaryIO | io.BufferedIOBase) -> bytes:
+    line = file.readline(LONGEST + 1)
+    if len(line) <= LONGEST or line.endswith(b"\n"):
+        return line
+    return _pass_over(file, len(line), is_complete=False)
+
+
+def _pass_over(file: BinaryIO | io.BufferedIOBase, size: int, *, is_complete: bool) -> LongLine:
+    """Read on to the end of a line, and keep nothing of it."""
+    while not is_complete and (part := file.readline(_PORTION)):
+        size += len(part)
+        is_complete = part.endswith(b"\n")
+        if not is_complete and not part.strip(b"\0"):
+            size += _skip_hole(file)
+    return LongLine(size, is_complete=is_complete)
+
+
+def _skip_hole(file: BinaryIO | io.BufferedIOBase) -> int:
+    """Go to the end of the hole in which a file is read; how many bytes that is."""
+    if not (isinstance(file, io.BufferedReader) and file.seekable()):
+        return 0
+    start, descriptor = file.tell(), file.fileno()
+    place = os.lseek(descriptor, 0, os.SEEK_CUR)
+    end = after_hole(descriptor, start)
+    os.lseek(descriptor, place, os.SEEK_SET)  # a buffer knows where it left the file
+    return file.seek(end) - start
