@@ -33,6 +33,9 @@ INDENT: Final = "  "
 RESULT_INDENT: Final = "    "
 NO_OUTPUT: Final = "(no output)"
 
+_FEW: Final = 32
+"""Up to so many elements that a line removes are taken out one by one; for more, all behind the first is drawn anew."""
+
 _ENDS: Final = {Cut.NONE: "", Cut.LINES: f"\n{MORE}", Cut.WIDTH: ELLIPSIS}
 """How a shortened text ends."""
 
@@ -170,9 +173,10 @@ class MarkdownWindow:
         """Take over what the last `render` changed; gives the positions that were drawn anew."""
         state, parts = self.state, self.parts
         redrawn: Sequence[int] = state.touched
-        if state.removed or state.cleared:
-            del parts[0 if state.cleared else min(state.removed) :]
-            redrawn = [position for position in redrawn if position < len(parts)]
+        if state.cleared:
+            parts.clear()
+        elif state.removed:
+            redrawn = [*redrawn, *self._remove(state.removed)]
         for position in redrawn:
             parts[position] = self._draw(position)
         if len(parts) == len(state.elements):
@@ -181,6 +185,18 @@ class MarkdownWindow:
         for position in added:
             parts.append(self._draw(position))
         return (*redrawn, *added)
+
+    def _remove(self, removed: Sequence[int]) -> list[int]:
+        """Drop the text of removed elements; gives the positions of their neighbours, whose gaps may be others now."""
+        parts = self.parts
+        if len(removed) > _FEW:
+            del parts[min(removed) :]
+            return []
+        stale: list[int] = []
+        for position in removed:
+            del parts[position]
+            stale = [place - (place > position) for place in stale if place != position] + [position]
+        return [place for place in stale if place < len(parts)]
 
     def _draw(self, position: int) -> str:
         elements = self.state.elements

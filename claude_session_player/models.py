@@ -6,12 +6,13 @@ by the `View`.
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_left, bisect_right, insort
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from claude_session_player.account import Account
+from claude_session_player.open_calls import OpenCalls
 from claude_session_player.text import Cut
 from claude_session_player.view import View
 
@@ -120,13 +121,13 @@ class Changes:
 
 @dataclass(slots=True)
 class Orphan:
-    """A result that came before its call: where it stands, and what the call will take over.
+    """A result that came before its call: its serial number, and what the call will take over.
 
     `booking` is the place of its line in the account, where it is all that the line has. `summary` is the text that
     a call of a sub-agent takes instead.
     """
 
-    position: int
+    serial: int
     booking: int | None
     summary: str
     summary_cut: Cut
@@ -134,6 +135,9 @@ class Orphan:
 
 class ScreenState:
     """The screen after the lines that were rendered into it.
+
+    An element is known by its serial number, which stays the same when others are removed: a screen from which n
+    elements are removed costs n steps, and not one for each element behind each of them.
 
     >>> from claude_session_player import render
     >>> state = ScreenState()
@@ -143,31 +147,34 @@ class ScreenState:
     """
 
     __slots__ = (
+        "_gone",
+        "_touched",
         "account",
+        "answered",
+        "calls",
         "cleared",
         "compacted",
         "current_request_id",
         "elements",
+        "first_serial",
         "open_calls",
         "orphans",
         "queue",
         "removed",
         "sealed",
         "settled",
-        "tool_calls",
-        "touched",
         "view",
     )
 
     def __init__(self, view: View | None = None) -> None:
         self.view: View = view or View()
         self.elements: list[ScreenElement] = []
-        self.tool_calls: dict[str, int] = {}
-        """The position of each call's element, by the call's id."""
+        self.calls: dict[str, int] = {}
+        """The serial number of each call's element, by the call's id."""
         self.current_request_id: str | None = None
         """The response that was written last."""
-        self.open_calls: dict[str, deque[int]] = {}
-        """Positions of calls without an id that have no result yet, by tool, for dialects that link by order."""
+        self.open_calls: OpenCalls[int] = OpenCalls()
+        """Serial numbers of calls without an id that have no result yet, for dialects that link by order."""
         self.orphans: dict[str, Orphan] = {}
         """Results whose call has not come yet, by the call's id."""
         self.queue: Any = None
@@ -176,8 +183,8 @@ class ScreenState:
         """What became of every line so far."""
         self.settled = 0
         """How many elements there were before the last `render`, without those that it removed."""
-        self.touched: list[int] = []
-        """The positions that the last `render` changed."""
+        self.answered: list[int] = []
+        """The serial numbers of the calls on the screen that were given results, in the order in which these came."""
         self.removed: list[int] = []
         """The positions that the last `render` removed."""
         self.cleared = False
@@ -186,6 +193,47 @@ class ScreenState:
         """How many elements compactions took off the screen so far."""
         self.sealed = 0
         """How many of the first elements belong to others, too: such a one is replaced, and never changed."""
+        self._touched: list[int] = []
+        self.first_serial = 0
+        """The serial number of the first element since the screen was last emptied, removed or not."""
+        self._gone: list[int] = []
+        """The serial numbers of the elements that were removed, in ascending order."""
+
+    @property
+    def tool_calls(self) -> dict[str, int]:
+        """The position of each call's element, by the call's id."""
+        return {id: self.position(serial) for id, serial in self.calls.items()}
+
+    @property
+    def touched(self) -> list[int]:
+        """The positions that the last `render` changed."""
+        return [self.position(serial) for serial in self._touched]
+
+    @property
+    def next_serial(self) -> int:
+        """The serial number of the element that comes next."""
+        return self.first_serial + len(self._gone) + len(self.elements)
+
+    def position(self, serial: int) -> int:
+        """Where an element stands that was not removed."""
+        return serial - self.first_serial - (bisect_left(self._gone, serial) if self._gone else 0)
+
+    def serial(self, position: int) -> int:
+        """The serial number of the element that stands at a position."""
+        start, gone = self.first_serial + position, self._gone
+        return start + bisect_right(range(len(gone)), start, key=lambda number: gone[number] - number)
+
+    def touch(self, serial: int) -> None:
+        """Note that an element has changed."""
+        self._touched.append(serial)
+
+    def begin(self) -> None:
+        """Forget what the last `render` changed."""
+        self.settled = len(self.elements)
+        if self._touched:
+            self._touched = []
+        if self.removed or self.cleared:
+            self.removed, self.cleared = [], False
 
     @property
     def changes(self) -> Changes:
@@ -202,17 +250,20 @@ class ScreenState:
         self.seal()
         other = ScreenState(self.view)
         other.elements = self.elements.copy()
-        other.tool_calls = self.tool_calls.copy()
+        other.calls = self.calls.copy()
+        other.answered = self.answered.copy()
+        other.first_serial, other._gone = self.first_serial, self._gone.copy()
         other.current_request_id = self.current_request_id
         other.compacted = self.compacted
-        other.open_calls = {name: queue.copy() for name, queue in self.open_calls.items()}
+        other.open_calls = self.open_calls.copy()
         other.orphans = {key: replace(orphan, booking=None) for key, orphan in self.orphans.items()}
         other.queue = deepcopy(self.queue)
         other.settled = other.sealed = len(other.elements)
         return other
 
-    def own_call(self, position: int) -> ToolCall:
-        """The call at this position, as an object that may be changed."""
+    def own_call(self, serial: int) -> ToolCall:
+        """The call with this serial number, as an object that may be changed."""
+        position = self.position(serial)
         call = self.elements[position]
         assert isinstance(call, ToolCall)  # only calls are registered
         if position < self.sealed:
@@ -222,26 +273,23 @@ class ScreenState:
     def clear(self) -> None:
         """Empty the screen."""
         self.compacted += len(self.elements)
+        self.first_serial = self.next_serial
+        self._gone.clear()
+        self._touched.clear()
+        self.answered.clear()
         self.elements.clear()
-        self.tool_calls.clear()
+        self.calls.clear()
         self.open_calls.clear()
         self.orphans.clear()
         self.current_request_id = None
         self.settled = self.sealed = 0
         self.cleared = True
 
-    def remove(self, position: int) -> None:
-        """Take one element off the screen; what stands behind it moves up."""
+    def remove(self, serial: int) -> None:
+        """Take one element off the screen that is no call; what stands behind it moves up."""
+        position = self.position(serial)
         del self.elements[position]
-        for key, place in self.tool_calls.items():
-            if place > position:
-                self.tool_calls[key] = place - 1
-        for orphan in self.orphans.values():
-            if orphan.position > position:
-                orphan.position -= 1
-        for name, queue in self.open_calls.items():
-            self.open_calls[name] = deque(place - (place > position) for place in queue)
-        self.touched = [place - (place > position) for place in self.touched]
+        insort(self._gone, serial)
         self.sealed -= position < self.sealed
         if position < self.settled:
             self.settled -= 1

@@ -5,8 +5,9 @@ Each handler gives the outcome that the account books for the line.
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_left
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, Final
 
 from claude_session_player import tools
@@ -100,11 +101,7 @@ def render(state: ScreenState, line: Any) -> ScreenState:
     event: Event = line
     if not event.line:
         event.line = state.account.last_line + 1
-    state.settled = len(state.elements)
-    if state.touched:
-        state.touched = []
-    if state.removed or state.cleared:
-        state.removed, state.cleared = [], False
+    state.begin()
     if (event.is_sidechain or event.agent_call) and type(event) in CONVERSATION and not state.view.sidechains:
         state.account.add(event.line, SIDECHAIN)
     else:
@@ -177,13 +174,12 @@ def _queue_operation(state: ScreenState, event: QueueOperation) -> Outcome:
 
 def _drop_queued(state: ScreenState, prompt: str | None) -> None:
     """Take a queued prompt off the screen, where a line of its own says the same."""
-    before = [queued.line for queued in state.queue.taken if not queued.is_copy]
-    state.queue.note(prompt)
-    for queued in state.queue.taken:
-        if queued.is_copy and queued.line in before:
-            place = next((n for n, element in enumerate(state.elements) if element.line == queued.line), None)
-            if place is not None:
-                state.remove(place)
+    queued = state.queue.note(prompt)
+    if queued is None:
+        return
+    place = bisect_left(state.elements, queued.line, key=attrgetter("line"))
+    if place < len(state.elements) and state.elements[place].line == queued.line:
+        state.remove(state.serial(place))
 
 
 # --- the model --------------------------------------------------------------------------------
@@ -232,19 +228,18 @@ def _other(state: ScreenState, block: AnyBlock) -> ScreenElement:
 def _register(state: ScreenState, call: ScreenElement) -> None:
     """Make the last element, a call, findable for its result; give it the result that came too early."""
     assert isinstance(call, ToolCall)
-    position = len(state.elements) - 1
+    serial = state.next_serial - 1
     if not call.id:
-        state.open_calls.setdefault(call.tool_name, deque()).append(position)
+        state.open_calls.add(serial, call.tool_name, serial)
         return
     if call.id in state.orphans:
         _adopt(state, call, state.orphans.pop(call.id))
-        position -= 1
-    state.tool_calls[call.id] = position
+    state.calls[call.id] = serial
 
 
 def _adopt(state: ScreenState, call: ToolCall, orphan: Orphan) -> None:
     """Move a result that stands as a plain line to its call."""
-    line = state.elements[orphan.position]
+    line = state.elements[state.position(orphan.serial)]
     assert isinstance(line, SystemOutput)
     if call.tool_name in tools.AGENTS:
         call.result, call.cut = orphan.summary, orphan.summary_cut
@@ -252,17 +247,17 @@ def _adopt(state: ScreenState, call: ToolCall, orphan: Orphan) -> None:
         call.result, call.cut = line.text, line.cut
     call.is_error, call.result_line, call.result_timestamp = line.is_error, line.line, line.timestamp
     state.account.rebook(orphan.booking)
-    state.remove(orphan.position)
+    state.remove(orphan.serial)
 
 
 # --- tools ------------------------------------------------------------------------------------
 
 
 def _result(state: ScreenState, event: User, result: ToolResult, *, alone: bool) -> Outcome:
-    position = state.tool_calls.get(result.tool_use_id) if result.tool_use_id else _unnamed_call(state, event, result)
-    if position is None:
+    serial = state.calls.get(result.tool_use_id) if result.tool_use_id else _unnamed_call(state, event, result)
+    if serial is None:
         return _early_result(state, event, result, alone=alone)
-    call = state.own_call(position)
+    call = state.own_call(serial)
     if call.tool_name in tools.AGENTS:
         call.result, call.cut = _summary(state, event, result, alone=alone)
     else:
@@ -271,7 +266,8 @@ def _result(state: ScreenState, event: User, result: ToolResult, *, alone: bool)
     call.activity = None
     call.result_line = event.line
     call.result_timestamp = event.timestamp
-    state.touched.append(position)
+    state.touch(serial)
+    state.answered.append(serial)
     return MERGED
 
 
@@ -281,9 +277,9 @@ def _early_result(state: ScreenState, event: User, result: ToolResult, *, alone:
     if result.tool_use_id:
         if earlier := state.orphans.pop(result.tool_use_id, None):
             state.account.rebook(earlier.booking)
-            state.remove(earlier.position)
+            state.remove(earlier.serial)
         summary = _summary(state, event, result, alone=alone)
-        state.orphans[result.tool_use_id] = Orphan(len(state.elements), _booking(state, event), *summary)
+        state.orphans[result.tool_use_id] = Orphan(state.next_serial, _booking(state, event), *summary)
     return _show(state, event, SystemOutput(text, cut, is_error=result.is_error is True))
 
 
@@ -301,16 +297,15 @@ def _summary(state: ScreenState, event: User, result: ToolResult, *, alone: bool
 
 def _unnamed_call(state: ScreenState, event: User, result: ToolResult) -> int | None:
     """The call that a result without a call id answers: the oldest open one of its name, or that of its source."""
-    queues = state.open_calls.values() if result.name is None else [state.open_calls.get(result.name)]
-    if waiting := [queue for queue in queues if queue]:
-        return min(waiting, key=lambda queue: queue[0]).popleft()
+    if (oldest := state.open_calls.pop_oldest(result.name)) is not None:
+        return oldest
     if event.source_uuid:
         for position in range(max(0, len(state.elements) - _LOOK_BACK), len(state.elements)):
             element = state.elements[position]
             if isinstance(element, ToolCall) and element.uuid == event.source_uuid and element.result is None:
-                if not element.id:
-                    state.open_calls[element.tool_name].remove(position)
-                return position
+                serial = state.serial(position)
+                state.open_calls.discard(serial)
+                return serial
     return None
 
 
@@ -318,18 +313,18 @@ def _progress(state: ScreenState, event: Progress) -> Outcome:
     data = event.data or ProgressData()
     if (activity := _activity(data)) is None:
         return hidden(f"progress {data.type}")
-    position = state.tool_calls.get(event.parent_call or "")
-    if position is None:
+    serial = state.calls.get(event.parent_call or "")
+    if serial is None:
         if activity.kind == "waiting":
             return _show(state, event, SystemOutput(f"└ {activity_text(activity, None)}"))
         return NO_CALL
-    call = state.elements[position]
+    call = state.elements[state.position(serial)]
     assert isinstance(call, ToolCall)  # only calls are registered
     if call.result is not None:
         return LATE
     if call.activity != activity:
-        state.own_call(position).activity = activity
-        state.touched.append(position)
+        state.own_call(serial).activity = activity
+        state.touch(serial)
     return MERGED
 
 

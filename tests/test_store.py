@@ -391,4 +391,4 @@ def test_another_directory_and_branch_are_found_in_any_batch_of_lines() -> None:
         session.prompt("Go", cwd=cwd, gitBranch=branch)
     for start in range(0, len(places), 2):
         digest.take(session.lines[start : start + 2])
-    assert (digest.cwds, digest.branches) == (["/a", "/b"], ["main", "topic"])
+    assert ([*digest.cwds], [*digest.branches]) == (["/a", "/b"], ["main", "topic"])

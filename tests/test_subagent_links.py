@@ -170,7 +170,7 @@ def test_a_sub_agent_that_reports_for_two_calls_is_named_for_both() -> None:
         report(session, "a1", call_id, "assistant", [text("Seen")])
     digest = Digest(is_agent=False)
     digest.take(session.lines)
-    assert digest.namings == {"t1": [("a1", BY_PROGRESS)], "t2": [("a1", BY_PROGRESS)]}
+    assert digest.namings == {"t1": {"a1": BY_PROGRESS}, "t2": {"a1": BY_PROGRESS}}
 
 
 def test_a_report_without_tokens_comes_before_the_one_that_counts(store: StoreBuilder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import BinaryIO, Final, NamedTuple
 
 from claude_session_player.care import findings as kinds
@@ -84,23 +85,28 @@ class _Inspector:
             else:
                 for record, line in zip(records, lines, strict=True):
                     self._line += 1
-                    self._take(record, line)
+                    self._take(record)
+                    self._take_outputs((record,), line)
                     self._offset += len(line)
 
-    def _take(self, record: Checked, line: bytes) -> None:
+    def _take(self, record: Checked) -> None:
         self._threads.add(record, self._line, self._offset)
         if (cwd := record.cwd) is not None and cwd not in self._cwds:
             self._cwds[cwd] = Place(self._line, self._offset)
         if self._session_id is None:
             self._session_id = record.session_id
-        if record.type == "user" and _PERSISTED in line:
+
+    def _take_outputs(self, records: Sequence[Checked], line: bytes) -> None:
+        """The outputs that a line refers to, with all of its records: it may have many."""
+        if any(record.type == "user" for record in records) and _PERSISTED in line:
             self._outputs += (Needed(name, Place(self._line, self._offset)) for name in _persisted(line))
 
     def _take_closely(self, line: bytes) -> None:
         self._line += 1
         seen = look_closely(line)
         for record in seen.records:
-            self._take(record, line)
+            self._take(record)
+        self._take_outputs(seen.records, line)
         for kind, at, detail in seen.flaws:
             finding = Finding(kind, self._path, self._line, self._offset + at, detail)
             if kind is kinds.CUT and not line.endswith(b"\n"):

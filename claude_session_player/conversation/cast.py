@@ -6,7 +6,7 @@ known; there, calls are asked one by one, by the same evidence.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -83,20 +83,20 @@ class Cast:
         self._is_linked = is_linked
         self._has_dismissed = False
         ordered = sorted(actors, key=lambda actor: (actor.started, actor.id))
-        self._free = dict(enumerate(ordered))
+        self._free = OrderedDict(enumerate(ordered))  # a dict searches for its first key where many were taken
         self._by_id = _index(ordered, lambda actor: actor.id)
         self._by_call = _index(ordered, lambda actor: actor.call)
         self._by_parent = _index(ordered, lambda actor: actor.parent)
         self._by_workflow = _index(ordered, lambda actor: actor.workflow)
         self._by_task = _index(ordered, lambda actor: None if actor.workflow or actor.call else actor.task)
-        self._reporters: dict[str, list[str]] = {}
+        self._reporters: dict[str, dict[str, None]] = {}
         """The sub-agents that report their progress for a call."""
-        self._inside: dict[str, list[Event]] = {}
+        self._inside: OrderedDict[str, list[Event]] = OrderedDict()
         """The events of those inside of the file: by their call, their first line, or their id."""
         self._awaited: set[str] = set()
         """Among them those who reported for a call that will ask for them."""
         self._roots: dict[str, str] = {}
-        self._tasks: dict[str, list[str]] = defaultdict(list)
+        self._tasks: dict[str, deque[str]] = defaultdict(deque)
         """Of those inside of the file, the roots by their tasks."""
 
     @property
@@ -119,8 +119,8 @@ class Cast:
         agent = event.data.agent_id if event.data is not None else None
         if self._is_linked or not agent:
             return
-        if event.parent_call and agent not in (reporters := self._reporters.setdefault(event.parent_call, [])):
-            reporters.append(agent)
+        if event.parent_call:
+            self._reporters.setdefault(event.parent_call, {})[agent] = None
         if agent not in self._by_id and (events := reported_events(event)):
             self._inside.setdefault(agent, []).extend(events)
             if is_awaited:
@@ -169,9 +169,9 @@ class Cast:
     def _with_task(self, call: Call) -> tuple[Actor, ...]:
         """The first one with the task that a call gives."""
         task = task_of(_given(call.input, "prompt"))
-        roots = self._tasks.get(task, []) if task is not None else []
+        roots = self._tasks.get(task) if task is not None else None
         while roots:
-            if (root := roots.pop(0)) in self._inside:
+            if (root := roots.popleft()) in self._inside:
                 return (self._heard(root),)
         actor = self._take(self._by_task, task)
         return (actor,) if actor is not None else ()
@@ -222,19 +222,19 @@ class Cast:
         """The first one with this key that was not called yet."""
         numbers = index.get(key) if key else None
         while numbers:
-            if (actor := self._free.pop(numbers.pop(0), None)) is not None:
+            if (actor := self._free.pop(numbers.popleft(), None)) is not None:
                 return actor
         return None
 
 
-_Index = dict[str | None, list[int]]
+_Index = dict[str | None, deque[int]]
 """The numbers of actors, by something that they have."""
 _FIRST: Final = 5
 """Among so many lines of a sub-agent its task is found."""
 
 
 def _index(actors: list[Actor], key: Callable[[Actor], str | None]) -> _Index:
-    found: _Index = defaultdict(list)
+    found: _Index = defaultdict(deque)
     for number, actor in enumerate(actors):
         if (word := key(actor)) is not None:
             found[word].append(number)

@@ -6,7 +6,7 @@ was left behind hangs on the fork. Nothing here calls itself: a tree may be deep
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -75,16 +75,24 @@ class _Trunk:
         parts: dict[int, dict[Any, list[int]]] = defaultdict(lambda: defaultdict(list))
         for strand, stretch in stretches.items():
             parts[stretch.above][stretch.fork].append(strand)
-        drawn: dict[int, list[Node]] = {}
+        drawn: dict[int, deque[Node]] = {}
         for strand in reversed(stretches):
             lines = self._segments(strand)
+            trunk: deque[Node] | None = None
             for fork, strands in parts[strand].items():
-                left = [self._left_behind(below, drawn[below]) for below in strands if below not in live]
+                left = [self._left_behind(below, drawn.pop(below)) for below in strands if below not in live]
                 lines.append(Node(nodes.FORK, {"line": fork.line}, left))
                 for below in strands:
-                    lines += drawn[below] if below in live else ()
-            drawn[strand] = self._named(strand, lines) if strand in live else lines
-        return drawn[0]
+                    if below in live:  # at most one: what was drawn of it is added to, not copied for each strand
+                        trunk = drawn.pop(below)
+                        trunk.extendleft(reversed(lines))
+                        lines = []
+            if trunk is None:
+                drawn[strand] = deque(self._named(strand, lines) if strand in live else lines)
+            else:
+                trunk.extend(lines)
+                drawn[strand] = trunk
+        return list(drawn[0])
 
     def _segments(self, strand: int) -> list[Node]:
         """A strand from compaction to compaction."""
@@ -122,9 +130,10 @@ class _Trunk:
                 children.append(Node(nodes.PROMPT, about, []))
         return [Node(nodes.SEGMENT, facts, children)]
 
-    def _left_behind(self, strand: int, lines: list[Node]) -> Node:
+    def _left_behind(self, strand: int, lines: Iterable[Node]) -> Node:
         """A branch that is not live; or, where it parts again, what several such branches have in common."""
-        (first, *rest) = lines if lines and lines[0].kind == nodes.SEGMENT else [_NOTHING, *lines]
+        listed = list(lines)
+        (first, *rest) = listed if listed and listed[0].kind == nodes.SEGMENT else [_NOTHING, *listed]
         return Node(nodes.BRANCH, first.facts | self._identity(strand), first.children + rest)
 
     def _named(self, strand: int, lines: list[Node]) -> list[Node]:

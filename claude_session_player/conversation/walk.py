@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -60,7 +61,7 @@ class Walk:
             level = stack[-1]
             depth = len(stack) - 1
             if level.actors:
-                actor = level.actors.pop(0)
+                actor = level.actors.popleft()
                 if level.with_heads:
                     yield Told(depth, Entry(Kind.AGENT, body=actor), level.actor)
                 telling = Telling(self._cast, is_agent=True)
@@ -83,7 +84,7 @@ class Walk:
                 if self._enters(depth):
                     if not level.has_ended:
                         yield Told(depth, Entry(Kind.SECTION, text=UNLINKED), level.actor)
-                    level.actors, level.with_heads, level.has_ended = [left], True, True
+                    level.actors, level.with_heads, level.has_ended = deque((left,)), True, True
                 else:
                     self.not_entered += 1
             else:
@@ -97,7 +98,7 @@ class Walk:
             self.not_entered += len(call.actors)
             self._cast.dismiss(call.actors)
             return Told(depth, call, level.actor)
-        level.call, level.actors, level.with_heads = call, list(call.actors), len(call.actors) > 1
+        level.call, level.actors, level.with_heads = call, deque(call.actors), len(call.actors) > 1
         return Told(depth, call, level.actor, actor_follows=True)
 
     def _left(self, level: _Level) -> Actor | None:
@@ -124,7 +125,7 @@ class _Level:
         self.telling = telling
         self.entries = entries
         self.actor = actor
-        self.actors: list[Actor] = []
+        self.actors: deque[Actor] = deque()
         self.call: Call | None = None
         self.with_heads = False
         self.has_ended = False

@@ -18,6 +18,8 @@ from claude_session_player.times import parse_time, to_zone
 _WIDEST: Final = 120
 _DEEPEST: Final = 36
 """So many columns of a line are at most for its place in the tree."""
+_KEPT: Final = _DEEPEST + 3
+"""So much is kept of that: enough to see that it is too long, or a tree of n levels would have n² of it."""
 _LEAST: Final = 12
 _SHORT: Final = 8
 _UUID: Final = 36
@@ -38,7 +40,7 @@ def drawn(root: Node, zone: tzinfo | None, width: int | None = None) -> Iterator
     while waiting:
         node, indent, is_last = waiting.pop()
         yield _fitted(f"{indent}{'└─' if is_last else '├─'} ", _WORDS[node.kind](node.facts, zone), width)
-        below = indent + ("   " if is_last else "│  ")
+        below = (indent + ("   " if is_last else "│  "))[-_KEPT:]
         count = len(node.children)
         waiting += [(child, below, number == count) for number, child in enumerate(node.children, 1)][::-1]
 

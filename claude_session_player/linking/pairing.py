@@ -8,6 +8,8 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
+from claude_session_player.open_calls import OpenCalls
+
 C = TypeVar("C")
 R = TypeVar("R")
 
@@ -22,9 +24,9 @@ class Pairing(Generic[C, R]):
 
     def __init__(self) -> None:
         self._calls: dict[str, _Call[C]] = {}
-        self._nameless: dict[str, deque[_Call[C]]] = {}
-        """The calls without an id, by tool."""
-        self._sources: dict[str, list[_Call[C]]] = {}
+        self._nameless: OpenCalls[_Call[C]] = OpenCalls()
+        """The calls without an id."""
+        self._sources: dict[str, deque[_Call[C]]] = {}
         """The calls of each record, by its uuid, as far as somebody has asked for one."""
         self._unsorted: list[_Call[C]] = []
         """Calls that are not among them yet: hardly ever does a result name nothing but its source."""
@@ -37,7 +39,7 @@ class Pairing(Generic[C, R]):
         added = _Call(call, self._count, source)
         self._unsorted.append(added)
         if not id:
-            self._nameless.setdefault(name, deque()).append(added)
+            self._nameless.add(self._count, name, added)
             return None
         self._calls[id] = added
         if not self._early:
@@ -53,7 +55,7 @@ class Pairing(Generic[C, R]):
             if found is None:
                 self._early[id] = result
         else:
-            found = self._oldest_nameless(name) or self._oldest_of(source)
+            found = self._nameless.pop_oldest(name) or self._oldest_of(source)
         if found is None:
             return None
         found.is_open = False
@@ -67,24 +69,22 @@ class Pairing(Generic[C, R]):
     def unanswered(self) -> Iterator[C]:
         """The calls that have no result yet, those with an id first."""
         yield from (call.call for call in self._calls.values() if call.is_open)
-        yield from (call.call for queue in self._nameless.values() for call in queue if call.is_open)
-
-    def _oldest_nameless(self, name: str | None) -> _Call[C] | None:
-        queues = self._nameless.values() if name is None else (self._nameless.get(name, deque()),)
-        for queue in queues:
-            while queue and not queue[0].is_open:
-                queue.popleft()
-        waiting = [queue for queue in queues if queue]
-        return min(waiting, key=lambda queue: queue[0].number).popleft() if waiting else None
+        yield from (call.call for call in self._nameless)
 
     def _oldest_of(self, source: str | None) -> _Call[C] | None:
         if not source:
             return None
         for call in self._unsorted:
             if call.source:
-                self._sources.setdefault(call.source, []).append(call)
+                self._sources.setdefault(call.source, deque()).append(call)
         self._unsorted.clear()
-        return next((call for call in self._sources.get(source, ()) if call.is_open), None)
+        calls = self._sources.get(source)
+        while calls and not calls[0].is_open:
+            calls.popleft()
+        if not calls:
+            return None
+        self._nameless.discard(calls[0].number)
+        return calls[0]
 
 
 class _Call(Struct, Generic[C]):

@@ -8,7 +8,8 @@ says the same between its `enqueue` and the next response.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from heapq import heappop
 from typing import Final
 
 from msgspec import Struct
@@ -132,52 +133,102 @@ class QueuedPrompt(Struct):
 
 
 class PromptQueue(Struct):
-    """Follows the queue of a session through its records, in the order of the file."""
+    """Follows the queue of a session through its records, in the order of the file.
 
-    waiting: list[QueuedPrompt] = []
-    taken: list[QueuedPrompt] = []
+    Prompts are known by numbers, which ascend. Each list of numbers is a heap, in which those that are gone are stepped
+    over when somebody comes to them: a step costs log n, however many prompts wait.
+    """
+
+    waiting: dict[int, QueuedPrompt] = {}
+    taken: dict[int, QueuedPrompt] = {}
     """Those that the model was given since its last response."""
+    count: int = 0
+    by_age: list[int] = []
+    by_content: dict[str, list[int]] = {}
+    waiting_by_words: dict[str, list[int]] = {}
+    taken_by_words: dict[str, list[int]] = {}
 
     def operate(self, event: QueueOperation) -> QueuedPrompt | None:
         """A record of the queue; returns the prompt that was taken up here. Until `settle`, it may turn out a copy."""
         match event.operation:
             case "enqueue":
-                self.waiting.append(_queued(event))
+                self._enqueue(_queued(event))
             case "remove":
                 return self._take(event)
             case "dequeue":
                 self._next(event)
             case "popAll":
-                self.waiting.clear()
+                self._forget_waiting()
         return None
+
+    def _enqueue(self, prompt: QueuedPrompt) -> None:
+        self.count += 1
+        self.waiting[self.count] = prompt
+        self.by_age.append(self.count)
+        self.by_content.setdefault(prompt.content, []).append(self.count)
+        if prompt.text is not None:
+            self.waiting_by_words.setdefault(prompt.text.strip(), []).append(self.count)
 
     def _take(self, event: QueueOperation) -> QueuedPrompt | None:
         prompt = self._next(event)
         if prompt is None or prompt.text is None or prompt.is_copy:
             return None
         prompt.line, prompt.timestamp = event.line, event.timestamp
-        self.taken.append(prompt)
+        self.count += 1
+        self.taken[self.count] = prompt
+        self.taken_by_words.setdefault(prompt.text.strip(), []).append(self.count)
         return prompt
 
     def _next(self, event: QueueOperation) -> QueuedPrompt | None:
         """The prompt that leaves the queue: the one that the record names, else the oldest."""
         named = _queued(event).content
-        place = next((i for i, prompt in enumerate(self.waiting) if named and prompt.content == named), 0)
-        return self.waiting.pop(place) if self.waiting else None
+        number = _first(self.by_content.get(named), self.waiting) if named else None
+        if number is None:
+            number = _first(self.by_age, self.waiting)
+        if number is None:
+            return None
+        prompt = self.waiting.pop(number)
+        if not self.waiting:
+            self._forget_waiting()
+        return prompt
 
-    def note(self, prompt: str | None) -> None:
-        """A user line, or an attachment, that holds a prompt: a queued one with the same words is its copy."""
-        if prompt is not None:
-            wanted = prompt.strip()
-            for queued in (*self.taken, *self.waiting):
-                if not queued.is_copy and queued.text is not None and queued.text.strip() == wanted:
-                    queued.is_copy = True
-                    return
+    def _forget_waiting(self) -> None:
+        self.waiting.clear()
+        self.by_age.clear()
+        self.by_content.clear()
+        self.waiting_by_words.clear()
+
+    def note(self, prompt: str | None) -> QueuedPrompt | None:
+        """A user line, or an attachment, that holds a prompt: a queued one with the same words is its copy.
+
+        Returns the copy where it was taken up already.
+        """
+        if prompt is None:
+            return None
+        wanted = prompt.strip()
+        if (number := _first(self.taken_by_words.get(wanted), self.taken)) is not None:
+            self.taken[number].is_copy = True
+            return self.taken[number]
+        if (number := _first(self.waiting_by_words.get(wanted), self.waiting)) is not None:
+            self.waiting[number].is_copy = True
+        return None
 
     def settle(self) -> list[QueuedPrompt]:
         """The model answers, or the file ends: the prompts that were taken up and stand nowhere else."""
-        settled, self.taken = [prompt for prompt in self.taken if not prompt.is_copy], []
+        if not self.taken:
+            return []
+        settled = [prompt for prompt in self.taken.values() if not prompt.is_copy]
+        self.taken.clear()
+        self.taken_by_words.clear()
         return settled
+
+
+def _first(numbers: list[int] | None, known: Container[int]) -> int | None:
+    """Take the smallest number that is known out of a heap; `None` where there is none."""
+    while numbers:
+        if (number := heappop(numbers)) in known:
+            return number
+    return None
 
 
 def _queued(event: QueueOperation) -> QueuedPrompt:

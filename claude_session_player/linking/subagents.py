@@ -5,8 +5,9 @@ names; a result that names the sub-agent beside its text; progress that it repor
 and a task that is equal to the call's prompt. `agent_records` reads this evidence from records.
 """
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import chain
 from typing import Final, Generic, NamedTuple, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -74,24 +75,28 @@ def link_subagents(
             by_call.setdefault(call.id, calls[number])
         for name, evidence in call.named:
             by_agent[name].append((evidence, not call.is_of_agent_tool, number))
+    for namings in by_agent.values():
+        namings.sort()
     links: dict[K, tuple[K | None, AgentCall]] = {}
     for agent in agents:
         described = by_call.get(agent.call or "")
-        named = (calls[number] for *_, number in sorted(by_agent.get(agent.id, ())))
-        found = next((made for made in (described, *named) if made is not None and made[0] != agent.key), None)
+        named = (calls[number] for *_, number in by_agent.get(agent.id, ()))
+        made_by = chain((described,), named)
+        found = next((made for made in made_by if made is not None and made[0] != agent.key), None)
         if found is not None:
             links[agent.key] = found
     taken = {id(call) for _, call in links.values()}
-    free: dict[str, list[tuple[K | None, AgentCall]]] = defaultdict(list)
+    free: dict[str, deque[tuple[K | None, AgentCall]]] = defaultdict(deque)
     for who, call in calls:
         if call.task is not None and id(call) not in taken:
             free[call.task].append((who, call))
     for agent in agents:
         if agent.key not in links and agent.task is not None:
-            waiting = free.get(agent.task, [])
+            waiting = free.get(agent.task, deque())
             place = next((n for n, (who, _) in enumerate(waiting) if who != agent.key), None)
             if place is not None:
-                links[agent.key] = waiting.pop(place)
+                links[agent.key] = waiting[place]
+                del waiting[place]
     return links
 
 

@@ -43,13 +43,6 @@ class Piece(NamedTuple):
         return ("\n", *self.chunks, "\n") if self.is_apart else (*self.chunks, "\n")
 
 
-class _OpenCall(NamedTuple):
-    """A call that was told and has no result yet: the first, second, … element of its line."""
-
-    line: int
-    number: int
-
-
 class Appended:
     """Tells of each screen what was not told of the one before.
 
@@ -68,7 +61,11 @@ class Appended:
         """What was told last."""
         self._is_last = True
         """False where somebody else told something since then."""
-        self._open: dict[_OpenCall, ToolCall] = {}
+        self._open: dict[int, ToolCall] = {}
+        """The calls that were told and have no result yet, by their serial numbers."""
+        self._first_serial = 0
+        self._answered = 0
+        """How many of the answers since the screen was last emptied were looked at."""
 
     def interrupt(self) -> None:
         """Something else was told meanwhile: a result that comes now is told with the head of its call."""
@@ -90,26 +87,31 @@ class Appended:
             yield self._piece(_RULE)
 
     def _results(self, state: ScreenState) -> Iterator[Piece]:
-        for key in list(self._open):
-            call = _call_at(state.elements, key)
-            if call is None or call.result is None:
-                continue
-            told = self._open.pop(key)
+        for serial in self._newly_answered(state):
+            call = state.elements[state.position(serial)]
+            told = self._open.pop(serial)
             if self._is_last and self._last is told:
                 self._last = call
                 yield Piece(call, (element_text(call, self._view).partition("\n")[2],), False, is_result=True)
             else:  # it begins anew, and is no part of what was told last
                 yield self._piece(call)._replace(is_apart=True)
 
+    def _newly_answered(self, state: ScreenState) -> list[int]:
+        """The calls that were told without a result, and have one now, in the order in which they were told."""
+        if state.first_serial != self._first_serial:
+            self._first_serial, self._answered = state.first_serial, 0
+            self._open.clear()
+        new = state.answered[self._answered :]
+        self._answered = len(state.answered)
+        return sorted(self._open.keys() & new)
+
     def _elements(self, state: ScreenState) -> Iterator[Piece]:
         elements = state.elements
         start = _after_line(elements, self._line)
-        for element in elements[start:]:
+        for position, element in enumerate(elements[start:], start):
             yield self._piece(element)
             if isinstance(element, ToolCall) and element.result is None:
-                first = _after_line(elements, element.line - 1)
-                self._open[_OpenCall(element.line, start - first)] = element
-            start += 1
+                self._open[state.serial(position)] = element
         if elements:
             self._line = max(self._line, elements[-1].line)
 
@@ -125,9 +127,3 @@ _RULE: Final = CompactionRule()
 def _after_line(elements: list[ScreenElement], line: int) -> int:
     """The place of the first element that a later line brought; elements stand in the order of their lines."""
     return bisect_right(elements, line, key=lambda element: element.line)
-
-
-def _call_at(elements: list[ScreenElement], key: _OpenCall) -> ToolCall | None:
-    place = _after_line(elements, key.line - 1) + key.number
-    element = elements[place] if place < len(elements) else None
-    return element if isinstance(element, ToolCall) and element.line == key.line else None

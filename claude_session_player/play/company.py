@@ -80,6 +80,8 @@ class Company:
         """What is followed; who spoke last is last."""
         self._names: dict[str, str] = {}
         """How each sub-agent is called, also those that are followed no more."""
+        self._given: set[str] = set()
+        """All these names."""
         self._let_go: dict[str, tuple[str, Account]] = {}
         """Of sub-agents that were silent for too long: their names, and what became of their lines."""
         self._strangers: set[str] = set()
@@ -171,7 +173,8 @@ class Company:
         """The kind of a sub-agent; with its id, where another one is called like that."""
         path, name = glimpse.found.path, glimpse.agent or glimpse.found.id
         if path not in self._names:
-            self._names[path] = f"{name} {glimpse.found.id}" if name in self._names.values() else name
+            self._names[path] = f"{name} {glimpse.found.id}" if name in self._given else name
+            self._given.add(self._names[path])
         return self._names[path]
 
     def _let_speak(self, path: str, speaker: _Part) -> None:

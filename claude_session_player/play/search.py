@@ -89,7 +89,7 @@ def _shown(event: Event) -> str:
     state = ScreenState(_EVERYTHING)
     if isinstance(event, Progress) and event.parent_call:
         state.elements.append(ToolCall())
-        state.tool_calls[event.parent_call] = 0
+        state.calls[event.parent_call] = 0
     return render(state, event).to_markdown()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any, BinaryIO, Final
@@ -43,7 +43,7 @@ from claude_session_player.linking.agent_records import (
 )
 from claude_session_player.linking.copies import drop_copies, response_id
 from claude_session_player.linking.prompts import PromptQueue, attachment_of, with_queued_prompts
-from claude_session_player.linking.subagents import BY_PROGRESS, AgentCall, Naming, best_names, helper_kind
+from claude_session_player.linking.subagents import BY_PROGRESS, AgentCall, Naming, helper_kind
 from claude_session_player.normalized import count
 from claude_session_player.parser import decode_lines, read_events
 from claude_session_player.regular_file import only_regular
@@ -83,8 +83,8 @@ class Digest(Struct):
     lines: int = 0
     fingerprint: int = 0
     session_id: str | None = None
-    cwds: list[str] = []
-    branches: list[str] = []
+    cwds: dict[str, None] = {}
+    branches: dict[str, None] = {}
     version: str | None = None
     titles: dict[str, str] = {}
     malformed: int = 0
@@ -92,8 +92,8 @@ class Digest(Struct):
     """The calls of tools that start sub-agents."""
     call_ids: dict[str, None] = {}
     """Their ids; like all keys here, they stay in their order when they are set aside."""
-    namings: dict[str, list[Naming]] = {}
-    """The sub-agents that results and progress name, by the ids of the calls."""
+    namings: dict[str, dict[str, int]] = {}
+    """The sub-agents that results and progress name, with the best evidence, by the ids of the calls."""
     queue: PromptQueue = field(default_factory=PromptQueue)
     is_session: bool = False
     answers: dict[str, None] = {}
@@ -190,9 +190,9 @@ class Digest(Struct):
     def note_agent(self, call: str | None, naming: Naming) -> None:
         """A call is answered by a sub-agent, or the sub-agent is at work."""
         if call:
-            namings = self.namings.setdefault(call, [])
-            if naming not in namings:
-                namings.append(naming)
+            agent, evidence = naming
+            namings = self.namings.setdefault(call, {})
+            namings[agent] = min(evidence, namings.get(agent, evidence))
 
     def settle_queue(self) -> None:
         """The model answers: what was taken up from the queue before, and stands nowhere else, are prompts."""
@@ -236,7 +236,7 @@ class Digest(Struct):
 
     def _agent_calls(self) -> tuple[AgentCall, ...]:
         """The calls of all tools that started sub-agents, those first that do nothing else."""
-        named = {call: best_names(namings) for call, namings in self.namings.items()}
+        named = {call: tuple(namings.items()) for call, namings in self.namings.items()}
         known = [call._replace(named=named.pop(call.id or "", ())) for call in self.calls]
         return tuple(known + [AgentCall(id, named=namings) for id, namings in named.items()])
 
@@ -246,16 +246,12 @@ class Digest(Struct):
 
     def _take_envelopes(self, events: Sequence[Event] | Sequence[Glance]) -> None:
         """What most lines repeat: only changes are looked at one by one."""
-        for cwd in _changes(list(map(_CWD, events)), self.cwds):
-            if cwd not in self.cwds:
-                self.cwds.append(cwd)
-        for branch in _changes(list(map(_BRANCH, events)), self.branches):
-            if branch not in self.branches:
-                self.branches.append(branch)
+        self.cwds |= _changes(list(map(_CWD, events)), self.cwds)
+        self.branches |= _changes(list(map(_BRANCH, events)), self.branches)
         last = next(filter(None, map(_BRANCH, reversed(events))), None)
-        if last and self.branches[-1] != last:
-            self.branches.remove(last)
-            self.branches.append(last)
+        if last and next(reversed(self.branches)) != last:
+            del self.branches[last]
+            self.branches[last] = None
         self.version = next(filter(None, map(_VERSION, reversed(events))), self.version)
         self.main.widen(list(filter(None, map(_TIME, events))))
         if not self.has_main_line:
@@ -335,10 +331,10 @@ class Digest(Struct):
                 self._count_reported(agent, one.message, one.request_id, one.timestamp)
 
 
-def _changes(values: list[str | None], known: list[str]) -> Iterable[str]:
+def _changes(values: list[str | None], known: dict[str, None]) -> dict[str, None]:
     """The values that may be others than the last known one; none where all are that one, as most of the time."""
-    if known and values.count(known[-1]) + values.count(None) == len(values):
-        return ()
+    if known and values.count(next(reversed(known))) + values.count(None) == len(values):
+        return {}
     return dict.fromkeys(filter(None, values))
 
 

@@ -176,7 +176,7 @@ def _take_usage(digest: Digest, event: UsageLine) -> None:
         event.cache_read_tokens or 0,
         0,
     )
-    model = digest.main.models[-1] if digest.main.models else None
+    model = next(reversed(digest.main.models), None)
     digest.main.count(place_of(event), tokens, model, event.timestamp)
 
 

@@ -9,6 +9,7 @@ from claude_session_player.store.catalogue import Row
 from claude_session_player.store.facts import Facts, decode_facts
 from claude_session_player.store.layout import Found
 from claude_session_player.store.responses import Responses, decode_responses
+from claude_session_player.store.stretches import StretchReader
 
 Recall = Callable[[Sequence["Member"]], dict[str, bytes]]
 """Fetches the responses of some files, by path."""
@@ -17,13 +18,15 @@ Recall = Callable[[Sequence["Member"]], dict[str, bytes]]
 class Member:
     """A session file with its row of the catalogue. Facts and responses are fetched when somebody asks for them."""
 
-    __slots__ = ("_facts", "_recall", "_responses", "found", "inline_calls", "row")
+    __slots__ = ("_facts", "_recall", "_responses", "found", "inline_calls", "inline_lines", "row")
 
     def __init__(self, found: Found, row: Row, recall: Recall, responses: bytes | None = None) -> None:
         self.found = found
         self.row = row
         self.inline_calls: dict[str, AgentCall] | None = None
         """The calls of the sub-agents inside of the file, as soon as somebody has found them."""
+        self.inline_lines: StretchReader | None = None
+        """Reads the lines of these sub-agents, as soon as somebody has asked for some."""
         self._facts: Facts | None = None
         self._recall = recall
         self._responses = responses

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from claude_session_player.regular_file import only_regular
 from claude_session_player.store.layout import TOOL_RESULTS, Found
 from claude_session_player.store.record import shown
 
-_PERSISTED: Final = re.compile(r"<persisted-output>.*?saved to: ([^\n]+?)\s*\n.*?(?:</persisted-output>|\Z)", re.DOTALL)
+_OPEN, _CLOSE, _SAVED_TO = "<persisted-output>", "</persisted-output>", "saved to: "
+
+
+class Reference(NamedTuple):
+    """A part of a text that stands for an output in a file: where it is, and the name of that file."""
+
+    start: int
+    end: int
+    name: str
 
 
 def resolver(files: Sequence[Found]) -> Callable[[str], str]:
@@ -24,9 +31,32 @@ def resolved(text: str, files: Sequence[Found]) -> str:
 
     Only the name counts: the store may have moved, and nothing outside of the sessions' directories is read.
     """
-    if "<persisted-output>" not in text:
+    if _OPEN not in text:
         return text
-    return _PERSISTED.sub(lambda match: _whole(match, files), text)
+    parts, at, known = list[str](), 0, set[str]()
+    for reference in references(text):
+        if reference.name not in known:  # an output is told once, however often a text refers to it
+            known.add(reference.name)
+            parts += (text[at : reference.start], _whole(text[reference.start : reference.end], reference.name, files))
+            at = reference.end
+    return "".join(parts) + text[at:]
+
+
+def references(text: str) -> Iterator[Reference]:
+    """The references in a text, one behind the other; what is never closed goes on to the end."""
+    end = 0
+    while (start := text.find(_OPEN, end)) >= 0:
+        place = text.find(_SAVED_TO, start + len(_OPEN))
+        while place >= 0 and text.startswith("\n", place + len(_SAVED_TO)):
+            place = text.find(_SAVED_TO, place + len(_SAVED_TO))
+        line_end = text.find("\n", place) if place >= 0 else -1
+        if line_end < 0:  # what is missing here is missing behind every further tag, too
+            return
+        told = text[place + len(_SAVED_TO) : line_end]
+        path = told.rstrip() or told[:1]
+        close = text.find(_CLOSE, line_end)
+        end = close + len(_CLOSE) if close >= 0 else len(text)
+        yield Reference(start, end, path.replace("\\", "/").rpartition("/")[2])
 
 
 def persisted_name(text: str) -> str | None:
@@ -35,16 +65,14 @@ def persisted_name(text: str) -> str | None:
     >>> persisted_name("<persisted-output>\\nFull output saved to: /home/ada/tool-results/b1.txt\\n\\nPreview:")
     'b1.txt'
     """
-    match = _PERSISTED.match(text)
-    return _name(match) if match else None
+    if not text.startswith(_OPEN):
+        return None
+    found = next(references(text), None)
+    return found.name if found is not None else None
 
 
-def _name(match: re.Match[str]) -> str:
-    return match[1].replace("\\", "/").rpartition("/")[2]
-
-
-def _whole(match: re.Match[str], files: Sequence[Found]) -> str:
-    name = _name(match)
+def _whole(text: str, name: str, files: Sequence[Found]) -> str:
+    """The output that a reference stands for."""
     reason = ""
     for found in files:
         folder = os.path.join(found.home, found.parent or found.id, TOOL_RESULTS)
@@ -56,4 +84,4 @@ def _whole(match: re.Match[str], files: Sequence[Found]) -> str:
                 return file.read().rstrip()
         except (OSError, ValueError) as error:
             reason = f"{shown(found.called(path))}: {getattr(error, 'strerror', None) or error}"
-    return f"{match[0]}\n(the whole output is not there: {reason})"
+    return f"{text}\n(the whole output is not there: {reason})"

@@ -22,6 +22,7 @@ from claude_session_player.store.record import (
     shown,
     speech_record,
 )
+from claude_session_player.store.stretches import StretchReader
 from claude_session_player.text import as_title, escape_controls
 
 if TYPE_CHECKING:
@@ -323,12 +324,23 @@ class Session:
 
     def _own_lines(self) -> Iterator[tuple[int, bytes]]:
         """The lines of the session with their numbers."""
+        if self._inline is not None:
+            return self._inline_lines.lines(self._inline.lines)
+        return self._file_lines()
+
+    def _file_lines(self) -> Iterator[tuple[int, bytes]]:
         from claude_session_player.line_reader import read_lines
 
         with open(self.path, "rb", opener=only_regular) as file:
-            for number, line in enumerate(read_lines(file), 1):
-                if self._inline is None or number in self._line_numbers:
-                    yield number, line
+            yield from enumerate(read_lines(file), 1)
+
+    @property
+    def _inline_lines(self) -> StretchReader:
+        """Reads the lines of the sub-agents inside of the file."""
+        if self._member.inline_lines is None:
+            stretches = (stretch for inline in self.facts.inline for stretch in inline.lines)
+            self._member.inline_lines = StretchReader(self.path, stretches)
+        return self._member.inline_lines
 
     def _reported(self, events: "Iterable[Event]") -> "Iterator[Event]":
         """What lines of progress report of this sub-agent."""
@@ -338,12 +350,6 @@ class Session:
         for event in events:
             if isinstance(event, Progress) and event.data is not None and event.data.agent_id == self.id:
                 yield from reported_events(event)
-
-    @cached_property
-    def _line_numbers(self) -> frozenset[int]:
-        """Of a sub-agent inside of its parent's file: where it is."""
-        stretches = self._inline.lines if self._inline else ()
-        return frozenset(line for first, last in stretches for line in range(first, last + 1))
 
     def backup(self, name: str) -> str | None:
         """The text of a file before the session changed it, by the name of its copy; `None` where there is none.

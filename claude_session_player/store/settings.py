@@ -18,20 +18,22 @@ _WORDS: Final = r"token|secret|passw|passphrase|pwd|credential|cookie|bearer|sig
 _SECRET_KEY: Final = re.compile(
     rf"(?i:{_WORDS}|header|dsn|private[_-]?key|auth(?!or)|(?:^|_)pass$|_pat$)|(?<![a-z])[kK]eys?$|[a-z]Keys?$|_KEYS?$"
 )
-_NOT_SECRET: Final = re.compile(r"(?i)helper$|max.*tokens?|tokens?_(?:limit|count)")
+_NOT_SECRET: Final = re.compile(r"(?im)helper\n?\Z|^(?>.*?max).*?token|tokens?_(?:limit|count)")
 _SECRET_NUMBER: Final = re.compile(r"(?i)secret|passw|pwd|passphrase|(?:^|_)pass$|(?:^|_)pin$")
-_SECRET_FLAG: Final = re.compile(rf"(?i)--?[\w-]*(?:{_WORDS}|auth)[\w-]*|-u|--user")
+_SECRET_FLAG: Final = re.compile(rf"(?i)(?=--?[\w-]*?(?:{_WORDS}|auth))-[\w-]*+|-u|--user")
+# Patterns look for a word inside of a name once, where the name begins, and never give back what they took of it: else
+# a long name is searched again from each of its letters.
 _VALUE: Final = r"""(?:"[^"]*"|'[^']*'|[^\s"'&]+)"""
 _SECRETS: Final = (
     re.compile(r"\b(?:sk|pk|rk)-[\w-]{8,}"),  # API keys
     re.compile(r"\b(?:gh[a-z]|github_pat|glpat|xox[a-z]|npm|pypi|hf|AIza|ya29|dop_v1|shp\w\w)[_-]?[\w.-]{16,}"),
     re.compile(r"\bA[KS]IA[A-Z0-9]{12,}\b"),
-    re.compile(r"\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?"),  # JSON web tokens
+    re.compile(r"(?<![\w-])(?P<kept>(?:(?!\beyJ[\w-]{8})[\w-])*+)eyJ[\w-]*+\.[\w-]+(?:\.[\w-]*)?"),  # JSON web tokens
     re.compile(r"""(?i)(?<=bearer )[^\s"']+|(?<=basic )[A-Za-z0-9+/=]{8,}"""),
     re.compile(r"(?<=://)[^\s/@]+(?=@)"),  # user and password in an address
     re.compile(rf"(?<=-u )[^\s:]+:{_VALUE}"),
-    re.compile(rf"(?i)(?:(?<=\s)|^)--?[\w-]*(?:{_WORDS})[\w-]*[ =]{_VALUE}"),
-    re.compile(rf"(?i)[\w-]*(?:{_WORDS})[\w-]*\s*[=:]\s*{_VALUE}"),
+    re.compile(rf"(?i)(?:(?<=\s)|^)(?=--?[\w-]*?(?:{_WORDS}))-[\w-]*+[ =]{_VALUE}"),
+    re.compile(rf"(?i)(?<![\w-])(?=[\w-]*?(?:{_WORDS}))[\w-]++\s*+[=:]\s*+{_VALUE}"),
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*", re.DOTALL),
     re.compile(r"\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{32,}={0,2}"),  # long random words
 )
@@ -87,5 +89,10 @@ def _is_plain_number(key: str, value: str) -> bool:
 
 def _without_secrets(text: str) -> str:
     for secret in _SECRETS:
-        text = secret.sub(MASK, text)
+        text = secret.sub(_masked_match, text)
     return text
+
+
+def _masked_match(match: re.Match[str]) -> str:
+    """The mask in place of a secret, behind the part of its name that is kept."""
+    return (match["kept"] if "kept" in match.re.groupindex else "") + MASK

@@ -41,7 +41,8 @@ class Voice(Struct):
     last_line: int = 0
     topic_line: int = 0
     task: str | None = None
-    models: list[str] = []
+    models: dict[str, None] = {}
+    """The last one used stands last."""
     provider: str | None = None
     started: str | None = None
     ended: str | None = None
@@ -92,7 +93,7 @@ class Voice(Struct):
         """
         if (model := message.model) == _SYNTHETIC:
             return
-        if model and with_model and (self.provider is None or self.models[-1] != model):
+        if model and with_model and (self.provider is None or next(reversed(self.models), None) != model):
             self.use(model)
             self.provider = self.provider or _provider(message.id, model)
         usage = message.usage
@@ -113,9 +114,8 @@ class Voice(Struct):
 
     def use(self, model: str) -> None:
         """A model that answers from now on."""
-        if model in self.models:
-            self.models.remove(model)
-        self.models.append(model)
+        self.models.pop(model, None)
+        self.models[model] = None
 
     def widen(self, times: list[str]) -> None:
         """Let the conversation span these times. Most are written alike, and can be compared as text."""
