@@ -16,26 +16,57 @@ class Stretch(NamedTuple):
     last: int | None
 
 
-class Partial(NamedTuple):
-    """The known lines by number, and how many there are in all, where that is known."""
+class Partial:
+    """The known lines by number, and how many there are in all, where that is known.
 
-    lines: dict[int, str]
-    total: int | None = None
+    A text of which everything is known is kept as it is: most edits need nothing else, and its lines are taken apart
+    when somebody asks for them.
+    """
+
+    __slots__ = ("_lines", "_text", "total")
+
+    def __init__(self, lines: dict[int, str], total: int | None = None) -> None:
+        self._lines: dict[int, str] | None = lines
+        self._text: str | None = None
+        self.total = total
 
     @classmethod
     def whole(cls, text: str) -> Partial:
         """A text of which everything is known."""
-        lines = text.split("\n")
-        return cls(dict(enumerate(lines, 1)), len(lines))
+        partial = cls({}, text.count("\n") + 1)
+        partial._lines, partial._text = None, text
+        return partial
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Partial) and self.total == other.total and self.lines == other.lines
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Partial(lines={self.lines!r}, total={self.total!r})"
+
+    @property
+    def lines(self) -> dict[int, str]:
+        """The known lines by number."""
+        if self._lines is None:
+            self._lines = dict(enumerate((self._text or "").split("\n"), 1))
+        return self._lines
+
+    @property
+    def is_empty(self) -> bool:
+        """True where nothing is known."""
+        return self._text is None and not self._lines
 
     @property
     def complete(self) -> bool:
         """True where everything is known."""
-        return self.total is not None and len(self.lines) == self.total
+        return self._text is not None or (self.total is not None and len(self.lines) == self.total)
 
     @property
     def text(self) -> str:
         """The known lines; the whole text where it is complete."""
+        if self._text is not None:
+            return self._text
         return "\n".join(map(self.lines.__getitem__, sorted(self.lines)))
 
     def runs(self) -> Iterator[tuple[int, list[str]]]:
@@ -65,6 +96,8 @@ class Partial(NamedTuple):
         """True where both cannot be the same text."""
         if None not in (self.total, other.total) and self.total != other.total:
             return True
+        if self._text is not None and self._text == other._text:
+            return False
         if self.lines == other.lines:
             return False
         if any(self.lines.get(number, line) != line for number, line in other.lines.items()):
@@ -76,6 +109,8 @@ class Partial(NamedTuple):
 
     def joined(self, other: Partial) -> Partial:
         """What both know of the same text."""
+        if other.complete:
+            return other
         return Partial(self.lines | other.lines, self.total if other.total is None else other.total)
 
     def before(self, number: int) -> Partial:

@@ -103,6 +103,8 @@ class Rebuilder:
         self.known = NOTHING_KNOWN
         self._sources: list[Source] = []
         self._notes: list[Note] = []
+        self._unplaced: list[Note] = []
+        """Of edits whose places are not known, since the file was last known anew."""
         self._backup = backup
         self._learned: str | None = None
         """When the session last learned something of the file."""
@@ -123,7 +125,8 @@ class Rebuilder:
     def result(self) -> Rebuilt:
         """What is known now."""
         missing = (c for c in self._answers.unanswered() if self._is_meant(c.path) and c.touch is not Touch.READ)
-        notes = self._notes + [Note(call.line, Reason.UNANSWERED, call.tool) for call in missing]
+        told = sorted(self._notes + self._unplaced, key=lambda note: note.line)
+        notes = told + [Note(call.line, Reason.UNANSWERED, call.tool) for call in missing]
         return Rebuilt(self.path, self.known, tuple(self._sources), tuple(notes))
 
     def _is_meant(self, path: str) -> bool:
@@ -133,7 +136,7 @@ class Rebuilder:
 
     def _learn(self, part: Partial, line: int, tool: str) -> None:
         """The file holds these lines at this moment."""
-        if not part.lines:
+        if part.is_empty:
             return
         if self.known.contradicts(part):
             self._notes.append(Note(line, Reason.OUTSIDE, tool))
@@ -151,7 +154,7 @@ class Rebuilder:
         """Nothing that was known before is needed any more."""
         self.known = NOTHING_KNOWN
         self._sources.clear()
-        self._notes = [note for note in self._notes if note.reason is not Reason.UNPLACED]
+        self._unplaced.clear()
 
     def _read(self, answer: Answer) -> None:
         self._learn(read_part(answer.call.input, answer.result, answer.structured), answer.line, answer.call.tool)
@@ -163,7 +166,7 @@ class Rebuilder:
             self._know(Partial.whole(content), answer.line, answer.call.tool, anew=True)
         else:
             self._forget()
-            self._notes.append(Note(answer.line, Reason.UNPLACED, answer.call.tool))
+            self._unplaced.append(Note(answer.line, Reason.UNPLACED, answer.call.tool))
 
     def _edit(self, answer: Answer) -> None:
         line, tool = answer.line, answer.call.tool
@@ -178,8 +181,8 @@ class Rebuilder:
             self._notes.append(Note(line, Reason.OUTSIDE, tool))
             self._forget()
         if unplaced:
-            self._notes.append(Note(line, Reason.UNPLACED, tool))
-        if after.lines:
+            self._unplaced.append(Note(line, Reason.UNPLACED, tool))
+        if not after.is_empty:
             self._know(after, line, tool, anew=original is not None)
         else:
             self.known = after

@@ -105,13 +105,14 @@ ONCE_WORSE: Final = [
     *(("forks in a comb", "tree"), ("forks left behind", "tree"), ("forks far below", "tree as JSON")),
     *(("queued prompts", "list"), ("queued prompts that are taken, reversed", "show")),
     *(("queued prompts that are said again", "replay in full"), ("queued prompts beside others", "show as JSON")),
+    *(("contradicting reads", "a file"), ("attachments edited_text_file", "a file")),
     *(("glued records", "verify"), ("text: persisted without a path", "show in full")),
 ]
 """Shapes and commands that took n² before."""
 TOLERATED: Final[frozenset[tuple[str, str]]] = frozenset(
     ("a file", shape)
     for shape in ("edits of a long file", "edits of a long file with hunks", "edits of a partly known file")
-    + ("many edits at once", "contradicting reads", "attachments edited_text_file")
+    + ("many edits at once",)
 )
 """The words of an edit are looked for in all that is known of a file, and may stand anywhere in it: n edits of n lines
 are n² however they are done."""
