@@ -67,7 +67,7 @@ def heads(text: str) -> list[tuple[int, str]]:
 @example("\ttab\n</pre>\n```", 1)
 @example("first line\nsecond line\n---\nrest", 0)
 def test_a_text_never_swallows_what_follows_it(text: str, depth: int) -> None:
-    block = follows("**Head**", prose(tidy(text)))
+    block = follows("**Head**", prose(tidy(text), by_model=True))
     gap = "> " * depth
     document = f"{quoted(block, depth)}\n{gap}\n{quoted('**Next**', depth)}\n"
     assert heads(document) == [(depth, "**Head**"), (depth, "**Next**")]
@@ -122,7 +122,7 @@ def test_nothing_that_a_file_names_breaks_out_of_its_place(trigger: str, name: s
 
 def test_ordinary_markdown_is_left_alone() -> None:
     text = "Run:\n\n1. this\n   ```bash\n   ls\n\n   ```\n2. that\n\n```python\nif a < b:\n    pass\n```"
-    assert prose(text) == text
+    assert prose(text, by_model=True) == text
 
 
 def test_a_shortened_text_says_how_much_is_missing() -> None:

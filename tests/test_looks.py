@@ -116,7 +116,7 @@ def test_a_picture_is_a_link_where_it_is_kept() -> None:
 
 def test_a_picture_with_an_address_is_a_link() -> None:
     block = {"type": "image", "source": {"type": "url", "url": "https://example.org/k.png"}}
-    assert "![image](<https://example.org/k.png>)" in markdown(SessionBuilder().prompt([block]))
+    assert "\n[image](<https://example.org/k.png>)" in markdown(SessionBuilder().prompt([block]))
 
 
 def test_an_answer_of_ones_own_is_added_to_the_choices() -> None:

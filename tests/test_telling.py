@@ -216,7 +216,7 @@ def test_a_compaction_and_its_summary_are_told() -> None:
         ),
         (
             {"type": "user", "message": {"content": "<teammate-message>Hi</teammate-message>"}},
-            "**Message** (Unknown time)\n\n<teammate-message>Hi</teammate-message>",
+            "**Message** (Unknown time)\n\n\\<teammate-message>Hi\\</teammate-message>",
         ),
         (
             {"type": "assistant", "message": {"content": [{"type": "brand_new", "deep": {}}]}},

@@ -6,16 +6,18 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from claude_session_player.export.escaping import (
+    escape_inline,
+    escape_markdown,
+    escape_text,
+    fenced_blocks,
+    has_fences,
+)
 from claude_session_player.humanize import many
 from claude_session_player.parts import Item
 from claude_session_player.text import clean, cut, one_line
 
-_FENCE: Final = re.compile(r"^( *)(`{3,}(?=[^`]*$)|~{3,})(.*)$", re.MULTILINE)
-_ANY_FENCE: Final = re.compile(r"^.*(?:```|~~~)", re.MULTILINE)
 _RUN: Final = re.compile(r"`+")
-_HTML: Final = re.compile(r"^[ >]*<", re.MULTILINE)
-_OPEN_HTML: Final = re.compile(r"^[ >*+\-\d.)\t]*<(?:script|pre|style|textarea|!|\?)", re.MULTILINE | re.IGNORECASE)
-"""What goes on until its end is found, over blank lines and all."""
 _PARAGRAPH: Final = re.compile(r"[^\s#>|\-+*=<\[`~:_\d\\]")
 """How a line begins that can only be the beginning of a paragraph."""
 _UNDERLINE: Final = re.compile(r"\n[=\-|: \t]+(?:\n|\Z)")
@@ -61,29 +63,37 @@ def code(text: str) -> str:
     >>> code("a`b"), code(" a")
     ('`` a`b ``', '`  a `')
     """
-    text = line(text)
+    text = line(text) or " "
     if "`" not in text:
         return f"`{text}`" if text == text.strip() else f"` {text} `"
     ticks = "`" * (max(len(run) for run in _RUN.findall(text)) + 1)
     return f"{ticks} {text} {ticks}"
 
 
-def prose(text: str) -> str:
-    """Markdown that somebody wrote, as it is; where it would swallow what follows, as a block of code.
+def words(text: str, width: int | None = None) -> str:
+    """A text on one line, at most so long, that is shown as it is.
 
-    >>> prose("**bold**")
-    '**bold**'
-    >>> print(prose("<!-- never closed"))
-    ```markdown
-    <!-- never closed
-    ```
+    >>> words("one\\ntwo"), words("*one*", 4)
+    ('one two', '\\\\*one…')
     """
-    has_fences = ("`" in text and "```" in text) or ("~" in text and "~~~" in text)  # a single sign is found faster
-    if not has_fences and "<" not in text:
-        return text
-    if _OPEN_HTML.search(text) or (has_fences and (_HTML.search(text) or not _pairs(text))):
-        return text if _ends(text) else fenced(text, "markdown")
-    return text
+    return escape_inline(line(text, width))
+
+
+def prose(text: str, *, by_model: bool) -> str:
+    """A text in which only harmless markdown is left; where it would swallow what follows, a block of code.
+
+    >>> prose("**bold** <b>", by_model=True), prose("# One", by_model=True), prose("# One", by_model=False)
+    ('**bold** \\\\<b>', '# One', '\\\\# One')
+    >>> print(prose("```\\nnever closed", by_model=True))
+    ````markdown
+    ```
+    never closed
+    ````
+    """
+    escaped = escape_markdown(text) if by_model else escape_text(text)
+    if has_fences(text) and fenced_blocks(text) is None and not _ends(escaped):
+        return fenced(text, "markdown")
+    return escaped
 
 
 def follows(head: str, text: str) -> str:
@@ -108,7 +118,7 @@ def checklist(items: Iterable[Item]) -> str:
     - [x] one
     - [ ] two
     """
-    return "\n".join(f"- [{'x' if item.done else ' '}] {line(item.text).strip()}" for item in items)
+    return "\n".join(f"- [{'x' if item.done else ' '}] {words(item.text.strip())}" for item in items)
 
 
 def quoted(text: str, depth: int) -> str:
@@ -141,46 +151,6 @@ def shortened(text: str, lines: int | None) -> str:
     return f"{text[: len(text) - len(rest)]}… {many(more, 'more line')}"
 
 
-def _pairs(text: str) -> bool:
-    """True where every fence is closed by one like it, as far as that can be told without parsing.
-
-    Opening and closing fence stand at one depth, and nothing between them stands at less: whatever they are in, they
-    are in it together.
-    """
-    opened = None
-    start = 0
-    for found in _ANY_FENCE.finditer(text):
-        line_end = text.find("\n", found.end())
-        fence = _FENCE.match(text, found.start(), line_end if line_end >= 0 else len(text))
-        if opened is None:
-            if fence is None:
-                if _is_inline(text[found.start() : line_end if line_end >= 0 else len(text)]):
-                    continue
-                return False
-            opened, start = fence, fence.end()
-        elif fence is not None and fence[1] == opened[1] and _closes(opened, fence):
-            if not _is_deep(text[start : fence.start()], len(opened[1])):
-                return False
-            opened = None
-        elif fence is not None and fence[2][0] == opened[2][0] and not fence[3].strip():
-            return False
-    return opened is None
-
-
-def _is_inline(line: str) -> bool:
-    """True for a line that only mentions a fence."""
-    return line[:1] not in "`~ \t>-+*0123456789" and bool(line)
-
-
-def _closes(opened: re.Match[str], fence: re.Match[str]) -> bool:
-    return fence[2].startswith(opened[2]) and not fence[3].strip()
-
-
-def _is_deep(text: str, depth: int) -> bool:
-    indent = " " * depth
-    return not depth or all(line.startswith(indent) or not line.strip() for line in text.split("\n"))
-
-
 def _ends(text: str) -> bool:
     """True where a paragraph behind a text is one: asks a parser.
 
@@ -188,9 +158,10 @@ def _ends(text: str) -> bool:
     """
     from markdown_it import MarkdownIt
 
-    parse = MarkdownIt("commonmark").parse
+    parser = MarkdownIt("commonmark")
+    parser.core.ruler.enableOnly(["normalize", "block"])
     for depth in (0, 1):
-        tokens = parse(quoted(f"{text}\n\n{_SENTINEL}", depth))
+        tokens = parser.parse(quoted(f"{text}\n\n{_SENTINEL}", depth))
         last = [(token.type, token.level, token.content) for token in tokens[len(tokens) - 3 - depth :][:3]]
         if last != [("paragraph_open", depth, ""), ("inline", depth + 1, _SENTINEL), ("paragraph_close", depth, "")]:
             return False

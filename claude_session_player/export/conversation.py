@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
+from urllib.parse import quote
 
 from msgspec.structs import replace
 
@@ -25,6 +27,7 @@ from claude_session_player.export.commonmark import (
     quoted,
     shortened,
     tidy,
+    words,
 )
 from claude_session_player.export.registry import TranscriptWriter
 from claude_session_player.humanize import shown_time, size
@@ -36,6 +39,8 @@ from claude_session_player.tools.looks import Reply
 _AT_ONCE: Final = 100
 _NAME: Final = 100
 _WORDS: Final = 300
+_WEB: Final = re.compile(r"https?://", re.IGNORECASE)
+_UNSAFE: Final = re.compile(r"[<>\\\x00-\x1f\x7f-\x9f]")
 _REJECTED: Final = "The user doesn't want to proceed with this tool use"
 
 
@@ -91,6 +96,10 @@ HEADINGS: Final = {
 }
 
 
+_BY_MODEL: Final = frozenset((Kind.ANSWER, Kind.THOUGHT, Kind.SUMMARY, Kind.TASK))
+"""Kinds of entries that are written in markdown, by the model."""
+
+
 def blocks(told: Iterable[Told], style: Style) -> Iterator[tuple[int, str]]:
     """The text of each entry that has anything to say in this style, and how many block quotes it stands in."""
     waiting, writers, is_full = iter(told), _WRITERS, style.is_full
@@ -128,7 +137,7 @@ def not_told(account: Account) -> str:
     counts = {rule or fate.name.lower(): count for fate in fates for rule, count in account.by_rule(fate).items()}
     if not counts:
         return ""
-    items = "\n".join(f"- {line(rule)}: {count:,}" for rule, count in counts.items())
+    items = "\n".join(f"- {words(rule)}: {count:,}" for rule, count in counts.items())
     return f"\n## Lines that are not told\n\n{items}\n"
 
 
@@ -140,12 +149,13 @@ def _head(entry: Entry, style: Style, about: str = "") -> str:
 
 @lru_cache(1000)
 def _heading(kind: Kind, about: str) -> str:
-    return f"{HEADINGS[kind]}: {line(about, _NAME)}" if about else HEADINGS[kind]
+    name = words(line(about, _NAME).strip())  # white space before a mark of emphasis would undo it
+    return f"{HEADINGS[kind]}: {name}" if name else HEADINGS[kind]
 
 
 def _words(told: Told, style: Style) -> str:
     entry = told.entry
-    text = prose(tidy(entry.text))
+    text = prose(tidy(entry.text), by_model=entry.kind in _BY_MODEL)
     if entry.pictures:
         text = "\n\n".join(filter(None, (text, *(_picture(picture, style) for picture in entry.pictures))))
     return follows(_head(entry, style), text)
@@ -168,7 +178,7 @@ def _note(told: Told, style: Style) -> str:
     entry = told.entry
     if entry.body is None:
         return _words(told, style)
-    return f"{_head_of_line(entry, style)} {line(entry.text, None if style.is_full else _WORDS)}"
+    return f"{_head_of_line(entry, style)} {words(entry.text, None if style.is_full else _WORDS)}"
 
 
 def _record(told: Told, style: Style) -> str:
@@ -185,7 +195,7 @@ def _head_of_line(entry: Entry, style: Style) -> str:
 
 def _compaction(told: Told, style: Style) -> str:
     entry = told.entry
-    about = f" {line(entry.text, _WORDS)}" if entry.text else ""
+    about = f" {words(entry.text, _WORDS)}" if entry.text else ""
     return f"{_head(entry, style)}{about}"
 
 
@@ -198,14 +208,14 @@ def _return(told: Told, style: Style) -> str:
 
 
 def _section(told: Told, style: Style) -> str:
-    return f"## {told.entry.text}"
+    return f"## {words(told.entry.text)}"
 
 
 def _agent(told: Told, style: Style) -> str:
     actor: Actor = told.entry.body
-    words = " · ".join(line(word) for word in (actor.workflow, actor.kind, actor.title) if word)
-    time = f" ({shown_time(actor.started)})" if actor.started else ""
-    return f"**Agent: {line(actor.id, _NAME)}**{time}{' ' if words else ''}{cut(words, _WORDS)}"
+    about = " · ".join(line(word) for word in (actor.workflow, actor.kind, actor.title) if word)
+    head = f"**{_heading(Kind.AGENT, actor.id)}** ({shown_time(actor.started)})"
+    return f"{head} {words(about, _WORDS)}" if about else head
 
 
 # --- tools ------------------------------------------------------------------------------------------
@@ -251,10 +261,10 @@ def _late(call: Call, style: Style) -> str:
 
 
 def _call_head(call: Call, sketch: Sketch, reply: Reply | None, style: Style) -> str:
-    words = f" {line(sketch.words, _WORDS)}" if sketch.words else ""
+    about = f" {words(sketch.words, _WORDS)}" if sketch.words else ""
     name = f" {code(sketch.name)}" if sketch.name else ""
-    gap = " ·" if style.with_lines and words and not name else ""
-    return f"{_head(call, style, call.name)}{name}{gap}{words}{_outcome(call, sketch, reply)}"
+    gap = " ·" if style.with_lines and about and not name else ""
+    return f"{_head(call, style, call.name)}{name}{gap}{about}{_outcome(call, sketch, reply)}"
 
 
 def _outcome(call: Call, sketch: Sketch, reply: Reply | None) -> str:
@@ -300,21 +310,25 @@ def _diff(part: Diff, style: Style) -> str:
 
 
 def _picture(picture: Picture, style: Style) -> str:
-    """A link where the picture is kept, or has an address; else its size."""
-    if picture.url:
-        return f"![{picture.kind}](<{_address(picture.url)}>)"
+    """The picture where it is kept beside the text, a link where it has an address, else its size.
+
+    A picture that is elsewhere is not shown: whoever reads the text would ask for it, and so tell of it.
+    """
+    kind = words(picture.kind)
+    if _WEB.match(picture.url):
+        return f"[{kind}](<{_address(picture.url)}>)"
     if address := style.save(picture):
-        return f"![{picture.kind}](<{_address(address)}>)"
+        return f"![{kind}](<{_address(address)}>)"
     count = max(len(picture.data) - 2, 0) * 3 // 4
-    return f"[{picture.kind} {size(count)}]" if count else f"[{picture.kind}]"
+    return f"[{kind} {size(count)}]" if count else f"[{kind}]"
 
 
 def _address(text: str) -> str:
-    return line(text).replace("<", "%3C").replace(">", "%3E")
+    return _UNSAFE.sub(lambda found: quote(found[0]), line(text))
 
 
 _PARTS: Final[dict[type, Callable[[Any, Style], str]]] = {
-    Prose: lambda part, style: prose(tidy(part.text)),
+    Prose: lambda part, style: prose(tidy(part.text), by_model=True),
     Code: _code,
     Diff: _diff,
     Checklist: lambda part, style: checklist(part.items),

@@ -7,12 +7,13 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from claude_session_player.export.commonmark import code
+from claude_session_player.export.escaping import escape_inline
 from claude_session_player.humanize import dollars, duration_words, many
 from claude_session_player.insight.summary import SessionSummary
 from claude_session_player.names import PROGRAM
 from claude_session_player.text import printable
 
-_MARKUP: Final = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w))")
 _MOST_KINDS: Final = 8
 _PLAIN: Final = re.compile(r"[\w./-]+")
 _PARTS: Final = {
@@ -27,14 +28,14 @@ _PARTS: Final = {
 def summary_markdown(summary: SessionSummary, ref: str | None = None, roots: Sequence[str] = ()) -> str:
     """All of a summary; `ref` is what the commands at its end call the session, by default its id."""
     show = show_command(ref or summary.id, roots)
-    commands = [f"- {part}: `{show}{option}`" for part, option in _PARTS.items()]
+    commands = [f"- {part}: {code(show + option)}" for part, option in _PARTS.items()]
     return "\n".join((facts_markdown(summary), "", "Show:", *commands))
 
 
 def facts_markdown(summary: SessionSummary) -> str:
     """A summary without the commands that show more."""
     lines = [f"- {name}: {value}" for name, value in _facts(summary) if value]
-    return "\n".join((f"Session {printable(summary.id)} ({many(summary.events, 'event')})", *lines))
+    return "\n".join((f"Session {_plain(summary.id)} ({many(summary.events, 'event')})", *lines))
 
 
 def show_command(ref: str, roots: Sequence[str] = ()) -> str:
@@ -61,7 +62,7 @@ def _facts(summary: SessionSummary) -> Iterator[tuple[str, str]]:
     yield "Forks", _unless_none(summary.forks)
     yield "Files read", _unless_none(summary.files_read)
     yield "Files changed", _unless_none(summary.files_changed)
-    urls = [printable(link.url) for link in summary.pull_requests]
+    urls = [_plain(link.url) for link in summary.pull_requests]
     yield _plural("Pull request", "Pull requests", summary.pull_requests), ", ".join(urls)
     scope = " with sub-agents" if summary.subagents else ""
     yield f"Tokens{scope}", ", ".join(f"{tokens[key]:,} {word}" for key, word in _TOKENS.items() if tokens[key])
@@ -80,7 +81,7 @@ _TOKENS: Final = {
 def _cost(summary: SessionSummary) -> str:
     if summary.cost is None or not summary.tokens.total:
         return ""
-    unknown = ", ".join(summary.unpriced_models)
+    unknown = ", ".join(map(_plain, summary.unpriced_models))
     return dollars(summary.cost) + (f", without {unknown}: no price is known" if unknown else "")
 
 
@@ -111,4 +112,4 @@ def _plain(text: str) -> str:
     >>> _plain("my_file and *stars*")
     'my_file and \\\\*stars\\\\*'
     """
-    return _MARKUP.sub(r"\\\1", printable(text))
+    return escape_inline(printable(text))

@@ -1,0 +1,52 @@
+"""Transcripts of real sessions, read back: their entries are those that JSON tells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from claude_session_player.conversation.cast import Cast, cast_of
+from claude_session_player.conversation.entries import Kind
+from claude_session_player.conversation.telling import Telling
+from claude_session_player.conversation.walk import Told, Walk
+from claude_session_player.export.conversation import HEADINGS, Style, blocks, document
+from claude_session_player.export.conversation_json import record
+from claude_session_player.humanize import shown_time
+from claude_session_player.parser import read_events
+from claude_session_player.store.store import Store
+from tests import corpus
+from tests.hostile.effort import sample
+from tests.transcripts import PARSERS, alien, expected, heads
+
+FILES = corpus.session_files()
+pytestmark = pytest.mark.skipif(not FILES, reason=f"there are no real sessions at {corpus.ROOT}")
+STYLE = Style()
+
+
+def compare(told: list[Told]) -> int:
+    """How many entries were compared."""
+    written = "".join(document(blocks(told, STYLE)))
+    records = [facts for one in told if (facts := record(one, STYLE)) is not None]
+    named = [(facts["depth"], HEADINGS[Kind(facts["kind"])]) for facts in records if facts["kind"] != "result"]
+    for markdown in PARSERS:
+        found = heads(written, markdown)
+        assert found == list(expected(told, STYLE))
+        assert [(head.depth, head.who) for head in found if head.time and head.who != "Result"] == named
+        assert alien(written, markdown) == []
+    times = [shown_time(facts["timestamp"]) for facts in records if facts["kind"] not in ("result", "agent")]
+    assert [head.time for head in found if head.time and head.who not in ("Result", "Agent")] == times
+    return len(records)
+
+
+@pytest.mark.parametrize("path", sample(FILES, 20), ids=lambda path: path.name)
+def test_a_real_session_read_back_has_the_entries_of_its_json(path: Path) -> None:
+    compare(list(Walk(Telling(Cast(()))).told(read_events(path))))
+
+
+def test_real_sub_agents_read_back_stand_where_they_were_called() -> None:
+    if not corpus.STORE.is_dir():
+        pytest.skip(f"there is no store at {corpus.STORE}")
+    found = [session for session in Store.open(corpus.STORE, cache=None).sessions() if session.subagents]
+    counts = [compare(list(Walk(Telling(cast_of(session))).told(session.events()))) for session in sample(found, 5)]
+    assert sum(counts) > 100

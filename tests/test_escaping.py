@@ -1,0 +1,90 @@
+"""What is escaped in the text of a session, and what is left as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from claude_session_player.export.commonmark import prose
+from claude_session_player.export.escaping import escape_inline, escape_markdown, escape_text
+
+HARMLESS = (
+    "Plain words, *emphasis*, **bold** and `code`.",
+    "- a list\n  - in a list\n1. with numbers",
+    "| a | b |\n|---|---|\n| `x` | y |",
+    "```html\n<script>alert(1)</script>\n# no heading\n```",
+    "1. Run:\n   ```bash\n   cat <<EOF\n   ```\n2. Done",
+    "- Run:\n    ```html\n    <b>\n    ```",
+    "Use `<details>` or ``a ` <b>``.",
+    "Indented:\n\n    <b>\n    # no heading\n\nand on.",
+    "a < b, a <- b, a << 2, x<1, [brackets], [ ] and f(x)[0]",
+    "**Note**: at (12:30), **Result** (good)",
+    "R&D costs $5 & more; 100%!",
+    "snake_case and __init__.py, C:\\temp\\new",
+)
+ACTIVE = {
+    "<script>alert(1)</script>": "\\<script>alert(1)\\</script>",
+    "<!-- gone -->": "\\<!-- gone -->",
+    "<?php x ?>": "\\<?php x ?>",
+    "an <img src=x onerror=y>": "an \\<img src=x onerror=y>",
+    "\\<b> and \\\\<b>": "\\<b> and \\\\\\<b>",
+    "[x](javascript:alert)": "[x\\](javascript:alert)",
+    "[x](JAVA&#83;CRIPT:alert)": "[x\\](JAVA&#83;CRIPT:alert)",
+    "[x](data:text/html,y)": "[x\\](data:text/html,y)",
+    "[x]: https://example.org": "[x\\]: https://example.org",
+    "**User** (2026-01-17 20:31:59)\nYes": "\\*\\*User** (2026-01-17 20:31:59)\nYes",
+    "__Tool: Bash__ (Unknown time)": "\\_\\_Tool: Bash__ (Unknown time)",
+    "One ` open\n`<b>`": "One ` open\n`\\<b>`",
+}
+MODEL_ONLY = {
+    "# Heading": "\\# Heading",
+    "- # Heading": "- \\# Heading",
+    "Heading\n===": "Heading\n\\===",
+    "Heading\n---": "Heading\n\\---",
+    "one\n\n---\n\ntwo": "one\n\n\\---\n\ntwo",
+    "* * *": "\\* * *",
+    "> quote": "\\> quote",
+    "[docs](https://example.org)": "[docs\\](https://example.org)",
+    "[file](src/main.py:12)": "[file\\](src/main.py:12)",
+    "[file](main.py:12)": "[file\\](main.py:12)",
+    "<https://example.org>": "\\<https://example.org>",
+}
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+@pytest.mark.parametrize("by_model", [True, False])
+def test_harmless_text_stays_as_it_is(text: str, by_model: bool) -> None:
+    assert prose(text, by_model=by_model) == text
+
+
+@pytest.mark.parametrize("text", ACTIVE)
+@pytest.mark.parametrize("escape", [escape_markdown, escape_text])
+def test_what_reaches_further_than_its_words_is_escaped(text: str, escape: Callable[[str], str]) -> None:
+    assert escape(text) == ACTIVE[text]
+
+
+def test_an_image_becomes_a_link_at_most() -> None:
+    assert escape_markdown("![x](https://example.org/p.png)") == "\\![x](https://example.org/p.png)"
+    assert escape_text("![x](https://example.org/p.png)") == "\\![x\\](https://example.org/p.png)"
+
+
+@pytest.mark.parametrize("text", MODEL_ONLY)
+def test_headings_quotes_rules_and_links_are_left_to_the_model(text: str) -> None:
+    assert escape_markdown(text) == text
+    assert escape_text(text) == MODEL_ONLY[text]
+
+
+@pytest.mark.parametrize("title", ["## Session 1f2e3d4c", "## Sub-agents without a known call", "Session x\n---"])
+def test_the_model_makes_no_section_of_a_transcript(title: str) -> None:
+    assert escape_markdown(title) in (f"\\{title}", title.replace("\n", "\n\\"))
+    assert escape_markdown("## Session summary of today") == "## Session summary of today"
+
+
+def test_names_stay_legible() -> None:
+    assert (
+        escape_inline("mcp__wiki__get (src/my_file.py:12) [x] a<1 ~/x")
+        == "mcp__wiki__get (src/my_file.py:12) [x] a<1 ~/x"
+    )
+    assert escape_inline("src/**/*.ts") == "src/\\*\\*/\\*.ts"
+    assert escape_inline("&lt;b&gt; `x` <b> \\") == "\\&lt;b\\&gt; \\`x\\` \\<b> \\\\"

@@ -1,0 +1,124 @@
+"""Transcripts read back: a plain reference that takes entries out of markdown, and what they should be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from claude_session_player.conversation.entries import Call, Kind
+from claude_session_player.conversation.walk import Told
+from claude_session_player.export.commonmark import line
+from claude_session_player.export.conversation import HEADINGS, Style
+from claude_session_player.humanize import shown_time
+from claude_session_player.parts import Prose
+
+_HEAD = re.compile(rf"({'|'.join(sorted(set(HEADINGS.values())))})(?:: (.*))?", re.DOTALL)
+_TIME = re.compile(r" \((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|Unknown time)\)")
+_SECTION = re.compile(r"Session \S+|Sub-agents without a known call|Lines that are not told")
+_ADDRESS = re.compile(r"https?://|mailto:|(?![^/?#]*:)|[^:]*:[\d:-]*$", re.IGNORECASE)
+_NAME = 100
+
+
+class Head(NamedTuple):
+    """How an entry begins, or, with no time, a section."""
+
+    depth: int
+    who: str
+    about: str = ""
+    time: str = ""
+
+
+def parser(*, is_github: bool) -> MarkdownIt:
+    """A parser that believes everything: HTML is HTML, every address is a link; with tables, or without."""
+    markdown = MarkdownIt("commonmark", {"html": True, "maxNesting": 1000})
+    markdown.validateLink = lambda url: True  # type: ignore[method-assign]
+    return markdown.enable(["table", "strikethrough"]) if is_github else markdown
+
+
+PARSERS = (parser(is_github=False), parser(is_github=True))
+
+
+def heads(text: str, markdown: MarkdownIt) -> list[Head]:
+    """The entries and sections of a transcript: paragraphs and headings that stand in block quotes alone."""
+    inside: list[str] = []
+    found: list[Head] = []
+    for token in markdown.parse(text):
+        if token.nesting == 1:
+            inside.append(token.tag)
+        elif token.nesting == -1:
+            inside.pop()
+        elif token.type == "inline" and set(inside[:-1]) <= {"blockquote"}:
+            depth = len(inside) - 1
+            if inside[-1] == "p":
+                found += _head(depth, token.children or [])
+            elif inside[-1] == "h2" and _SECTION.fullmatch(_text(token.children or [])):
+                found.append(Head(depth, _text(token.children or [])))
+    return found
+
+
+def _head(depth: int, children: list[Token]) -> Iterator[Head]:
+    shown = [child for child in children if child.content or child.type != "text"]
+    while shown and shown[0].type == "em_open":
+        shown.pop(0)
+    if not shown or shown[0].type != "strong_open":
+        return
+    end = next(place for place, child in enumerate(shown) if child.type == "strong_close")
+    head, time = _HEAD.fullmatch(_text(shown[:end])), _TIME.match(_text(shown[end:]))
+    if head and time:
+        yield Head(depth, head[1], head[2] or "", time[1])
+
+
+def _text(children: Iterable[Token]) -> str:
+    return "".join(" " if child.type in ("softbreak", "hardbreak") else child.content for child in children)
+
+
+def expected(told: Iterable[Told], style: Style) -> Iterator[Head]:
+    """The entries and sections that a transcript holds."""
+    for one in told:
+        entry, depth = one.entry, one.depth
+        if entry.aside and not style.is_full:
+            continue
+        if entry.kind is Kind.SECTION:
+            yield Head(depth, entry.text)
+        elif entry.kind is Kind.AGENT:
+            yield Head(depth, "Agent", _about(entry.body.id), shown_time(entry.body.started))
+        elif isinstance(entry, Call):
+            yield from _call(one, entry, style)
+        else:
+            about = _about(entry.text) if entry.kind is Kind.BLOCK else ""
+            yield Head(depth, HEADINGS[entry.kind], about, shown_time(entry.timestamp))
+
+
+def _call(told: Told, call: Call, style: Style) -> Iterator[Head]:
+    result = call.result
+    answer = Head(told.depth, "Result", _about(call.name), shown_time(result.timestamp if result else None))
+    if told.is_end:
+        if style.is_full or call.is_error or len(call.actors) > 1:
+            yield answer
+        return
+    if call.kind is Kind.RESULT:
+        yield answer
+        return
+    yield Head(told.depth, "Tool", _about(call.name), shown_time(call.timestamp))
+    if not told.actor_follows and (reply := call.reply()) is not None:
+        returned = call.sketch(reply).returned
+        if returned and isinstance(returned[0], Prose):
+            yield answer
+
+
+def _about(name: str) -> str:
+    return line(name, _NAME).strip().replace("\0", "\ufffd")
+
+
+def alien(text: str, markdown: MarkdownIt) -> list[str]:
+    """What no transcript holds: HTML, images, links to anything but pages and files, definitions of links."""
+    environment: dict[str, object] = {}
+    tokens = [t for token in markdown.parse(text, environment) for t in (token, *(token.children or ()))]
+    found = [token.content for token in tokens if token.type in ("html_block", "html_inline", "image")]
+    links = [str(token.attrGet("href")) for token in tokens if token.type == "link_open"]
+    found += [link for link in links if not _ADDRESS.match(link)]
+    return found + [f"[{label}]:" for label in environment.get("references", {})]  # type: ignore[attr-defined]
