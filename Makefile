@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SESSION ?=
 
-.PHONY: play test test-faults test-hostile fuzz test-floors test-floors-short check bench docs prices clean
+.PHONY: play test test-faults test-hostile fuzz test-floors test-floors-short system check bench docs prices clean
 
 play: .venv/.installed  ## play the demo, or SESSION=reference; without a terminal, print its screen
 ifeq ($(SESSION),)
@@ -13,8 +13,9 @@ else
 	else $(BIN)/claude-session-player replay --format text "$(SESSION)"; fi
 endif
 
-test: check  ## everything that CI runs
+test: check system  ## everything that CI runs
 	$(BIN)/python -m pytest -n auto
+	$(MAKE) --no-print-directory test-floors-short
 	$(BIN)/python -m tests.fuzz --seconds 60 --seed 1
 
 test-faults: .venv/.installed-dev  ## the same kills as in the tests, but hundreds of them
@@ -33,6 +34,11 @@ test-floors-short: .venv-floors/.installed  ## those of them that reach each dep
 	FLOORS=1 .venv-floors/bin/python -m pytest -n auto $(addprefix tests/,test_dependencies.py test_cli.py \
 		test_parser.py test_commonmark.py test_archive.py test_watch.py test_player_screen.py test_browse.py \
 		hostile/test_pictures.py)
+
+# Tests that need one of these programs are skipped where it is missing, and say so; in CI they run.
+system:
+	@if [ "$$CI" = true ] && ! { command -v zsh && command -v fish && command -v strace; } > /dev/null; then \
+		apt-get update -qq && apt-get install -qq -y --no-install-recommends zsh fish strace > /dev/null; fi
 
 check: .venv/.installed-dev  ## lint, types, layers
 	$(BIN)/ruff check .
