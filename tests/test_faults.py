@@ -31,7 +31,6 @@ def build(world: Path) -> StoreBuilder:
     store.session(THREE)
     (store.home() / THREE / "deep").mkdir(parents=True)
     (store.home() / THREE / "deep" / "large").write_bytes(os.urandom(LARGE))
-    (store.home() / THREE / "link").symlink_to("deep/large")
     return store
 
 

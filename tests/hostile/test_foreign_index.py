@@ -64,7 +64,8 @@ def emptied(row: Row) -> Row:
 
 def titled(row: Row) -> Row:
     """A file with another title."""
-    return row._replace(facts=row.facts.replace(b"Precious", b"Rubbish"))
+    record = row.record.replace("Precious", "Rubbish")
+    return row._replace(facts=row.facts.replace(b"Precious", b"Rubbish"), record=record)
 
 
 @pytest.mark.parametrize(
