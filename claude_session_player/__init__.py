@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from claude_session_player.validation import validate_event
     from claude_session_player.view import View
 
-__version__ = "0.6.0"
+__version__ = "0.7.0"
 
 __all__ = [
     "Conversation",

@@ -312,7 +312,7 @@ def _from_show(table: Table, entries: list[Record], is_agent: bool) -> None:
 def _from_heading(table: Table, text: str) -> None:
     """The lines above a conversation; a person reads them, so only the title is looked for."""
     found = [line for line in text.partition("\n---\n")[0].splitlines() if line.startswith("- Title: ")]
-    title = re.sub(r"\\(.)", r"\1", found[0].removeprefix("- Title: ")) if found else None
+    title = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", found[0].removeprefix("- Title: ")) if found else None
     table.add("title", "show", title)
 
 

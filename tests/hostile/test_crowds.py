@@ -42,13 +42,14 @@ FLAT = 120 * MEGABYTE
 """What the program takes in memory by itself, at most."""
 
 _CHILD = """
-import resource, sys
+import re, sys
 from claude_session_player import line_reader
 line_reader.LONGEST = int(sys.argv[1])
 from claude_session_player.cli import run
 code = run(sys.argv[2:])
 sys.stdout.flush()
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+peak = re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())  # ru_maxrss would know the parent's, too
+print(peak[1], file=sys.stderr)
 sys.exit(code)
 """
 
