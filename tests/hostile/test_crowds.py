@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -409,15 +409,16 @@ def dig(folder: Path, depth: int, *, name: str = "a", content: bytes = b"") -> N
 
 
 @pytest.fixture
-def deep(tmp_path: Path) -> Path:
-    """A store in which the directories of a session go 1,100 deep."""
+def deep(tmp_path: Path) -> Iterator[Path]:
+    """A store in which the directories of a session go 1,100 deep: too deep for pytest to remove them."""
     store = StoreBuilder(tmp_path / "store")
     home = store.session(ONE).parent
     store.session(TWO)
     agent = SessionBuilder(session_id=ONE, sidechain=True).prompt("Dig").data()
     for name in ("subagents", "tool-results", "workflows"):
         dig(home / ONE / name, 1100, content=agent)
-    return store.root
+    yield store.root
+    subprocess.run(["rm", "-rf", str(store.root)], check=True)
 
 
 @pytest.mark.parametrize(
