@@ -17,7 +17,7 @@ from claude_session_player.events import REFUSALS, Assistant, User, tag_of
 from claude_session_player.glances import Identity, identify
 from claude_session_player.line_reader import portions, read_lines
 from claude_session_player.parser import open_session
-from claude_session_player.store.layout import HISTORY, SESSION, Found, Walk
+from claude_session_player.store.layout import HISTORY, SESSION, Found, Trouble, Walk
 from claude_session_player.store.session import Session
 from claude_session_player.store.store import Store
 
@@ -50,7 +50,10 @@ def chain_of(session: Session, store: Store) -> list[Session]:
 
 
 def relatives_of(session: Session, store: Store, known: Iterable[str] = ()) -> list[Relative]:
-    """The sessions that a session continues, the oldest first, and then those that continue it."""
+    """The sessions that a session continues, the oldest first, and then those that continue it.
+
+    What cannot be read is a trouble of the store. Raises `CannotRead` or `OSError` where that is the session itself.
+    """
     if session.is_subagent:
         return []
     head = _Head.of(session.path)
@@ -59,11 +62,14 @@ def relatives_of(session: Session, store: Store, known: Iterable[str] = ()) -> l
     found: list[Relative] = []
     own = _Content.of(session.path) if files else _Content({}, frozenset())
     for file in files:
-        is_older = _is_continued(head, own, file.path)
-        if is_older is not None:
-            with contextlib.suppress(CannotRead):
+        try:
+            is_older = _is_continued(head, own, file.path)
+            if is_older is not None:
                 common = len(own.spoken.keys() & _Content.of(file.path).spoken.keys())
                 found.append(Relative(store.of(file), common, is_older))
+        except (CannotRead, OSError) as error:  # it may be a relative: who is not told would take the rest for all
+            if os.path.lexists(file.path):
+                store.note(Trouble(file.path, getattr(error, "strerror", None) or str(error)))
     return sorted(found, key=lambda relative: (not relative.is_older, relative.common, relative.session.updated_at))
 
 
@@ -141,7 +147,7 @@ def _holds(path: str, needles: Iterable[bytes]) -> bool:
     wanted = tuple(needles)
     overlap = max(map(len, wanted), default=1) - 1
     rest = b""
-    with contextlib.suppress(CannotRead, OSError), open_session(path) as file:
+    with open_session(path) as file:
         for portion in portions(file):
             data = rest + portion
             if any(needle in data for needle in wanted):
@@ -160,8 +166,8 @@ def _came_first(theirs: dict[str, str | None], own: dict[str, str | None], commo
 
 
 def _records(path: str) -> Iterator[Identity]:
-    """The records of a file, as far as they can be read at a glance."""
-    with contextlib.suppress(CannotRead, OSError), open_session(path) as file:
+    """The records of a file, as far as they can be decoded at a glance. Raises `CannotRead` or `OSError`."""
+    with open_session(path) as file:
         for line in read_lines(file):
             if not line.isspace():
                 with contextlib.suppress(*REFUSALS):

@@ -74,6 +74,10 @@ class Store:
         library.note([Trouble(path, "there is no such directory") for path in places.missing])
         return cls(places.roots, library)
 
+    def note(self, trouble: Trouble) -> None:
+        """Remember that something could not be read."""
+        self._library.note([trouble])
+
     @property
     def troubles(self) -> list[Trouble]:
         """What could not be read so far."""
