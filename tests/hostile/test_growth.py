@@ -13,6 +13,9 @@ import pytest
 
 from claude_session_player import View
 from claude_session_player.cli import run
+from claude_session_player.conversation import nodes
+from claude_session_player.conversation.nodes import Node
+from claude_session_player.export.outline import drawn
 from claude_session_player.play.company import Company
 from claude_session_player.play.film import Film
 from claude_session_player.play.glimpse import Glimpse
@@ -97,18 +100,18 @@ COMMANDS: Final[dict[str, Command]] = {
 }
 
 ONCE_WORSE: Final = [
-    *(("open calls", "play"), ("late results", "play"), ("progress of open calls", "play in full")),
-    *(("results before calls", "replay"), ("results before calls, reversed", "film")),
-    *(("results before each call", "account"), ("calls and results without any name", "replay")),
-    *(("calls and results without any name", "show as JSON"), ("calls of one source, with ids", "files")),
-    *(("sub-agents in the file", "show"), ("sub-agents in the file at once", "show in full")),
-    *(("forks in a comb", "tree"), ("forks left behind", "tree"), ("forks far below", "tree as JSON")),
-    *(("queued prompts", "list"), ("queued prompts that are taken, reversed", "show")),
-    *(("queued prompts that are said again", "replay in full"), ("queued prompts beside others", "show as JSON")),
-    *(("contradicting reads", "a file"), ("attachments edited_text_file", "a file")),
-    *(("glued records", "verify"), ("text: persisted without a path", "show in full")),
+    *(("open calls", "play", 200), ("late results", "play", 200), ("progress of open calls", "play in full", 200)),
+    *(("results before calls", "replay", 200), ("results before calls, reversed", "film", 200)),
+    *(("results before each call", "account", 200), ("calls and results without any name", "replay", 200)),
+    *(("calls and results without any name", "show as JSON", 200), ("calls of one source, with ids", "files", 200)),
+    *(("sub-agents in the file", "show", 200), ("sub-agents in the file at once", "show in full", 200)),
+    *(("forks in a comb", "tree", 1_000), ("queued prompts", "list", 200)),
+    *(("queued prompts that are taken, reversed", "show as JSON", 1_000),),
+    *(("queued prompts that are said again", "show as JSON", 1_000), ("queued prompts beside others", "list", 500)),
+    *(("contradicting reads", "a file", 1_000), ("attachments edited_text_file", "a file", 500)),
+    *(("glued records", "verify", 2_000), ("text: persisted without a path", "show in full", 500)),
 ]
-"""Shapes and commands that took n² before."""
+"""Shapes and commands that took n² before, and an n at which that is seen."""
 TOLERATED: Final[frozenset[tuple[str, str]]] = frozenset(
     ("a file", shape)
     for shape in ("edits of a long file", "edits of a long file with hunks", "edits of a partly known file")
@@ -168,9 +171,9 @@ PAIRS: Final = [
 """All shapes with all commands in a full run; else each shape with one of them, and each command with some."""
 
 
-@pytest.mark.parametrize(("shape", "command"), ONCE_WORSE)
-def test_work_grows_with_the_session_where_it_once_did_not(shape: str, command: str, tmp_path: Path) -> None:
-    check(shape, command, tmp_path, _size(shape))
+@pytest.mark.parametrize(("shape", "command", "n"), ONCE_WORSE)
+def test_work_grows_with_the_session_where_it_once_did_not(shape: str, command: str, n: int, tmp_path: Path) -> None:
+    check(shape, command, tmp_path, n)
 
 
 @pytest.mark.parametrize(("shape", "command"), sample(PAIRS, 24))
@@ -208,3 +211,15 @@ def test_an_output_elsewhere_is_told_once_however_often_a_text_refers_to_it(tmp_
     found = found_at(str(session))
     assert resolved(f"{reference}{reference}", [found]) == f"all of it{reference}"
     assert [one.name for one in references(reference * 2)] == ["b1.txt"] * 2
+
+
+def test_a_deep_tree_is_drawn_in_proportion_to_its_nodes() -> None:
+    """Each level has one node that goes deeper, and one that waits until the deeper ones are drawn."""
+
+    def built(n: int) -> Callable[[], Any]:
+        tree = Node(nodes.FORK, {"line": 0}, [])
+        for line in range(n):
+            tree = Node(nodes.FORK, {"line": line}, [tree, Node(nodes.FORK, {"line": line}, [])])
+        return lambda: sum(len(line) for line in drawn(tree, None))
+
+    assert_linear(built, 1_500)
