@@ -13,6 +13,9 @@ import time
 from typing import Final
 
 NOT_REGULAR: Final = "not a regular file"
+LARGEST: Final = 256 << 20
+"""The most bytes of a file that is read whole: as many as a line of a session may have."""
+_TOO_LARGE: Final = f"larger than {LARGEST >> 20} MB"
 _FLAGS: Final[int] = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _LEASE_SECONDS: Final = 2.0
 """How long a file is waited for whose lease somebody has to give back first."""
@@ -38,6 +41,15 @@ def only_regular(path: str, flags: int) -> int:
     except BaseException:
         os.close(handle)
         raise
+
+
+def only_small(path: str, flags: int) -> int:
+    """The same for files that are read whole: raises `OSError` for one that is larger than they ever are."""
+    handle = only_regular(path, flags)
+    if os.fstat(handle).st_size > LARGEST:
+        os.close(handle)
+        raise OSError(errno.EFBIG, _TOO_LARGE, path)
+    return handle
 
 
 def _opened(path: str, flags: int) -> int:

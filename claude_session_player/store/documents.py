@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from claude_session_player.regular_file import only_regular
+from claude_session_player.regular_file import only_small
 from claude_session_player.store.layout import Trouble
 
 
@@ -40,7 +40,7 @@ def text(value: Any) -> str | None:
 def document(path: str, troubles: list[Trouble]) -> Any:
     """The value of a JSON file; `None` where it cannot be read, and then there is a trouble more."""
     try:
-        with open(path, encoding="utf-8-sig", errors="replace", opener=only_regular) as file:
+        with open(path, encoding="utf-8-sig", errors="replace", opener=only_small) as file:
             return json.load(file)
     except OSError as error:
         troubles.append(Trouble(path, error.strerror or str(error)))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from claude_session_player.regular_file import only_regular
+from claude_session_player.regular_file import only_small
 from claude_session_player.store.layout import TOOL_RESULTS, Found
 from claude_session_player.store.record import shown
 
@@ -80,7 +80,7 @@ def _whole(text: str, name: str, files: Sequence[Found]) -> str:
         try:
             if os.path.realpath(path) != os.path.join(os.path.realpath(os.path.dirname(folder)), TOOL_RESULTS, name):
                 raise OSError(0, "a link")
-            with open(path, encoding="utf-8", errors="replace", opener=only_regular) as file:
+            with open(path, encoding="utf-8", errors="replace", opener=only_small) as file:
                 return file.read().rstrip()
         except (OSError, ValueError) as error:
             reason = f"{shown(found.called(path))}: {getattr(error, 'strerror', None) or error}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player.linking.subagents import AgentCall, helper_kind
 from claude_session_player.linking.titles import session_title
-from claude_session_player.regular_file import only_regular
+from claude_session_player.regular_file import only_regular, only_small
 from claude_session_player.store.facts import Facts, Inline, Speech
 from claude_session_player.store.family import Family, Link, inline_calls
 from claude_session_player.store.inuse import InUse
@@ -360,7 +360,7 @@ class Session:
         try:
             if path is None or not os.path.isfile(path):
                 return None
-            with open(path, encoding="utf-8", newline="", opener=only_regular) as file:
+            with open(path, encoding="utf-8", newline="", opener=only_small) as file:
                 return file.read().replace("\r\n", "\n")
         except (OSError, ValueError):
             return None

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from claude_session_player.regular_file import only_regular
+from claude_session_player.regular_file import only_small
 from claude_session_player.store.documents import documents, text
 from claude_session_player.store.layout import Trouble
 from claude_session_player.store.locate import PROJECTS
@@ -81,7 +81,7 @@ def _project_folders(folder: str) -> Iterator[str]:
 def _listed(path: str, project: str, troubles: list[Trouble]) -> Iterator[Todo]:
     """The todos of a `todo.jsonl`; a line that is none is a trouble."""
     try:
-        with open(path, encoding="utf-8-sig", errors="replace", opener=only_regular) as file:
+        with open(path, encoding="utf-8-sig", errors="replace", opener=only_small) as file:
             lines = file.read().split("\n")
     except OSError as error:
         troubles.append(Trouble(path, error.strerror or str(error)))

@@ -29,10 +29,10 @@ from claude_session_player.play.tape import FileTape, MemoryTape
 from claude_session_player.store.layout import DEEPEST, TOO_DEEP, Trouble, Walk
 from claude_session_player.store.library import Library
 from claude_session_player.store.watch import Folder, files_in
-from tests.builder import SessionBuilder, text
+from tests.builder import SessionBuilder, call, text
 from tests.hostile.effort import IS_FULL, pick
 from tests.hostile.work import assert_linear
-from tests.stores import ONE, TWO, StoreBuilder
+from tests.stores import AGENT, ONE, TWO, StoreBuilder
 
 MEGABYTE = 1 << 20
 BOUND = line_reader.LONGEST if IS_FULL else 4 * MEGABYTE
@@ -550,3 +550,29 @@ def test_a_crowd_of_unreadable_files_is_noted_in_one_go() -> None:
         return note
 
     assert_linear(shape, pick(5_000, 50_000))
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        Path("settings.json"),
+        Path("memories", "m.json"),
+        Path("projects", "-home-ada-engine", "todo.jsonl"),
+        Path("projects", "-home-ada-engine", ONE, "subagents", f"agent-{AGENT}.meta.json"),
+        Path("projects", "-home-ada-engine", ONE, "tool-results", "b1.txt"),
+    ],
+    ids=str,
+)
+def test_a_hole_of_a_terabyte_beside_a_session_is_not_read(tmp_path: Path, place: Path) -> None:
+    store = StoreBuilder(tmp_path / "store")
+    reference = "<persisted-output>\nFull output saved to: /x/tool-results/b1.txt\n</persisted-output>"
+    session = SessionBuilder(session_id=ONE).prompt("Hello").response(call("Bash", "toolu_1", command="cat"))
+    session.result("toolu_1", reference).write(store.home() / f"{ONE}.jsonl")
+    store.agent(AGENT, place="subagents")
+    (store.root / place).parent.mkdir(parents=True, exist_ok=True)
+    with (store.root / place).open("wb") as file:
+        file.truncate(1 << 40)
+    for command in (["list", "--no-cache"], ["show", ONE, "--full"], ["todos"], ["memories"], ["settings"]):
+        ran = run(*command, "--root", store.root)
+        assert "Traceback" not in ran.err
+        assert ran.peak < FLAT
