@@ -100,7 +100,7 @@ def test_two_sub_agents_that_call_each_other_are_each_told_once() -> None:
 def test_sub_agents_without_a_known_call_are_told_in_the_end() -> None:
     told = markdown(SessionBuilder().prompt("Go"), actor("a1", agent("Alone", "Yes."), kind="Explore", title="Look"))
     assert told.endswith(
-        "## Sub-agents without a known call\n\n**Agent: a1** Explore · Look\n\n"
+        "## Sub-agents without a known call\n\n**Agent: a1** (Unknown time) Explore · Look\n\n"
         "> **User** (2026-01-17 20:31:59)\n> Alone\n> \n> **Assistant** (2026-01-17 20:32:00)\n> Yes.\n"
     )
 
@@ -121,7 +121,7 @@ def test_a_workflow_is_told_with_its_agents() -> None:
     session.result("w", "Workflow launched in background.", toolUseResult={"runId": "wf_1", "isAsync": True})
     actors = [actor(f"a{n}", agent(f"Part {n}"), workflow="wf_1", kind="workflow-subagent") for n in (1, 2)]
     told = markdown(session, *actors)
-    assert "```javascript\nphase('Map')\n```\n\n**Agent: a1** wf_1 · workflow-subagent\n\n> **User**" in told
+    assert "```javascript\nphase('Map')\n```\n\n**Agent: a1** (Unknown time) wf_1 · workflow-subagent\n\n> **U" in told
     assert told.index("> Part 1") < told.index("**Agent: a2**") < told.index("> Part 2")
     assert "without a known call" not in told
 

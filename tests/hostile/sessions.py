@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ Json = Any
 Place = tuple[str | int, ...]
 """Where a text is in a list of records: keys and indices, the record's number first."""
 
+_LONGEST_NAME: Final = 200
 _PICTURE: Final = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo=", "url": "https://example.org/p"}
 _PATCH: Final = [{"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-cold", "+hot"]}]
 _CALLS: Final[dict[str, dict[str, Any]]] = {
@@ -246,4 +248,5 @@ def hostile_store(root: Path, payload: str) -> StoreBuilder:
 
 def as_name(payload: str) -> str:
     """What of it can stand in the name of a file; instead of a lone surrogate, a byte that is not UTF-8."""
-    return re.sub("[\0/]", "", re.sub("[\ud800-\udfff]", "\udcff", payload))
+    name = re.sub("[\0/]", "", re.sub("[\ud800-\udfff]", "\udcff", payload))
+    return os.fsdecode(os.fsencode(name)[:_LONGEST_NAME])

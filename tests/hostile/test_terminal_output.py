@@ -19,7 +19,7 @@ from tests import agreement
 from tests.builder import SessionBuilder, call, text
 from tests.hostile import sessions
 from tests.hostile.commands import OF_A_SESSION, OF_A_STORE, WITHOUT_CACHE
-from tests.hostile.effort import sample
+from tests.hostile.effort import IS_FULL, sample
 from tests.hostile.on_terminal import Ran, Terminal, terminal
 from tests.hostile.payloads import PAYLOADS, obeyed
 from tests.program import PROGRAM, csp
@@ -101,10 +101,10 @@ def test_no_message_about_a_wrong_argument_makes_a_terminal_obey_it(
             assert ran.code != 1 or ran.output
 
 
-@pytest.mark.parametrize("payload", sample(list(PAYLOADS), 3))
+@pytest.mark.parametrize("payload", ["all of them", *(PAYLOADS if IS_FULL else ())])
 @pytest.mark.parametrize("command", ["browse", "play", "follow", "follow --all"])
 def test_no_window_lets_a_terminal_obey_it(tmp_path: Path, command: str, payload: str) -> None:
-    root = sessions.hostile_store(tmp_path / "store", PAYLOADS[payload]).root
+    root = sessions.hostile_store(tmp_path / "store", PAYLOADS.get(payload, " ".join(PAYLOADS.values()))).root
     output = windowed(*command.split(), "--root", root, HOME=str(tmp_path))
     assert not obeyed(output, is_full_screen=True), obeyed(output, is_full_screen=True)[:3]
     assert b"Traceback" not in output
@@ -179,7 +179,7 @@ def test_the_built_session_has_every_field_that_anything_reads() -> None:
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind.__module__ == module.__name__
     ]
     fields = {field.encode_name for kind in structs for field in msgspec.structs.fields(kind)}
-    assert {name for name in fields - built if not name.startswith("(")} <= {"title", "reason"}
+    assert {name for name in fields - built if not name.startswith("(")} <= {"title", "reason", "size"}
 
 
 def _keys(value: object) -> Iterator[str]:
