@@ -13,9 +13,6 @@ from typing import Final
 _FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
 _BEHIND = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp() + 1
 """The first second of the calendar, and the first one behind it: a zone, or rounding, may lead out of it."""
-_EARLIEST: Final = datetime(1900, 1, 1, tzinfo=UTC)
-_LATEST: Final = datetime(9900, 1, 1, tzinfo=UTC)
-"""Far enough from the ends of the calendar that a year more or less is still in it."""
 _IANA: Final = r"[A-Za-z]+(?:/[A-Za-z0-9_+-]+)+"
 _SYSTEM_ZONE: Final = "/etc/localtime"
 _UTC_NAMES: Final = ("UTC", "UTC0", "GMT0", "Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu")
@@ -136,11 +133,19 @@ def local_now() -> datetime:
 
 
 def utc_now() -> datetime:
-    """The present moment. A clock that is out of the calendar is taken as near its end, or its beginning."""
+    """The present moment."""
+    return datetime.fromtimestamp(wall_clock(), UTC)
+
+
+def wall_clock() -> float:
+    """Seconds since 1970. A clock that Python cannot read, before 1677 or after 2262, stands for none: it is 1970.
+
+    Then every file is one of the future, which counts as in use, and nothing is old enough to be removed.
+    """
     try:
-        return datetime.now(UTC)
-    except (ValueError, OverflowError, OSError):
-        return _LATEST if time.time() > 0 else _EARLIEST
+        return time.time()
+    except OverflowError:
+        return 0.0
 
 
 def format_time(moment: datetime) -> str:

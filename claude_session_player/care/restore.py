@@ -6,7 +6,6 @@ import errno
 import hashlib
 import os
 import stat
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -25,6 +24,7 @@ from claude_session_player.store.documents import document
 from claude_session_player.store.layout import Trouble
 from claude_session_player.store.locate import VARIABLE, usual_places
 from claude_session_player.store.record import shown
+from claude_session_player.times import wall_clock
 
 RESTORED: Final = "restored"
 PRESENT: Final = "present"
@@ -164,7 +164,7 @@ def period_of(root: str) -> int:
 def is_due(manifest: Manifest, root: str) -> bool:
     """True for a session that Claude Code would delete from a store when it is started the next time."""
     last = max((entry.mtime_ns for entry in manifest.files), default=0) / 1e9
-    return time.time() - last > period_of(root) * _DAY
+    return wall_clock() - last > period_of(root) * _DAY
 
 
 def _put(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -18,6 +17,7 @@ from claude_session_player.store.library import Progress
 from claude_session_player.store.reading import Purpose, read_all
 from claude_session_player.store.store import Store
 from claude_session_player.text import cut
+from claude_session_player.times import wall_clock
 
 _INSPECT: Final[Purpose[Job, Inspection]] = Purpose("claude_session_player.care.inspection", "inspect")
 
@@ -45,7 +45,7 @@ def verify(store: Store, files: Sequence[Found], progress: Progress | None = Non
     look = InUse(store.roots)
     signs = {found.path: look.uses([found.path]) for found in files}
     used = {_session(found, inspections) for found in files if signs[found.path]}
-    now = time.time()
+    now = wall_clock()
     findings: list[Finding] = []
     for found in files:
         inspection = inspections[found.path]

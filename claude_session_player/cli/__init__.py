@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import sys
+import time
 
 from claude_session_player import __version__
 from claude_session_player.errors import CannotRead, CannotWrite, SessionError
@@ -33,6 +34,11 @@ def main() -> None:
         where = error.filename if isinstance(error.filename, str) else "cannot write the output"
         _tell(f"{where}: {error.strerror or error}")
         code = CannotRead.exit_code if error.filename else CannotWrite.exit_code
+    except OverflowError:
+        if _has_clock():
+            raise
+        _tell("this needs a clock, and that of the system is before 1677 or after 2262: set it, and try again")
+        code = SessionError.exit_code
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # once is enough
         code = INTERRUPTED
@@ -70,6 +76,15 @@ def run(arguments: list[str]) -> int:
         _tell(str(error), *error.details)
         return error.exit_code
     return code if isinstance(code, int) else 0
+
+
+def _has_clock() -> bool:
+    """False where Python cannot read the clock; some libraries cannot even be imported then."""
+    try:
+        time.time()
+    except OverflowError:
+        return False
+    return True
 
 
 def _tell(message: str, *details: str) -> None:

@@ -16,6 +16,7 @@ from claude_session_player.cli.stores import opened, store_options, utc_option
 from claude_session_player.cli.terminal import is_terminal
 from claude_session_player.errors import CannotRead, NoSuchSession
 from claude_session_player.store.refs import refusal
+from claude_session_player.times import wall_clock
 from claude_session_player.view import View
 
 if TYPE_CHECKING:
@@ -119,11 +120,9 @@ def _cache(no_cache: bool) -> str | None:
 
 def _in_use(store: Store) -> list[str]:
     """The files that some process has open for writing, or locked."""
-    import time
-
     from claude_session_player.store.inuse import LOCKED, WRITING, InUse
 
-    since = (time.time() - _USED_SECONDS) * 1_000_000_000
+    since = (wall_clock() - _USED_SECONDS) * 1_000_000_000
     paths = [file.path for file in store.files() if file.stamp.mtime_ns > since]
     return [sign.path for sign in InUse().uses(paths) if sign.how in (LOCKED, WRITING)]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Final, NamedTuple, NoReturn
@@ -22,7 +21,7 @@ from claude_session_player.store.layout import Found
 from claude_session_player.store.record import shown
 from claude_session_player.store.watch import POLLED, Folder, Noticed, changes, files_in, folders_of
 from claude_session_player.text import file_name, printable
-from claude_session_player.times import local_now
+from claude_session_player.times import local_now, wall_clock
 from claude_session_player.view import View
 
 _TICK: Final = 1.0
@@ -58,15 +57,15 @@ def follow_all(roots: Sequence[str], in_use: Sequence[str], look_up: LookUp) -> 
     board, states, file = Board(roots, in_use=in_use, look_up=look_up), States(), stdout()
 
     def take(noticed: Noticed | None) -> None:
-        now = time.time()
+        now = wall_clock()
         if noticed is not None:
             board.notice(noticed.files, now)
         for line in states.changed(board.rows(now)):
             file.write(f"{local_now():%H:%M:%S}  {line}\n")
         file.flush()
 
-    board.notice([file for folder in board.folders for file in files_in(folder)], time.time())
-    if not board.rows(time.time()):
+    board.notice([file for folder in board.folders for file in files_in(folder)], wall_clock())
+    if not board.rows(wall_clock()):
         _say_that_it_waits(f"a session to be written to in {', '.join(map(shown, roots))}")
     asyncio.run(_watch(board.folders, take, _TICK))
 

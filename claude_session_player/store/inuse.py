@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.store.processes import PROC, OpenFiles, Process, lock_holders
+from claude_session_player.times import wall_clock
 
 if TYPE_CHECKING:
     from claude_session_player.store.layout import Found
@@ -92,7 +92,7 @@ class InUse:
 
     def __init__(self, roots: Iterable[str] | None = None, *, now: float | None = None, proc: str = PROC) -> None:
         self._roots = None if roots is None else tuple(os.path.join(root, "") for root in roots)
-        self._now = int((time.time() if now is None else now) * 1_000_000_000)
+        self._now = int((wall_clock() if now is None else now) * 1_000_000_000)
         self._proc = proc
 
     def __call__(self, found: Found) -> bool:

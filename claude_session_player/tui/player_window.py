@@ -28,6 +28,7 @@ from claude_session_player.play.running import Board
 from claude_session_player.store import watch
 from claude_session_player.store.layout import AGENT
 from claude_session_player.text import cut, printable
+from claude_session_player.times import wall_clock
 from claude_session_player.tui import workers
 from claude_session_player.tui.company_bar import CompanyBar
 from claude_session_player.tui.keys import Key, KeyBar
@@ -88,7 +89,7 @@ class PlayerWindow(Screen[None]):
         view: View | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
-        wall: Callable[[], float] = time.time,
+        wall: Callable[[], float] = wall_clock,
         timing: Timing = _USUAL,
         start: Destination | None = None,
         callers: tuple[str, ...] = (),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
 from typing import ClassVar, Final
@@ -22,6 +21,7 @@ from claude_session_player.humanize import many
 from claude_session_player.play.running import Board, Row
 from claude_session_player.store.session import Session
 from claude_session_player.store.watch import POLLED, Noticed, changes, files_in
+from claude_session_player.times import wall_clock
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.keys import HelpScreen, Key, KeyBar, bindings
 from claude_session_player.tui.opening import play
@@ -150,7 +150,7 @@ class RunningApp(TerminalApp[None]):
             super().__init__()
             self.session = session
 
-    def __init__(self, shelf: Shelf, in_use: Iterable[str] = (), *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, shelf: Shelf, in_use: Iterable[str] = (), *, clock: Callable[[], float] = wall_clock) -> None:
         super().__init__()
         self._shelf = shelf
         self._board = Board(shelf.roots, in_use=in_use, look_up=shelf.session)
