@@ -8,7 +8,6 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -56,7 +55,7 @@ def _told(values: dict[str, Any]) -> str:
 @contextlib.contextmanager
 def two_hours_later() -> Iterator[None]:
     """No file becomes a minute old between two questions, also where the corpus itself has just been written."""
-    with patch.object(inuse, "time", SimpleNamespace(time=lambda: time.time() + 7200)):
+    with patch.object(inuse, "wall_clock", lambda: time.time() + 7200):
         yield
 
 
