@@ -37,8 +37,8 @@ test-floors-short: .venv-floors/.installed  ## those of them that reach each dep
 
 # Tests that need one of these programs are skipped where it is missing, and say so; in CI they run.
 system:
-	@if [ "$$CI" = true ] && ! { command -v zsh && command -v fish && command -v strace; } > /dev/null; then \
-		apt-get update -qq && apt-get install -qq -y --no-install-recommends zsh fish strace > /dev/null; fi
+	@if [ "$$CI" = true ] && ! { command -v zsh && command -v fish && command -v strace && command -v cc; } > /dev/null; then \
+		apt-get update -qq && apt-get install -qq -y --no-install-recommends zsh fish strace gcc libc6-dev > /dev/null; fi
 
 check: .venv/.installed-dev  ## lint, types, layers
 	$(BIN)/ruff check .

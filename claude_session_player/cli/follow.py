@@ -55,8 +55,8 @@ def command(
     """Show what happens in a session, as it happens; without REF, in the one that was written to last.
 
     New sub-agents appear when they start. A file that is cut off or replaced is shown anew, one that is deleted may
-    come back. Nothing is polled: the system tells what changes. Where it refuses to, or where WATCHFILES_FORCE_POLLING
-    is set because the files lie on a server, they are looked at twice a second.
+    come back. The system reports what changes. Where it cannot, which is said, or where WATCHFILES_FORCE_POLLING is set
+    because the files lie on a server, they are checked twice a second.
 
     With --all, every session is shown that was written to in the last half hour, or that some process has open or
     locked: whether it thinks, runs a tool, waits for the person or is idle, and how this is known. With --plain there
