@@ -14,7 +14,7 @@ from typing import Final
 
 NOT_REGULAR: Final = "not a regular file"
 LARGEST: Final = 256 << 20
-"""The most bytes of a file that is read whole: as many as a line of a session may have."""
+"""The most bytes of a file that is read whole: such files are small, and this fits into memory several times."""
 _TOO_LARGE: Final = f"larger than {LARGEST >> 20} MB"
 _FLAGS: Final[int] = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _LEASE_SECONDS: Final = 2.0

@@ -67,7 +67,7 @@ from claude_session_player.models import (
 )
 from claude_session_player.parser import parse_object
 from claude_session_player.prompts import classify
-from claude_session_player.text import Cut, clean, last_line, trim_breaks
+from claude_session_player.text import Cut, clean, last_line, trim_breaks, without_overwritten
 
 SIDECHAIN: Final = hidden("sidechain")
 META: Final = hidden("isMeta")
@@ -335,7 +335,7 @@ def _activity(data: ProgressData) -> Activity | None:
 
 
 _ACTIVITIES: Final[dict[str, Callable[[ProgressData], Activity]]] = {
-    "bash_progress": lambda data: Activity("bash", last_line(clean(data.full_output or ""))),
+    "bash_progress": lambda data: Activity("bash", without_overwritten(last_line(clean(data.full_output or "")))),
     "agent_progress": lambda data: Activity("agent"),
     "hook_progress": lambda data: Activity("hook", clean(data.hook_name or "")),
     "query_update": lambda data: Activity("query", clean(data.query or "")),

@@ -24,7 +24,7 @@ class TerminalStream(io.TextIOWrapper):
     """A terminal that gets text only. Pipes and files are not wrapped: they get data to the letter."""
 
     def __init__(self, terminal: io.TextIOWrapper) -> None:
-        terminal.flush()
+        terminal.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
         super().__init__(
             cast("Any", terminal.buffer),
             encoding="utf-8",

@@ -349,6 +349,17 @@ def test_a_session_that_is_gone_is_not_played(builder: StoreBuilder) -> None:
     browse(builder, script, LARGE)
 
 
+def test_a_command_that_a_shell_would_obey_when_it_is_pasted_is_not_copied(builder: StoreBuilder) -> None:
+    builder.session(THREE, "Pull the lever", cwd="/tmp/\x1b[201~\rtouch x\r", days=9)
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("y")
+        assert not app.clipboard
+        assert "not copied" in said(app)
+
+    browse(builder, script)
+
+
 def test_the_command_that_goes_on_is_copied_and_shown(builder: StoreBuilder) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("y")

@@ -201,7 +201,7 @@ def test_the_manifest_is_as_the_schema_says(store: StoreBuilder, to: Path) -> No
 def test_damage_is_found_and_named(store: StoreBuilder, to: Path) -> None:
     archive(store, to, "--all")
     sound = csp("archive", "verify", "--to", to)
-    assert (sound.returncode, sound.stdout) == (0, b"2 archives: none damaged\n")
+    assert (sound.returncode, sound.stdout) == (0, b"2 archives: all sound\n")
     damaged = Path(next(path for path in Vault(to).files() if ONE in path))
     damaged.write_bytes(damaged.read_bytes()[:-30])
     done = csp("archive", "verify", "--to", to, "--json")
@@ -338,7 +338,7 @@ def test_what_is_no_file_hinders_no_other_archive(store: StoreBuilder, to: Path)
     (folder / "link.tar.zst").symlink_to("nowhere")
     assert len(json.loads(csp("archive", "list", "--json", "--from", to).stdout)) == 2
     checked = csp("archive", "verify", "--from", to)
-    assert (checked.returncode, checked.stdout) == (1, b"2 archives: none damaged\n")
+    assert (checked.returncode, checked.stdout) == (1, b"2 archives: all sound\n")
     assert checked.stderr.count(b"no regular file") == 2
 
 

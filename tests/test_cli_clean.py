@@ -243,6 +243,13 @@ def test_a_session_that_waits_in_a_hidden_directory_is_told_by_list_and_verify(b
     assert "clean --recover" in findings[0]["advice"]
 
 
+def test_who_asks_for_a_session_that_waits_is_told_how_to_get_it_back(builder: StoreBuilder) -> None:
+    interrupted(builder, ONE, is_gone=False)
+    asked = csp("show", ONE, "--root", builder.root, "--no-cache")
+    assert asked.returncode == 7
+    assert b"'claude-session-player clean --recover' puts them back" in asked.stderr
+
+
 def test_a_session_that_is_being_removed_right_now_is_not_told(builder: StoreBuilder) -> None:
     bin = interrupted(builder, ONE, is_gone=False)
     with Directory.at(str(bin.parent)) as home, Bin(home, bin.name) as opened, claimed(opened):

@@ -155,15 +155,26 @@ def test_pictures_are_written_where_they_are_wanted(store: StoreBuilder, tmp_pat
     told = show(store, "--assets", str(folder))
     (picture,) = folder.iterdir()
     assert picture.read_bytes() == b"png"
+    assert f"\n[image](<{picture}>)" in told  # no page could show these three bytes as a picture
+
+
+def test_a_picture_that_was_written_is_shown(store: StoreBuilder, tmp_path: Path) -> None:
+    data = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 40).decode()
+    real = {"type": "image", "source": {"type": "base64", "media_type": "image/x", "data": data}}
+    SessionBuilder(session_id=ONE).prompt([real]).write(store.home() / f"{ONE}.jsonl")
+    told = show(store, "--assets", str(tmp_path / "pictures"))
+    (picture,) = (tmp_path / "pictures").iterdir()
+    assert picture.suffix == ".png"
     assert f"![image](<{picture}>)" in told
 
 
 def test_a_place_for_pictures_that_cannot_be_written_is_one_line(store: StoreBuilder, tmp_path: Path) -> None:
     SessionBuilder(session_id=ONE).prompt([PNG]).write(store.home() / f"{ONE}.jsonl")
     (tmp_path / "file").write_text("in the way")
-    done = csp("show", ONE, "--root", str(store.root), "--no-summary", "--assets", str(tmp_path / "file" / "x"))
-    assert done.returncode == 5
-    assert done.stderr.decode().count("\n") == 1
+    for folder in (tmp_path / "file", tmp_path / "file" / "x"):
+        done = csp("show", ONE, "--root", str(store.root), "--no-summary", "--assets", str(folder))
+        assert done.returncode == 5
+        assert done.stderr.decode().count("\n") == 1
 
 
 def test_an_output_that_was_too_large_is_whole_in_full(store: StoreBuilder) -> None:
@@ -181,6 +192,21 @@ def test_an_output_that_was_too_large_is_whole_in_full(store: StoreBuilder) -> N
     full = show(store, "--full")
     assert "```\nbegin\nmiddle\nend\n```" in full
     assert "the whole output is not there" in full
+
+
+@pytest.mark.parametrize("form", ["markdown", "json"])
+def test_an_output_to_which_several_results_refer_is_told_once(store: StoreBuilder, form: str) -> None:
+    session = SessionBuilder(session_id=ONE)
+    for number in range(5):
+        reference = f"<persisted-output>\nsaved to: /x/tool-results/b1.txt\n\npreview {number}\n</persisted-output>"
+        session.response(call("Bash", f"b{number}", command="yes")).result(f"b{number}", reference)
+    session.write(store.home() / f"{ONE}.jsonl")
+    folder = store.home() / ONE / "tool-results"
+    folder.mkdir(parents=True)
+    (folder / "b1.txt").write_text("begin\nmiddle\nend\n")
+    full = show(store, "--full", "--format", form)
+    assert full.count("middle") == 1
+    assert all(f"preview {number}" in full for number in range(1, 5))
 
 
 def test_a_persisted_output_never_leads_out_of_its_folder(store: StoreBuilder, tmp_path: Path) -> None:

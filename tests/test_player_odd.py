@@ -108,7 +108,7 @@ def test_a_picture_is_drawn_where_the_element_is_expanded() -> None:
 @pytest.mark.parametrize("data", ["", "no base64 at all!", base64.b64encode(b"no picture").decode(), png(8, 8)[:60]])
 def test_a_picture_that_is_damaged_is_only_named(data: str) -> None:
     shown = played(keys("enter"), recording(SessionBuilder().prompt([picture_of(data)])))
-    assert "[image image/png]" in shown
+    assert "[image image/png] (cannot be shown)" in shown
     assert "▀" not in shown
 
 

@@ -96,6 +96,7 @@ def test_quiet_records_are_invisible(kind: str) -> None:
     ("kind", "tool", "data", "shown"),
     [
         ("bash_progress", "Bash", {"fullOutput": "one\ntwo\n\n"}, "two"),
+        ("bash_progress", "Bash", {"fullOutput": "one\nRebasing (1/2)\rRebasing (2/2)\r\n"}, "Rebasing (2/2)"),
         ("agent_progress", "Task", {"agentId": "a1"}, "Agent: working…"),
         ("hook_progress", "Write", {"hookName": "PreToolUse:Write"}, "Hook: PreToolUse:Write"),
         ("query_update", "WebSearch", {"query": "python 3.15"}, "Searching: python 3.15"),

@@ -19,7 +19,7 @@ from claude_session_player.parts import Prose
 _HEAD = re.compile(rf"({'|'.join(sorted(set(HEADINGS.values())))})(?:: (.*))?", re.DOTALL)
 _TIME = re.compile(r" \((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|Unknown time)\)")
 _SECTION = re.compile(r"Session \S+|Sub-agents without a known call|Lines that are not told")
-_ADDRESS = re.compile(r"https?://|mailto:|(?![^/?#]*:)|[^:]*:[\d:-]*$", re.IGNORECASE)
+_ADDRESS = re.compile(r"https?:|mailto:|(?![a-z][a-z0-9+-]*:)", re.IGNORECASE)
 _NAME = 100
 
 

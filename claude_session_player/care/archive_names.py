@@ -17,7 +17,8 @@ _LONGEST_NAME: Final = 255
 _WRITTEN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+@=,-]*(?<!\.)")
 _RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 """Names that are devices on Windows."""
-_PROJECT_SIGNS: Final = frozenset(" -_.+@=,")
+_PROJECT_SIGNS: Final = frozenset(" -_.+@=,~()[]{}'!&#%:")
+"""Signs of working directories, as in `com~apple~CloudDocs` or `tea (copy)`."""
 _LETTERS_MARKS_NUMBERS: Final = "LMN"
 
 
@@ -34,7 +35,8 @@ def is_written_name(name: str) -> bool:
 def is_project_name(name: str) -> bool:
     """True for the name of a project directory, as old and new versions of Claude Code spell a working directory.
 
-    Old versions kept every sign but `/` and `.`. What a shell would act on is refused all the same.
+    Old versions kept every sign but `/` and `.`. What makes a shell run a program or write a file, even between double
+    quotes, is refused all the same.
 
     >>> is_project_name("-home-ada-my_engine"), is_project_name("-home-zoë"), is_project_name("-tmp-`id`")
     (True, True, False)

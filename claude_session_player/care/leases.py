@@ -2,7 +2,8 @@
 
 What processes of other users have open cannot be seen, but a read lease on a file is refused while anybody has it open
 for writing; and as long as it is held, whoever opens the file for writing has to wait. Readers do not matter, here as
-everywhere. Only the owner of a file, or root, gets a lease, only from Linux, and not from every file system.
+everywhere. Only the owner of a file, or root, gets a lease: a session with a file of somebody else is left alone. Only
+Linux has leases, and not every file system; elsewhere, that they are missing is counted.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _OPEN: Final[int] = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_
 _MOST: Final = 256
 """So many are held at once: a process may not have many more files open. Of the others, each is asked for once."""
 _IN_USE: Final = "in use: open for writing by a process that cannot be seen"
+_NOT_OURS: Final = "a file of it belongs to another user: whether they write to it cannot be told"
 
 
 class Leases:
@@ -66,7 +68,7 @@ class Leases:
             self.refusal = _IN_USE
             return
         except PermissionError:
-            self.missing += 1
+            self.refusal = _NOT_OURS
             return
         except OSError as error:
             self.refusal = f"{shown(item.path)}: {error.strerror or error}"
@@ -86,7 +88,10 @@ class Leases:
         except BlockingIOError:
             self.refusal = _IN_USE
             return False
-        except OSError:  # not the owner, or a file system without leases
+        except PermissionError:
+            self.refusal = _NOT_OURS
+            return False
+        except OSError:  # a file system without leases
             self.missing += 1
             return False
         return True

@@ -29,7 +29,7 @@ class Stream(Protocol):
         ...
 
 
-class Member(NamedTuple):
+class TarMember(NamedTuple):
     """What a header says about the member that follows it."""
 
     name: str
@@ -37,7 +37,7 @@ class Member(NamedTuple):
     size: int
 
 
-def next_member(stream: Stream) -> Member | None:
+def next_member(stream: Stream) -> TarMember | None:
     """The next member; its content comes next. `None` at the end. Raises `BadArchive`, or `TarError` for damage."""
     block = stream.take(BLOCK)
     if not any(block):
@@ -58,10 +58,10 @@ def take_padding(stream: Stream, size: int) -> None:
         raise BadArchive("there is something between its files")
 
 
-def _member(block: bytes, kinds: dict[bytes, str] = _KINDS) -> Member:
+def _member(block: bytes, kinds: dict[bytes, str] = _KINDS) -> TarMember:
     from tarfile import TarInfo
 
     info = TarInfo.frombuf(block, "utf-8", "surrogateescape")
     if block[_TYPE] not in kinds:
         raise BadArchive(f"it holds {shown(info.name)!r}, which is neither a file nor a directory")
-    return Member(info.name, kinds[block[_TYPE]], info.size)
+    return TarMember(info.name, kinds[block[_TYPE]], info.size)

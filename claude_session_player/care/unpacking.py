@@ -14,7 +14,7 @@ from claude_session_player import humanize
 from claude_session_player.care.bundles import FILE, Progress
 from claude_session_player.care.manifest import LARGEST, Entry, Manifest, decode
 from claude_session_player.care.packing import CHUNK, FILES, MANIFEST, RECORD, Checksums, tell, trailer
-from claude_session_player.care.tar_reader import Member, next_member, take_padding
+from claude_session_player.care.tar_reader import TarMember, next_member, take_padding
 from claude_session_player.errors import BadArchive
 from claude_session_player.regular_file import only_regular
 from claude_session_player.store.record import shown
@@ -46,7 +46,7 @@ class Unpacker:
     def contents(self) -> Iterator[tuple[Entry, Iterator[bytes]]]:
         """Each entry with its bytes, in the order of the manifest; they are sound when all were taken."""
         for entry in self.manifest.entries:
-            if next_member(self._stream) != Member(FILES + entry.path, entry.kind, entry.size):
+            if next_member(self._stream) != TarMember(FILES + entry.path, entry.kind, entry.size):
                 raise BadArchive(f"it does not hold {shown(entry.path)!r} as its manifest says")
             pieces = self._pieces(entry)
             yield entry, pieces

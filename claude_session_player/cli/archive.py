@@ -231,13 +231,14 @@ def verify(refs: tuple[str, ...], source: str | None, form: str | None) -> int:
     records += _checked(paths)
     damaged = [record for record in records if not record["sound"]]
     for record in damaged:
-        say(printable(f"damaged: {record['reason']}"))
+        say(printable(f"refused: {record['reason']}"))
     if damaged:
-        say("note: 'archive --all --check' writes those anew whose sessions are still there; remove what stays damaged")
+        say("note: 'archive --all --check' writes damaged archives anew whose sessions are still in the store")
     if form:
         print_records(records, form)
     else:
-        print_text(f"{humanize.many(len(records), 'archive')}: {len(damaged) or 'none'} damaged")
+        verdict = f"{len(damaged)} refused" if damaged else "all sound"
+        print_text(f"{humanize.many(len(records), 'archive')}: {verdict}")
     if refs:
         return BadArchive.exit_code if damaged else 0
     warn(vault.troubles)

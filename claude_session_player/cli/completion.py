@@ -84,8 +84,8 @@ def command(shell: str) -> None:
     \b
       bash: claude-session-player completion bash > ~/.claude-session-player.bash
             and in ~/.bashrc: source ~/.claude-session-player.bash
-      zsh:  the same with zsh and ~/.zshrc
-      fish: claude-session-player completion fish > ~/.config/fish/completions/claude-session-player.fish
+      zsh:  the same with zsh and ~/.zshrc, below 'autoload -Uz compinit && compinit'
+      fish: claude-session-player completion fish > ~/.config/fish/conf.d/claude-session-player.fish
     """
     from claude_session_player.cli.app import app
     from claude_session_player.cli.output import print_text

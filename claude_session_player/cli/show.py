@@ -229,5 +229,5 @@ def _style(sources: Sequence[Source], how: dict[str, Any]) -> Style:
         more["save"] = Assets(how["assets"]).save
     if not how["full"]:
         return Style(**more)
-    more["resolve"] = resolver([source.found for source in sources if source.found is not None])
+    more["resolve"] = resolver([source.found for source in sources if source.found is not None], is_once=True)
     return Style.full(**more)

@@ -17,6 +17,7 @@ from claude_session_player.account import Account, Fate
 from claude_session_player.conversation.cast import Actor
 from claude_session_player.conversation.entries import Call, Entry, Kind
 from claude_session_player.conversation.walk import Told
+from claude_session_player.export.assets import is_image
 from claude_session_player.export.commonmark import (
     checklist,
     code,
@@ -318,7 +319,7 @@ def _picture(picture: Picture, style: Style) -> str:
     if _WEB.match(picture.url):
         return f"[{kind}](<{_address(picture.url)}>)"
     if address := style.save(picture):
-        return f"![{kind}](<{_address(address)}>)"
+        return f"{'!' if is_image(address) else ''}[{kind}](<{_address(address)}>)"
     count = max(len(picture.data) - 2, 0) * 3 // 4
     return f"[{kind} {size(count)}]" if count else f"[{kind}]"
 

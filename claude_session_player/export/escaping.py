@@ -33,14 +33,25 @@ _TOKEN: Final = re.compile(
 )
 _RUN: Final = re.compile(r"`+")
 _DEFINITION: Final = re.compile(r"^[ \t>*+\-\d.)]*\[", re.MULTILINE)
-_ADDRESS: Final = re.compile(r"https?://|mailto:|[#/.]|[\w.~%@+,=\-]+(?:(?=[/#?)])|:[\d:\-]+\))", re.IGNORECASE)
-"""How the address of a page, of a file (with a line) or of a place in the text begins: it has no other scheme."""
+_ADDRESS: Final = re.compile(
+    r"https?://|mailto:|[#/.]|[\w.~%@+,=\-]++(?=[/#?)])|(?=[\w~%@+,=\-]*+\.)[\w.~%@+,=\-]++:[\d:\-]++\)",
+    re.IGNORECASE,
+)
+"""How the address of a page, of a file (with a suffix, and a line) or of a place in the text begins: it has no other
+scheme."""
 _SIMPLE_ADDRESS: Final = re.compile(r"[^\s`<>()\\\"']*\)")
 
-_STRONG: Final = re.compile(r"(\n(?:[^\w\n*]|&#?\w{1,32};)*)([*_]{2,})(?=(.*(?:\n.*)?))")
+_INVISIBLE: Final = (
+    r"\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    r"\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff"
+)
+"""Signs that show nothing, some of which are letters; as a class of characters."""
+_LINE_START: Final = r"[\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
+"""Where a line begins for any program that may read a transcript."""
+_STRONG: Final = re.compile(rf"({_LINE_START}(?:[^\w\n*]|[{_INVISIBLE}]|&#?\w{{1,32}};)*)([*_]{{2,}})(?=(.*(?:\n.*)?))")
 """A line that begins in bold, with no word before it; and the line behind it, because a line break is a space."""
 _TIME: Final = re.compile(r"\d{4}\D\d\d\D\d\d\D{1,3}\d\d:\d\d|Unknown\s+time", re.IGNORECASE)
-_MAYBE_TIME: Final = re.compile(r"&|\((?:[^\w(]|_)*[\dUu]")
+_MAYBE_TIME: Final = re.compile(rf"&|\((?:[^\w(]|[_{_INVISIBLE}])*[\dUu]")
 _HEADING: Final = re.compile(r"(\n[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*+)(#{1,6}[ \t].*)")
 _UNDERLINE: Final = re.compile(r"\n[ \t>]*(?=(?:=+|-+)[ \t]*$)", re.MULTILINE)
 _TITLE: Final = 200
@@ -49,8 +60,8 @@ _SECTION: Final = re.compile(
     r"(?:^|\s)(?:Session \S+|Sub-agents without a known call|Lines that are not told)\Z", re.IGNORECASE
 )
 
-_UNSEEN: Final = re.compile(r"[*_\\`~\[\]\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
-"""Marks of emphasis, and signs that have no width."""
+_UNSEEN: Final = re.compile(rf"[*_\\`~\[\]{_INVISIBLE}]")
+"""Marks of emphasis, and signs that show nothing."""
 _DEEPEST_FENCE: Final = 3
 """So many columns a fence may be indented."""
 

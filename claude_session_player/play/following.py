@@ -78,7 +78,9 @@ class Followed:
                 self.film = self._new_film()
         except (OSError, CannotRead) as error:
             if os.path.lexists(self.path):
-                raise CannotRead(f"{self.path}: {getattr(error, 'strerror', None) or error}") from error
+                if isinstance(error, CannotRead):  # which names the file already
+                    raise
+                raise CannotRead(f"{self.path}: {error.strerror or error}") from error
             was_deleted, self.is_deleted = self.is_deleted, True
             return News.NOTHING if was_deleted else News.DELETED
         self.is_deleted = False

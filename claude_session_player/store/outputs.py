@@ -21,19 +21,26 @@ class Reference(NamedTuple):
     name: str
 
 
-def resolver(files: Sequence[Found]) -> Callable[[str], str]:
-    """Gives texts of sessions with all outputs in full that they refer to."""
-    return lambda text: resolved(text, files)
+def resolver(files: Sequence[Found], *, is_once: bool = False) -> Callable[[str], str]:
+    """Gives texts of sessions with all outputs in full that they refer to.
+
+    With `is_once`, for texts that are told in one transcript: only the first that refers to an output has it in full,
+    because n results may refer to one output.
+    """
+    known = set[str]()
+    return lambda text: resolved(text, files, known if is_once else None)
 
 
-def resolved(text: str, files: Sequence[Found]) -> str:
+def resolved(text: str, files: Sequence[Found], known: set[str] | None = None) -> str:
     """A result with the whole output that it refers to; as it is, with a remark, where that is gone.
 
-    Only the name counts: the store may have moved, and nothing outside of the sessions' directories is read.
+    Only the name counts: the store may have moved, and nothing outside of the sessions' directories is read. What is
+    `known` already is not put in again.
     """
     if _OPEN not in text:
         return text
-    parts, at, known = list[str](), 0, set[str]()
+    parts, at = list[str](), 0
+    known = set() if known is None else known
     for reference in references(text):
         if reference.name not in known:  # an output is told once, however often a text refers to it
             known.add(reference.name)

@@ -223,10 +223,13 @@ def _unknown(store: Store, ref: str, files: Sequence[Found], sessions: Sequence[
     meant += [_described(titles[title]) for title in close[:_NEAREST]]
     meant += [LATEST] if get_close_matches(ref, [LATEST]) else []
     hint = f" (a prefix has at least {SHORTEST} characters)" if len(ref) < SHORTEST else ""
+    waiting = [f"an interrupted clean-up left sessions behind: '{PROGRAM} clean --recover' puts them back"]
+    details = waiting if store.has_removals else []
     if meant:
-        return NoSuchSession(f"there is no file or session {ref!r}{hint}; the nearest are", *dict.fromkeys(meant))
+        names = dict.fromkeys(meant)
+        return NoSuchSession(f"there is no file or session {ref!r}{hint}; the nearest are", *names, *details)
     see = f"see '{PROGRAM} {store.listing}'"
-    return NoSuchSession(f"there is no file {ref!r}, and no session among {len(files)}{hint}: {see}")
+    return NoSuchSession(f"there is no file {ref!r}, and no session among {len(files)}{hint}: {see}", *details)
 
 
 def _described(session: Session, with_path: bool = False) -> str:

@@ -240,6 +240,9 @@ class BrowseScreen(Screen[None]):
         """Copy the command that goes on with a session."""
         if entry := self._table.current:
             command = resume_command(entry.session)
+            if not command.isprintable():  # a shell would obey what is pasted, quoted or not
+                self._said.say("not copied: the name of the directory has control characters in it")
+                return
             self.app.copy_to_clipboard(command)
             self._said.say(f"copied: {command}")
 

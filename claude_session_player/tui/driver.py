@@ -5,9 +5,12 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from textual.drivers import linux_driver
+
+_REST: Final = 0.05
+"""Seconds until the keyboard is read again: an error that stays must not keep a core busy."""
 
 
 class TerminalDriver(linux_driver.LinuxDriver):
@@ -21,7 +24,7 @@ class TerminalDriver(linux_driver.LinuxDriver):
             except OSError:  # there is no terminal any more
                 raise
             except Exception:
-                continue
+                self.exit_event.wait(_REST)
 
 
 def _lenient_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:

@@ -48,7 +48,9 @@ class Allowance:
 def picture_rows(picture: Picture, width: int, allowance: Allowance | None = None) -> list[Strip]:
     """A picture in rows of this width, and a word about it; the word alone where the picture cannot be shown."""
     rows = [] if os.environ.get("NO_COLOR") else _points(picture, width, allowance or Allowance())
-    return [*rows, *drawn(Text(_about(picture), style="dim"), width)]
+    is_refused = not rows and bool(picture.data) and not os.environ.get("NO_COLOR")
+    about = f"{_about(picture)} (cannot be shown)" if is_refused else _about(picture)
+    return [*rows, *drawn(Text(about, style="dim"), width)]
 
 
 def _points(picture: Picture, width: int, allowance: Allowance) -> list[Strip]:

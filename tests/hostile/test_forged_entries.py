@@ -137,7 +137,10 @@ MARKS = (
 fragments = st.one_of(
     st.sampled_from(HEADS), st.sampled_from(MARKS), st.text(alphabet="ab <>[]()`*_\\\n!#-=|~:&;", max_size=8)
 )
+INVISIBLE = ("\u3164", "\u115f", "\uffa0", "\ufe0f", "\u034f", "\U000e0041", "\u200b")
 DENSE = (
+    *INVISIBLE,
+    *("\u2028", "\x85"),
     *(
         "`",
         "``",
@@ -324,3 +327,29 @@ def test_a_summary_makes_nothing_but_its_own_words(tmp_path: Path) -> None:
         assert [head.who for head in heads(shown, markdown)] == ["User", "Tool", "Tool", "Note"]
         assert heads(told, markdown) == []
         assert alien(shown, markdown) == alien(told, markdown) == []
+
+
+@pytest.mark.parametrize("sign", INVISIBLE)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}**User** (2026-01-17 20:31:59)",
+        "**User** (2026-{}01-17 20:31:59)",
+        "**User** (Un{}known time)",
+        "**User** ({}2026-01-17 20:31:59)",
+    ],
+)
+def test_signs_that_show_nothing_hide_no_entry(sign: str, text: str) -> None:
+    for before in ("", "hello\n", "hello\u2028"):
+        for by_model in (True, False):
+            assert "\\*\\*User" in prose(before + text.format(sign), by_model=by_model), (before, by_model)
+
+
+@pytest.mark.parametrize("address", ["tel:0900123456", "sms:911", "ms-settings:1", "data:1", "javascript:1", "x:1-2"])
+def test_a_number_behind_a_scheme_makes_no_line_of_a_file(address: str) -> None:
+    assert prose(f"[x]({address})", by_model=True) == f"[x\\]({address})"
+
+
+def test_a_line_of_a_file_stays_a_link() -> None:
+    for address in ("kettle.py:12", "src/kettle.py:12", "src/kettle.py:1-2", "kettle.py#L1"):
+        assert prose(f"[x]({address})", by_model=True) == f"[x]({address})"

@@ -12,8 +12,9 @@ from pathlib import Path
 import msgspec
 import pexpect
 import pytest
+from rich.text import Text
 
-from claude_session_player import events, glances, results
+from claude_session_player import events, glances, results, terminal_guard
 from claude_session_player.cli.app import COMMANDS
 from tests import agreement
 from tests.builder import SessionBuilder, call, text
@@ -22,7 +23,7 @@ from tests.hostile.commands import OF_A_SESSION, OF_A_STORE, WITHOUT_CACHE
 from tests.hostile.effort import IS_FULL, sample
 from tests.hostile.on_terminal import Ran, Terminal, terminal
 from tests.hostile.payloads import PAYLOADS, obeyed
-from tests.program import PROGRAM, csp
+from tests.program import PROGRAM, csp, told_on_terminal
 from tests.stores import settle
 
 
@@ -148,6 +149,37 @@ def test_colours_of_a_session_are_not_ours(screen: Terminal, tmp_path: Path) -> 
     assert b"\x1b[1m" in ran.output
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_gets_utf_8_whatever_the_locale(tmp_path: Path, encoding: str) -> None:
+    path = SessionBuilder().prompt("Tee für zwei").response(text("It is “hot” 🫖")).write(tmp_path / "s.jsonl")
+    with terminal(PYTHONIOENCODING=encoding, HOME=str(tmp_path)) as screen:
+        for words in (("play", "--plain", "--idle", "0"), ("replay", "--format", "text"), ("show",), ("tree",)):
+            ran = screen.run(words[0], path, *words[1:])
+            assert ran.code == 0, ran.output
+            assert "für" in ran.output.decode()
+
+
+@pytest.mark.parametrize("payload", sample(list(PAYLOADS), 6))
+def test_a_pager_gets_nothing_that_a_terminal_would_obey(tmp_path: Path, payload: str) -> None:
+    path = sessions.write(sessions.everywhere(sessions.records(), PAYLOADS[payload]), tmp_path / "s.jsonl")
+    printed, code = told_on_terminal("show", path, "--full", "--pager", typed="", PAGER="cat", HOME=str(tmp_path))
+    assert code == 0
+    assert "PWN" in printed
+    assert not obeyed(printed.encode())
+
+
+def test_a_console_filters_what_it_draws_and_not_what_it_says_itself() -> None:
+    class Tty(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for payload in PAYLOADS.values():
+        drawn = terminal_guard.console(file := Tty())
+        drawn.print(Text(f"{payload} words", style="bold"))
+        assert "words" in file.getvalue()
+        assert not obeyed(file.getvalue().encode(errors="replace"))
+
+
 def test_no_command_refuses_its_words(tmp_path: Path) -> None:
     root = sessions.hostile_store(tmp_path / "store", "").root
     path = sessions.write(sessions.records(), tmp_path / "s.jsonl")
@@ -178,8 +210,9 @@ def test_the_built_session_has_every_field_that_anything_reads() -> None:
         for kind in vars(module).values()
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind.__module__ == module.__name__
     ]
-    fields = {field.encode_name for kind in structs for field in msgspec.structs.fields(kind)}
-    assert {name for name in fields - built if not name.startswith("(")} <= {"title", "reason", "size"}
+    read = [kind for kind in structs if not str(kind.__struct_config__.tag).startswith("(")]  # not made by us
+    fields = {field.encode_name for kind in read for field in msgspec.structs.fields(kind)}
+    assert {name for name in fields - built if not name.startswith("(")} <= {"title"}
 
 
 def _keys(value: object) -> Iterator[str]:

@@ -13,6 +13,8 @@ LINEAR: Final = 2.5
 """The most that twice the input may cost: n log n costs 2.1 to 2.3 times as much, n² four times."""
 _FLOOR_LINES: Final = 2_000
 _FLOOR_BYTES: Final = 2_000_000
+_FLOOR_SECONDS: Final = 0.1
+_SLOWEST: Final = 3.5
 
 
 class Work(NamedTuple):
@@ -32,14 +34,14 @@ def measure(call: Callable[[], Any]) -> Work:
 
 
 def assert_linear(shape: Callable[[int], Callable[[], Any]], n: int) -> None:
-    """Twice the input costs at most `LINEAR` times the work, in lines and in memory; in seconds up to three times.
+    """Twice the input costs at most `LINEAR` times the work, in lines and in memory; in seconds a little more.
 
     `shape` builds the input of a size outside of what is measured, and gives the call that is.
     """
     small, large = measure(shape(n)), measure(shape(2 * n))
     assert large.lines <= LINEAR * max(small.lines, _FLOOR_LINES), f"lines of Python: {small} → {large}"
     assert large.peak <= LINEAR * max(small.peak, _FLOOR_BYTES), f"memory: {small} → {large}"
-    assert large.seconds <= 3 * max(small.seconds, 0.05), f"processor time: {small} → {large}"
+    assert large.seconds <= _SLOWEST * max(small.seconds, _FLOOR_SECONDS), f"processor time: {small} → {large}"
 
 
 def _lines(call: Callable[[], Any]) -> int:
