@@ -8,7 +8,9 @@ from typing import Final
 
 import click
 import pytest
+from click.shell_completion import CompletionItem
 
+from claude_session_player.cli import completion
 from claude_session_player.cli.app import app
 from claude_session_player.cli.completion import is_harmless
 from tests.hostile.effort import sample
@@ -169,3 +171,11 @@ def test_a_question_of_a_shell_is_answered_without_a_message(shell: str, word: s
     environment = {"_CSP_COMPLETE": f"{shell}_complete", "CLAUDE_CONFIG_DIR": str(tmp_path / "none")}
     done = csp(environment={**environment, "COMP_WORDS": f"csp get {word}", "COMP_CWORD": "2"})
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("shell", completion.SHELLS)
+def test_a_description_has_nothing_that_a_terminal_would_obey(shell: str) -> None:
+    offered = CompletionItem("value", help="words\x1b[2J")
+    argument = click.Argument(["ref"], shell_complete=lambda *_: [offered])
+    made = completion._CLASSES[shell](click.Command("x", params=[argument]), {}, "x", "_X_COMPLETE")
+    assert [(item.value, item.help) for item in made.get_completions([], "")] == [("value", "words�[2J")]

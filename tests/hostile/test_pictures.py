@@ -19,6 +19,7 @@ from PIL import Image
 
 from claude_session_player.content import picture
 from claude_session_player.image_types import image_type
+from claude_session_player.parts import Picture
 from claude_session_player.tui import pictures
 from claude_session_player.tui.pictures import Allowance, picture_rows
 from tests.builder import SessionBuilder
@@ -207,3 +208,21 @@ def test_types_are_told_apart_as_pillow_does() -> None:
     known = {name for name, data in FORMATS.items() if image_type(data)}
     assert known == SHOWN | {"MPO"}
     assert image_type(MAGIC) is not None
+
+
+def _picture(data: bytes) -> Picture:
+    return picture("image", Raw(json.dumps(block(data)["source"]).encode()))
+
+
+def test_a_picture_with_too_much_data_is_not_even_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = _picture(saved("PNG"))
+    assert len(picture_rows(made, 80)) > 1
+    monkeypatch.setattr(pictures, "_MOST_DATA", len(made.data) - 1)
+    assert len(picture_rows(made, 80)) == 1
+
+
+def test_a_webp_is_bounded_before_it_takes_memory_for_its_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", None)  # what it was is put back in the end
+    monkeypatch.setattr(pictures, "MOST_POINTS", 2)
+    with pytest.raises(Image.DecompressionBombError):
+        pictures._opened(_picture(saved("WEBP")), Allowance())
