@@ -51,7 +51,16 @@ def test_a_name_that_claude_code_writes_is_restored(name: str) -> None:
     assert is_written_name(name)
 
 
-@pytest.mark.parametrize("path", ["/home/ada/my_engine", "/Users/zoë/Código", "/home/ada/my engine", "/srv/データ/x.y"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/home/ada/my_engine",
+        "/Users/zoë/Código",
+        "/home/ada/my engine",
+        "/srv/データ/x.y",
+        "/Users/ada/com~apple~CloudDocs/tea (copy) & it's [old] #1!",
+    ],
+)
 def test_a_project_is_restored_however_its_directory_is_spelled(path: str) -> None:
     assert all(map(is_project_name, spellings(path)))
 

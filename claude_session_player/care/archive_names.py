@@ -17,8 +17,10 @@ _LONGEST_NAME: Final = 255
 _WRITTEN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+@=,-]*(?<!\.)")
 _RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 """Names that are devices on Windows."""
-_PROJECT_SIGNS: Final = frozenset(" -_.+@=,~()[]{}'!&#%:")
-"""Signs of working directories, as in `com~apple~CloudDocs` or `tea (copy)`."""
+_PROJECT_SIGNS: Final = frozenset(" -_.+@=,")
+_PATH_SIGNS: Final = _PROJECT_SIGNS | frozenset("~()[]'!&#")
+"""Signs of working directories, as in `com~apple~CloudDocs` or `tea (copy)`: in a name with a dash, which stands for a
+slash, and not at its beginning, where a shell would act on some of them."""
 _LETTERS_MARKS_NUMBERS: Final = "LMN"
 
 
@@ -41,10 +43,12 @@ def is_project_name(name: str) -> bool:
     >>> is_project_name("-home-ada-my_engine"), is_project_name("-home-zoë"), is_project_name("-tmp-`id`")
     (True, True, False)
     """
+    is_path = "-" in name and (name[0] == "-" or name[0].isalnum())
+    signs = _PATH_SIGNS if is_path else _PROJECT_SIGNS
     return (
         not name.startswith((".", " "))
         and not name.endswith((".", " "))
-        and all(sign in _PROJECT_SIGNS or unicodedata.category(sign)[0] in _LETTERS_MARKS_NUMBERS for sign in name)
+        and all(sign in signs or unicodedata.category(sign)[0] in _LETTERS_MARKS_NUMBERS for sign in name)
         and 0 < len(name.encode()) <= _LONGEST_NAME
         and not _RESERVED.fullmatch(name)
     )

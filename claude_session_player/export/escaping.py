@@ -45,13 +45,17 @@ _INVISIBLE: Final = (
     r"\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     r"\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff"
 )
-"""Signs that show nothing, some of which are letters; as a class of characters."""
-_LINE_START: Final = r"[\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
-"""Where a line begins for any program that may read a transcript."""
-_STRONG: Final = re.compile(rf"({_LINE_START}(?:[^\w\n*]|[{_INVISIBLE}]|&#?\w{{1,32}};)*)([*_]{{2,}})(?=(.*(?:\n.*)?))")
+"""Signs that show nothing; as a class of characters."""
+_INVISIBLE_LETTERS: Final = r"\u115f\u1160\u3164\uffa0"
+"""Those of them that a pattern takes for letters."""
+_LINE_BREAKS: Final = r"\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
+"""What ends a line for any program that may read a transcript; as a class of characters."""
+_STRONG: Final = re.compile(
+    rf"([{_LINE_BREAKS}](?:[^\w*{_LINE_BREAKS}]|[{_INVISIBLE_LETTERS}]|&#?\w{{1,32}};)*)([*_]{{2,}})(?=(.*(?:\n.*)?))"
+)
 """A line that begins in bold, with no word before it; and the line behind it, because a line break is a space."""
 _TIME: Final = re.compile(r"\d{4}\D\d\d\D\d\d\D{1,3}\d\d:\d\d|Unknown\s+time", re.IGNORECASE)
-_MAYBE_TIME: Final = re.compile(rf"&|\((?:[^\w(]|[_{_INVISIBLE}])*[\dUu]")
+_MAYBE_TIME: Final = re.compile(rf"&|\((?:[^\w(]|[_{_INVISIBLE_LETTERS}])*[\dUu]")
 _HEADING: Final = re.compile(r"(\n[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*+)(#{1,6}[ \t].*)")
 _UNDERLINE: Final = re.compile(r"\n[ \t>]*(?=(?:=+|-+)[ \t]*$)", re.MULTILINE)
 _TITLE: Final = 200

@@ -149,7 +149,7 @@ def test_a_hostile_archive_costs_little_and_does_not_stop_another(tmp_path: Path
     assert ONE in ids(run(tmp_path, "archive", "list", "--jsonl", "--from", vault))
     checked = run(tmp_path, "archive", "verify", "--from", vault)
     assert checked.code == 1
-    assert checked.out == "2 archives: 1 damaged\n"
+    assert checked.out == "2 archives: 1 refused\n"
     assert str(path) in checked.err
     listed = run(tmp_path, "list", "--jsonl", "--archive", vault)
     assert (listed.code, ids(listed)) == (0, [ONE])
@@ -159,7 +159,7 @@ def test_a_hostile_archive_costs_little_and_does_not_stop_another(tmp_path: Path
         assert run(tmp_path, "show", reference, "--archive", vault).code == 10
     assert run(tmp_path, "restore", path, "--root", alone).code == 10
     assert restored(alone) == set()
-    assert run(tmp_path, "archive", "verify", path, ONE, "--from", vault).out == "2 archives: 1 damaged\n"
+    assert run(tmp_path, "archive", "verify", path, ONE, "--from", vault).out == "2 archives: 1 refused\n"
     both = run(tmp_path, "restore", path, ONE, "--from", vault, "--root", alone)
     assert (both.code, restored(alone)) == (1, GOOD)
     everything = run(tmp_path, "restore", "--all", "--from", vault, "--root", target)
