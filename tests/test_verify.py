@@ -238,11 +238,12 @@ def test_outside_of_a_store_names_say_nothing(tmp_path: Path, builder: StoreBuil
     assert verify(store, [store.place(path)]).findings == ()
 
 
-def test_large_old_and_empty_sessions_are_found(builder: StoreBuilder) -> None:
+@pytest.mark.parametrize("nothing", [b"", b"\n", b" \n\t\n" * 1000])
+def test_large_old_and_empty_sessions_are_found(builder: StoreBuilder, nothing: bytes) -> None:
     put(builder, talk().line({"type": "mode", "mode": "x" * (10 << 20)}), ONE)
     rest(builder.session(TWO), hours=25)
     empty = rest(builder.session("abcdef1234567890ABCDEF1234"))
-    empty.write_bytes(b"")
+    empty.write_bytes(nothing)
     rest(empty)
     assert of_kinds(checked(builder)) == {"too-large": 1, "old": 1, "empty": 1}
 

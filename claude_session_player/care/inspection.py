@@ -50,6 +50,12 @@ class Inspection(NamedTuple):
     trouble: str | None = None
     """Why the file could not be read to its end."""
     bytes_read: int = 0
+    records: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """True where there is nothing but blank lines."""
+        return not (self.records or self.findings or self.tail or self.trouble)
 
 
 def inspect(job: Job) -> Inspection:
@@ -73,6 +79,7 @@ class _Inspector:
         self._session_id: str | None = None
         self._cwds: dict[str, Place] = {}
         self._outputs: list[Needed] = []
+        self._records = 0
         self._line = self._offset = 0
         """The number of the last line, and where the next one begins."""
 
@@ -90,6 +97,7 @@ class _Inspector:
                     self._offset += len(line)
 
     def _take(self, record: Checked) -> None:
+        self._records += 1
         self._threads.add(record, self._line, self._offset)
         if (cwd := record.cwd) is not None and cwd not in self._cwds:
             self._cwds[cwd] = Place(self._line, self._offset)
@@ -128,6 +136,7 @@ class _Inspector:
             tuple(self._outputs),
             trouble,
             self._offset,
+            self._records,
         )
 
 

@@ -32,7 +32,7 @@ def look_around(found: Found, inspection: Inspection, now: float) -> Iterator[Fi
         age = now - found.stamp.mtime_ns / _BILLION
         if age > OLD_SECONDS:
             yield Finding(kinds.OLD, path, detail=f"{many(int(age // OLD_SECONDS), 'day')} ago")
-    if found.stamp.size == 0:
+    if inspection.is_empty:
         yield Finding(kinds.EMPTY, path)
     folder = os.path.join(found.home, found.parent or _session(found, inspection), TOOL_RESULTS)
     for name, place in inspection.outputs:
