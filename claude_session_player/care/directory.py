@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, Self
 
 from claude_session_player.placing import NO_LINKS
+from claude_session_player.store.layout import DEEPEST
 
 HAS_HANDLES: Final[bool] = os.name == "posix"
 _STEP: Final[int] = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _FILE: Final[int] = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """No link is followed, and no pipe is waited for."""
 _CHUNK: Final = 1 << 18
-_DEEPEST: Final = 100
 
 
 class Directory:
@@ -260,7 +260,7 @@ def has_all(there: Directory, here: Directory, name: str, depth: int = 0) -> boo
     if stat.S_ISDIR(one.st_mode):
         with there.enter(name) as below_there, here.enter(name) as below_here:
             names = below_here.names()
-            return depth < _DEEPEST and all(has_all(below_there, below_here, one, depth + 1) for one in names)
+            return depth < DEEPEST and all(has_all(below_there, below_here, one, depth + 1) for one in names)
     return os.path.samestat(one, two) or (stat.S_ISREG(one.st_mode) and _is_same(there, here, name))
 
 

@@ -28,10 +28,10 @@ Whatever else would have to be quoted is not offered, because scripts that are i
 """
 
 
-def is_harmless(value: str) -> bool:
+def is_shell_safe(value: str) -> bool:
     """True for a value that no shell takes for anything but a word.
 
-    >>> [is_harmless(value) for value in ("1f2e-3d4c", "tea timer", "größe", "$(reboot)", "a;b", "a\\nb", " a")]
+    >>> [is_shell_safe(value) for value in ("1f2e-3d4c", "tea timer", "größe", "$(reboot)", "a;b", "a\\nb", " a")]
     [True, True, True, False, False, False, False]
     """
     return value == value.strip() and all(sign.isalnum() or sign in _SIGNS for sign in value)
@@ -42,33 +42,33 @@ def id_items(ids: Iterable[str], incomplete: str) -> list[CompletionItem]:
 
     An id that looks like an option is not offered: the command would take it for one.
     """
-    fitting = (id for id in dict.fromkeys(ids) if id.startswith(incomplete) and is_harmless(id))
+    fitting = (id for id in dict.fromkeys(ids) if id.startswith(incomplete) and is_shell_safe(id))
     items = [CompletionItem(id) for id in fitting if not id.startswith("-")]
     return items or [CompletionItem(incomplete, type="file")]
 
 
-class _HarmlessComplete(ShellComplete):
+class _ShellSafeComplete(ShellComplete):
     """Offers harmless values only, whoever gathered them. Paths are left to the shell, which quotes them itself."""
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
         items = super().get_completions(args, incomplete)
         for item in items:
             item.help = item.help and printable(item.help)
-        return [item for item in items if (is_harmless if item.type == "plain" else str.isprintable)(item.value)]
+        return [item for item in items if (is_shell_safe if item.type == "plain" else str.isprintable)(item.value)]
 
 
-class _Bash(_HarmlessComplete, BashComplete):
+class _Bash(_ShellSafeComplete, BashComplete):
     """bash inserts a value as it comes, so that it has to be quoted; other shells quote it."""
 
     def format_completion(self, item: CompletionItem) -> str:
         return f"{item.type},{shlex.quote(item.value) if item.type == 'plain' else item.value}"
 
 
-class _Zsh(_HarmlessComplete, ZshComplete):
+class _Zsh(_ShellSafeComplete, ZshComplete):
     pass
 
 
-class _Fish(_HarmlessComplete, FishComplete):
+class _Fish(_ShellSafeComplete, FishComplete):
     pass
 
 

@@ -22,9 +22,9 @@ from textual.filter import LineFilter
 
 from claude_session_player.names import PROGRAM
 from claude_session_player.text import cut, printable
+from claude_session_player.tui.daemon_threads import DaemonThreads
 from claude_session_player.tui.line_filter import HARMLESS
 from claude_session_player.tui.theme import terminal_theme
-from claude_session_player.tui.threads import DaemonThreads
 
 _ENDINGS: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from claude_session_player.cli import completion
 from claude_session_player.cli.app import app
-from claude_session_player.cli.completion import is_harmless
+from claude_session_player.cli.completion import is_shell_safe
 from tests.hostile.effort import sample
 from tests.hostile.shells import SHELLS, Shell, require
 from tests.program import csp
@@ -155,7 +155,7 @@ def test_everything_that_is_offered_for_commands_and_options_is_harmless() -> No
             words += [
                 str(choice) for p in command.params if isinstance(p.type, click.Choice) for choice in p.type.choices
             ]
-    assert [word for word in words if not is_harmless(word)] == []
+    assert [word for word in words if not is_shell_safe(word)] == []
     assert len(words) > 100
 
 

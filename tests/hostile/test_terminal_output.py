@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import msgspec
-import pexpect
 import pytest
 from rich.text import Text
 
@@ -23,8 +21,14 @@ from tests.hostile.commands import OF_A_SESSION, OF_A_STORE, WITHOUT_CACHE
 from tests.hostile.effort import IS_FULL, sample
 from tests.hostile.on_terminal import Ran, Terminal, terminal
 from tests.hostile.payloads import PAYLOADS, obeyed
-from tests.program import PROGRAM, csp, told_on_terminal
+from tests.hostile.windows import NEW_SCREEN, Window
+from tests.program import csp, told_on_terminal
 from tests.stores import settle
+
+_KEYS: Final = (
+    *(b"\r", b"\x1b[F", b" ", b"e", b"\x1b", b"i", b"\x1b", b"?", b"\x1b", b"/PWN\r", b"n"),
+    *(b"\x1b[H", b"h", b"\x1b", b"\x1b", b"q", b"q"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -106,29 +110,20 @@ def test_no_message_about_a_wrong_argument_makes_a_terminal_obey_it(
 @pytest.mark.parametrize("command", ["browse", "play", "follow", "follow --all"])
 def test_no_window_lets_a_terminal_obey_it(tmp_path: Path, command: str, payload: str) -> None:
     root = sessions.hostile_store(tmp_path / "store", PAYLOADS.get(payload, " ".join(PAYLOADS.values()))).root
-    output = windowed(*command.split(), "--root", root, HOME=str(tmp_path))
+    output = windowed(*command.split(), "--root", root, home=tmp_path)
     assert not obeyed(output, is_full_screen=True), obeyed(output, is_full_screen=True)[:3]
     assert b"Traceback" not in output
 
 
-def windowed(*arguments: str | Path, **environment: str) -> bytes:
-    """All that a full-screen program writes while somebody presses many keys."""
-    settings = {**os.environ, "TERM": "xterm-256color", **environment}
-    log = io.BytesIO()
-    child = pexpect.spawn(
-        PROGRAM[0], [*PROGRAM[1:], *map(str, arguments)], env=settings, dimensions=(40, 120), timeout=30
-    )
-    child.logfile_read = log
-    child.expect_exact(b"\x1b[?1049h")
-    for key in ("", "\r", "\x1b[F", " ", "e", "\x1b", "i", "\x1b", "?", "\x1b", "/PWN\r", "n", "\x1b[H", "h", "q", "q"):
-        with contextlib.suppress(OSError):
-            child.send(key)
-        if child.expect([pexpect.EOF, pexpect.TIMEOUT], timeout=0.3) == 0:
-            break
-    else:
-        child.expect(pexpect.EOF)
-    child.close()
-    return log.getvalue()
+def windowed(*arguments: str | Path, home: Path) -> bytes:
+    """All that a full-screen program writes while somebody presses many keys, each when nothing more is drawn."""
+    with Window(*arguments, HOME=str(home)) as window:
+        window.until(NEW_SCREEN)
+        for key in _KEYS:
+            window.rest()
+            window.type(key)
+        window.end()
+        return window.everything
 
 
 def test_pipes_get_data_to_the_letter_and_json_escapes_what_a_terminal_would_obey(tmp_path: Path) -> None:

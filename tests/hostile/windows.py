@@ -29,6 +29,8 @@ class Window:
         self.settings = termios.tcgetattr(slave)
         self._slave = slave
         self.output = b""
+        """What was written since the words that were waited for last."""
+        self.everything = b""
         self.process = subprocess.Popen(
             [*program, *map(str, command)],
             stdin=slave,
@@ -101,4 +103,5 @@ class Window:
         except OSError:
             return False
         self.output += data
+        self.everything += data
         return bool(data)
