@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -113,6 +114,38 @@ def test_no_window_lets_a_terminal_obey_it(tmp_path: Path, command: str, payload
     output = windowed(*command.split(), "--root", root, home=tmp_path)
     assert not obeyed(output, is_full_screen=True), obeyed(output, is_full_screen=True)[:3]
     assert b"Traceback" not in output
+
+
+@pytest.mark.parametrize("payload", sample(list(PAYLOADS), 5))
+def test_following_line_by_line_lets_a_terminal_obey_nothing(tmp_path: Path, payload: str) -> None:
+    path = sessions.write(sessions.everywhere(sessions.records(), PAYLOADS[payload]), tmp_path / "s.jsonl")
+    with Window("follow", "--plain", "--lines", "999", path, HOME=str(tmp_path)) as window:
+        window.until("Coffee")
+        with path.open("ab") as file:
+            file.write(json.dumps({"type": "user", "message": {"content": f"More {PAYLOADS[payload]}"}}).encode())
+            file.write(b"\n")
+        window.until("More")
+        window.process.send_signal(signal.SIGINT)
+        assert window.end() == 130
+    assert not obeyed(window.everything), obeyed(window.everything)[:3]
+
+
+@pytest.mark.parametrize("payload", sample(list(PAYLOADS), 5))
+def test_an_export_from_a_window_names_its_file_without_being_obeyed(tmp_path: Path, payload: str) -> None:
+    name = sessions.as_name(PAYLOADS[payload])
+    (folder := tmp_path / f"here{name}").mkdir()
+    path = sessions.write(sessions.records(), tmp_path / "store" / "projects" / "-p" / f"s{name}.jsonl")
+    with Window("browse", "--root", tmp_path / "store", cwd=folder, HOME=str(tmp_path)) as window:
+        window.until("Coffee")
+        window.type(b"e")
+        window.until("Enter write")
+        window.type(b"\r")
+        window.rest()
+        window.type(b"q")
+        window.end()
+    assert not obeyed(window.everything, is_full_screen=True), obeyed(window.everything, is_full_screen=True)[:3]
+    assert path.exists()
+    assert list(folder.iterdir())
 
 
 def windowed(*arguments: str | Path, home: Path) -> bytes:

@@ -23,7 +23,9 @@ NEW_SCREEN, OLD_SCREEN, CURSOR = b"\x1b[?1049h", b"\x1b[?1049l", b"\x1b[?25h"
 class Window:
     """The program on a terminal of its own."""
 
-    def __init__(self, *command: str | Path, program: list[str] = PROGRAM, **environment: str) -> None:
+    def __init__(
+        self, *command: str | Path, program: list[str] = PROGRAM, cwd: Path | None = None, **environment: str
+    ) -> None:
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 110, 0, 0))
         self.settings = termios.tcgetattr(slave)
@@ -36,6 +38,7 @@ class Window:
             stdin=slave,
             stdout=slave,
             stderr=slave,
+            cwd=cwd,
             env={**os.environ, "TERM": "xterm-256color", **environment},
             start_new_session=True,
         )
