@@ -13,10 +13,11 @@ else
 	else $(BIN)/claude-session-player replay --format text "$(SESSION)"; fi
 endif
 
-test: check system  ## everything that CI runs
-	$(BIN)/python -m pytest -n auto
-	$(MAKE) --no-print-directory test-floors-short
-	$(BIN)/python -m tests.fuzz --seconds 60 --seed 1
+# What does not need both cores goes side by side.
+test: .venv/.installed-dev system  ## everything that CI runs
+	$(MAKE) --no-print-directory -j2 check .venv-floors/.installed
+	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(MAKE) --no-print-directory -j2 test-floors-short fuzz SECONDS=60 SEED=1
 
 test-faults: .venv/.installed-dev  ## the same kills as in the tests, but hundreds of them
 	KILLS=60 $(BIN)/python -m pytest tests/test_faults.py tests/test_clean_faults.py

@@ -23,6 +23,11 @@ settings.register_profile("counting", deadline=None)  # work is counted, not tim
 settings.load_profile("counting")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores: many tests wait for a terminal, a shell or another process."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _own_places(tmp_path_factory: pytest.TempPathFactory) -> None:
     home = tmp_path_factory.mktemp("home")

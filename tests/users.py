@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -82,6 +83,24 @@ def shared_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         os.chmod(name, 0o755)
         yield Path(name)
+
+
+@contextmanager
+def without_privileges(*modules: str) -> Iterator[None]:
+    """Have no more rights than an ordinary user: root is Ada for a while.
+
+    Modules that are needed are loaded before: the interpreter may be where another user cannot read.
+    """
+    for module in modules:
+        importlib.import_module(module)
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(ADA)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
 
 
 def give(folder: Path, user: int) -> None:

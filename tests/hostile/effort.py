@@ -11,15 +11,15 @@ IS_FULL: Final = os.environ.get("HOSTILE") == "full"
 T = TypeVar("T")
 
 
-def sample(cases: Sequence[T], size: int) -> list[T]:
-    """`size` cases spread evenly over all of them; all of them in a full run.
+def sample(cases: Sequence[T], size: int, turn: int = 0) -> list[T]:
+    """`size` cases spread evenly over all of them, others at each turn; all of them in a full run.
 
-    >>> sample(range(10), 3) if not IS_FULL else [0, 3, 6]
-    [0, 3, 6]
+    >>> (sample(range(10), 3), sample(range(10), 3, turn=1)) if not IS_FULL else ([0, 3, 6], [1, 4, 7])
+    ([0, 3, 6], [1, 4, 7])
     """
     if IS_FULL or len(cases) <= size:
         return list(cases)
-    return [cases[index * len(cases) // size] for index in range(size)]
+    return [cases[(index * len(cases) // size + turn) % len(cases)] for index in range(size)]
 
 
 def pick(short: int, full: int) -> int:

@@ -20,10 +20,9 @@ from tests.builder import SessionBuilder, call, text
 from tests.hostile import sessions
 from tests.hostile.commands import OF_A_SESSION, OF_A_STORE, WITHOUT_CACHE
 from tests.hostile.effort import IS_FULL, sample
-from tests.hostile.on_terminal import Ran, Terminal, terminal
 from tests.hostile.payloads import PAYLOADS, obeyed
 from tests.hostile.windows import NEW_SCREEN, Window
-from tests.program import csp, told_on_terminal
+from tests.program import Ran, csp, run_on_terminal, told_on_terminal
 from tests.stores import settle
 
 _KEYS: Final = (
@@ -32,11 +31,9 @@ _KEYS: Final = (
 )
 
 
-@pytest.fixture(scope="module")
-def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
-    home = tmp_path_factory.mktemp("home")
-    with terminal(HOME=str(home), XDG_CACHE_HOME=str(home / "cache"), XDG_DATA_HOME=str(home / "data")) as made:
-        yield made
+def screen(*arguments: str | Path, **environment: str) -> Ran:
+    """Run a command to its end, on a terminal that is wide enough for most texts."""
+    return run_on_terminal(*arguments, COLUMNS="100", LINES="30", **environment)
 
 
 def check(ran: Ran, *words: object) -> None:
@@ -45,27 +42,28 @@ def check(ran: Ran, *words: object) -> None:
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_no_command_on_a_store_lets_a_terminal_obey_it(screen: Terminal, tmp_path: Path, payload: str) -> None:
+def test_no_command_on_a_store_lets_a_terminal_obey_it(tmp_path: Path, payload: str) -> None:
     root = sessions.hostile_store(tmp_path / "store", PAYLOADS[payload]).root
-    for words in sample(OF_A_STORE, 7):
-        ran = screen.run(*words, "--root", root, *([] if words[0] in WITHOUT_CACHE else ["--no-cache"]))
+    turn = list(PAYLOADS).index(payload)
+    for words in sample(OF_A_STORE, 5, turn):
+        ran = screen(*words, "--root", root, *([] if words[0] in WITHOUT_CACHE else ["--no-cache"]))
         check(ran, payload, *words)
     named = [path for path in root.rglob("*.jsonl") if sessions.as_name(PAYLOADS[payload]) in path.name]
     for path in sample(named, 1):
-        for words in sample(OF_A_SESSION, 8):
-            check(screen.run(words[0], path, *words[1:]), payload, *words)
+        for words in sample(OF_A_SESSION, 7, turn):
+            check(screen(words[0], path, *words[1:]), payload, *words)
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_no_field_of_a_session_makes_a_terminal_obey_it(screen: Terminal, tmp_path: Path, payload: str) -> None:
+def test_no_field_of_a_session_makes_a_terminal_obey_it(tmp_path: Path, payload: str) -> None:
     cases = [(made, words) for made in sessions.rounds(sessions.records(), PAYLOADS[payload]) for words in OF_A_SESSION]
-    for made, words in sample(cases, 9):
+    for made, words in sample(cases, 9, list(PAYLOADS).index(payload)):
         path = sessions.write(made, tmp_path / "s.jsonl")
-        check(screen.run(words[0], path, *words[1:]), payload, *words)
+        check(screen(words[0], path, *words[1:]), payload, *words)
 
 
 @pytest.mark.parametrize("payload", sample(list(PAYLOADS), 5))
-def test_no_command_that_changes_files_lets_a_terminal_obey_it(screen: Terminal, tmp_path: Path, payload: str) -> None:
+def test_no_command_that_changes_files_lets_a_terminal_obey_it(tmp_path: Path, payload: str) -> None:
     root = sessions.hostile_store(tmp_path / "store", PAYLOADS[payload]).root
     settle(root)
     damaged = root / "projects" / "-home-ada-engine" / f"{sessions.as_name(PAYLOADS[payload])}.jsonl"
@@ -85,15 +83,13 @@ def test_no_command_that_changes_files_lets_a_terminal_obey_it(screen: Terminal,
         ("completion", PAYLOADS[payload].replace("\0", "")),
         ("demo", PAYLOADS[payload].replace("\0", "")),
     ):
-        check(screen.run(*words), payload, *words)
+        check(screen(*words), payload, *words)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_message_about_a_wrong_argument_makes_a_terminal_obey_it(
-    screen: Terminal, tmp_path: Path, command: str
-) -> None:
+def test_no_message_about_a_wrong_argument_makes_a_terminal_obey_it(tmp_path: Path, command: str) -> None:
     sessions.write(sessions.records(), tmp_path / "store" / "projects" / "-p" / "s.jsonl")
-    for payload in sample(list(PAYLOADS.values()), 2):
+    for payload in sample(list(PAYLOADS.values()), 2, list(COMMANDS).index(command)):
         word = sessions.as_name(payload)
         for words in (
             (word,),
@@ -102,7 +98,7 @@ def test_no_message_about_a_wrong_argument_makes_a_terminal_obey_it(
             ("--root", tmp_path / word),
             ("--since", word),
         ):
-            ran = screen.run(command, *words)
+            ran = screen(command, *words)
             check(ran, command, *words)
             assert ran.code != 1 or ran.output
 
@@ -170,9 +166,9 @@ def test_pipes_get_data_to_the_letter_and_json_escapes_what_a_terminal_would_obe
     assert words in json.dumps(json.loads(told), ensure_ascii=False).replace("\\u007f", "\x7f")
 
 
-def test_colours_of_a_session_are_not_ours(screen: Terminal, tmp_path: Path) -> None:
+def test_colours_of_a_session_are_not_ours(tmp_path: Path) -> None:
     path = SessionBuilder().prompt("red \x9b31m").response(text("It \x1b[31mis\x1b[0m red")).write(tmp_path / "s.jsonl")
-    ran = screen.run("replay", path, "--format", "text")
+    ran = screen("replay", path, "--format", "text")
     assert b"\x1b[31m" not in ran.output
     assert b"\x1b[1m" in ran.output
 
@@ -180,11 +176,10 @@ def test_colours_of_a_session_are_not_ours(screen: Terminal, tmp_path: Path) -> 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_a_terminal_gets_utf_8_whatever_the_locale(tmp_path: Path, encoding: str) -> None:
     path = SessionBuilder().prompt("Tee für zwei").response(text("It is “hot” 🫖")).write(tmp_path / "s.jsonl")
-    with terminal(PYTHONIOENCODING=encoding, HOME=str(tmp_path)) as screen:
-        for words in (("play", "--plain", "--idle", "0"), ("replay", "--format", "text"), ("show",), ("tree",)):
-            ran = screen.run(words[0], path, *words[1:])
-            assert ran.code == 0, ran.output
-            assert "für" in ran.output.decode()
+    for words in (("play", "--plain", "--idle", "0"), ("replay", "--format", "text"), ("show",), ("tree",)):
+        ran = screen(words[0], path, *words[1:], PYTHONIOENCODING=encoding)
+        assert ran.code == 0, ran.output
+        assert "für" in ran.output.decode()
 
 
 @pytest.mark.parametrize("payload", sample(list(PAYLOADS), 6))

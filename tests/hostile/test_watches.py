@@ -21,6 +21,7 @@ from tests.builder import SessionBuilder
 from tests.hostile.effort import sample
 from tests.hostile.strace import require_strace, traced
 from tests.stores import ONE, THREE, StoreBuilder
+from tests.users import ADA, give, shared_folder, without_privileges
 
 PATIENCE = 30
 REFUSALS = [
@@ -154,13 +155,8 @@ def test_a_directory_above_that_is_replaced_is_watched_anew(tmp_path: Path) -> N
     asyncio.run(asyncio.wait_for(script(), PATIENCE))
 
 
-def test_a_session_in_a_directory_that_cannot_be_listed_is_followed(tmp_path: Path) -> None:
-    session = StoreBuilder(tmp_path / "store").session()
-    session.parent.chmod(0o300)
-    if os.access(session.parent, os.R_OK):
-        pytest.skip("root may list every directory")
-
-    async def script() -> None:
+def test_a_session_in_a_directory_that_cannot_be_listed_is_followed() -> None:
+    async def script(session: Path) -> None:
         async with aclosing(changes(folders_of(found_at(str(session))))) as stream:
             for words in ("Later words", "Still later words"):
                 while str(session) not in (await anext(stream)).files:
@@ -169,7 +165,12 @@ def test_a_session_in_a_directory_that_cannot_be_listed_is_followed(tmp_path: Pa
             while str(session) not in (await anext(stream)).files:
                 pass
 
-    try:
-        asyncio.run(asyncio.wait_for(script(), PATIENCE))
-    finally:
+    with shared_folder() as folder:
+        session = StoreBuilder(folder).session()
+        if os.geteuid() == 0:
+            give(folder, ADA)
+        session.parent.chmod(0o300)
+        with without_privileges("watchfiles"):
+            assert not os.access(session.parent, os.R_OK, effective_ids=True)
+            asyncio.run(asyncio.wait_for(script(session), PATIENCE))
         session.parent.chmod(0o700)
