@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import BinaryIO, Final
 
-LONGEST = 256 << 20
-"""The longest line that is decoded, without its line end. Real sessions have lines of over 100 MB, and to show one
-takes four times its length in memory. Claude Code itself can write no line of more than 512 MB."""
+LONGEST = 128 << 20
+"""The longest line that is decoded, without its line end. Real sessions have lines of over 100 MB. To show one takes
+four times its length in memory; twelve times where a sign takes four bytes. Claude Code writes none above 512 MB."""
 _BATCH: Final = 1 << 18
 _PORTION: Final = 1 << 20
 

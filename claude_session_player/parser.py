@@ -28,7 +28,7 @@ from claude_session_player.events import (
 )
 from claude_session_player.fit import event_of, event_on
 from claude_session_player.humanize import size
-from claude_session_player.line_reader import LongLine, read_batches, read_lines
+from claude_session_player.line_reader import LongLine, is_too_long, read_batches, read_lines
 from claude_session_player.regular_file import only_regular
 
 Source: TypeAlias = str | os.PathLike[str] | Iterable[bytes]
@@ -37,6 +37,7 @@ Source: TypeAlias = str | os.PathLike[str] | Iterable[bytes]
 _BUFFER: Final = 1 << 20
 _TRIES: Final = 8
 """How many places, from either end, are tried for a record behind a broken one."""
+_SHORT_REST: Final = 1 << 20
 
 
 class Piece(NamedTuple):
@@ -135,6 +136,15 @@ def _read_lines(lines: Iterable[bytes]) -> Iterator[Event]:
         offset += len(line)
         del line
         yield from events
+
+
+def is_worth_decoding(size: int, tried: int) -> bool:
+    """False for a last line that is long, and not twice as long as when it was last tried: each time would take n².
+
+    >>> is_worth_decoding(900, 800), is_worth_decoding(3 << 20, 2 << 20), is_worth_decoding(4 << 20, 2 << 20)
+    (True, False, True)
+    """
+    return not is_too_long(size) and (size <= _SHORT_REST or size >= 2 * tried)
 
 
 def is_whole_record(data: bytes) -> bool:

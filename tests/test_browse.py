@@ -312,6 +312,18 @@ def test_enter_plays_the_first_session_that_the_words_find(
     assert played == [TWO]
 
 
+def test_q_quits_also_after_a_session_was_played_from_the_words(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("slash", "k", "enter")
+        await until(pilot, lambda: isinstance(app.screen, PlayerScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: table(app).has_focus)
+        await pilot.press("q")
+        await until(pilot, lambda: not app.is_running)
+
+    browse(builder, script)
+
+
 def test_the_player_opens_over_the_list_and_leads_back_to_it(builder: StoreBuilder) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("down", "enter")

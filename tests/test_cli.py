@@ -383,7 +383,8 @@ def shell(script: str, *arguments: str | Path) -> subprocess.CompletedProcess[by
 
 
 @pytest.mark.parametrize(
-    "command", ["replay", "replay --format json", "account", "replay --format text", "--version #"]
+    "command",
+    ["replay", "replay --format json", "account", "replay --format text", "get --line 1", "--version #"],
 )
 def test_a_full_disk(session: Path, command: str) -> None:
     if not Path("/dev/full").exists():

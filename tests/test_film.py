@@ -129,7 +129,8 @@ def test_a_last_line_without_an_end_is_taken_in_when_the_film_is_finished(tmp_pa
     assert film.lines == len(film.frames) == 2
 
 
-def test_a_line_longer_than_a_portion_is_read_at_most_twice() -> None:
+@pytest.mark.parametrize("sign", ["x", "}", " "])
+def test_a_line_longer_than_a_portion_is_read_at_most_twice(sign: str) -> None:
     class Counted(MemoryTape):
         read_bytes = 0
 
@@ -138,7 +139,7 @@ def test_a_line_longer_than_a_portion_is_read_at_most_twice() -> None:
             self.read_bytes += len(data)
             return data
 
-    lines = lines_of(prompt("x" * 100_000), prompt("b"))
+    lines = lines_of(prompt(sign * 100_000), prompt("b"))
     tape = Counted(lines)
     film = Film(tape)
     while film.develop(1000):

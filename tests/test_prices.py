@@ -253,6 +253,16 @@ def test_a_file_in_the_settings_directory_is_used(tmp_path: Path, monkeypatch: p
     assert Prices.load(own=own_prices(tmp_path, {})).tariff("tea-1") is None
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="settings are elsewhere")
+def test_something_else_in_the_settings_directory_is_not_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / PROGRAM / NAME).mkdir(parents=True)
+    with pytest.raises(BadPrices, match="not a regular file"):
+        Prices.load()
+
+
 @pytest.mark.parametrize(
     ("told", "words"),
     [

@@ -7,6 +7,8 @@ import fcntl
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ import pytest
 
 from claude_session_player.care.bins import Bin, Log, Note, claimed
 from claude_session_player.care.bundles import Bundle
-from claude_session_player.care.directory import Directory
+from claude_session_player.care.directory import Directory, open_below
 from claude_session_player.care.leftovers import Finished, finish
 from claude_session_player.care.removal import Check, Leaving, remove
 from tests.archives import litter, seen
@@ -384,3 +386,68 @@ def test_a_tree_is_removed_however_deep_it_is_and_no_link_is_followed(tmp_path: 
         top.remove_tree("nothing")
         assert top.names() == ["dear"]
     assert (tmp_path / "dear" / "file").read_text() == "dear"
+
+
+def test_a_file_that_was_replaced_since_the_plan_is_not_even_moved(builder: StoreBuilder) -> None:
+    found = bundle(builder, ONE)
+    path = builder.home() / f"{ONE}.jsonl"
+    shutil.copy2(path, builder.root / "copy")
+    (builder.root / "copy").rename(path)
+    asked: list[Sequence[Bundle]] = []
+
+    def check(moved: Sequence[Bundle]) -> list[None]:
+        asked.append(moved)
+        return fine(moved)
+
+    assert removed(found, check).endswith(f"{ONE}.jsonl has changed")
+    assert asked == [[]]
+
+
+def test_a_bin_that_was_taken_away_meanwhile_is_not_emptied(builder: StoreBuilder) -> None:
+    aside = builder.root / "aside"
+
+    def take_away(moved: Sequence[Bundle]) -> list[None]:
+        (one,) = moved
+        bin = Path(one.root).parent
+        bin.rename(aside)
+        shutil.copytree(aside, bin, copy_function=os.link)  # the same files in other directories
+        return fine(moved)
+
+    (found,) = (one for one in [bundle(builder, TWO)] if all(item.kind == "file" for item in one.items))
+    assert "was taken away" in removed(found, take_away)
+    assert (builder.home() / f"{TWO}.jsonl").exists()
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_what_is_written_when_all_is_decided_is_not_deleted(
+    builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch, is_new: bool
+) -> None:
+    """Whoever has a directory of a session open finds its files also in a bin of the second kind."""
+    own = builder.home() / ONE
+    (own / "tool-results").mkdir(exist_ok=True)
+    (own / "tool-results" / "r1.txt").write_text("old\n")
+    settle(builder.root)
+    handle = os.open(own / "tool-results", os.O_RDONLY)
+    rename = Bin.rename
+
+    def late(self: Bin, name: str) -> None:
+        rename(self, name)
+        if self.is_gone:
+            flags = os.O_WRONLY | os.O_NONBLOCK | (os.O_CREAT if is_new else 0)
+            command = "import os, sys; os.open(sys.argv[1], int(sys.argv[2]), 0o600, dir_fd=int(sys.argv[3]))"
+            words = ["new.txt" if is_new else "r1.txt", str(flags), str(handle)]
+            subprocess.run([sys.executable, "-c", command, *words], pass_fds=[handle], check=False, capture_output=True)
+
+    monkeypatch.setattr(Bin, "rename", late)
+    reason = removed(bundle(builder, ONE))
+    os.close(handle)
+    assert ("is new" if is_new else "somebody opens it for writing") in reason
+    assert (own / "tool-results" / "r1.txt").read_text() == "old\n"
+    assert (own / "tool-results" / "new.txt").exists() == is_new
+
+
+def test_a_directory_that_leads_out_of_the_store_is_not_opened(builder: StoreBuilder, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (builder.root / "projects" / "-out").symlink_to(tmp_path / "outside")
+    with pytest.raises(NotADirectoryError, match="leads out of the store"):
+        open_below(str(builder.root), str(builder.root / "projects" / "-out"))

@@ -376,3 +376,14 @@ def test_a_store_that_cannot_be_written_to_is_said(store: StoreBuilder, vault: V
     (tmp_path / "file").write_text("x")
     with pytest.raises((CannotWrite, Refused)):
         put_back(next(vault.files()), str(tmp_path / "file"))
+
+
+def test_a_directory_that_is_there_already_keeps_its_mode(store: StoreBuilder, vault: Vault, target: Path) -> None:
+    store.session(ONE)
+    store.agent(place="subagents")
+    (store.home() / ONE).chmod(0o755)
+    archived(store, vault)
+    own = target / "projects" / store.home().name / ONE
+    own.mkdir(parents=True, mode=0o700)
+    assert restored(vault, target) == [RESTORED]
+    assert stat.S_IMODE(own.stat().st_mode) == 0o700

@@ -197,9 +197,12 @@ class ArchivedLibrary(Library):
         while waiting:
             with tempfile.TemporaryDirectory(prefix=f"{PROGRAM}-") as folder:
                 ready: list[Job] = []
-                while waiting and sum(job.found.stamp.size for job in ready) < _PORTION:
+                size = 0
+                while waiting and size < _PORTION:
                     path, some = waiting.popitem()
-                    ready += self._ready(self._archives()[path], some, os.path.join(folder, str(len(waiting))))
+                    more = self._ready(self._archives()[path], some, os.path.join(folder, str(len(waiting))))
+                    size += sum(job.found.stamp.size for job in more)
+                    ready += more
                 yield from read_all(ready, DIGEST)
 
     def _ready(self, archived: Archived, jobs: Sequence[Job], folder: str) -> list[Job]:

@@ -1,7 +1,7 @@
 """Bins: hidden directories in the homes of sessions, each with one session that is being removed.
 
 From a bin of the first kind a session can go back, and is as it was. What is in one of the second kind is gone from the
-store, and only remains to be deleted. Everything is done in open directories, never by paths.
+store, and only remains to be deleted. Whatever moves or deletes does so in open directories, never by paths.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import msgspec
 from claude_session_player.care.bundles import Bundle, Refused
 from claude_session_player.care.directory import Directory, has_all
 from claude_session_player.care.durable import lock
+from claude_session_player.care.leases import Leases
 from claude_session_player.names import PROGRAM
 from claude_session_player.store.layout import GONE as GONE
 from claude_session_player.store.layout import MOVING as MOVING
@@ -189,11 +190,11 @@ def discard(bin: Bin) -> None:
 
 
 def read_note(bin: Bin) -> Note | None:
-    """What a bin says about the session in it; `None` where it says nothing that can be meant."""
+    """What a bin says about the session in it; `None` where it says nothing that can be meant. Raises `OSError`."""
     try:
         with open(_opened_note(bin), "rb") as file:
             note = msgspec.convert(json.loads(file.read(_LARGEST_NOTE)), Note)
-    except (OSError, ValueError, RecursionError, msgspec.ValidationError):
+    except (FileNotFoundError, ValueError, RecursionError, msgspec.ValidationError):
         return None
     return note if _fits(bin, note) else None
 
@@ -233,19 +234,37 @@ def _fits(bin: Bin, note: Note) -> bool:
 
 
 def _put(inside: Directory, name: str, home: Directory) -> None:
-    """Move without replacing anything but the same, as which somebody may have put it there just now."""
+    """Move without replacing anything. Where the same is there again, it stays, and that in the bin goes."""
     status = inside.status(name)
     try:
         if home.status(name) is not None:
-            if not has_all(home, inside, name):
-                raise FileExistsError
-        elif status is not None and stat.S_ISREG(status.st_mode):
+            _remove_copy(inside, name, home)
+            return
+        if status is not None and stat.S_ISREG(status.st_mode):
             inside.place(name, home, name)
         else:
             inside.move(name, home, name)
     except FileExistsError as error:
         raise _new(home, name, inside) from error
     inside.remove_tree(name)
+
+
+def _remove_copy(inside: Directory, name: str, home: Directory) -> None:
+    """Remove what is in the home, too, byte for byte. Raises `Refused` where somebody writes to what would be lost."""
+    with Leases() as leases:
+        leases.take_all(inside, name)
+        if not has_all(home, inside, name):
+            raise FileExistsError
+        if (leases.refusal is not None or leases.are_broken) and not _is_same_file(home, inside, name):
+            reason = leases.refusal or "in use: somebody opens it for writing right now"
+            raise Refused(f"{shown(os.path.join(inside.path, name))} is there twice, and one of them is {reason}")
+        inside.remove_tree(name)
+
+
+def _is_same_file(home: Directory, inside: Directory, name: str) -> bool:
+    """True for one file with two names: whoever writes to it loses nothing where one of them goes."""
+    one, two = home.status(name), inside.status(name)
+    return one is not None and two is not None and os.path.samestat(one, two)
 
 
 def _new(home: Directory, name: str, inside: Directory) -> Refused:

@@ -15,7 +15,7 @@ from claude_session_player.care.archive import keep
 from claude_session_player.care.bins import Log
 from claude_session_player.care.bundles import Bundle, Progress, Refused, bundles_of, change_of
 from claude_session_player.care.journal import journal
-from claude_session_player.care.leftovers import Finished, finish
+from claude_session_player.care.leftovers import Finished, Keep, finish
 from claude_session_player.care.packing import Changed
 from claude_session_player.care.removal import Leaving, Unleased, remove
 from claude_session_player.care.vault import Vault
@@ -126,7 +126,8 @@ def plan(store: Store, rules: Rules, *, reread: bool = True) -> Plan:
         named = {session.path for session in sessions}
         again = [session for session in store.reread(sessions) if session.path in named]
         sessions = [session for session in wanted.apply(again) if _fulfils(session, rules)]
-    unread = {session.path: why for session in sessions if (why := _unread_subagent(session, store.troubles))}
+    unreadable = Unreadable(store.troubles)
+    unread = {session.path: why for session in sessions if (why := unreadable.of(session))}
     unknown = [Skipped(one.id, one.title, one.path, unread[one.path]) for one in sessions if one.path in unread]
     sessions = [session for session in sessions if session.path not in unread]
     gathered = bundles_of(sessions, store.roots)
@@ -154,7 +155,8 @@ def finish_leftovers(store: Store, vault: Vault) -> list[Finished]:
 def recover(store: Store, vault: Vault) -> list[Finished]:
     """The same; where something new is in the place of a session, it goes into the archive. Raises `CannotWrite`."""
     with vault.locked(), journal(vault.folder) as log:
-        return list(finish(store.roots, log, lambda bundle: keep(vault, bundle).path or vault.place(bundle.main)))
+        keeping = Keep(lambda bundle: keep(vault, bundle).path or vault.place(bundle.main), _uses_now)
+        return list(finish(store.roots, log, keeping))
 
 
 def apply(
@@ -242,21 +244,38 @@ def _fits(bundle: Bundle, rules: Rules) -> bool:
     return rules.larger_than is None or bundle.size > rules.larger_than
 
 
-def _unread_subagent(session: Session, troubles: Iterable[Trouble]) -> str | None:
-    """Which sub-agent of a session could not be read: nobody knows how old it is, or what is in it."""
-    found = (trouble for trouble in troubles if _may_own(session, trouble.path))
-    return next((f"{shown(trouble.path)} cannot be read: {trouble.reason}" for trouble in found), None)
+class Unreadable:
+    """The files that could not be read, by where they are: nobody knows how old they are, or what is in them."""
 
+    def __init__(self, troubles: Iterable[Trouble]) -> None:
+        self._below: dict[str, Trouble] = {}
+        """By their paths, and by every directory that they are below."""
+        self._agents: dict[str, dict[str, Trouble]] = {}
+        """Sub-agents beside sessions: by their directory, and by their ids."""
+        for trouble in troubles:
+            folder, name = os.path.split(trouble.path)
+            if name.startswith(AGENT):
+                agent = name.removeprefix(AGENT).removesuffix(META).removesuffix(SUFFIX)
+                self._agents.setdefault(folder, {}).setdefault(agent, trouble)
+            place = trouble.path
+            while place not in self._below:
+                self._below[place] = trouble
+                place = os.path.dirname(place)
 
-def _may_own(session: Session, path: str) -> bool:
-    """True for a file in the directory of a session, and for a sub-agent beside it that may be one of its own."""
-    home, name = os.path.split(path)
-    if path.startswith(os.path.join(session.found.home, session.id, "")):
-        return True
-    if home != session.found.home or not name.startswith(AGENT):
-        return False
-    agent = name.removeprefix(AGENT).removesuffix(META).removesuffix(SUFFIX)
-    return any(not call.named or agent in dict(call.named) for call in session.facts.calls)
+    def of(self, session: Session) -> str | None:
+        """Which file of a session could not be read: in its directory, or a sub-agent beside it that may be its own."""
+        home = session.found.home
+        found = self._below.get(os.path.join(home, session.id)) or self._beside(session, self._agents.get(home, {}))
+        return f"{shown(found.path)} cannot be read: {found.reason}" if found is not None else None
+
+    def _beside(self, session: Session, agents: Mapping[str, Trouble]) -> Trouble | None:
+        for call in session.facts.calls if agents else ():
+            if not call.named:
+                return next(iter(agents.values()))
+            for agent in dict(call.named):
+                if agent in agents:
+                    return agents[agent]
+        return None
 
 
 def _is_session(session: Session) -> bool:

@@ -17,6 +17,8 @@ from claude_session_player.store.record import shown
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 _BLOCK: Final = 4096
 """Most file systems give a file a multiple of so many bytes."""
+_RESERVE: Final = 16
+"""One part in so many of the free space is left for others."""
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
@@ -66,7 +68,7 @@ def require_space(folder: str, sizes: Iterable[int], advice: str) -> None:
     while not os.path.isdir(folder) and folder != os.path.dirname(folder):
         folder = os.path.dirname(folder)
     free = shutil.disk_usage(folder).free
-    if needed > free:
+    if needed > free - free // _RESERVE:
         told = f"{humanize.size(needed)} needed, {humanize.size(free)} free"
         raise NoSpace(f"{shown(folder)}: not enough space ({told}): {advice}")
 

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
+from collections.abc import Callable
 from typing import Final, Self
 
 from claude_session_player.care.bundles import Bundle, Item
+from claude_session_player.care.directory import Directory
+from claude_session_player.store.layout import DEEPEST, TOO_DEEP
 from claude_session_player.store.record import shown
 
 try:
@@ -30,17 +34,28 @@ _NOT_OURS: Final = "a file of it belongs to another user: whether they write to 
 
 
 class Leases:
-    """Leases on all files of a session, held until they are released."""
+    """Leases on files, those of a session for instance, held until they are released."""
 
-    def __init__(self, bundle: Bundle) -> None:
+    def __init__(self, bundle: Bundle | None = None) -> None:
         self.refusal: str | None = None
-        """Why the session must not be removed: somebody has a file of it open for writing."""
+        """Why the files must not be removed: somebody has one of them open for writing."""
         self.missing = 0
         """On how many files no lease could be had, for another reason than that."""
         self._handles: list[int] = []
-        for item in bundle.files:
-            if self.refusal is None:
-                self._take(bundle.place(item), item)
+        for item in bundle.files if bundle is not None else ():
+            self._take(bundle.place(item), item)  # type: ignore[union-attr]
+
+    def take_all(self, folder: Directory, name: str, depth: int = 0) -> None:
+        """The same for a file in a directory, or for all files below a directory in it; links are no files."""
+        status = folder.status(name)
+        if depth > DEEPEST:
+            self.refusal = TOO_DEEP
+        elif status is not None and stat.S_ISDIR(status.st_mode):
+            with folder.enter(name) as below:
+                for inside in below.names():
+                    self.take_all(below, inside, depth + 1)
+        elif status is not None and stat.S_ISREG(status.st_mode):
+            self._take_one(lambda: folder.open_file(name, os.O_RDONLY), name, (status.st_ino, status.st_dev))
 
     @property
     def are_broken(self) -> bool:
@@ -59,23 +74,25 @@ class Leases:
         self.release()
 
     def _take(self, path: str, item: Item) -> None:
+        self._take_one(lambda: os.open(path, _OPEN), item.path, (item.inode, item.device))
+
+    def _take_one(self, opener: Callable[[], int], path: str, identity: tuple[int, int]) -> None:
+        if self.refusal is not None:
+            return
         if not HAS_LEASES:
             self.missing += 1
             return
         try:
-            handle = os.open(path, _OPEN)
+            handle = opener()
         except BlockingIOError:  # somebody else has a lease
             self.refusal = _IN_USE
             return
-        except PermissionError:
-            self.refusal = _NOT_OURS
-            return
         except OSError as error:
-            self.refusal = f"{shown(item.path)}: {error.strerror or error}"
+            self.refusal = f"{shown(path)}: {error.strerror or error}"
             return
         status = os.fstat(handle)
-        if (status.st_ino, status.st_dev) != (item.inode, item.device):
-            self.refusal = f"{shown(item.path)} has changed"
+        if (status.st_ino, status.st_dev) != identity:
+            self.refusal = f"{shown(path)} has changed"
         elif self._is_leased(handle) and len(self._handles) < _MOST:
             self._handles.append(handle)
             return

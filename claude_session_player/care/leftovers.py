@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -25,13 +25,26 @@ from claude_session_player.care.bins import (
     read_note,
     reason_of,
 )
-from claude_session_player.care.bundles import Bundle, Refused, bundle_below, change_of
+from claude_session_player.care.bundles import Bundle, Refused, bundle_below
 from claude_session_player.care.directory import Directory, open_below
+from claude_session_player.care.leases import Leases
 from claude_session_player.care.packing import Changed
+from claude_session_player.care.removal import Check, condemn
+from claude_session_player.store.layout import Trouble
 from claude_session_player.store.locate import HISTORIES, PROJECTS, TRANSCRIPTS
 
-Keep = Callable[[Bundle], str]
-"""Puts a session into the archive, and gives the path of it there. Raises `Refused` or `Changed`."""
+
+class Keep(NamedTuple):
+    """What is done with a session that cannot be put back."""
+
+    archive: Callable[[Bundle], str]
+    """Puts it into the archive, and gives its path there. Raises `Refused` or `Changed`."""
+    check: Check
+    """Says whether it is in use."""
+
+
+_ELSEWHERE: Final = (BlockingIOError, FileNotFoundError, NotADirectoryError)
+"""Somebody else works on a bin, or has done so; or it is none."""
 
 
 class Finished(NamedTuple):
@@ -53,6 +66,8 @@ class Waiting(NamedTuple):
     """The directory in which it lies."""
     note: Note | None
     """`None` where the directory does not say what is in it."""
+    reason: str | None = None
+    """Why it cannot be looked into."""
 
     @property
     def is_gone(self) -> bool:
@@ -65,31 +80,38 @@ def finish(roots: Sequence[str], log: Log, keep: Keep | None = None) -> Iterator
 
     A session that cannot be taken back, because something new is in its place, goes into the archive with `keep`.
     """
-    for root in roots:
-        for home in _homes(root):
-            with home:
-                for name in _names_of_bins(home):
-                    with contextlib.suppress(OSError), Bin(home, name) as bin:  # somebody else works on it, or did so
-                        if (note := read_note(bin)) is not None:
-                            yield _finished(bin, note, log, keep)
-                        else:
-                            _discard_unused(bin)
+    for home, names in _bins_of(roots):
+        for name in names:
+            with contextlib.suppress(OSError), Bin(home, name) as bin:  # `pending` tells of it
+                if (note := read_note(bin)) is not None:
+                    yield _finished(bin, note, log, keep)
+                else:
+                    _discard_unused(bin)
 
 
-def pending(roots: Sequence[str]) -> list[Waiting]:
-    """The sessions of these stores whose removal was begun and not finished, and which nobody works on right now."""
+def pending(roots: Sequence[str], troubles: list[Trouble] | None = None) -> list[Waiting]:
+    """The sessions of these stores whose removal was begun and not finished, and which nobody works on right now.
+
+    Directories in which there may be more of them, and that cannot be read, are added to the troubles.
+    """
     found = []
-    for root in roots:
-        for home in _homes(root):
-            with home:
-                for name in _names_of_bins(home):
-                    with contextlib.suppress(OSError), Bin(home, name) as bin:
-                        if (note := read_note(bin)) is not None:
-                            with claimed(bin):
-                                found.append(Waiting(bin.path, note))
-                        elif bin.folder.status(CONTENT) is not None:
-                            found.append(Waiting(bin.path, None))
+    for home, names in _bins_of(roots, troubles):
+        for name in names:
+            try:
+                found += _waiting(home, name)
+            except _ELSEWHERE:
+                pass
+            except OSError as error:
+                found.append(Waiting(os.path.join(home.path, name), None, error.strerror or str(error)))
     return found
+
+
+def _waiting(home: Directory, name: str) -> list[Waiting]:
+    with Bin(home, name) as bin:
+        if (note := read_note(bin)) is not None:
+            with claimed(bin):
+                return [Waiting(bin.path, note)]
+        return [Waiting(bin.path, None)] if bin.folder.status(CONTENT) is not None else []
 
 
 def _finished(bin: Bin, note: Note, log: Log, keep: Keep | None) -> Finished:
@@ -117,18 +139,30 @@ def _finished(bin: Bin, note: Note, log: Log, keep: Keep | None) -> Finished:
 def _kept(bin: Bin, note: Note, log: Log, keep: Keep) -> str:
     """Put a session into the archive, and delete it from its bin; gives the path of the archive.
 
-    The bin says where the session is kept before it becomes one of the second kind: whoever finishes it logs that.
+    What is deleted is what was archived, and nobody writes to it: both are asked as in any removal. The bin says where
+    the session is kept before it becomes one of the second kind: whoever finishes it logs that.
     """
     bundle = bundle_below(os.path.join(bin.path, CONTENT), note.main, title=note.title, origin=note.root)
-    archive = keep(bundle)
-    if (change := change_of(bundle)) is not None:
-        raise Refused(f"{change} while it was archived")
-    note = msgspec.structs.replace(note, archive=archive)
+    if not _is_in(bin, bundle):
+        raise Refused(f"{bin.path} was taken away")
+    note = msgspec.structs.replace(note, archive=keep.archive(bundle))
     change_note(bin, note)
-    bin.rename(GONE + note.id)
-    bin.home.sync()
-    empty(bin, note, log)
-    return archive
+    with Leases(bundle) as leases:
+        if (reason := condemn(bin, note, bundle, leases, next(iter(keep.check([bundle]))))) is not None:
+            raise Refused(reason)
+        empty(bin, note, log)
+    return note.archive or ""
+
+
+def _is_in(bin: Bin, bundle: Bundle) -> bool:
+    """True where a bundle that was found by its path is what lies in a bin that is open."""
+    for item in bundle.items:
+        *way, name = item.path.split("/")
+        with bin.folder.descend((CONTENT, *way)) as folder:
+            status = folder.status(name)
+        if status is None or (status.st_ino, status.st_dev) != (item.inode, item.device):
+            return False
+    return True
 
 
 def _discard_unused(bin: Bin) -> None:
@@ -141,18 +175,32 @@ def _discard_unused(bin: Bin) -> None:
         bin.home.remove_empty(bin.name)
 
 
-def _homes(root: str) -> Iterator[Directory]:
-    """The homes of sessions, as far as they are in the store and may be looked into."""
+def _bins_of(roots: Sequence[str], troubles: list[Trouble] | None = None) -> Iterator[tuple[Directory, list[str]]]:
+    """The homes of sessions, each open, with the names of bins in it."""
+    for root in roots:
+        for path in _homes(root, troubles):
+            try:
+                with open_below(root, path) as home:
+                    yield home, sorted(name for name in home.names() if name.startswith((MOVING, GONE)))
+            except _ELSEWHERE:  # a link out of the store, too
+                pass
+            except OSError as error:
+                _note(troubles, path, error)
+
+
+def _homes(root: str, troubles: list[Trouble] | None) -> list[str]:
+    """The paths of all homes of sessions."""
     homes = [os.path.join(root, name) for name in (TRANSCRIPTS, HISTORIES)]
     projects = os.path.join(root, PROJECTS)
-    with contextlib.suppress(OSError):
+    try:
         homes += [os.path.join(projects, name) for name in sorted(os.listdir(projects))]
-    for home in homes:
-        with contextlib.suppress(OSError):
-            yield open_below(root, home)
+    except _ELSEWHERE:
+        pass
+    except OSError as error:
+        _note(troubles, projects, error)
+    return homes
 
 
-def _names_of_bins(home: Directory) -> list[str]:
-    with contextlib.suppress(OSError):
-        return sorted(name for name in home.names() if name.startswith((MOVING, GONE)))
-    return []
+def _note(troubles: list[Trouble] | None, path: str, error: OSError) -> None:
+    if troubles is not None:
+        troubles.append(Trouble(path, error.strerror or str(error)))

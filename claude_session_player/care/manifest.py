@@ -226,9 +226,16 @@ def _check_path(path: str) -> None:
     place, *names = path.split("/")
     if len(names) + 1 < _PLACES.get(place, len(names) + 2):
         raise BadArchive(f"its manifest names {_told(path)}, which is outside of the sessions of a store")
+    if not all(map(_is_possible_name, names)):
+        raise BadArchive(f"its manifest names {_told(path)}, which can be no file of a session")
     is_project = place != PROJECTS or is_project_name(names.pop(0))
     if not is_project or not all(map(is_written_name, names)) or len(path.encode()) > LONGEST_PATH:
         raise _Foreign(f"{_told(path)} is not a name that Claude Code writes")
+
+
+def _is_possible_name(name: str) -> bool:
+    """False for a name that leads elsewhere, or that a terminal would obey."""
+    return name not in ("", ".", "..") and name.isprintable()
 
 
 def _told(path: str) -> str:

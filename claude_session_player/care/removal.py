@@ -15,6 +15,7 @@ from typing import NamedTuple
 from claude_session_player.care.bins import (
     CONTENT,
     GONE,
+    MOVING,
     Bin,
     Log,
     Note,
@@ -101,27 +102,45 @@ def _moved(one: Leaving, undo: ExitStack) -> _Moved | str:
     return _Moved(bin, note, bundle._replace(root=os.path.join(bin.path, CONTENT)))
 
 
-def _decided(moved: _Moved, leases: Leases, reason: str | None, log: Log) -> str | None:
-    """Why a session is put back, unless it is gone.
+def refusal_of(bin: Bin, inside: Bundle, leases: Leases, reason: str | None) -> str | None:
+    """Why a session in its bin must not be deleted, for this reason or another; `None` where it may be.
 
     Leases come before the look at what has changed: after it, nobody can write any more without being noticed.
     """
+    reason = change_of(inside) or reason or leases.refusal
+    if reason is None and leases.are_broken:
+        return "in use: somebody opens it for writing right now"
+    if reason is None and not bin.is_there:
+        return f"{bin.path} was taken away"
+    return reason
+
+
+def condemn(bin: Bin, note: Note, inside: Bundle, leases: Leases, reason: str | None) -> str | None:
+    """Let a bin be one of the second kind, durably; gives why it is not, for this reason or another.
+
+    It is looked at once more right before it is emptied: whoever has one of its directories open can still find it.
+    """
+    reason = refusal_of(bin, inside, leases, reason)
+    if reason is None:
+        bin.rename(GONE + note.id)
+        bin.home.sync()
+        reason = refusal_of(bin, inside._replace(root=os.path.join(bin.path, CONTENT)), leases, None)
+        if reason is not None:
+            bin.rename(MOVING + note.id)
+    return reason
+
+
+def _decided(moved: _Moved, leases: Leases, reason: str | None, log: Log) -> str | None:
+    """Why a session is put back, unless it is gone."""
     bin, note, inside = moved
     try:
-        reason = change_of(inside) or reason or leases.refusal
-        if reason is None and leases.are_broken:
-            reason = "in use: somebody opens it for writing right now"
-        if reason is None and not bin.is_there:
-            reason = f"{bin.path} was taken away"
-        if reason is None:
-            bin.rename(GONE + note.id)
+        reason = condemn(bin, note, inside, leases, reason)
     except OSError as error:
-        reason = reason_of(error, bin.path)
+        reason = None if bin.is_gone else reason_of(error, bin.path)
     if reason is not None:
         leases.release()
         return _returned(bin, note, reason)
     try:
-        bin.home.sync()
         empty(bin, note, log)
     except OSError as error:
         return f"it is removed, but not all of it could be deleted: {reason_of(error, bin.path)}"

@@ -183,7 +183,7 @@ def _put(
     for entry in missing:
         if entry.path != main:
             _put_one(entry, home, main, staging, wanted[entry.path])
-    for entry in reversed(archive.manifest.entries):  # what is put into a directory changes its time
+    for entry in reversed(missing):  # what is put into a directory changes its time
         if entry.kind == FOLDER:
             _finish(entry, home, main)
     if main in wanted:

@@ -41,6 +41,7 @@ class Vault:
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         self.folder = os.path.abspath(os.fspath(folder) if folder is not None else default_folder())
         self.troubles: list[Trouble] = []
+        self._noted: set[Trouble] = set()
         self._listed: dict[str, dict[str, list[str]]] | None = None
         """While nobody else can write: the names in each directory, by what comes before their first dot."""
 
@@ -142,7 +143,8 @@ class Vault:
 
     def _note(self, path: str, reason: str) -> None:
         trouble = Trouble(path, reason)
-        if trouble not in self.troubles:
+        if trouble not in self._noted:
+            self._noted.add(trouble)
             self.troubles.append(trouble)
 
     def _tidy(self) -> None:

@@ -81,7 +81,8 @@ def _interrupted(store: Store, ids: Container[str], is_all: bool) -> Iterator[Fi
     for waiting in pending(store.roots):
         note = waiting.note
         if is_all or (note is not None and note.id in ids):
-            detail = "it does not say which one" if note is None else f"{note.id} ({cut(note.title or 'no title', 60)})"
+            unknown = waiting.reason or "it does not say which one"
+            detail = unknown if note is None else f"{note.id} ({cut(note.title or 'no title', 60)})"
             yield Finding(kinds.INTERRUPTED, waiting.path, detail=detail)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from claude_session_player.care.clean import Outcome, Plan, Rules
     from claude_session_player.care.vault import Vault
     from claude_session_player.store.filters import Filter
+    from claude_session_player.store.layout import Trouble
 
 
 def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
@@ -137,10 +138,11 @@ def _recover(vault: Vault, as_json: bool, where: dict[str, Any]) -> int:
     with opened(**where) as store:
         vault.refuse_inside(store.roots)
         finished = clean.recover(store, vault)
-        waiting = cleaning.undescribed(store.roots)
-    warn(vault.troubles)
-    cleaning.print_recovered(finished, waiting, as_json)
-    return NOT_ALL if waiting or any(one.reason for one in finished) else 0
+        troubles: list[Trouble] = []
+        waiting = cleaning.undescribed(store.roots, troubles)
+    warn([*vault.troubles, *troubles])
+    cleaning.print_recovered(finished, waiting, as_json, is_all=not troubles)
+    return NOT_ALL if waiting or troubles or any(one.reason for one in finished) else 0
 
 
 def _check(rules: Rules) -> None:

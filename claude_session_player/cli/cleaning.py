@@ -18,6 +18,7 @@ from claude_session_player.times import local_now
 
 if TYPE_CHECKING:
     from claude_session_player.care.bundles import Bundle
+    from claude_session_player.store.layout import Trouble
 
 
 def _date(value: Any) -> str:
@@ -58,6 +59,9 @@ class Shown:
         if self._plan.hidden:
             count = humanize.many(self._plan.hidden, "process", "processes")
             say(f"note: {count} of other users could not be looked into; {_unseen(unleased)}")
+        elif unleased:
+            files = humanize.many(unleased, "removed file")
+            say(f"note: no lease was granted on {files}: another machine may have had them open for writing")
 
     def print_plan(self, folder: str, delete: bool) -> None:
         """The plan, and what would be done with it."""
@@ -154,15 +158,18 @@ def name_interrupted(roots: Sequence[str]) -> None:
         say(f"note: {wait} in the store since a clean-up was interrupted: see '{PROGRAM} clean --recover'")
 
 
-def undescribed(roots: Sequence[str]) -> list[Waiting]:
-    """What a run that was killed left behind, and nobody can tell which session it is."""
-    return [waiting for waiting in pending(roots) if waiting.note is None]
+def undescribed(roots: Sequence[str], troubles: list[Trouble]) -> list[Waiting]:
+    """What a run that was killed left behind, and nobody can tell which session it is; see `pending`."""
+    return [waiting for waiting in pending(roots, troubles) if waiting.note is None]
 
 
-def print_recovered(finished: Sequence[Finished], unknown: Sequence[Waiting], as_json: bool) -> None:
-    """What became of the sessions that a run that was killed left behind."""
+def print_recovered(
+    finished: Sequence[Finished], unknown: Sequence[Waiting], as_json: bool, *, is_all: bool = True
+) -> None:
+    """What became of the sessions that a run that was killed left behind; `is_all` where every directory was read."""
     for waiting in unknown:
-        say(printable(f"skipped {shown(waiting.path)}: it does not say which session is in it; look into it yourself"))
+        reason = waiting.reason or "it does not say which session is in it"
+        say(printable(f"skipped {shown(waiting.path)}: {reason}; look into it yourself"))
     for one in finished:
         if one.reason is not None:
             name_skipped(one.note.id, one.note.title, one.reason)
@@ -172,7 +179,7 @@ def print_recovered(finished: Sequence[Finished], unknown: Sequence[Waiting], as
     for one in finished:
         if one.reason is None:
             print_text(printable(_recovered(one)))
-    if not finished and not unknown:
+    if not finished and not unknown and is_all:
         say("there is nothing to recover: no removal was interrupted")
 
 

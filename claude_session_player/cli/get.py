@@ -62,7 +62,7 @@ def command(ref: str, no_events: bool, bounds: Bounds, line: int | None, form: s
     if line is not None:
         if no_events or form or bounds != (None, None):
             raise click.UsageError("--line prints a line as it is: no other option applies")
-        _print_line(find_source(ref, **where), line)
+        print_bytes(_line(find_source(ref, **where), line))
         return
     with opened(**where, required=needs_store(ref)) as store:
         session = find_session(store, ref)
@@ -78,8 +78,8 @@ def command(ref: str, no_events: bool, bounds: Bounds, line: int | None, form: s
             details.print_session(session, events)
 
 
-def _print_line(source: Source, number: int) -> None:
-    """Write a line of a session file, with no more of it in memory than a part."""
+def _line(source: Source, number: int) -> Iterator[bytes]:
+    """A line of a session file, with no more of it in memory than a part."""
     from claude_session_player.line_reader import find_line, rest_of_line
     from claude_session_player.parser import open_session
 
@@ -90,7 +90,7 @@ def _print_line(source: Source, number: int) -> None:
             missing = find_line(file, number)
             if missing or not file.peek(1):  # type: ignore[attr-defined]
                 raise CannotRead(f"{source.name} has no line {number}: it ends with line {number - missing - 1}")
-            print_bytes(rest_of_line(file))
+            yield from rest_of_line(file)
     except OSError as error:
         raise CannotRead(f"{source.name}: {error.strerror or error}") from error
 

@@ -53,6 +53,7 @@ def print_bytes(portions: Iterable[bytes]) -> None:
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
     for portion in portions:
         file.write(decode(portion))
+    file.write(decode(b"", final=True))
 
 
 def piece_printer(view: View) -> Callable[[Iterable[Piece]], None]:

@@ -61,5 +61,9 @@ class Teller:
         return capture.get()
 
     def _write(self, text: str, is_apart: bool) -> None:
-        write_styled(self._file, f"\n{text}\n" if is_apart and not self._is_first else f"{text}\n")
+        whole = f"\n{text}\n" if is_apart and not self._is_first else f"{text}\n"
+        if self._console is None:  # any colours in it are not ours
+            self._file.write(whole)
+        else:
+            write_styled(self._file, whole)
         self._is_first = False

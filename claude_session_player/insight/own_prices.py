@@ -11,6 +11,7 @@ from typing import Any, Final
 from claude_session_player.errors import BadPrices
 from claude_session_player.insight.rates import Rates, Tariff, flat
 from claude_session_player.names import PROGRAM
+from claude_session_player.regular_file import NOT_REGULAR
 
 NAME: Final = "prices.json"
 _NEEDED: Final = ("input", "output")
@@ -21,7 +22,7 @@ _IS_LINUX: Final[bool] = sys.platform == "linux"
 
 
 def usual_place() -> str | None:
-    """The file in the platform's directory for settings, where there is one."""
+    """The file in the platform's directory for settings, where there is one. Raises `BadPrices` for anything else."""
     if _IS_LINUX:  # the same as platformdirs says, without the time that it takes to be loaded
         folder = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
         path = os.path.join(folder, PROGRAM, NAME)
@@ -32,6 +33,8 @@ def usual_place() -> str | None:
             path = os.path.join(platformdirs.user_config_dir(PROGRAM, appauthor=False), NAME)
         except (OSError, RuntimeError, KeyError):
             return None
+    if os.path.lexists(path) and not os.path.isfile(path):
+        raise BadPrices(f"{path}: {NOT_REGULAR}")
     return path if os.path.isfile(path) else None
 
 

@@ -15,6 +15,7 @@ from claude_session_player.events import (
     AnyBlock,
     Assistant,
     Attachment,
+    Blank,
     CallLine,
     Event,
     LegacyMessage,
@@ -135,7 +136,8 @@ class EventTally(Counted):
 
     def read(self, events: Iterable[Event]) -> None:
         """Count all events of a session."""
-        spoken = with_queued_prompts(events, is_agent=self._is_agent)
+        told = (event for event in events if type(event) is not Blank)  # there may be millions, and they say nothing
+        spoken = with_queued_prompts(told, is_agent=self._is_agent)
         for event, is_copy in Copies().mark(spoken):
             self._note((event,))
             if self._skips_sidechains and (event.is_sidechain or event.agent_call):

@@ -23,7 +23,7 @@ from claude_session_player.models import (
     ToolCall,
     UserMessage,
 )
-from claude_session_player.parser import decode_lines, is_whole_record
+from claude_session_player.parser import decode_lines, is_whole_record, is_worth_decoding
 from claude_session_player.play.tape import Tape
 from claude_session_player.renderer import render
 from claude_session_player.times import epoch
@@ -83,6 +83,7 @@ class Film:
         self._offsets = array("Q", [0])
         """Where each line begins, and where the next one will."""
         self._rest = 0
+        self._tried = 0
         """Bytes behind the last whole line that were seen already, and have no end of line."""
         self._lacks_end = False
         """True where the last line was taken in without its end."""
@@ -124,18 +125,19 @@ class Film:
         seen = self._rest
         if is_too_long(seen):
             return self._pass_over(portion)
-        data = self.tape.read(self.size + seen, most_at_once(portion))
+        portion = most_at_once(portion)
+        data = self.tape.read(self.size + seen, portion)
         end = data.rfind(b"\n") + 1
         if not end:
             self._rest += len(data)
-            if data.rstrip().endswith(b"}") and not is_too_long(self._rest):
+            if len(data) < portion and data.rstrip().endswith(b"}") and is_worth_decoding(self._rest, self._tried):
                 self._take_whole_rest()
             return bool(data)
         if is_too_long(seen + (first := data.find(b"\n"))):
             self._take_long(seen + first + 1, is_complete=True)
             return True
         data = self.tape.read(self.size, seen) + data[:end] if seen else data[:end]
-        self._rest = 0
+        self._rest = self._tried = 0
         self._take(split_lines(self._without_late_end(data)))
         return True
 
@@ -156,8 +158,9 @@ class Film:
     def _take_whole_rest(self) -> None:
         """Take in a last line without an end, where it is a whole record."""
         rest = self.tape.read(self.size, self._rest)
+        self._tried = self._rest
         if is_whole_record(rest):
-            self._rest = 0
+            self._rest = self._tried = 0
             self._take([rest])
             self._lacks_end = True
 

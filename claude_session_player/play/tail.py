@@ -6,7 +6,7 @@ import os
 from typing import BinaryIO, Final
 
 from claude_session_player.line_reader import LongLine, is_too_long, split_lines
-from claude_session_player.parser import is_whole_record
+from claude_session_player.parser import is_whole_record, is_worth_decoding
 from claude_session_player.regular_file import only_regular
 
 HEAD: Final = 1 << 16
@@ -39,6 +39,8 @@ class Tail:
         """The beginning of a line that has no end yet."""
         self._passed = 0
         """How much there is of such a line, where that is too long to be held."""
+        self._tried = 0
+        """How much there was of it when it was last taken for a whole record, and was none."""
 
     def lines(self) -> list[bytes]:
         """The lines that are new, as far as they are whole; none where the file is gone. Raises `OSError`."""
@@ -48,7 +50,7 @@ class Tail:
                 self.written = status.st_mtime
                 self.is_new = status.st_ino != self._inode or not self._may_go_on(status.st_size)
                 if self.is_new:
-                    self._inode, self._rest, self._passed = status.st_ino, bytearray(), 0
+                    self._inode, self._rest, self._passed, self._tried = status.st_ino, bytearray(), 0, 0
                     return self._begin(file, status.st_size)
                 return self._whole(self._read(file, self._known, status.st_size))
         except FileNotFoundError:
@@ -95,9 +97,11 @@ class Tail:
         self._rest += memoryview(data)[end:]
         if is_too_long(len(self._rest)):
             self._rest, self._passed = bytearray(), len(self._rest)
-        elif data[-_BLANKS:].rstrip().endswith(b"}") and is_whole_record(rest := bytes(self._rest)):
-            lines.append(rest)
-            self._rest = bytearray()
+        elif data[-_BLANKS:].rstrip().endswith(b"}") and is_worth_decoding(len(self._rest), self._tried):
+            self._tried = len(self._rest)
+            if is_whole_record(rest := bytes(self._rest)):
+                lines.append(rest)
+                self._rest, self._tried = bytearray(), 0
         return lines
 
     def _ended(self, data: bytes) -> list[bytes]:
@@ -108,7 +112,7 @@ class Tail:
             first = LongLine(size, is_complete=True)
         elif self._rest:
             first = bytes(self._rest) + first
-        self._rest, self._passed = bytearray(), 0
+        self._rest, self._passed, self._tried = bytearray(), 0, 0
         return [first, *others]
 
 

@@ -184,8 +184,9 @@ class BrowseScreen(Screen[None]):
         self.action_play(False)
 
     def action_play(self, live: bool) -> None:
-        """Play a session, or follow it."""
+        """Play a session, or follow it. Keys are those of the table afterwards: whoever plays has found a session."""
         if entry := self._table.current:
+            self.set_focus(self._table)
             try:
                 opening.play(self.app, entry.session, live=live, open_store=self._shelf.open)
             except SessionError as error:

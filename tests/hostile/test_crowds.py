@@ -205,7 +205,7 @@ def test_a_file_that_is_one_long_line_says_so(tmp_path: Path, command: str) -> N
 def test_a_line_below_the_bound_takes_little_more_than_four_times_its_length(
     tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    length = pick(24, 200) * MEGABYTE
+    length = pick(24, 100) * MEGABYTE
     path = long_session(tmp_path / f"{ONE}.jsonl", length)
     small = run(command[0], long_session(tmp_path / "small.jsonl", 1000), *command[1:], bound=line_reader.LONGEST)
     large = run(command[0], path, *command[1:], bound=line_reader.LONGEST)

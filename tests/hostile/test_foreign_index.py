@@ -122,6 +122,12 @@ def in_a_directory_of_somebody_else(folder: Path) -> None:
     os.chown(folder, BOB, BOB)
 
 
+def in_a_link_of_somebody_else(folder: Path) -> None:
+    folder.rename(folder.parent / "elsewhere")
+    folder.symlink_to(folder.parent / "elsewhere")
+    os.chown(folder, BOB, BOB, follow_symlinks=False)
+
+
 FOREIGN = [
     open_to_all,
     file_open_to_all,
@@ -129,6 +135,7 @@ FOREIGN = [
     linked,
     pytest.param(of_somebody_else, marks=needs_users),
     pytest.param(in_a_directory_of_somebody_else, marks=needs_users),
+    pytest.param(in_a_link_of_somebody_else, marks=needs_users),
 ]
 
 

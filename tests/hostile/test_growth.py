@@ -7,11 +7,13 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
 
 from claude_session_player import View
+from claude_session_player.care.clean import Unreadable
 from claude_session_player.cli import run
 from claude_session_player.conversation import nodes
 from claude_session_player.conversation.nodes import Node
@@ -21,7 +23,7 @@ from claude_session_player.play.film import Film
 from claude_session_player.play.glimpse import Glimpse
 from claude_session_player.play.search import Search
 from claude_session_player.play.tape import FileTape
-from claude_session_player.store.layout import found_at
+from claude_session_player.store.layout import Trouble, found_at
 from claude_session_player.store.outputs import references, resolved
 from claude_session_player.store.settings import masked
 from tests.hostile.effort import IS_FULL, pick, sample
@@ -223,3 +225,24 @@ def test_a_deep_tree_is_drawn_in_proportion_to_its_nodes() -> None:
         return lambda: sum(len(line) for line in drawn(tree, None))
 
     assert_linear(built, 1_500)
+
+
+def test_what_cannot_be_read_is_looked_up_in_proportion_to_sessions_and_files() -> None:
+    def built(n: int) -> Callable[[], Any]:
+        troubles = [Trouble(f"/p/agent-{number:08}.jsonl", "Permission denied") for number in range(n)]
+        sessions: list[Any] = [
+            SimpleNamespace(
+                id=f"s{number}",
+                found=SimpleNamespace(home="/p"),
+                facts=SimpleNamespace(calls=[SimpleNamespace(named=((f"{number + n:08}", 1),))]),
+            )
+            for number in range(n)
+        ]
+
+        def look() -> None:
+            unreadable = Unreadable(troubles)
+            assert not any(map(unreadable.of, sessions))
+
+        return look
+
+    assert_linear(built, 1_000)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from claude_session_player.care import leases, removal
 from claude_session_player.care.bundles import Bundle, change_of
 from claude_session_player.care.leases import HAS_LEASES, Leases
 from claude_session_player.care.removal import Leaving, remove
+from tests import agreement
 from tests.archives import seen
 from tests.bins import bundle, fine
 from tests.hostile.effort import pick
@@ -169,3 +172,20 @@ def test_where_no_lease_can_be_had_a_session_is_removed_and_its_files_are_counte
     found, missing = bundle(builder, ONE), list[int]()
     assert list(remove([Leaving(found)], fine, lambda _: None, missing.append)) == [None]
     assert missing == [len(found.files)]
+
+
+def test_a_lease_is_taken_on_the_file_of_the_plan_and_on_no_other(builder: StoreBuilder) -> None:
+    found = bundle(builder, ONE)
+    path = builder.home() / f"{ONE}.jsonl"
+    shutil.copy2(path, builder.root / "copy")
+    (builder.root / "copy").rename(path)
+    with Leases(found) as held:
+        assert (held.refusal or "").endswith(f"{ONE}.jsonl has changed")
+
+
+def test_it_is_said_where_no_lease_was_granted(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "HAS_LEASES", False)
+    options = ["--root", str(builder.root), "--to", str(builder.root.parent / "archive"), "--no-cache"]
+    code, _, talk = agreement.csp("clean", "--older-than", "1d", "--apply", *options)
+    assert code == 0
+    assert re.search(r"no lease was granted on \d+ removed files", talk)

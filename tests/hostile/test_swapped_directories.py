@@ -17,6 +17,7 @@ import pytest
 
 from claude_session_player.care.vault import Vault
 from tests.archives import archived, contents
+from tests.bins import interrupted
 from tests.hostile.effort import pick, sample
 from tests.stores import ONE, TWO, Opened, StoreBuilder, settle
 
@@ -76,11 +77,16 @@ def restore(world: Path) -> list[str | Path]:
     return ["restore", "--all", "--from", world / ARCHIVE, "--root", world / STORE]
 
 
+def recover(world: Path) -> list[str | Path]:
+    return ["clean", "--recover", "--no-cache", "--root", world / STORE, "--to", world / ARCHIVE]
+
+
 HOME = Opened(Path()).home()
 PLACES: dict[Callable[[Path], list[str | Path]], list[Path]] = {
     clean: [Path("projects"), HOME, HOME / ONE, HOME / f".removing-{ONE}", HOME / f".removing-{ONE}/content"],
     delete: [HOME, HOME / ONE, HOME / f".removing-{TWO}", HOME / f".removed-{ONE}"],
     restore: [Path("projects"), HOME, HOME / ONE, HOME / f".restore-{ONE}"],
+    recover: [HOME, HOME / f".removing-{ONE}", HOME / f".removing-{ONE}/content"],
 }
 CASES = [Swap(command, str(place)) for command, places in PLACES.items() for place in places]
 
@@ -101,6 +107,10 @@ def build(world: Path, command: Callable[[Path], list[str | Path]]) -> dict[str,
             inside = home / f"{mark}{id}" / "content" / "projects" / HOME.name
             inside.mkdir(parents=True)
             (inside / f"{id}.jsonl").write_bytes(b"somebody else's\n")
+    if command is recover:
+        interrupted(store, ONE, is_gone=False)
+        store.session(ONE, "Something new")
+        settle(store.root)
     if command is restore:
         archived(store, Vault(world / ARCHIVE))
         shutil.rmtree(store.root)
@@ -148,6 +158,6 @@ def test_a_directory_that_is_swapped_for_a_link_leads_nobody_out_of_the_store(sw
         assert state(world / OUTSIDE) == before, where
         assert done.returncode in CODES, where
         assert b"Traceback" not in done.stderr, where
-        if swap.command is clean:
+        if swap.command in (clean, recover):
             assert set(files.values()) <= kept(world), where
         shutil.rmtree(world)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,6 +109,7 @@ def test_no_message_about_a_wrong_argument_makes_a_terminal_obey_it(tmp_path: Pa
 def test_no_window_lets_a_terminal_obey_it(tmp_path: Path, command: str, payload: str) -> None:
     root = sessions.hostile_store(tmp_path / "store", PAYLOADS.get(payload, " ".join(PAYLOADS.values()))).root
     output = windowed(*command.split(), "--root", root, home=tmp_path)
+    assert b"PWN" in output
     assert not obeyed(output, is_full_screen=True), obeyed(output, is_full_screen=True)[:3]
     assert b"Traceback" not in output
 
@@ -124,6 +126,19 @@ def test_following_line_by_line_lets_a_terminal_obey_nothing(tmp_path: Path, pay
         window.process.send_signal(signal.SIGINT)
         assert window.end() == 130
     assert not obeyed(window.everything), obeyed(window.everything)[:3]
+
+
+@pytest.mark.parametrize("setting", [{"TTY_COMPATIBLE": "0"}, {"FORCE_COLOR": ""}, {"TERM": "dumb"}, {"NO_COLOR": "1"}])
+def test_colours_of_a_session_are_not_ours_on_any_kind_of_terminal(tmp_path: Path, setting: dict[str, str]) -> None:
+    tool = call("odd\x1b[8mHID\x1b[41m", "t1")
+    path = SessionBuilder().prompt("Go \x1b[31mred").response(tool).write(tmp_path / "s.jsonl")
+    with Window("follow", "--plain", path, HOME=str(tmp_path), **setting) as window:  # type: ignore[arg-type]
+        window.until("HID")
+        window.process.send_signal(signal.SIGINT)
+        window.end()
+    assert not {b"\x1b[8m", b"\x1b[41m", b"\x1b[31m"} & set(re.findall(rb"\x1b\[[0-9;]*m", window.everything))
+    for words in (("play", "--plain", "--idle", "0"), ("replay", "--format", "text"), ("show", "--full"), ("tree",)):
+        assert b"\x1b[8m" not in screen(words[0], path, *words[1:], **setting).output
 
 
 @pytest.mark.parametrize("payload", sample(list(PAYLOADS), 5))

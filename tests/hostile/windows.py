@@ -64,8 +64,9 @@ class Window:
 
     def rest(self, seconds: float = 0.2) -> None:
         """Let it draw until nothing is drawn for so long."""
+        until = time.monotonic() + PATIENCE
         while self._take_in(seconds):
-            pass
+            assert time.monotonic() < until, "it never comes to rest"
 
     def end(self, seconds: float = PATIENCE) -> int:
         """Wait for the end; gives the exit code."""
