@@ -183,9 +183,9 @@ def _put(
     for entry in missing:
         if entry.path != main:
             _put_one(entry, home, main, staging, wanted[entry.path])
-    for entry in reversed(missing):  # what is put into a directory changes its time
+    for entry in reversed(archive.manifest.entries):  # what is put into a directory changes its time
         if entry.kind == FOLDER:
-            _finish(entry, home, main)
+            _finish(entry, home, main, is_new=entry.path in wanted)
     if main in wanted:
         last = next(entry for entry in missing if entry.path == main)
         _put_one(last, home, main, staging, wanted[main])
@@ -204,9 +204,11 @@ def _put_one(entry: Entry, home: Directory, main: str, staging: Directory, stage
             raise Refused(f"{shown(target)} appeared meanwhile: nothing is overwritten") from error
 
 
-def _finish(entry: Entry, home: Directory, main: str) -> None:
+def _finish(entry: Entry, home: Directory, main: str, *, is_new: bool) -> None:
+    """Give a directory its time, and its mode unless it was there before: an archive opens nothing that is private."""
     with home.descend(_way(entry, main)) as folder:
-        folder.set_mode_and_time(entry.mode & _FOLDER_MODE | stat.S_IRWXU, entry.mtime_ns)
+        mode = entry.mode & _FOLDER_MODE if is_new else stat.S_IMODE(folder.own_status().st_mode)
+        folder.set_mode_and_time(mode | stat.S_IRWXU, entry.mtime_ns)
         folder.sync()
 
 
