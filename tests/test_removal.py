@@ -446,6 +446,23 @@ def test_what_is_written_when_all_is_decided_is_not_deleted(
     assert (own / "tool-results" / "new.txt").exists() == is_new
 
 
+def test_what_cannot_be_taken_back_when_all_is_decided_is_not_deleted(
+    builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Bin.rename
+
+    def late(self: Bin, name: str) -> None:
+        if self.is_gone:
+            raise OSError(errno.EIO, "Input/output error", self.path)
+        rename(self, name)
+        (inside,) = builder.home().rglob(f"{name}/content/**/{ONE}/subagents")
+        (inside / "new.txt").write_text("new\n")
+
+    monkeypatch.setattr(Bin, "rename", late)
+    assert "neither be deleted nor put back" in removed(bundle(builder, ONE))
+    assert list(builder.home().rglob(f".removed-{ONE}/content/**/{ONE}.jsonl"))
+
+
 def test_a_directory_that_leads_out_of_the_store_is_not_opened(builder: StoreBuilder, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (builder.root / "projects" / "-out").symlink_to(tmp_path / "outside")

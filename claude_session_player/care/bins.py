@@ -257,7 +257,7 @@ def _remove_copy(inside: Directory, name: str, home: Directory) -> None:
             raise FileExistsError
         if (leases.refusal is not None or leases.are_broken) and not _is_same_file(home, inside, name):
             reason = leases.refusal or "in use: somebody opens it for writing right now"
-            raise Refused(f"{shown(os.path.join(inside.path, name))} is there twice, and one of them is {reason}")
+            raise Refused(f"{shown(os.path.join(inside.path, name))} is there twice, and stays: {reason}")
         inside.remove_tree(name)
 
 

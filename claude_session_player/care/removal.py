@@ -136,7 +136,9 @@ def _decided(moved: _Moved, leases: Leases, reason: str | None, log: Log) -> str
     try:
         reason = condemn(bin, note, inside, leases, reason)
     except OSError as error:
-        reason = None if bin.is_gone else reason_of(error, bin.path)
+        reason = reason_of(error, bin.path)
+        if bin.is_gone:  # whether it may be deleted is not known
+            return f"it could neither be deleted nor put back, and waits in {bin.path}: {reason}"
     if reason is not None:
         leases.release()
         return _returned(bin, note, reason)
