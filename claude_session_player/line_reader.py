@@ -1,7 +1,8 @@
-"""The lines of a session file, none of them longer than memory allows: the one owner of that bound.
+"""The lines of a session file, none of them longer or heavier than memory allows: the one owner of these bounds.
 
-A longer line is never held. A `LongLine` stands for it. Every decoder refuses its bytes as it refuses damage, so that
-normal lines are read as fast as ever; where damage is looked at, the stand-in tells the length of the line.
+A longer line is never held, a heavier one never decoded. A `LongLine` stands for it. Every decoder refuses its bytes as
+it refuses damage, so that normal lines are read as fast as ever; where damage is looked at, the stand-in tells the
+length of the line.
 """
 
 from __future__ import annotations
@@ -15,14 +16,26 @@ from functools import partial
 from typing import BinaryIO, Final
 
 LONGEST = 128 << 20
-"""The longest line that is decoded, without its line end. Real sessions have lines of over 100 MB. To show one takes
-four times its length in memory; twelve times where a sign takes four bytes. Claude Code writes none above 512 MB."""
+"""The longest line that is held, without its line end. Real sessions have lines of over 100 MB; Claude Code writes none
+above 512 MB."""
+HEAVIEST = 512 << 20
+"""So many bytes the heaviest line takes that is decoded and shown, or little more."""
+_COPIES: Final = 4
+"""So many times a text is in memory while it is shown."""
+_WIDEST: Final = 4
+"""So many bytes every character of a text takes where one of them needs so many."""
+_ITEM: Final = 640
+"""So many bytes any item of a record takes, where it is a block of content."""
+_MOST_FOR_A_BYTE: Final = _COPIES * _WIDEST + _ITEM // 2
+"""So many bytes a record takes for each of its own, at most: an item has two, itself and a comma."""
 _BATCH: Final = 1 << 18
 _PORTION: Final = 1 << 20
 
 
 class LongLine(bytes):
-    """Stands for a line that is too long to be held. Its length is that of the line; its bytes say only that.
+    """Stands for a line that is too long to be held, or too heavy to be decoded.
+
+    Its length is that of the line; its bytes say only that.
 
     >>> line = LongLine(1 << 30, is_complete=True)
     >>> len(line), line.endswith(b"\\n"), bytes(line)
@@ -42,14 +55,22 @@ class LongLine(bytes):
 
 
 def is_too_long(size: int) -> bool:
-    """True for the length of a line that is not held; its line end does not count."""
+    """True for the length of a line that is not held, whatever is in it; its line end does not count."""
     return size > LONGEST
 
 
 def as_held(line: bytes) -> bytes:
-    """The line itself, or what stands for it where it is too long."""
+    """The line itself, or what stands for it where it is too long or too heavy."""
     is_complete = line.endswith(b"\n")
-    return LongLine(len(line), is_complete=is_complete) if is_too_long(len(line) - is_complete) else line
+    if is_too_long(len(line) - is_complete) or (_may_be_heavy(len(line)) and _weight(line) > HEAVIEST):
+        return LongLine(len(line), is_complete=is_complete)
+    return line
+
+
+def all_held(lines: list[bytes]) -> list[bytes]:
+    """Lines, or what stands for those of them that are too long or too heavy."""
+    longest = max(map(len, lines), default=0)
+    return list(map(as_held, lines)) if is_too_long(longest - 1) or _may_be_heavy(longest) else lines
 
 
 def most_at_once(size: int) -> int:
@@ -59,8 +80,11 @@ def most_at_once(size: int) -> int:
 
 def read_batches(file: BinaryIO) -> Iterator[list[bytes]]:
     """The lines of a file, some at a time, which is faster than one by one; none of them is kept here."""
-    read = partial(file.readlines, _BATCH) if _is_short(file) else partial(_next_batch, file)
-    return iter(read, [])
+    size = _size(file)
+    if size is None or is_too_long(size):
+        return iter(partial(_next_batch, file), [])
+    batches = iter(partial(file.readlines, _BATCH), [])
+    return map(all_held, batches) if _may_be_heavy(size) else batches
 
 
 def read_lines(file: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
@@ -76,12 +100,13 @@ def complete_line(start: bytes, file: BinaryIO) -> bytes:
     is_complete = rest.endswith(b"\n")
     if is_too_long(len(start) + len(rest) - is_complete):
         return _pass_over(file, len(start) + len(rest), is_complete=is_complete)
-    return start + rest
+    return as_held(start + rest)
 
 
 def split_lines(data: bytes) -> list[bytes]:
-    """Bytes as lines, each with its end: a line feed, and nothing else."""
-    return io.BytesIO(data).readlines()
+    """Bytes as lines, each with its end: a line feed, and nothing else. A mark stands for one that is too heavy."""
+    lines = io.BytesIO(data).readlines()
+    return all_held(lines) if _may_be_heavy(len(data)) else lines
 
 
 def find_line(file: BinaryIO, number: int) -> int:
@@ -136,10 +161,21 @@ def after_hole(descriptor: int, offset: int) -> int:
         return max(os.fstat(descriptor).st_size, offset) if error.errno == errno.ENXIO else offset
 
 
-def _is_short(file: BinaryIO) -> bool:
-    """True for a file that is no longer than a line may be: in such a one, no line needs to be measured."""
+def _size(file: BinaryIO) -> int | None:
+    """How long a file is; `None` for a pipe."""
     status = os.fstat(file.fileno())
-    return stat.S_ISREG(status.st_mode) and not is_too_long(status.st_size)
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _may_be_heavy(size: int) -> bool:
+    return size * _MOST_FOR_A_BYTE > HEAVIEST
+
+
+def _weight(line: bytes) -> int:
+    """About how many bytes a line takes that is decoded and shown."""
+    has_ascii_only = line.isascii() and b"\\u" not in line
+    text = len(line) * _COPIES * (1 if has_ascii_only else _WIDEST)
+    return text + sum(map(line.count, (b"{", b"[", b","))) * _ITEM
 
 
 def _next_batch(file: BinaryIO) -> list[bytes]:
@@ -154,7 +190,7 @@ def _next_batch(file: BinaryIO) -> list[bytes]:
 def _read_line(file: BinaryIO | io.BufferedIOBase) -> bytes:
     line = file.readline(LONGEST + 1)
     if len(line) <= LONGEST or line.endswith(b"\n"):
-        return line
+        return as_held(line) if _may_be_heavy(len(line)) else line
     return _pass_over(file, len(line), is_complete=False)
 
 

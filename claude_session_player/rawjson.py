@@ -18,7 +18,7 @@ MAX_DEPTH: Final = 100
 """Deeper nesting is replaced by `…`: the decoders recurse, and no session means anything there."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{]+|[\]}]+', re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*+"?|[\[{]+|[\]}]+', re.DOTALL)
 _PADDING = re.compile(r"[\s\ufeff\0]*")
 _WORDS: Final = ("true", "false", "null", "-1", ".1", "e+1", "e-1", "E+1", "E-1")
 _BEGINNINGS: Final = frozenset(word[:end] for word in _WORDS for end in range(len(word)))

@@ -34,8 +34,11 @@ _ESCAPES: Final = (  # compiled when they are first met: most commands start fas
 _OBEYED: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """What a terminal obeys instead of showing it: control characters other than tab and line feed, and what changes
 the direction of text; and lone surrogates, which cannot be sent to it."""
-_RAW_IN_JSON: Final = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_JSON_ESCAPES: Final = {
+    code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
 """The same as far as JSON may hold it raw."""
+_RAW_IN_JSON: Final = re.compile(f"[{''.join(map(chr, _JSON_ESCAPES))}]")
 _LINE_BREAK: Final = r"\r\n|\r|\n"
 
 
@@ -126,9 +129,9 @@ def escape_controls(json: str) -> str:
     >>> escape_controls('"a\\x9bb"')
     '"a\\\\u009bb"'
     """
-    if json.isascii() and "\x7f" not in json:
+    if (json.isascii() and "\x7f" not in json) or _RAW_IN_JSON.search(json) is None:
         return json
-    return _RAW_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", json)
+    return json.translate(_JSON_ESCAPES)
 
 
 def cut(text: str, width: int | None) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 _FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
 _BEHIND = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp() + 1
 """The first second of the calendar, and the first one behind it: a zone, or rounding, may lead out of it."""
-_IANA: Final = r"[A-Za-z]+(?:/[A-Za-z0-9_+-]+)+"
+_IANA: Final = r"[A-Za-z]+(?:/[A-Za-z0-9_+-]+)++"
 _SYSTEM_ZONE: Final = "/etc/localtime"
 _UTC_NAMES: Final = ("UTC", "UTC0", "GMT0", "Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu")
 

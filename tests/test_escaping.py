@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from claude_session_player.export import escaping
 from claude_session_player.export.commonmark import prose
 from claude_session_player.export.escaping import escape_inline, escape_markdown, escape_text
 
@@ -88,3 +91,13 @@ def test_names_stay_legible() -> None:
     )
     assert escape_inline("src/**/*.ts") == "src/\\*\\*/\\*.ts"
     assert escape_inline("&lt;b&gt; `x` <b> \\") == "\\&lt;b\\&gt; \\`x\\` \\<b> \\\\"
+
+
+@given(st.lists(st.sampled_from([*HARMLESS, *ACTIVE, *MODEL_ONLY, "\n", "*", "_", "a"]), max_size=8).map("".join))
+def test_a_long_text_is_escaped_as_a_short_one(text: str) -> None:
+    """Long texts are put together in a way that takes less memory."""
+    functions = (escape_inline, escape_markdown, escape_text)
+    expected = [escape(text) for escape in functions]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(escaping, "_LONG", 0)
+        assert [escape(text) for escape in functions] == expected

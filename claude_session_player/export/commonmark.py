@@ -23,6 +23,8 @@ _PARAGRAPH: Final = re.compile(r"[^\s#>|\-+*=<\[`~:_\d\\]")
 _UNDERLINE: Final = re.compile(r"\n[=\-|: \t]+(?:\n|\Z)")
 """What would make a heading or a table of the line before it, and of the lines before that."""
 _SENTINEL: Final = "END"
+_LONGEST_PARSED: Final = 4 << 20
+"""A parser takes more than a hundred times the length of a text in memory."""
 
 
 def tidy(text: str) -> str:
@@ -53,7 +55,7 @@ def fenced(text: str, language: str = "") -> str:
     """
     fence = "```"
     if "`" in text and fence in text:  # a single sign is found faster
-        fence = "`" * (max(len(run) for run in _RUN.findall(text)) + 1)
+        fence = "`" * (_longest_run(text) + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
@@ -66,7 +68,7 @@ def code(text: str) -> str:
     text = line(text) or " "
     if "`" not in text:
         return f"`{text}`" if text == text.strip() else f"` {text} `"
-    ticks = "`" * (max(len(run) for run in _RUN.findall(text)) + 1)
+    ticks = "`" * (_longest_run(text) + 1)
     return f"{ticks} {text} {ticks}"
 
 
@@ -80,7 +82,7 @@ def words(text: str, width: int | None = None) -> str:
 
 
 def prose(text: str, *, by_model: bool) -> str:
-    """A text in which only harmless markdown is left; where it would swallow what follows, a block of code.
+    """A text in which only harmless markdown is left; where it would, or might, swallow what follows, a block of code.
 
     >>> prose("**bold** <b>", by_model=True), prose("# One", by_model=True), prose("# One", by_model=False)
     ('**bold** \\\\<b>', '# One', '\\\\# One')
@@ -90,6 +92,8 @@ def prose(text: str, *, by_model: bool) -> str:
     never closed
     ````
     """
+    if len(text) > _LONGEST_PARSED and has_fences(text):
+        return fenced(text, "markdown")
     escaped = escape_markdown(text) if by_model else escape_text(text)
     if has_fences(text) and fenced_blocks(text) is None and not _ends(escaped):
         return fenced(text, "markdown")
@@ -149,6 +153,11 @@ def shortened(text: str, lines: int | None) -> str:
         return text
     rest = text.split("\n", lines)[-1]
     return f"{text[: len(text) - len(rest)]}… {many(more, 'more line')}"
+
+
+def _longest_run(text: str) -> int:
+    """How many backticks a text has in a row, at most."""
+    return max(run.end() - run.start() for run in _RUN.finditer(text))
 
 
 def _ends(text: str) -> bool:

@@ -11,8 +11,9 @@ text: odd code may show a backslash too many, but nowhere is one too few. Every 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import unescape
+from io import StringIO
 from typing import Final
 
 _FENCE: Final = re.compile(r"^([ \t]*)(`{3,}(?=[^`]*$)|~{3,})(.*)$", re.MULTILINE)
@@ -20,7 +21,7 @@ _ANY_FENCE: Final = re.compile(r"^.*(?:```|~~~)", re.MULTILINE)
 _ITEM: Final = re.compile(r" {0,3}(?:[-+*]|1[.)]) {1,4}(?=\S)")
 """A line that begins an item of a list, whatever stands before it."""
 _ANY_ITEM: Final = re.compile(r"^[ \t>]*(?:[-+*]|\d{1,9}[.)])(?:[ \t]|$)", re.MULTILINE)
-_INDENTED: Final = re.compile(r"(?:\A|(?<=\n\n))(?: {4}.*(?:\n|\Z))+(?=\n|\Z)")
+_INDENTED: Final = re.compile(r"(?:\A|(?<=\n\n))(?: {4}.*(?:\n|\Z))++(?=\n|\Z)")
 _TABLE: Final = re.compile(r"^[ \t>]*[|:\-][|:\- \t]*$", re.MULTILINE)
 
 _ACTIVE: Final = re.compile(r"<[A-Za-z/!?]|\](?:\(|:)|!\[")
@@ -51,11 +52,12 @@ _INVISIBLE_LETTERS: Final = r"\u115f\u1160\u3164\uffa0"
 _LINE_BREAKS: Final = r"\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
 """What ends a line for any program that may read a transcript; as a class of characters."""
 _STRONG: Final = re.compile(
-    rf"([{_LINE_BREAKS}](?:[^\w*{_LINE_BREAKS}]|[{_INVISIBLE_LETTERS}]|&#?\w{{1,32}};)*)([*_]{{2,}})(?=(.*(?:\n.*)?))"
+    rf"([{_LINE_BREAKS}](?:&#?[^\W_]{{1,32}};|[^\w*{_LINE_BREAKS}]|[{_INVISIBLE_LETTERS}])*+)([*_]{{2,}})"
+    r"(?=(.*(?:\n.*)?))"
 )
 """A line that begins in bold, with no word before it; and the line behind it, because a line break is a space."""
 _TIME: Final = re.compile(r"\d{4}\D\d\d\D\d\d\D{1,3}\d\d:\d\d|Unknown\s+time", re.IGNORECASE)
-_MAYBE_TIME: Final = re.compile(rf"&|\((?:[^\w(]|[_{_INVISIBLE_LETTERS}])*[\dUu]")
+_MAYBE_TIME: Final = re.compile(rf"&|\((?:[^\w(]|[_{_INVISIBLE_LETTERS}])*+[\dUu]")
 _HEADING: Final = re.compile(r"(\n[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*+)(#{1,6}[ \t].*)")
 _UNDERLINE: Final = re.compile(r"\n[ \t>]*(?=(?:=+|-+)[ \t]*$)", re.MULTILINE)
 _TITLE: Final = 200
@@ -66,13 +68,17 @@ _SECTION: Final = re.compile(
 
 _UNSEEN: Final = re.compile(rf"[*_\\`~\[\]{_INVISIBLE}]")
 """Marks of emphasis, and signs that show nothing."""
+_LONG: Final = 1 << 20
+"""So many signs are a text in which memory for every match counts."""
 _DEEPEST_FENCE: Final = 3
 """So many columns a fence may be indented."""
 
-_BREAK: Final = re.compile(r"(\n[ \t]*)(?=([-*_])(?:[ \t]*\2){2,}[ \t]*$)", re.MULTILINE)
+_BREAK: Final = re.compile(
+    r"\n[ \t]*(?=(?:-[ \t]*-[ \t]*-[- \t]*|\*[ \t]*\*[ \t]*\*[* \t]*|_[ \t]*_[ \t]*_[_ \t]*)$)", re.MULTILINE
+)
 _BLOCK: Final = re.compile(
-    r"(\n[ \t]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*+)"
-    r"(?=#{1,6}(?:[ \t]|$)|>|=+[ \t]*$|-+[ \t]*$|\*+[ \t]*$|_(?:[ \t]*_)+[ \t]*$)",
+    r"\n[ \t]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*+"
+    r"(?=#{1,6}(?:[ \t]|$)|>|=+[ \t]*$|-+[ \t]*$|\*+[ \t]*$|_[ \t]*_[_ \t]*$)",
     re.MULTILINE,
 )
 
@@ -98,8 +104,8 @@ def escape_inline(text: str) -> str:
     if _SUSPECT.search(text) is None:
         return text
     if "_" in text:
-        return _UNDERSCORES.sub(lambda found: "\\_" * len(found[0]), _MARKUP.sub(r"\\\g<0>", text))
-    return _MARKUP.sub(r"\\\g<0>", text)
+        return _replaced(_UNDERSCORES, lambda found: "\\_" * len(found[0]), _replaced(_MARKUP, _after_backslash, text))
+    return _replaced(_MARKUP, _after_backslash, text)
 
 
 def escape_markdown(text: str) -> str:
@@ -230,8 +236,19 @@ def _escape_lines(text: str, by_model: bool) -> str:
     """Whole lines without what is obeyed at the beginning of a line."""
     text = f"\n{text}"  # a sign to search for is found faster than the beginning of a line
     if "**" in text or "__" in text or "*_" in text or "_*" in text:
-        text = _STRONG.sub(_escaped_head, text)
-    return (_escape_titles(text) if by_model else _BLOCK.sub(r"\1\\", _BREAK.sub(r"\1\\", text)))[1:]
+        text = _replaced(_STRONG, _escaped_head, text)
+    if by_model:
+        return _escape_titles(text)[1:]
+    text = _replaced(_BREAK, _before_backslash, text)
+    return _replaced(_BLOCK, _before_backslash, text)[1:]
+
+
+def _before_backslash(found: re.Match[str]) -> str:
+    return f"{found[0]}\\"
+
+
+def _after_backslash(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"
 
 
 def _escaped_head(found: re.Match[str]) -> str:
@@ -244,8 +261,8 @@ def _escaped_head(found: re.Match[str]) -> str:
 def _escape_titles(text: str) -> str:
     """Without headings that read like those of our own sections."""
     if "#" in text:
-        text = _HEADING.sub(lambda found: found[1] + _escaped_title(found[2]), text)
-    return _UNDERLINE.sub(_escaped_underline, text)
+        text = _replaced(_HEADING, lambda found: found[1] + _escaped_title(found[2]), text)
+    return _replaced(_UNDERLINE, _escaped_underline, text)
 
 
 def _escaped_title(line: str) -> str:
@@ -275,7 +292,7 @@ class _Inline:
 
     def escape(self, text: str) -> str:
         """A stretch of the whole text, of which no line is certainly code."""
-        pieces: list[str] = []
+        escaped = StringIO()
         at = end = line_end = seen = 0
         is_certain = True
         while token := _TOKEN.search(text, end):
@@ -290,10 +307,10 @@ class _Inline:
             elif sign == "](" and _SIMPLE_ADDRESS.match(text, end) is None:
                 is_certain = False  # a backtick may belong to its title
             if self._is_harmful(sign, text, start, end):
-                pieces += text[at:start], "\\"
+                escaped.write(f"{text[at:start]}\\")
                 at = start
-        pieces.append(text[at:])
-        return "".join(pieces)
+        escaped.write(text[at:])
+        return escaped.getvalue()
 
     def _is_code(self, text: str) -> bool:
         """False where it does not end, or where a cell of a table, or a definition, may end inside of it."""
@@ -307,6 +324,19 @@ class _Inline:
         if sign == "]:":
             return self._has_definitions
         return sign == "![" or (sign[0] == "<" and not (self._by_model and end - start > 1))
+
+
+def _replaced(pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str], text: str) -> str:
+    """What `pattern.sub` gives, but without a piece in memory for every match, where there may be millions."""
+    if len(text) < _LONG:
+        return pattern.sub(replacement, text)
+    replaced, at = StringIO(), 0
+    for found in pattern.finditer(text):
+        replaced.write(text[at : found.start()])
+        replaced.write(replacement(found))
+        at = found.end()
+    replaced.write(text[at:])
+    return replaced.getvalue()
 
 
 def _line_end(text: str, start: int) -> int:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from claude_session_player import collector
 from claude_session_player.account import Account
 from claude_session_player.events import Assistant, Event
-from claude_session_player.line_reader import LongLine, as_held, is_too_long, most_at_once, split_lines
+from claude_session_player.line_reader import LongLine, all_held, as_held, is_too_long, most_at_once, split_lines
 from claude_session_player.models import (
     CompactionRule,
     ScreenElement,
@@ -157,7 +157,7 @@ class Film:
 
     def _take_whole_rest(self) -> None:
         """Take in a last line without an end, where it is a whole record."""
-        rest = self.tape.read(self.size, self._rest)
+        rest = as_held(self.tape.read(self.size, self._rest))
         self._tried = self._rest
         if is_whole_record(rest):
             self._rest = self._tried = 0
@@ -181,7 +181,7 @@ class Film:
             self._take_long(self._rest, is_complete=False)
         elif rest := self.tape.read(self.size, self._rest):
             self._rest = 0
-            self._take([rest])
+            self._take([as_held(rest)])
 
     def _take(self, lines: list[bytes]) -> None:
         offset = self.size
@@ -261,7 +261,7 @@ class Film:
         if is_too_long(self._offsets[last] - start):
             return [self._line(one, end - one) for one, end in zip(starts, ends, strict=True)]
         data = self.tape.read(start, self._offsets[last] - start)
-        return [data[one - start : end - start] for one, end in zip(starts, ends, strict=True)]
+        return all_held([data[one - start : end - start] for one, end in zip(starts, ends, strict=True)])
 
     def _line(self, start: int, size: int) -> bytes:
         return LongLine(size, is_complete=True) if is_too_long(size - 1) else as_held(self.tape.read(start, size))

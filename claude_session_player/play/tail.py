@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import BinaryIO, Final
 
-from claude_session_player.line_reader import LongLine, is_too_long, split_lines
+from claude_session_player.line_reader import LongLine, as_held, is_too_long, split_lines
 from claude_session_player.parser import is_whole_record, is_worth_decoding
 from claude_session_player.regular_file import only_regular
 
@@ -99,7 +99,7 @@ class Tail:
             self._rest, self._passed = bytearray(), len(self._rest)
         elif data[-_BLANKS:].rstrip().endswith(b"}") and is_worth_decoding(len(self._rest), self._tried):
             self._tried = len(self._rest)
-            if is_whole_record(rest := bytes(self._rest)):
+            if is_whole_record(rest := as_held(bytes(self._rest))):
                 lines.append(rest)
                 self._rest, self._tried = bytearray(), 0
         return lines
@@ -111,7 +111,7 @@ class Tail:
         if is_too_long(size - 1):
             first = LongLine(size, is_complete=True)
         elif self._rest:
-            first = bytes(self._rest) + first
+            first = as_held(bytes(self._rest) + first)
         self._rest, self._passed, self._tried = bytearray(), 0, 0
         return [first, *others]
 

@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -44,7 +44,7 @@ FLAT = 120 * MEGABYTE
 _CHILD = """
 import re, sys
 from claude_session_player import line_reader
-line_reader.LONGEST = int(sys.argv[1])
+line_reader.LONGEST, line_reader.HEAVIEST = int(sys.argv[1]), 4 * int(sys.argv[1])
 from claude_session_player.cli import run
 code = run(sys.argv[2:])
 sys.stdout.flush()
@@ -71,7 +71,7 @@ def run(*arguments: str | Path, bound: int = BOUND, stdin: Any = subprocess.DEVN
     return Ran(done.returncode, done.stdout, "\n".join(err), int(peak) * 1024)
 
 
-def long_session(path: Path, length: int = LENGTH, *, is_closed: bool = True) -> Path:
+def long_session(path: Path, length: int = LENGTH, *, is_closed: bool = True, fill: bytes = b"x") -> Path:
     """A session whose third line is so long, with its line end; without one, it is the last."""
     session = SessionBuilder(session_id=ONE).prompt("Hello").response(text("First."))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -81,8 +81,9 @@ def long_session(path: Path, length: int = LENGTH, *, is_closed: bool = True) ->
         head, tail = b'{"type":"user","message":{"role":"user","content":"', b'"}}\n'
         left = length - len(head) - len(tail)
         file.write(head)
-        while left > 0:
-            left -= file.write(b"x" * min(left, MEGABYTE))
+        while left >= len(fill):
+            left -= file.write(fill * (min(left, MEGABYTE) // len(fill)))
+        file.write(b"x" * left)
         file.write(tail if is_closed else b"xxxx")
         if is_closed:
             file.write(session.response(text("Last.")).flush())
@@ -115,7 +116,7 @@ def test_a_long_line_is_a_mark_with_its_length_and_takes_no_memory(tmp_path: Pat
     path = long_session(tmp_path / f"{ONE}.jsonl")
     ran = run(command[0], path, *command[1:])
     told = ran.out.decode()
-    assert ("1.0 GB" if IS_FULL else "32 MB") in told, ran.err
+    assert ("1 GB" if IS_FULL else "32 MB") in told, ran.err
     assert ran.peak < FLAT + 3 * BOUND
     if command[0] != "verify":
         assert "get --line 3 prints it" in told
@@ -213,12 +214,73 @@ def test_a_line_below_the_bound_takes_little_more_than_four_times_its_length(
     assert large.peak - small.peak < 4.3 * length
 
 
+@pytest.mark.parametrize("fill", [b"*", b"> a\\n", b"<b", b"\\\\", b"```\\na\\n", b"``a "], ids=repr)
+def test_a_text_that_is_escaped_all_over_takes_little_more(tmp_path: Path, fill: bytes) -> None:
+    length = pick(6, 100) * MEGABYTE
+    small = run("show", long_session(tmp_path / "small.jsonl", 1000), bound=line_reader.LONGEST)
+    large = run("show", long_session(tmp_path / f"{ONE}.jsonl", length, fill=fill), bound=line_reader.LONGEST)
+    assert large.code == 0
+    assert large.peak - small.peak < 6 * length
+
+
+HEAVY = {
+    "wide signs": ('{"type":"user","message":{"role":"user","content":"%s"}}', "x" * 1000 + "😀", ""),
+    "escaped signs": ('{"type":"user","message":{"role":"user","content":"%s"}}', "\\ud83d\\ude00", ""),
+    "blocks": ('{"type":"user","message":{"role":"user","content":[%s]}}', "{}", ","),
+    "input": ('{"type":"assistant","message":{"content":[{"type":"tool_use","input":{"a":[%s]}}]}}', '{"a":1}', ","),
+    "strings": ('{"type":"zebra","a":[%s]}', '"ab"', ","),
+    "lists": ('{"type":"user","message":{"role":"user","content":[%s]}}', "[]", ","),
+    "numbers": ('{"type":"user","message":{"role":"user","content":[%s]}}', "1", ","),
+}
+"""Records, what is repeated in them, and what stands between."""
+
+
+@pytest.mark.parametrize(
+    "command", [("show", "--full"), ("play", "--plain", "--idle", "0"), ("summary",)], ids=" ".join
+)
+@pytest.mark.parametrize("name", HEAVY)
+def test_no_line_takes_more_than_the_heaviest(tmp_path: Path, command: tuple[str, ...], name: str) -> None:
+    bound = pick(16, 128) * MEGABYTE
+    record, piece, comma = HEAVY[name]
+    size, held = 4 * bound, b""
+    while not held or isinstance(held, LongLine):  # the longest that is held, or nearly so
+        size = size * 9 // 10
+        line = record % comma.join([piece] * (size // len(piece + comma)))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(line_reader, "LONGEST", bound)
+            patch.setattr(line_reader, "HEAVIEST", 4 * bound)
+            held = line_reader.as_held(line.encode())
+    path = tmp_path / f"{ONE}.jsonl"
+    path.write_bytes(SessionBuilder().prompt("Hello").data())
+    small = run(command[0], path, *command[1:], bound=bound)
+    path.write_bytes(SessionBuilder().prompt("Hello").data() + held)
+    large = run(command[0], path, *command[1:], bound=bound)
+    assert large.peak - small.peak < 4.8 * bound
+    assert "too long" not in large.err
+
+
 @pytest.mark.parametrize("size", [998, 999, 1000, 1001, 1002, 5000, 3 * MEGABYTE])
 @pytest.mark.parametrize("is_closed", [True, False])
 def test_all_readers_agree_on_which_lines_are_too_long(
     tmp_path: Path, low_bound: int, size: int, is_closed: bool
 ) -> None:
-    path = long_session(tmp_path / "a.jsonl", size, is_closed=is_closed)
+    _assert_agreement(long_session(tmp_path / "a.jsonl", size, is_closed=is_closed), low_bound + is_closed)
+
+
+@pytest.mark.parametrize(("size", "fill"), [(2000, "é".encode()), (2000, b"\\u00e9"), (140, b"{"), (140, b",")])
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_all_readers_agree_on_which_lines_are_too_heavy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, fill: bytes, is_closed: bool
+) -> None:
+    monkeypatch.setattr(line_reader, "HEAVIEST", 30_000)
+    usual = long_session(tmp_path / "usual.jsonl", size, is_closed=is_closed)
+    _assert_agreement(usual, longest=10**9)
+    path = long_session(tmp_path / "a.jsonl", size, is_closed=is_closed, fill=fill)
+    _assert_agreement(path, longest=99, numbers=(3,))
+
+
+def _assert_agreement(path: Path, longest: int, numbers: Collection[int] = range(9)) -> None:
+    """Everybody takes the same lines for too long: those of these numbers that have more bytes."""
     with path.open("rb") as file:
         one_by_one = [(len(line), type(line)) for line in read_lines(file)]
     with path.open("rb") as file:
@@ -228,7 +290,8 @@ def test_all_readers_agree_on_which_lines_are_too_long(
     events = list(read_events(path))
     assert one_by_one == batches
     assert sum(length for length, _ in batches) == path.stat().st_size == film.size
-    assert [kind is LongLine for _, kind in batches] == [length > low_bound + is_closed for length, _ in batches]
+    expected = [length > longest and line in numbers for line, (length, _) in enumerate(batches, 1)]
+    assert [kind is LongLine for _, kind in batches] == expected
     assert [event.kind for line in range(1, film.lines + 1) for event in film.events(line)] == [e.kind for e in events]
     assert film.account.issues == replay(path).account.issues
     kept = MemoryTape(read_lines(path.open("rb")))

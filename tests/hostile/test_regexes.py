@@ -1,4 +1,4 @@
-"""Every regular expression of the package takes time in proportion to its text, whatever the text is.
+"""Every regular expression of the package takes time in proportion to its text, and hardly any memory.
 
 The texts are made from the patterns: each part that may repeat is repeated, behind what leads to it, and with an end at
 which the pattern fails.
@@ -12,6 +12,7 @@ import pkgutil
 import re
 import sys
 import time
+import tracemalloc
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -256,6 +257,17 @@ def grows(pattern: _Pattern, method: str, lead: str, piece: str, end: str) -> st
     return ""
 
 
+def memory_for_each_sign(pattern: _Pattern, method: str, lead: str, piece: str, end: str) -> float:
+    """How many bytes a search keeps for each sign of a text, to be able to go back."""
+    text = _text(pattern, lead, piece, end, _SIZES[1])
+    tracemalloc.start()
+    try:
+        getattr(pattern, "search" if method == "sub" else method)(text)
+        return tracemalloc.get_traced_memory()[1] / len(text)
+    finally:
+        tracemalloc.stop()
+
+
 # --- tests ----------------------------------------------------------------------------------------
 
 
@@ -289,3 +301,16 @@ def test_a_pattern_that_explodes_is_found(pattern: str) -> None:
     """The texts are hostile enough for what went wrong before."""
     compiled = re.compile(pattern)
     assert any(grows(compiled, "sub", *parts) for parts in hostile_texts(pattern, compiled.flags))
+
+
+@pytest.mark.parametrize(("pattern", "flags", "method"), PATTERNS, ids=[repr(one[0])[:60] for one in PATTERNS])
+def test_a_pattern_keeps_no_memory_for_each_sign(pattern: Any, flags: int, method: str) -> None:
+    compiled = re.compile(pattern, flags)
+    texts = sample(hostile_texts(pattern, flags), 60)
+    assert max(memory_for_each_sign(compiled, method, *parts) for parts in texts) < 4
+
+
+@pytest.mark.parametrize("pattern", [r"([-*_])(?:[ \t]*\1){2,}[ \t]*$", r'"[^"\\]*(?:\\.[^"\\]*)*"?'])
+def test_a_pattern_that_keeps_memory_is_found(pattern: str) -> None:
+    compiled = re.compile(pattern)
+    assert any(memory_for_each_sign(compiled, "sub", *parts) > 4 for parts in hostile_texts(pattern, compiled.flags))
