@@ -50,14 +50,14 @@ def ago(time: str, now: datetime) -> str:
         return time[:10]
     left = now.timestamp() - moment.timestamp()
     if left < 0:
-        return f"{moment:%Y-%m-%d %H:%M}"
+        return f"{moment.date()} {moment:%H:%M}"
     if left < _STEPS[0][0]:
         return "just now"
     for step, unit in _STEPS:
         if left < step:
             return f"{int(left)} {unit} ago"
         left /= step
-    return f"{moment:%Y-%m-%d}"
+    return str(moment.date())
 
 
 def when(time: str, now: datetime) -> str:
@@ -77,7 +77,7 @@ def when(time: str, now: datetime) -> str:
     if 0 <= left < _HOUR_SECONDS:
         return ago(time, now)
     if left < 0 or days >= _YEAR_DAYS:
-        return f"{moment:%Y-%m-%d}"
+        return str(moment.date())
     return f"{moment:%m-%d %H:%M}" if days else f"today {moment:%H:%M}"
 
 
@@ -93,13 +93,15 @@ def aside(words: str) -> str:
 def local(time: str | None, now: datetime) -> str:
     """A time on the clock of the wall.
 
-    >>> local("2026-01-17T20:31:59.197Z", parse_time("2026-01-18T00:00:00+01:00"))
-    '2026-01-17 21:31:59'
+    >>> now = parse_time("2026-01-18T00:00:00+01:00")
+    >>> local("2026-01-17T20:31:59.197Z", now), local("0001-01-02T03:04:05Z", now)
+    ('2026-01-17 21:31:59', '0001-01-02 04:04:05')
     """
     try:
-        return f"{to_zone(parse_time(time or ''), now.tzinfo):%Y-%m-%d %H:%M:%S}"
+        moment = to_zone(parse_time(time or ""), now.tzinfo)
     except (ValueError, OverflowError):
         return UNKNOWN
+    return f"{moment.date()} {moment:%H:%M:%S}"
 
 
 class _Beginnings(dict[str, str]):

@@ -191,6 +191,10 @@ def test_what_waits_and_cannot_be_read_is_not_denied(unreadable: str) -> None:
         assert (done.returncode, done.stdout) == (1, b"")
         assert f"skipped {bin}: Permission denied" in done.stderr.decode()
         assert b"1 session waits" in csp_as(ADA, "list", *options).stderr
+        plan = csp_as(ADA, "clean", "--empty", "--to", folder / "archive", *options)
+        assert f"{bin} was left by an interrupted clean-up: see --recover" in plan.stderr.decode()
+        applied = csp_as(ADA, "clean", "--empty", "--apply", "--to", folder / "archive", *options)
+        assert b"1 session waits" in applied.stderr
         assert csp_as(ADA, "verify", "--all", *options).returncode == 1
 
 

@@ -123,6 +123,7 @@ def command(
         shown.name_hidden(None)
         return 0
     shown.name_finished(finished)
+    cleaning.name_interrupted(store.roots)
     if delete and not yes and made.bundles:
         shown.print_table()
         _confirm(made)

@@ -149,6 +149,8 @@ def name_pending(roots: Sequence[str]) -> None:
     for waiting in pending(roots):
         if (note := waiting.note) is not None:
             say(printable(f"the removal of {named(note.id, note.title)} was interrupted: --apply finishes it"))
+        else:
+            say(printable(f"{waiting.path} was left by an interrupted clean-up: see --recover"))
 
 
 def name_interrupted(roots: Sequence[str]) -> None:

@@ -69,7 +69,7 @@ class Period(NamedTuple):
 
     def holds(self, moment: datetime) -> bool:
         """True where these rates are those of a moment."""
-        if self.since is not None and f"{moment:%Y-%m-%d}" < self.since:
+        if self.since is not None and str(moment.date()) < self.since:
             return False
         if self.between is None:
             return True

@@ -160,8 +160,8 @@ def _warm(root: Path) -> Path:
 
 def _size(shape: str) -> int:
     if shape in _MANY_FILES:
-        return pick(20, 60)
-    return pick(2_000, 20_000) if shape.startswith("text:") else pick(200, 1_000)
+        return pick(20, 30)
+    return pick(2_000, 3_000) if shape.startswith("text:") else pick(200, 300)
 
 
 PAIRS: Final = [
