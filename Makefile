@@ -23,7 +23,7 @@ test-faults: .venv/.installed-dev  ## the same kills as in the tests, but hundre
 	KILLS=60 $(BIN)/python -m pytest tests/test_faults.py tests/test_clean_faults.py
 
 test-hostile: .venv/.installed-dev  ## hostile sessions, archives, names and machines: all of them instead of a sample
-	HOSTILE=full $(BIN)/python -m pytest -n auto tests/hostile
+	HOSTILE=full $(BIN)/python -m pytest -n auto --dist worksteal tests/hostile
 
 fuzz: .venv/.installed-dev  ## sessions that nobody would write, through every command: SECONDS=1200 SEED=…
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),1200) $(if $(SEED),--seed $(SEED))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import stat
 from collections.abc import Iterator
 from functools import partial
@@ -24,10 +25,14 @@ _COPIES: Final = 4
 """So many times a text is in memory while it is shown."""
 _WIDEST: Final = 4
 """So many bytes every character of a text takes where one of them needs so many."""
+_ROW: Final = 160
+"""So many bytes a line of a text takes in a recording."""
 _ITEM: Final = 640
 """So many bytes any item of a record takes, where it is a block of content."""
 _MOST_FOR_A_BYTE: Final = _COPIES * _WIDEST + _ITEM // 2
-"""So many bytes a record takes for each of its own, at most: an item has two, itself and a comma."""
+"""So many bytes a record takes for each of its own: an item has two, itself and a comma. (Empty ones may have less.)"""
+_TOKEN: Final = rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*+"?|[{\[,]'
+"""A text, or a sign before an item. It is compiled when it is needed, which is almost never."""
 _BATCH: Final = 1 << 18
 _PORTION: Final = 1 << 20
 
@@ -62,7 +67,8 @@ def is_too_long(size: int) -> bool:
 def as_held(line: bytes) -> bytes:
     """The line itself, or what stands for it where it is too long or too heavy."""
     is_complete = line.endswith(b"\n")
-    if is_too_long(len(line) - is_complete) or (_may_be_heavy(len(line)) and _weight(line) > HEAVIEST):
+    size = len(line) - is_complete
+    if is_too_long(size) or (_may_be_heavy(size) and _is_heavy(line, size)):
         return LongLine(len(line), is_complete=is_complete)
     return line
 
@@ -83,8 +89,7 @@ def read_batches(file: BinaryIO) -> Iterator[list[bytes]]:
     size = _size(file)
     if size is None or is_too_long(size):
         return iter(partial(_next_batch, file), [])
-    batches = iter(partial(file.readlines, _BATCH), [])
-    return map(all_held, batches) if _may_be_heavy(size) else batches
+    return map(all_held, iter(partial(file.readlines, _BATCH), []))
 
 
 def read_lines(file: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
@@ -171,11 +176,25 @@ def _may_be_heavy(size: int) -> bool:
     return size * _MOST_FOR_A_BYTE > HEAVIEST
 
 
-def _weight(line: bytes) -> int:
-    """About how many bytes a line takes that is decoded and shown."""
-    has_ascii_only = line.isascii() and b"\\u" not in line
-    text = len(line) * _COPIES * (1 if has_ascii_only else _WIDEST)
-    return text + sum(map(line.count, (b"{", b"[", b","))) * _ITEM
+def _is_heavy(line: bytes, size: int) -> bool:
+    """True where a line of this length would take too much memory: each text of it is looked at only in doubt."""
+    items = sum(map(line.count, (b"{", b"[", b",")))
+    return _text_weight(line, size) + items * _ITEM > HEAVIEST and _is_heavy_in_detail(line)
+
+
+def _is_heavy_in_detail(line: bytes) -> bool:
+    weight = 0
+    for token in re.finditer(_TOKEN, line):
+        text = token[0]
+        weight += _text_weight(text, len(text)) + _ITEM // 8 if text.startswith(b'"') else _ITEM
+        if weight > HEAVIEST:
+            return True
+    return False
+
+
+def _text_weight(text: bytes, size: int) -> int:
+    width = 1 if text.isascii() and b"\\u" not in text else _WIDEST
+    return size * _COPIES * width + text.count(b"\\n") * _ROW
 
 
 def _next_batch(file: BinaryIO) -> list[bytes]:

@@ -35,6 +35,8 @@ Source: TypeAlias = str | os.PathLike[str] | Iterable[bytes]
 """A path, or the lines of a session: an open binary file, or any iterable of bytes."""
 
 _BUFFER: Final = 1 << 20
+_MOST_VALUES: Final = 10_000
+"""So many values that are no objects are told of one line; what is behind them is one piece."""
 _TRIES: Final = 8
 """How many places, from either end, are tried for a record behind a broken one."""
 _SHORT_REST: Final = 1 << 20
@@ -204,7 +206,7 @@ def _decode_each(lines: Sequence[bytes], number: int, offset: int) -> list[Event
 def _salvage(line: bytes, number: int, offset: int) -> Iterator[Event]:
     """The events of a line that the strict decoder refused."""
     if isinstance(line, LongLine):
-        reason = f"{size(len(line))}, too long to be shown: get --line {number} prints it"
+        reason = f"{size(len(line))}, too large to be shown: get --line {number} prints it"
         yield TooLong(line=number, offset=offset, reason=reason, size=len(line))
         return
     event = None
@@ -227,9 +229,12 @@ def salvage(line: bytes) -> Iterator[Piece]:
     [(0, 15, 'user'), (15, 26, '(malformed)')]
     """
     text = rawjson.decode_text(line)
-    counted = start = 0
+    counted = start = others = 0
     for position, after, value in rawjson.values(text):
         start += rawjson.encoded_length(text[counted:position])
+        others += not isinstance(value, dict)
+        if others > _MOST_VALUES:
+            value, after = rawjson.Damage(f"more than {_MOST_VALUES:,} values on one line"), len(text)
         is_damaged = isinstance(value, rawjson.Damage)
         behind = _record_behind(text, position) if is_damaged else None
         end = start + rawjson.encoded_length(text[position : behind[0] if behind else after])
@@ -237,6 +242,8 @@ def salvage(line: bytes) -> Iterator[Piece]:
         yield Piece(start, end, value, event)
         if behind is not None:
             yield Piece(end, len(line.rstrip(b"\0\r\n\t ")), behind[1], parse_object(behind[1]))
+        if is_damaged:
+            return
         counted = position
 
 

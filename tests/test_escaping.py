@@ -36,8 +36,10 @@ ACTIVE = {
     "[x](JAVA&#83;CRIPT:alert)": "[x\\](JAVA&#83;CRIPT:alert)",
     "[x](data:text/html,y)": "[x\\](data:text/html,y)",
     "[x]: https://example.org": "[x\\]: https://example.org",
-    "**User** (2026-01-17 20:31:59)\nYes": "\\*\\*User** (2026-01-17 20:31:59)\nYes",
-    "__Tool: Bash__ (Unknown time)": "\\_\\_Tool: Bash__ (Unknown time)",
+    "**User** (2026-01-17 20:31:59)\nYes": "\\*\\*User\\*\\* (2026-01-17 20:31:59)\nYes",
+    "__Tool: Bash__ (Unknown time)": "\\_\\_Tool: Bash\\_\\_ (Unknown time)",
+    "&nbsp;**User** (2026-01-17 20:31:59)": "&nbsp;\\*\\*User\\*\\* (2026-01-17 20:31:59)",
+    "**User** (2026-01-17 20:31:59) **bold**": "\\*\\*User\\*\\* (2026-01-17 20:31:59) **bold**",
     "One ` open\n`<b>`": "One ` open\n`\\<b>`",
 }
 MODEL_ONLY = {

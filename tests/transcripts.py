@@ -43,7 +43,7 @@ PARSERS = (parser(is_github=False), parser(is_github=True))
 
 
 def heads(text: str, markdown: MarkdownIt) -> list[Head]:
-    """The entries and sections of a transcript: paragraphs and headings that stand in block quotes alone."""
+    """The entries and sections of a transcript: paragraphs and headings that stand in block quotes, or in lists."""
     inside: list[str] = []
     found: list[Head] = []
     for token in markdown.parse(text):
@@ -51,25 +51,31 @@ def heads(text: str, markdown: MarkdownIt) -> list[Head]:
             inside.append(token.tag)
         elif token.nesting == -1:
             inside.pop()
-        elif token.type == "inline" and set(inside[:-1]) <= {"blockquote"}:
+        elif token.type == "inline" and set(inside[:-1]) <= {"blockquote", "ol", "ul", "li"}:
             depth = len(inside) - 1
             if inside[-1] == "p":
                 found += _head(depth, token.children or [])
-            elif inside[-1] == "h2" and _SECTION.fullmatch(_text(token.children or [])):
-                found.append(Head(depth, _text(token.children or [])))
+            elif inside[-1] == "h2" and _SECTION.fullmatch(title := _seen(token.children or [])):
+                found.append(Head(depth, title))
     return found
 
 
 def _head(depth: int, children: list[Token]) -> Iterator[Head]:
-    shown = [child for child in children if child.content or child.type != "text"]
-    while shown and shown[0].type == "em_open":
-        shown.pop(0)
-    if not shown or shown[0].type != "strong_open":
-        return
-    end = next(place for place, child in enumerate(shown) if child.type == "strong_close")
-    head, time = _HEAD.fullmatch(_text(shown[:end])), _TIME.match(_text(shown[end:]))
-    if head and time:
-        yield Head(depth, head[1], head[2] or "", time[1])
+    """An entry begins with bold words, or so it seems where nothing before them shows a word."""
+    starts = [place for place, child in enumerate(children) if child.type == "strong_open"]
+    for start in starts:
+        if any(map(str.isalnum, _seen(children[:start]))):
+            return
+        end = next(place for place, child in enumerate(children) if place > start and child.type == "strong_close")
+        head, time = _HEAD.fullmatch(_text(children[start:end])), _TIME.match(_text(children[end:]))
+        if head and time:
+            yield Head(depth, head[1], head[2] or "", time[1])
+            return
+
+
+def _seen(children: Iterable[Token]) -> str:
+    """What shows of a text: letters that do not, do not count."""
+    return re.sub("[\u115f\u1160\u3164\uffa0\u200b-\u200f\xad]", "", _text(children)).strip()
 
 
 def _text(children: Iterable[Token]) -> str:

@@ -57,7 +57,7 @@ NULS: Final = Kind("nul-bytes", _E, "NUL bytes, as a crash leaves them", "{repai
 ENCODING: Final = Kind("invalid-utf-8", _E, "bytes that are no UTF-8", "{repair} escapes them", CORRUPTED)
 NO_OBJECT: Final = Kind("not-an-object", _E, "a record that is no object", "{repair} moves it aside", CORRUPTED)
 LONG_LINE: Final = Kind(
-    "long-line", _W, "a line that is too long to be read", f"{PROGRAM} get FILE --line NUMBER prints it", TOO_BIG
+    "long-line", _W, "a line that is too large to be read", f"{PROGRAM} get FILE --line NUMBER prints it", TOO_BIG
 )
 BOM: Final = Kind("byte-order-mark", _W, "a byte order mark", "{repair} drops it", CORRUPTED)
 NO_UUID: Final = Kind(

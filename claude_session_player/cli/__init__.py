@@ -50,7 +50,7 @@ def run(arguments: list[str]) -> int:
     """Run a command and give its exit code; a mistake is told in one line on stderr."""
     if arguments == ["--version"]:  # answered without loading anything else
         print(f"{PROGRAM} {__version__}", flush=True)
-        return 0
+        return _written(0)
 
     import click
 
@@ -65,8 +65,8 @@ def run(arguments: list[str]) -> int:
             code = app.invoke(context)
         if sys.stdout is not None:
             sys.stdout.flush()
-    except click.exceptions.Exit as leave:
-        return leave.exit_code
+    except click.exceptions.Exit as leave:  # help was asked for, and printed
+        return _written(leave.exit_code)
     except click.ClickException as error:
         failed = getattr(error, "ctx", None)
         where = failed.command_path if failed else PROGRAM
@@ -76,6 +76,14 @@ def run(arguments: list[str]) -> int:
         _tell(str(error), *error.details)
         return error.exit_code
     return code if isinstance(code, int) else 0
+
+
+def _written(code: int) -> int:
+    """The exit code of what was printed without looking whether there is a standard output."""
+    if sys.stdout is not None:
+        return code
+    _tell("cannot write the output: standard output is closed")
+    return CannotWrite.exit_code
 
 
 def _has_clock() -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from claude_session_player.cli.output import ARRAY, LINES
+from claude_session_player.errors import NoSuchSession
 from claude_session_player.times import in_zone
 
 if TYPE_CHECKING:
@@ -83,12 +84,18 @@ def opened(
     from claude_session_player.store.store import DEFAULT_CACHE, Store
 
     cache = None if no_cache else DEFAULT_CACHE
-    with reading_bar("reading sessions") as progress:
-        if archived or archive is not None:
-            store: Store = _archived_store(roots, cache, archive, progress)
-        else:
-            store = Store.open(*roots, cache=cache, progress=progress, required=required)
-        yield store
+    store: Store | None = None
+    try:
+        with reading_bar("reading sessions") as progress:
+            if archived or archive is not None:
+                store = _archived_store(roots, cache, archive, progress)
+            else:
+                store = Store.open(*roots, cache=cache, progress=progress, required=required)
+            yield store
+    except NoSuchSession:
+        if store is not None:  # what was not found may be there
+            warn(store.troubles)
+        raise
     warn(store.troubles)
     if (refusal := store.refused_index) is not None:
         from claude_session_player.cli.showing import say

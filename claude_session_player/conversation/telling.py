@@ -366,7 +366,7 @@ class Telling:
         return MALFORMED
 
     def too_long(self, event: TooLong) -> Outcome:
-        """A line that is too long to be read: that it is there is told."""
+        """A line that is too large to be read: that it is there is told."""
         self._add(event, Kind.NOTE, f"Line {event.line}: {event.reason}", body=event.kind)
         return self.malformed(event)
 

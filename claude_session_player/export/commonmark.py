@@ -23,8 +23,10 @@ _PARAGRAPH: Final = re.compile(r"[^\s#>|\-+*=<\[`~:_\d\\]")
 _UNDERLINE: Final = re.compile(r"\n[=\-|: \t]+(?:\n|\Z)")
 """What would make a heading or a table of the line before it, and of the lines before that."""
 _SENTINEL: Final = "END"
-_LONGEST_PARSED: Final = 4 << 20
-"""A parser takes more than a hundred times the length of a text in memory."""
+_LONGEST_PARSED: Final = 1 << 18
+"""A parser takes up to a thousand times the length of a text in memory."""
+_LONGEST_FENCED: Final = 4 << 20
+"""The places of all blocks of code take up to 15 times the length of a text."""
 
 
 def tidy(text: str) -> str:
@@ -92,12 +94,11 @@ def prose(text: str, *, by_model: bool) -> str:
     never closed
     ````
     """
-    if len(text) > _LONGEST_PARSED and has_fences(text):
+    is_doubtful = has_fences(text) and (len(text) > _LONGEST_FENCED or fenced_blocks(text) is None)
+    if is_doubtful and len(text) > _LONGEST_PARSED:
         return fenced(text, "markdown")
     escaped = escape_markdown(text) if by_model else escape_text(text)
-    if has_fences(text) and fenced_blocks(text) is None and not _ends(escaped):
-        return fenced(text, "markdown")
-    return escaped
+    return fenced(text, "markdown") if is_doubtful and not _ends(escaped) else escaped
 
 
 def follows(head: str, text: str) -> str:
@@ -170,8 +171,8 @@ def _ends(text: str) -> bool:
     parser = MarkdownIt("commonmark")
     parser.core.ruler.enableOnly(["normalize", "block"])
     for depth in (0, 1):
-        tokens = parser.parse(quoted(f"{text}\n\n{_SENTINEL}", depth))
-        last = [(token.type, token.level, token.content) for token in tokens[len(tokens) - 3 - depth :][:3]]
+        tokens = parser.parse(quoted(f"{text}\n\n{_SENTINEL}", depth))[-3 - depth :][:3]  # the others take memory
+        last = [(token.type, token.level, token.content) for token in tokens]
         if last != [("paragraph_open", depth, ""), ("inline", depth + 1, _SENTINEL), ("paragraph_close", depth, "")]:
             return False
     return True

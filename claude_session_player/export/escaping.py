@@ -49,13 +49,7 @@ _INVISIBLE: Final = (
 """Signs that show nothing; as a class of characters."""
 _INVISIBLE_LETTERS: Final = r"\u115f\u1160\u3164\uffa0"
 """Those of them that a pattern takes for letters."""
-_LINE_BREAKS: Final = r"\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
-"""What ends a line for any program that may read a transcript; as a class of characters."""
-_STRONG: Final = re.compile(
-    rf"([{_LINE_BREAKS}](?:&#?[^\W_]{{1,32}};|[^\w*{_LINE_BREAKS}]|[{_INVISIBLE_LETTERS}])*+)([*_]{{2,}})"
-    r"(?=(.*(?:\n.*)?))"
-)
-"""A line that begins in bold, with no word before it; and the line behind it, because a line break is a space."""
+_BOLD: Final = re.compile(r"[*_]{2,}")
 _TIME: Final = re.compile(r"\d{4}\D\d\d\D\d\d\D{1,3}\d\d:\d\d|Unknown\s+time", re.IGNORECASE)
 _MAYBE_TIME: Final = re.compile(rf"&|\((?:[^\w(]|[_{_INVISIBLE_LETTERS}])*+[\dUu]")
 _HEADING: Final = re.compile(r"(\n[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*+)(#{1,6}[ \t].*)")
@@ -63,7 +57,7 @@ _UNDERLINE: Final = re.compile(r"\n[ \t>]*(?=(?:=+|-+)[ \t]*$)", re.MULTILINE)
 _TITLE: Final = 200
 """So many signs before an underline are looked at: our own titles of sections are shorter."""
 _SECTION: Final = re.compile(
-    r"(?:^|\s)(?:Session \S+|Sub-agents without a known call|Lines that are not told)\Z", re.IGNORECASE
+    r"(?:^|\W)(?:Session \S+|Sub-agents without a known call|Lines that are not told)\Z", re.IGNORECASE
 )
 
 _UNSEEN: Final = re.compile(rf"[*_\\`~\[\]{_INVISIBLE}]")
@@ -114,7 +108,7 @@ def escape_markdown(text: str) -> str:
     >>> print(escape_markdown("## See [the docs](https://example.org) and `<b>`, not <b> or [this](javascript:x)"))
     ## See [the docs](https://example.org) and `<b>`, not \\<b> or [this\\](javascript:x)
     >>> print(escape_markdown("**User** (2026-01-17 20:31:59)"))
-    \\*\\*User** (2026-01-17 20:31:59)
+    \\*\\*User\\*\\* (2026-01-17 20:31:59)
     """
     return _escape(text, by_model=True)
 
@@ -236,7 +230,7 @@ def _escape_lines(text: str, by_model: bool) -> str:
     """Whole lines without what is obeyed at the beginning of a line."""
     text = f"\n{text}"  # a sign to search for is found faster than the beginning of a line
     if "**" in text or "__" in text or "*_" in text or "_*" in text:
-        text = _replaced(_STRONG, _escaped_head, text)
+        text = _replaced(_BOLD, _Heads(text).escape, text)
     if by_model:
         return _escape_titles(text)[1:]
     text = _replaced(_BREAK, _before_backslash, text)
@@ -249,13 +243,6 @@ def _before_backslash(found: re.Match[str]) -> str:
 
 def _after_backslash(found: re.Match[str]) -> str:
     return f"\\{found[0]}"
-
-
-def _escaped_head(found: re.Match[str]) -> str:
-    """Bold words with a time behind them: so begin our own entries."""
-    if _MAYBE_TIME.search(found[3]) is None or not _TIME.search(_shown(found[3])):
-        return found[0]
-    return found[1] + "".join(f"\\{mark}" for mark in found[2])
 
 
 def _escape_titles(text: str) -> str:
@@ -277,6 +264,31 @@ def _escaped_underline(found: re.Match[str]) -> str:
 def _shown(text: str) -> str:
     """About what a reader sees of a text: without emphasis, entities, and signs that have no width."""
     return " ".join(_UNSEEN.sub("", unescape(text)).split())
+
+
+class _Heads:
+    """Escapes bold words with a time behind them, on their line or the next: so begin our own entries.
+
+    Whatever stands before them may show nothing, and a line may end for a reader where it does not for a parser.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._line_end = -1
+        self._last = -1
+        """Behind this place of the line, no time follows."""
+
+    def escape(self, found: re.Match[str]) -> str:
+        """The marks of emphasis that were found; they come in their order."""
+        if found.end() > self._line_end:
+            self._look_at_line(found.end())
+        return found[0] if found.end() > self._last else "".join(f"\\{mark}" for mark in found[0])
+
+    def _look_at_line(self, start: int) -> None:
+        self._line_end = _line_end(self._text, start)
+        rest = self._text[start : _line_end(self._text, self._line_end + 1)]
+        has_time = _MAYBE_TIME.search(rest) is not None and _TIME.search(_shown(rest)) is not None
+        self._last = start + max(rest.rfind("("), rest.rfind("&")) if has_time else -1
 
 
 class _Inline:

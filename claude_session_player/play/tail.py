@@ -108,7 +108,7 @@ class Tail:
         """Whole lines: the first is the end of what has waited."""
         first, *others = split_lines(data)
         size = self._passed + len(self._rest) + len(first)
-        if is_too_long(size - 1):
+        if is_too_long(size - 1) or isinstance(first, LongLine):
             first = LongLine(size, is_complete=True)
         elif self._rest:
             first = as_held(bytes(self._rest) + first)

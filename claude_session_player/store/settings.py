@@ -28,7 +28,7 @@ _SECRETS: Final = (
     re.compile(r"\b(?:sk|pk|rk)-[\w-]{8,}"),  # API keys
     re.compile(r"\b(?:gh[a-z]|github_pat|glpat|xox[a-z]|npm|pypi|hf|AIza|ya29|dop_v1|shp\w\w)[_-]?[\w.-]{16,}"),
     re.compile(r"\bA[KS]IA[A-Z0-9]{12,}\b"),
-    re.compile(r"(?<![\w-])(?P<kept>(?:(?!\beyJ[\w-]{8})[\w-])*+)eyJ[\w-]*+\.[\w-]+(?:\.[\w-]*)?"),  # JSON web tokens
+    re.compile(r"(?<![\w-])(?>(?P<kept>[\w-]*?)(?=\beyJ[\w-]{8}))eyJ[\w-]*+\.[\w-]+(?:\.[\w-]*)?"),  # JSON web tokens
     re.compile(r"""(?i)(?<=bearer )[^\s"']+|(?<=basic )[A-Za-z0-9+/=]{8,}"""),
     re.compile(r"(?<=://)[^\s/@]+(?=@)"),  # user and password in an address
     re.compile(rf"(?<=-u )[^\s:]+:{_VALUE}"),

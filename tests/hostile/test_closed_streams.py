@@ -92,6 +92,12 @@ def test_output_that_cannot_be_written_is_told_by_the_exit_code(store: Path, com
     assert b"standard output is closed" in done.stderr
 
 
+@pytest.mark.parametrize("command", [("--version",), ("--help",), ("list", "--help")], ids=" ".join)
+def test_help_that_cannot_be_printed_is_told_by_the_exit_code(command: tuple[str, ...]) -> None:
+    done = run(*command, closed=CLOSED["no stdout"])
+    assert (done.returncode, done.stderr.count(b"\n")) == (5, 1)
+
+
 def test_a_long_session_is_replayed_without_stderr(tmp_path: Path) -> None:
     path = StoreBuilder(tmp_path / "store").session()
     with path.open("ab") as file:

@@ -30,7 +30,7 @@ from claude_session_player.store.layout import DEEPEST, TOO_DEEP, Trouble, Walk
 from claude_session_player.store.library import Library
 from claude_session_player.store.watch import Folder, files_in
 from tests.builder import SessionBuilder, call, text
-from tests.hostile.effort import IS_FULL, pick
+from tests.hostile.effort import IS_FULL, pick, sample
 from tests.hostile.work import assert_linear
 from tests.stores import AGENT, ONE, TWO, StoreBuilder
 
@@ -121,7 +121,7 @@ def test_a_long_line_is_a_mark_with_its_length_and_takes_no_memory(tmp_path: Pat
     if command[0] != "verify":
         assert "get --line 3 prints it" in told
     else:
-        assert "too long to be read" in told
+        assert "too large to be read" in told
 
 
 @pytest.mark.parametrize("command", [("summary",), ("files",), ("tree",), ("list", "--json")], ids=" ".join)
@@ -198,7 +198,7 @@ def test_a_file_that_is_one_long_line_says_so(tmp_path: Path, command: str) -> N
     path = tmp_path / "one.jsonl"
     path.write_bytes(b'{"type":"user","x":"' + b"x" * (2 * BOUND))
     ran = run(command, path)
-    assert "too long to be shown" in ran.out.decode() + ran.err
+    assert "too large to be shown" in ran.out.decode() + ran.err
     assert ran.peak < FLAT + 3 * BOUND
 
 
@@ -228,18 +228,26 @@ HEAVY = {
     "escaped signs": ('{"type":"user","message":{"role":"user","content":"%s"}}', "\\ud83d\\ude00", ""),
     "blocks": ('{"type":"user","message":{"role":"user","content":[%s]}}', "{}", ","),
     "input": ('{"type":"assistant","message":{"content":[{"type":"tool_use","input":{"a":[%s]}}]}}', '{"a":1}', ","),
+    "rows": ('{"type":"assistant","message":{"content":[{"type":"text","text":"%s"}]}}', "a\\n", ""),
+    "glued numbers": ('{"type":"user","message":{"role":"user","content":"x"}} %s', "1", " "),
+    "glued texts": ('{"type":"user","message":{"role":"user","content":"x"}} %s', '""', ""),
+    "NULs": ('{"type":"user","message":{"role":"user","content":"x"}}%s', "a", "\0"),
     "strings": ('{"type":"zebra","a":[%s]}', '"ab"', ","),
     "lists": ('{"type":"user","message":{"role":"user","content":[%s]}}', "[]", ","),
     "numbers": ('{"type":"user","message":{"role":"user","content":[%s]}}', "1", ","),
 }
 """Records, what is repeated in them, and what stands between."""
+LOOKED = [
+    ("show", "--full"),
+    ("play", "--plain", "--idle", "0"),
+    ("export", "--format", "asciicast"),
+    ("verify",),
+    ("summary",),
+]
 
 
-@pytest.mark.parametrize(
-    "command", [("show", "--full"), ("play", "--plain", "--idle", "0"), ("summary",)], ids=" ".join
-)
-@pytest.mark.parametrize("name", HEAVY)
-def test_no_line_takes_more_than_the_heaviest(tmp_path: Path, command: tuple[str, ...], name: str) -> None:
+@pytest.mark.parametrize(("name", "command"), sample([(name, command) for name in HEAVY for command in LOOKED], 16))
+def test_no_line_takes_more_than_the_heaviest(tmp_path: Path, name: str, command: tuple[str, ...]) -> None:
     bound = pick(16, 128) * MEGABYTE
     record, piece, comma = HEAVY[name]
     size, held = 4 * bound, b""
@@ -256,7 +264,27 @@ def test_no_line_takes_more_than_the_heaviest(tmp_path: Path, command: tuple[str
     path.write_bytes(SessionBuilder().prompt("Hello").data() + held)
     large = run(command[0], path, *command[1:], bound=bound)
     assert large.peak - small.peak < 4.8 * bound
-    assert "too long" not in large.err
+    assert "too large" not in large.err
+
+
+def test_signs_inside_of_texts_do_not_weigh_as_items() -> None:
+    rows = "1.25,2.50,3.75,4\n" * 300_000
+    record = {"type": "user", "message": {"content": rows}, "picture": "A" * (40 << 20), "who": "é"}
+    line = json.dumps(record, ensure_ascii=False).encode()
+    assert line_reader.as_held(line) is line
+
+
+def test_a_text_with_more_than_a_parser_can_take_is_a_block_of_code(tmp_path: Path) -> None:
+    """Lists before a fence in a quote: where the code ends, only a parser could tell."""
+    path = tmp_path / f"{ONE}.jsonl"
+    items = "- a\n" * 60_000
+    path.write_bytes(SessionBuilder().prompt(f"{items}> ```\n").data())
+    small = run("show", path, bound=line_reader.LONGEST)
+    path.write_bytes(SessionBuilder().prompt(f"{items * pick(2, 20)}> ```\n").data())
+    large = run("show", path, bound=line_reader.LONGEST)
+    assert small.peak < 400 * MEGABYTE
+    assert large.peak < 120 * MEGABYTE
+    assert "```markdown" in large.out.decode()
 
 
 @pytest.mark.parametrize("size", [998, 999, 1000, 1001, 1002, 5000, 3 * MEGABYTE])
@@ -267,7 +295,7 @@ def test_all_readers_agree_on_which_lines_are_too_long(
     _assert_agreement(long_session(tmp_path / "a.jsonl", size, is_closed=is_closed), low_bound + is_closed)
 
 
-@pytest.mark.parametrize(("size", "fill"), [(2000, "é".encode()), (2000, b"\\u00e9"), (140, b"{"), (140, b",")])
+@pytest.mark.parametrize(("size", "fill"), [(2000, "é".encode()), (2000, b"\\u00e9"), (500, b"\\n")])
 @pytest.mark.parametrize("is_closed", [True, False])
 def test_all_readers_agree_on_which_lines_are_too_heavy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, fill: bytes, is_closed: bool
@@ -277,6 +305,62 @@ def test_all_readers_agree_on_which_lines_are_too_heavy(
     _assert_agreement(usual, longest=10**9)
     path = long_session(tmp_path / "a.jsonl", size, is_closed=is_closed, fill=fill)
     _assert_agreement(path, longest=99, numbers=(3,))
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+@pytest.mark.parametrize("more", [0, 1])
+def test_all_readers_agree_on_the_lightest_line_that_is_too_heavy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: int, is_closed: bool
+) -> None:
+    """A line end weighs nothing."""
+    path = long_session(tmp_path / "a.jsonl", 4000, is_closed=False, fill="é".encode())
+    *_, line = path.read_bytes().splitlines()
+    path.write_bytes(path.read_bytes() + b'"}}' + b"\n" * is_closed)
+    heaviest = _weight_of(line + b'"}}')
+    monkeypatch.setattr(line_reader, "HEAVIEST", heaviest - more)
+    _assert_agreement(path, longest=1000, numbers=(3,) if more else ())
+
+
+def _weight_of(line: bytes) -> int:
+    """The least that `HEAVIEST` may be for a line to be held."""
+    low, high = 0, 1 << 30
+    while low < high:
+        middle = (low + high) // 2
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(line_reader, "HEAVIEST", middle)
+            low, high = (middle + 1, high) if line_reader.as_held(line) is not line else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("read_before", [0, 50, 3000])
+def test_a_tail_takes_a_heavy_line_for_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_before: int
+) -> None:
+    monkeypatch.setattr(line_reader, "HEAVIEST", 30_000)
+    path = SessionBuilder().prompt("Hello").write(tmp_path / "a.jsonl")
+    tail, followed = Tail(str(path)), Followed(str(path))
+    lines = tail.lines()
+    followed.catch_up()
+    heavy = json.dumps({"type": "user", "message": {"content": "é" * 2000}}, ensure_ascii=False).encode()
+    parts = (heavy[:read_before], heavy[read_before:], b"\n", b'{"type":"user","message":{"content":"x"}}\n')
+    for part in parts:
+        with path.open("ab") as file:
+            file.write(part)
+        lines += tail.lines()
+        followed.catch_up()
+    assert [event.kind for event in decode_lines(lines, 0, 0)] == ["user", "(too long)", "user"]
+    assert sum(map(len, lines)) == path.stat().st_size
+    assert [issue.line for issue in followed.film.account.issues] == [2]
+
+
+def test_a_first_line_on_standard_input_that_is_too_heavy_is_a_mark(tmp_path: Path) -> None:
+    path = tmp_path / "first.jsonl"
+    heavy = json.dumps({"type": "user", "x": "é" * (BOUND // 4)}, ensure_ascii=False).encode()
+    path.write_bytes(heavy + b"\n" + SessionBuilder().prompt("Hello").data())
+    with path.open("rb") as file:
+        ran = run("replay", "-", "--format", "text", stdin=file)
+    assert "Line 1: " in ran.out.decode()
+    assert "Hello" in ran.out.decode()
 
 
 def _assert_agreement(path: Path, longest: int, numbers: Collection[int] = range(9)) -> None:

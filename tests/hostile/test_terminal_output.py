@@ -69,6 +69,7 @@ def test_no_command_that_changes_files_lets_a_terminal_obey_it(tmp_path: Path, p
     settle(root)
     damaged = root / "projects" / "-home-ada-engine" / f"{sessions.as_name(PAYLOADS[payload])}.jsonl"
     archive = tmp_path / f"archive{sessions.as_name(PAYLOADS[payload])}"
+    word = PAYLOADS[payload].replace("\0", "").encode(errors="ignore").decode()
     for words in (
         ("repair", damaged, "-o", damaged.with_suffix(".mended")),
         ("repair", damaged, "-o", damaged.with_suffix(".mended")),
@@ -81,8 +82,8 @@ def test_no_command_that_changes_files_lets_a_terminal_obey_it(tmp_path: Path, p
         ("clean", "--older-than", "1d", "--root", root, "--to", archive, "--apply"),
         ("restore", "--all", "--root", root, "--from", archive),
         ("restore", "--all", "--root", root, "--from", archive),
-        ("completion", PAYLOADS[payload].replace("\0", "")),
-        ("demo", PAYLOADS[payload].replace("\0", "")),
+        ("completion", word),
+        ("demo", word),
     ):
         check(screen(*words), payload, *words)
 

@@ -51,3 +51,11 @@ def test_a_session_whose_subagent_cannot_be_read_is_left_alone(
     assert f"skipped {ONE} (Start the engine): {agent} cannot be read: Permission denied" in done.stderr.decode()
     left = [path for path in (builder.home() / f"{ONE}.jsonl", agent, builder.home() / f"{TWO}.jsonl") if path.exists()]
     assert [os.path.basename(path) for path in left] == [f"{ONE}.jsonl", agent.name]
+
+
+def test_a_session_that_is_not_found_may_be_in_a_directory_that_cannot_be_read(builder: StoreBuilder) -> None:
+    give(builder.root.parent, ADA)
+    builder.home().chmod(0)
+    done = csp_as(ADA, "show", ONE, "--root", builder.root, "--no-cache")
+    assert done.returncode == 7
+    assert f"{builder.home()}: Permission denied" in done.stderr.decode()
