@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
@@ -107,10 +109,17 @@ def _stretches(text: Text) -> list[_Stretch]:
     length = len(text.plain)
     if not text.spans:
         return [_Stretch(0, length, *_codes(str(text.style)))]
-    places = sorted({0, length, *(place for span in text.spans for place in (span.start, span.end) if place < length)})
-    stretches = []
-    for start, end in pairwise(places):
-        names = [str(text.style), *(str(span.style) for span in text.spans if span.start <= start and end <= span.end)]
+    opened, closed = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
+    for number, span in enumerate(text.spans):
+        opened[span.start].append(number)
+        closed[span.end].append(number)
+    places = sorted({0, length, *(place for place in (*opened, *closed) if place < length)})
+    stretches: list[_Stretch] = []
+    current: set[int] = set()
+    for start, end in pairwise(places):  # each span is looked at where it begins and ends: tabs make one of each word
+        current.update(opened[start])
+        current.difference_update(closed[start])
+        names = [str(text.style), *(str(text.spans[number].style) for number in sorted(current))]
         stretches.append(_Stretch(start, end, *_codes(" ".join(filter(None, names)))))
     return stretches
 
@@ -124,7 +133,10 @@ def _codes(style: str) -> tuple[str, str]:
 
 def _coloured(plain: str, row: Row, stretches: list[_Stretch]) -> str:
     parts = [" " * row.blanks]
-    for start, end, before, behind in stretches:
-        if start < row.end and row.start < end:
-            parts.append(f"{before}{plain[max(start, row.start) : min(end, row.end)]}{behind}")
+    first = bisect_right(stretches, row.start, key=lambda stretch: stretch.end)
+    for place in range(first, len(stretches)):
+        start, end, before, behind = stretches[place]
+        if start >= row.end:
+            break
+        parts.append(f"{before}{plain[max(start, row.start) : min(end, row.end)]}{behind}")
     return "".join(parts)
