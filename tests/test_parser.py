@@ -9,7 +9,7 @@ import pytest
 from claude_session_player import read_events, replay
 from claude_session_player.errors import CannotRead
 from claude_session_player.events import Malformed
-from claude_session_player.parser import is_subagent_file, only_sidechains
+from claude_session_player.parser import is_subagent_file, only_sidechains, salvage
 from tests.builder import SessionBuilder, text
 
 HELLO = b'{"type":"user","message":{"content":"Hello"}}'
@@ -177,3 +177,10 @@ def test_looking_whose_file_it_is_stops_at_the_first_main_line() -> None:
     lines = iter(session.lines)
     assert not only_sidechains(read_events(lines))
     assert len(list(lines)) == 2
+
+
+def test_a_line_of_very_many_values_ends_in_one_piece_and_keeps_the_record_behind_them() -> None:
+    record = b'{"type":"user","uuid":"u1","message":{"role":"user","content":"Hello"}}'
+    kinds = [piece.event.kind for piece in salvage(b"1 " * 10_005 + record)]
+    assert len(kinds) == 10_002
+    assert kinds[-2:] == ["(malformed)", "user"]

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.text import Span, Text
+
+from claude_session_player.export import rows as recorded_rows
 from claude_session_player.models import (
     AssistantText,
     SystemOutput,
@@ -55,3 +60,15 @@ def test_wide_signs_have_their_width() -> None:
 
 def test_tabs_are_spaces_on_a_screen() -> None:
     assert "\t" not in "".join(texts(ToolCall("Bash", "ls", "a\tb\tc")))
+
+
+spans = st.builds(Span, st.integers(0, 12), st.integers(0, 12), st.sampled_from(["bold", "red", "dim"]))
+
+
+@given(st.lists(spans, max_size=8))
+def test_stretches_of_a_recording_have_the_styles_of_all_spans_that_cover_them(spans: list[Span]) -> None:
+    """The plain reference asks every span at every stretch."""
+    text = Text("twelve signs", spans=[span for span in spans if span.start <= span.end])
+    for start, end, *codes in recorded_rows._stretches(text):
+        covering = [str(span.style) for span in text.spans if span.start <= start and end <= span.end]
+        assert tuple(codes) == recorded_rows._codes(" ".join(covering))

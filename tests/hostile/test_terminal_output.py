@@ -16,6 +16,7 @@ from rich.text import Text
 
 from claude_session_player import events, glances, results, terminal_guard
 from claude_session_player.cli.app import COMMANDS
+from claude_session_player.text import escape_controls, harmless
 from tests import agreement
 from tests.builder import SessionBuilder, call, text
 from tests.hostile import sessions
@@ -260,3 +261,9 @@ def _keys(value: object) -> Iterator[str]:
     if isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from _keys(inner)
+
+
+def test_json_escapes_all_that_a_terminal_obeys() -> None:
+    for code in (*range(0x7F, 0xA0), *range(0x2020, 0x2070)):
+        is_obeyed = harmless(chr(code)) != chr(code)
+        assert escape_controls(chr(code)) == (f"\\u{code:04x}" if is_obeyed else chr(code))
