@@ -72,8 +72,15 @@ class TerminalApp(App[ReturnType]):
             return super().run(**options)
         except Exception as error:
             self._return_code = _CRASHED
+            self._finish_drawing()
             print(_crash_line(_crash_of(error)), file=sys.stderr)
             return None
+
+    def _finish_drawing(self) -> None:
+        """Wait until the thread that draws has given the terminal back: the message would be lost among its output."""
+        if self._driver is not None:
+            with contextlib.suppress(Exception):  # nothing may hide the first error
+                self._driver.close()
 
     async def run_async(self, **options: Any) -> ReturnType | None:
         """Run until somebody has seen enough, and then wait for no thread."""

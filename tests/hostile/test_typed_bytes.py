@@ -104,8 +104,20 @@ def test_bytes_that_are_no_keys_neither_end_nor_hang_a_window(store: StoreBuilde
 
 
 CRASH = """
-import sys
+import sys, time
 from claude_session_player.tui import player_window
+from textual.drivers import linux_driver
+
+class SlowTerminal:
+    def __init__(self, file):
+        self.fileno, self.flush = file.fileno, file.flush
+        self.write = lambda text: (time.sleep(0.02), file.write(text))
+
+class SlowWriter(linux_driver.WriterThread):
+    def __init__(self, file):
+        super().__init__(SlowTerminal(file))
+
+linux_driver.WriterThread = SlowWriter
 
 def crash(self, *args):
     raise KeyError("a mistake \\x1b[31m of the program")

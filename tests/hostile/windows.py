@@ -18,6 +18,7 @@ from tests.program import PROGRAM
 
 PATIENCE: Final = 30.0
 NEW_SCREEN, OLD_SCREEN, CURSOR = b"\x1b[?1049h", b"\x1b[?1049l", b"\x1b[?25h"
+_MARK: Final = b"<the end of what was written>"
 
 
 class Window:
@@ -74,8 +75,7 @@ class Window:
         while self.process.poll() is None:
             assert time.monotonic() < until, ("it does not end", self.output[-2000:])
             self._take_in(0.05)
-        while self._take_in(0.05):
-            pass
+        self._drain()
         return self.process.returncode
 
     def is_restored(self) -> bool:
@@ -96,6 +96,19 @@ class Window:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _drain(self) -> None:
+        """Take in all that was written: a terminal passes on in order, but on a busy machine late."""
+        left = _MARK
+        until = time.monotonic() + PATIENCE
+        while not self.output.endswith(_MARK):
+            assert time.monotonic() < until, ("the terminal passes nothing on", self.output[-2000:])
+            _, writable, _ = select.select([], [self._slave] if left else [], [], 0)
+            if writable:
+                left = left[os.write(self._slave, left) :]
+            self._take_in(0.05)
+        self.output = self.output.removesuffix(_MARK)
+        self.everything = self.everything.removesuffix(_MARK)
 
     def _take_in(self, seconds: float) -> bool:
         ready, _, _ = select.select([self.master], [], [], seconds)
