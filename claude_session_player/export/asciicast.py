@@ -81,7 +81,9 @@ def write(events: Iterable[Event], state: ScreenState, file: TextIO, how: Setup)
     file.write(escape_controls(_encode(version.header(how) | begun)) + "\n")
     before = 0.0
     for cue in _cues(chain([first] if first else [], frames), state, drawn, version):
-        file.write(escape_controls(_encode([version.time(cue.moment, before), cue.kind, cue.data])) + "\n")
+        file.write(f"[{_encode(version.time(cue.moment, before))}, {_encode(cue.kind)}, ")
+        file.write(escape_controls(_encode(cue.data)))  # in a list it would be copied once more
+        file.write("]\n")
         before = cue.moment
 
 
@@ -108,9 +110,10 @@ def _cues(
 
 def _output(moment: float, written: list[str]) -> Iterator[_Cue]:
     """What was written since the last time, if anything was."""
-    if data := "".join(written):
-        yield _Cue(moment, "o", f"{BEGIN}{data}{END}")
-    written.clear()
+    data = "".join((BEGIN, *written, END)) if any(written) else ""
+    written.clear()  # it may be large: nothing is held twice
+    if data:
+        yield _Cue(moment, "o", data)
 
 
 def _labels(state: ScreenState, frame: Frame) -> list[str]:

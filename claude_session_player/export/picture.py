@@ -72,7 +72,7 @@ class Picture:
             new += rows
             self._blocks.append(self._block(rows))
             self._total += len(rows)
-        written = _BREAK * bool(self.rows) + _BREAK.join(new)
+        written = _BREAK.join(chain([""] if self.rows else [], new))
         self.rows = [*self.rows, *new][-self._height :]
         self._forget()
         return written

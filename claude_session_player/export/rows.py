@@ -72,7 +72,8 @@ def fold(line: str, width: int) -> Iterator[Row]:
     if cell_len(line) <= width:
         yield Row(0, len(line))
         return
-    hanging = len(line) - len(line.lstrip(_MARKS)) if width >= _NARROW else 0
+    head = line[:width]
+    hanging = len(head) - len(head.lstrip(_MARKS)) if width >= _NARROW else 0
     hanging = hanging if hanging <= width // 2 else 0
     start = blanks = 0
     while start < len(line):
