@@ -46,7 +46,7 @@ def recorded(source: Source, how: Setup | None = None, view: View | None = None)
     """The recording of a session."""
     state, events = begun(source, view)
     file = StringIO()
-    asciicast.write(events, state, file, how or Setup())
+    asciicast.write_asciicast(events, state, file, how or Setup())
     return cast_of(file.getvalue())
 
 

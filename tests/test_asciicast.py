@@ -135,7 +135,7 @@ def test_events_are_written_while_the_session_is_read() -> None:
             written.append(file.tell())
             yield event
 
-    asciicast.write(watched(), state, file, Setup())
+    asciicast.write_asciicast(watched(), state, file, Setup())
     assert written[1500] > 0
     assert written[-1] > written[1500]
 

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from claude_session_player import Conversation, Store, summarize
-from claude_session_player.conversation import marks
 from claude_session_player.conversation.cast import cast_of
 from claude_session_player.conversation.entries import Call, Kind
-from claude_session_player.conversation.marks import Reading
+from claude_session_player.conversation.marks import MarkKind, Reading
 from claude_session_player.conversation.strands import Fork
 from claude_session_player.conversation.telling import Telling
 from claude_session_player.conversation.walk import Walk
@@ -198,7 +197,9 @@ def test_real_sessions_are_told_drawn_and_summed_up_alike() -> None:
         summary = summarize(session)
         calls = [entry for turn in told.turns for entry in turn.calls]
         prompts = [turn for turn in told.turns if turn.prompt and turn.prompt.kind is Kind.PROMPT]
-        assert summary.user_messages == sum(mark.kind == marks.PROMPT for mark in drawn.marks) == len(prompts), session
+        assert summary.user_messages == sum(mark.kind == MarkKind.PROMPT for mark in drawn.marks) == len(prompts), (
+            session
+        )
         assert sum(summary.tool_calls.values()) == len(calls), session
         assert summary.forks == len(told.branches.forks) == len(drawn.branches.forks), session
         linked = {child.id for turn in told.turns for children in turn.agents.values() for child in children}

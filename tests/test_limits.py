@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from claude_session_player import ScreenState, render, replay
-from claude_session_player.export import markdown
+from claude_session_player.export.markdown import write_markdown
 from tests.builder import SessionBuilder, call, text, thought
 
 MEGABYTE = 1_000_000
@@ -32,10 +32,10 @@ class Nowhere:
 
 def peak(path: Path) -> int:
     """The most memory that was in use while a session was replayed and written."""
-    markdown.write(replay(path), Nowhere())  # type: ignore[arg-type]
+    write_markdown(replay(path), Nowhere())  # type: ignore[arg-type]
     tracemalloc.start()
     try:
-        markdown.write(replay(path), Nowhere())  # type: ignore[arg-type]
+        write_markdown(replay(path), Nowhere())  # type: ignore[arg-type]
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

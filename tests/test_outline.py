@@ -13,7 +13,7 @@ from rich.cells import cell_len
 
 from claude_session_player import Filter, Store
 from claude_session_player.conversation.chains import relatives_of
-from claude_session_player.conversation.nodes import Node
+from claude_session_player.conversation.nodes import Node, NodeKind
 from claude_session_player.conversation.outline import outline_of
 from claude_session_player.export.outline import drawn, encoded
 from tests import corpus
@@ -168,10 +168,12 @@ def test_lines_fit_the_terminal_and_keep_what_stands_at_their_end(builder: Store
 
 
 def test_any_depth_can_be_drawn(builder: StoreBuilder) -> None:
-    root = node = Node("session", {"id": "x", "title": None, "project": None, "events": 1, "branches": 1}, [])
+    root = node = Node(NodeKind.SESSION, {"id": "x", "title": None, "project": None, "events": 1, "branches": 1}, [])
     for number in range(5000):
         below = Node(
-            "agent", {"id": str(number), "agent": None, "title": "T", "events": 1, "line": None, "linked": True}, []
+            NodeKind.AGENT,
+            {"id": str(number), "agent": None, "title": "T", "events": 1, "line": None, "linked": True},
+            [],
         )
         node.children.append(below)
         node = below

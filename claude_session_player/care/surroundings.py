@@ -34,7 +34,7 @@ def look_around(found: Found, inspection: Inspection, now: float) -> Iterator[Fi
             yield Finding(kinds.OLD, path, detail=f"{many(int(age // OLD_SECONDS), 'day')} ago")
     if inspection.is_empty:
         yield Finding(kinds.EMPTY, path)
-    folder = os.path.join(found.home, found.parent or _session(found, inspection), TOOL_RESULTS)
+    folder = os.path.join(found.home, found.parent or _session_id(found, inspection), TOOL_RESULTS)
     for name, place in inspection.outputs:
         if not os.path.isfile(os.path.join(folder, name)):
             yield Finding(kinds.NO_OUTPUT, path, *place, os.path.join(TOOL_RESULTS, name))
@@ -51,5 +51,5 @@ def _place(found: Found, inspection: Inspection) -> Iterator[Finding]:
         yield Finding(kinds.WRONG_PROJECT, found.path, *cwds[0].place, f"it worked in {cwds[0].name}")
 
 
-def _session(found: Found, inspection: Inspection) -> str:
+def _session_id(found: Found, inspection: Inspection) -> str:
     return (inspection.session_id or found.id) if found.is_agent else found.id

@@ -43,13 +43,13 @@ def next_member(stream: Stream) -> TarMember | None:
     if not any(block):
         return None
     if block[_TYPE] != _LONG_NAME:
-        return _member(block)
-    size = _member(block, {_LONG_NAME: FILE}).size
+        return _tar_member(block)
+    size = _tar_member(block, {_LONG_NAME: FILE}).size
     if not 0 < size <= _LONGEST_NAME:
         raise BadArchive("it holds a name that is too long")
     name = stream.take(size).partition(b"\0")[0].decode("utf-8", "surrogateescape")
     take_padding(stream, size)
-    return _member(stream.take(BLOCK))._replace(name=name.removesuffix("/"))
+    return _tar_member(stream.take(BLOCK))._replace(name=name.removesuffix("/"))
 
 
 def take_padding(stream: Stream, size: int) -> None:
@@ -58,7 +58,7 @@ def take_padding(stream: Stream, size: int) -> None:
         raise BadArchive("there is something between its files")
 
 
-def _member(block: bytes, kinds: dict[bytes, str] = _KINDS) -> TarMember:
+def _tar_member(block: bytes, kinds: dict[bytes, str] = _KINDS) -> TarMember:
     from tarfile import TarInfo
 
     info = TarInfo.frombuf(block, "utf-8", "surrogateescape")

@@ -39,6 +39,8 @@ COMMANDS: Final = (
     "completion",
 )
 """Each command is a module of its name in this package, with a click command `command`."""
+_SHARED_MODULES: Final = {name: (name, name) for name in ("projects", "todos", "memories", "settings")}
+"""Commands that share a module with others: the module, and the name of the click command in it."""
 ALIASES: Final = {"read": "get"}
 
 _OWN_OPTIONS: Final = ("--help", "-h", "--version")
@@ -56,7 +58,8 @@ class Commands(click.Group):
         name = ALIASES.get(name, name)
         if name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"claude_session_player.cli.{name}").command
+        module, attribute = _SHARED_MODULES.get(name, (name, "command"))
+        command: click.Command = getattr(import_module(f"claude_session_player.cli.{module}"), attribute)
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

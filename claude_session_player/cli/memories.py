@@ -16,8 +16,8 @@ from claude_session_player.cli.stores import json_options, opened, store_options
 @json_options
 @utc_option
 @store_options
-def command(project: str | None, tag: str | None, form: str | None, **where: Any) -> None:
+def memories(project: str | None, tag: str | None, form: str | None, **where: Any) -> None:
     """List memories, the last changed first."""
     with opened(**where) as store:
-        memories = store.memories(project, tag)
-    show(memories, form, "print_memories", "there are no memories")
+        found = store.memories(project, tag)
+    show(found, form, "print_memories", "there are no memories")

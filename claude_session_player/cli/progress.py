@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as ProgressBar
 
 from claude_session_player.terminal_guard import console
 
 
-def started(what: str, total: int) -> Progress:
+def started(what: str, total: int) -> ProgressBar:
     """A bar that is shown until it is stopped, and then vanishes; it has one task."""
     columns = (TextColumn(what), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    progress = Progress(*columns, console=console(sys.stderr), transient=True)
+    progress = ProgressBar(*columns, console=console(sys.stderr), transient=True)
     progress.add_task("", total=total)
     progress.start()
     return progress

@@ -14,12 +14,12 @@ from claude_session_player.cli.stores import json_options, opened, store_options
 @json_options
 @utc_option
 @store_options
-def command(form: str | None, **where: Any) -> None:
+def projects(form: str | None, **where: Any) -> None:
     """List projects, the last active first.
 
     The path is the one that the sessions themselves name. Two paths that share a directory of the store are two
     projects.
     """
     with opened(**where) as store:
-        projects = store.projects()
-    show(projects, form, "print_projects", f"there are no projects in {', '.join(store.roots)}")
+        found = store.projects()
+    show(found, form, "print_projects", f"there are no projects in {', '.join(store.roots)}")

@@ -13,8 +13,8 @@ from claude_session_player.cli.stores import json_options, opened, store_options
 @click.command()
 @json_options
 @store_options
-def command(form: str | None, **where: Any) -> None:
+def settings(form: str | None, **where: Any) -> None:
     """Show the settings of each store. Secrets are masked."""
     with opened(**where) as store:
-        settings = store.settings()
-    show(settings, form, "print_settings", f"there are no settings in {', '.join(store.roots)}")
+        found = store.settings()
+    show(found, form, "print_settings", f"there are no settings in {', '.join(store.roots)}")

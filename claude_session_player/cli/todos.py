@@ -15,11 +15,11 @@ from claude_session_player.cli.stores import json_options, opened, store_options
 @json_options
 @utc_option
 @store_options
-def command(project: str | None, form: str | None, **where: Any) -> None:
+def todos(project: str | None, form: str | None, **where: Any) -> None:
     """List todos: those of todo.jsonl in each project, and those of each session.
 
     PROJECT is any part of a project's path.
     """
     with opened(**where) as store:
-        todos = store.todos(project)
-    show(todos, form, "print_todos", "there are no todos")
+        found = store.todos(project)
+    show(found, form, "print_todos", "there are no todos")

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from claude_session_player.conversation.nodes import AGENT, WORKFLOW, Node
+from claude_session_player.conversation.nodes import Node, NodeKind
 from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
 
@@ -62,7 +62,7 @@ def _workflow(id: str, run: Any, agents: Iterable[Session]) -> Node:
         "status": status if isinstance(status, str) else None,
         "agents": len(children),
     }
-    return Node(WORKFLOW, facts, children)
+    return Node(NodeKind.WORKFLOW, facts, children)
 
 
 def _node(agent: Session, line: int | None, *, is_called: bool = False) -> Node:
@@ -87,4 +87,4 @@ def _alone(agent: Session, line: int | None, is_called: bool) -> Node:
         "line": line,
         "linked": is_called,
     }
-    return Node(AGENT, facts, [])
+    return Node(NodeKind.AGENT, facts, [])

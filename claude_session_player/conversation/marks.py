@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from enum import StrEnum
+from typing import Any, NamedTuple
 
 from claude_session_player.conversation.branches import Branches, Problem
 from claude_session_player.events import COMPACTION, Assistant, Event, Malformed, System, ToolUse, Unknown
@@ -11,17 +12,21 @@ from claude_session_player.linking.copies import Copies
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.text import as_title
 
-PROMPT: Final = "prompt"
-RESPONSE: Final = "response"
-COMPACTED: Final = "compaction"
-CALLED: Final = "call"
+
+class MarkKind(StrEnum):
+    """What happened on a marked line."""
+
+    PROMPT = "prompt"
+    RESPONSE = "response"
+    COMPACTED = "compaction"
+    CALLED = "call"
 
 
 class Mark(NamedTuple):
     """Something that happened on a line."""
 
     line: int
-    kind: str
+    kind: MarkKind
     time: str | None = None
     text: str | None = None
     """The beginning of a prompt, or why it was compacted."""
@@ -54,12 +59,12 @@ class Reading:
             return
         self.branches.add(event)
         if (prompt := human_prompt(event)) is not None:
-            self._mark(event, PROMPT, as_title(prompt))
+            self._mark(event, MarkKind.PROMPT, as_title(prompt))
         elif isinstance(event, Assistant):
             self._answer(event)
         elif isinstance(event, System) and event.subtype == COMPACTION:
             about = event.compact_metadata or event.stream_compaction
-            self._mark(event, COMPACTED, about.trigger if about else None, about.pre_tokens if about else None)
+            self._mark(event, MarkKind.COMPACTED, about.trigger if about else None, about.pre_tokens if about else None)
         elif isinstance(event, Malformed):
             self.problems.append(Problem(event.line, event.reason))
         elif isinstance(event, Unknown) and event.name not in self._unknown:
@@ -70,11 +75,11 @@ class Reading:
         response = event.request_id or (event.message.id if event.message else None)
         if response is None or response not in self._responses:
             self._responses.add(response or "")
-            self._mark(event, RESPONSE)
+            self._mark(event, MarkKind.RESPONSE)
         said: Any = event.said
         for block in said if isinstance(said, list) else ():
             if isinstance(block, ToolUse) and block.id:
                 self.calls.setdefault(block.id, event.line)
 
-    def _mark(self, event: Event, kind: str, text: str | None = None, tokens: int | None = None) -> None:
+    def _mark(self, event: Event, kind: MarkKind, text: str | None = None, tokens: int | None = None) -> None:
         self.marks.append(Mark(event.line, kind, event.timestamp, text, tokens))

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from enum import StrEnum
+from typing import Any, NamedTuple
 
-SESSION: Final = "session"
-SEGMENT: Final = "segment"
-BRANCH: Final = "branch"
-FORK: Final = "fork"
-COMPACTION: Final = "compaction"
-PROMPT: Final = "prompt"
-AGENT: Final = "agent"
-WORKFLOW: Final = "workflow"
-CONTINUES: Final = "continues"
-CONTINUED: Final = "continued-by"
+
+class NodeKind(StrEnum):
+    """What a node of an outline stands for."""
+
+    SESSION = "session"
+    SEGMENT = "segment"
+    BRANCH = "branch"
+    FORK = "fork"
+    COMPACTION = "compaction"
+    PROMPT = "prompt"
+    AGENT = "agent"
+    WORKFLOW = "workflow"
+    CONTINUES = "continues"
+    CONTINUED = "continued-by"
 
 
 class Node(NamedTuple):
     """A line of an outline, and what stands below it. Which facts there are depends on the kind."""
 
-    kind: str
+    kind: NodeKind
     facts: dict[str, Any]
     children: list[Node]

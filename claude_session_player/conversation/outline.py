@@ -10,11 +10,10 @@ from collections import defaultdict, deque
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from claude_session_player.conversation import marks, nodes
 from claude_session_player.conversation.callers import Callers
 from claude_session_player.conversation.chains import Relative
-from claude_session_player.conversation.marks import Mark, Reading
-from claude_session_player.conversation.nodes import Node
+from claude_session_player.conversation.marks import Mark, MarkKind, Reading
+from claude_session_player.conversation.nodes import Node, NodeKind
 from claude_session_player.linking.titles import is_bare_command
 from claude_session_player.store.layout import HISTORY
 from claude_session_player.store.record import shown
@@ -45,12 +44,12 @@ def outline_of(session: Session, relatives: Iterable[Relative] = (), *, with_pro
     }
     children = [*older, *trunk, *callers.workflows(), *callers.unlinked(), *newer]
     problems = [f"line {line}: {what}" for line, what in sorted((*reading.branches.problems, *reading.problems))]
-    return Outline(Node(nodes.SESSION, facts, children), problems + callers.problems())
+    return Outline(Node(NodeKind.SESSION, facts, children), problems + callers.problems())
 
 
 def _link(relative: Relative) -> Node:
     other = relative.session
-    kind = nodes.CONTINUES if relative.is_older else nodes.CONTINUED
+    kind = NodeKind.CONTINUES if relative.is_older else NodeKind.CONTINUED
     is_copy = other.found.kind == HISTORY
     facts = {"id": shown(other.id), "title": other.title, "common": relative.common, "copy": is_copy}
     return Node(kind, facts, [])
@@ -64,7 +63,7 @@ class _Trunk:
         self._callers = callers
         self._with_prompts = with_prompts
         self._marks: dict[int, list[Mark]] = defaultdict(list)
-        called = (Mark(line, marks.CALLED) for line in callers.at)
+        called = (Mark(line, MarkKind.CALLED) for line in callers.at)
         for mark in sorted((*reading.marks, *called), key=lambda mark: mark.line):
             self._marks[reading.branches.strand_of(mark.line) or 0].append(mark)
 
@@ -81,7 +80,7 @@ class _Trunk:
             trunk: deque[Node] | None = None
             for fork, strands in parts[strand].items():
                 left = [self._left_behind(below, drawn.pop(below)) for below in strands if below not in live]
-                lines.append(Node(nodes.FORK, {"line": fork.line}, left))
+                lines.append(Node(NodeKind.FORK, {"line": fork.line}, left))
                 for below in strands:
                     if below in live:  # at most one: what was drawn of it is added to, not copied for each strand
                         trunk = drawn.pop(below)
@@ -99,10 +98,10 @@ class _Trunk:
         found: list[Node] = []
         stretch: list[Mark] = []
         for mark in self._marks[strand]:
-            if mark.kind == marks.COMPACTED:
+            if mark.kind == MarkKind.COMPACTED:
                 found += self._segment(stretch)
                 about = {"line": mark.line, "time": mark.time, "trigger": mark.text, "tokens": mark.tokens}
-                found.append(Node(nodes.COMPACTION, about, []))
+                found.append(Node(NodeKind.COMPACTION, about, []))
                 stretch = []
             else:
                 stretch.append(mark)
@@ -111,7 +110,7 @@ class _Trunk:
     def _segment(self, stretch: list[Mark]) -> list[Node]:
         if not stretch:
             return []
-        prompts = [mark for mark in stretch if mark.kind == marks.PROMPT]
+        prompts = [mark for mark in stretch if mark.kind == MarkKind.PROMPT]
         telling = (mark for mark in prompts if not is_bare_command(mark.text or ""))
         first = next(telling, prompts[0] if prompts else stretch[0])
         facts = {
@@ -119,22 +118,22 @@ class _Trunk:
             "time": first.time,
             "prompt": first.text,
             "prompts": len(prompts),
-            "responses": sum(mark.kind == marks.RESPONSE for mark in stretch),
+            "responses": sum(mark.kind == MarkKind.RESPONSE for mark in stretch),
         }
         children: list[Node] = []
         for mark in stretch:
-            if mark.kind == marks.CALLED:
+            if mark.kind == MarkKind.CALLED:
                 children += self._callers.nodes_at(mark.line)
-            elif mark.kind == marks.PROMPT and self._with_prompts:
+            elif mark.kind == MarkKind.PROMPT and self._with_prompts:
                 about = {"line": mark.line, "time": mark.time, "prompt": mark.text}
-                children.append(Node(nodes.PROMPT, about, []))
-        return [Node(nodes.SEGMENT, facts, children)]
+                children.append(Node(NodeKind.PROMPT, about, []))
+        return [Node(NodeKind.SEGMENT, facts, children)]
 
     def _left_behind(self, strand: int, lines: Iterable[Node]) -> Node:
         """A branch that is not live; or, where it parts again, what several such branches have in common."""
         listed = list(lines)
-        (first, *rest) = listed if listed and listed[0].kind == nodes.SEGMENT else [_NOTHING, *listed]
-        return Node(nodes.BRANCH, first.facts | self._identity(strand), first.children + rest)
+        (first, *rest) = listed if listed and listed[0].kind == NodeKind.SEGMENT else [_NOTHING, *listed]
+        return Node(NodeKind.BRANCH, first.facts | self._identity(strand), first.children + rest)
 
     def _named(self, strand: int, lines: list[Node]) -> list[Node]:
         """The last strand of the live branch says so, where there are others."""
@@ -152,4 +151,4 @@ class _Trunk:
         }
 
 
-_NOTHING = Node(nodes.SEGMENT, {"line": None, "time": None, "prompt": None, "prompts": 0, "responses": 0}, [])
+_NOTHING = Node(NodeKind.SEGMENT, {"line": None, "time": None, "prompt": None, "prompts": 0, "responses": 0}, [])

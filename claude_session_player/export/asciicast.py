@@ -69,7 +69,7 @@ VERSIONS: Final = {
 }
 
 
-def write(events: Iterable[Event], state: ScreenState, file: TextIO, how: Setup) -> None:
+def write_asciicast(events: Iterable[Event], state: ScreenState, file: TextIO, how: Setup) -> None:
     """Write a recording while the events are read; `state` is the empty screen that they fill."""
     version = VERSIONS[how.version]
     picture = Picture(state, how.width, how.height)

@@ -15,7 +15,7 @@ from claude_session_player.models import Activity, ScreenElement, ScreenState
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def write(state: ScreenState, file: TextIO) -> None:
+def write_elements(state: ScreenState, file: TextIO) -> None:
     """Write one JSON object a line."""
     for element in state.elements:
         file.write(rawjson.compact(facts(element)) + "\n")

@@ -8,7 +8,7 @@ from claude_session_player.formatter import pieces
 from claude_session_player.models import ScreenState
 
 
-def write(state: ScreenState, file: TextIO) -> None:
+def write_markdown(state: ScreenState, file: TextIO) -> None:
     """Write what `to_markdown` gives, and a final line break where there is anything."""
     file.writelines(pieces(state.elements, state.view))
     if state.elements:

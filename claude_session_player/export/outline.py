@@ -9,8 +9,7 @@ from typing import Any, Final, NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from claude_session_player import rawjson
-from claude_session_player.conversation import nodes
-from claude_session_player.conversation.nodes import Node
+from claude_session_player.conversation.nodes import Node, NodeKind
 from claude_session_player.humanize import many
 from claude_session_player.text import ELLIPSIS, printable
 from claude_session_player.times import parse_time, to_zone
@@ -137,16 +136,16 @@ def _linked(words: str, facts: dict[str, Any]) -> Line:
 
 
 _WORDS: Final[dict[str, Callable[[dict[str, Any], tzinfo | None], Line]]] = {
-    nodes.SESSION: _session,
-    nodes.SEGMENT: _segment,
-    nodes.BRANCH: _branch,
-    nodes.FORK: _fork,
-    nodes.COMPACTION: _compaction,
-    nodes.PROMPT: _said,
-    nodes.AGENT: _agent,
-    nodes.WORKFLOW: _workflow,
-    nodes.CONTINUES: _continues,
-    nodes.CONTINUED: _continued,
+    NodeKind.SESSION: _session,
+    NodeKind.SEGMENT: _segment,
+    NodeKind.BRANCH: _branch,
+    NodeKind.FORK: _fork,
+    NodeKind.COMPACTION: _compaction,
+    NodeKind.PROMPT: _said,
+    NodeKind.AGENT: _agent,
+    NodeKind.WORKFLOW: _workflow,
+    NodeKind.CONTINUES: _continues,
+    NodeKind.CONTINUED: _continued,
 }
 
 

@@ -89,15 +89,21 @@ def format_named(name: str, *writes: Writes) -> Format:
 
 
 for _row in (
-    Format("markdown", ".md", "markdown", Writes.SCREEN, f"{_HERE}.markdown:write"),
-    Format("json", ".jsonl", "json: one element a line with all its facts", Writes.SCREEN, f"{_HERE}.jsonlines:write"),
-    Format("text", ".txt", "text: in colour on a terminal", Writes.SCREEN, f"{_HERE}.terminal:write"),
+    Format("markdown", ".md", "markdown", Writes.SCREEN, f"{_HERE}.markdown:write_markdown"),
+    Format(
+        "json",
+        ".jsonl",
+        "json: one element a line with all its facts",
+        Writes.SCREEN,
+        f"{_HERE}.jsonlines:write_elements",
+    ),
+    Format("text", ".txt", "text: in colour on a terminal", Writes.SCREEN, f"{_HERE}.terminal:write_text"),
     Format(
         "asciicast",
         ".cast",
         "asciicast: the session as it unfolded, for asciinema",
         Writes.RECORDING,
-        f"{_HERE}.asciicast:write",
+        f"{_HERE}.asciicast:write_asciicast",
     ),
     Format("markdown", ".md", "markdown", Writes.TRANSCRIPT, f"{_HERE}.conversation:MARKDOWN"),
     Format(

@@ -21,7 +21,7 @@ def whole_file(path: str, *, may_replace: bool) -> Iterator[TextIO]:
     are written to as they are.
     """
     if _is_stream(path):
-        with _opened(path) as file:
+        with _open_text(path) as file:
             yield file
         return
     path = os.path.realpath(path) if may_replace else path
@@ -32,7 +32,7 @@ def whole_file(path: str, *, may_replace: bool) -> Iterator[TextIO]:
         raise CannotWrite(f"{path}: {error.strerror or error}") from error
     with folder as name:
         part = os.path.join(name, "part")
-        with _opened(part) as file:
+        with _open_text(part) as file:
             yield file
         _put(part, path, may_replace)
 
@@ -53,7 +53,7 @@ def _refuse(path: str, may_replace: bool) -> None:
         raise AlreadyThere(f"{path} is there already")
 
 
-def _opened(path: str) -> TextIO:
+def _open_text(path: str) -> TextIO:
     try:
         return open(path, "w", encoding="utf-8", newline="\n")
     except OSError as error:

@@ -32,13 +32,13 @@ _BODY: Final = {
 }
 
 
-def write(state: ScreenState, file: TextIO) -> None:
+def write_text(state: ScreenState, file: TextIO) -> None:
     """Write the screen with the colours that the file's terminal has; none for a pipe or with NO_COLOR."""
     terminal = console(file)
     if not terminal.color_system or terminal.no_color:
-        from claude_session_player.export import markdown
+        from claude_session_player.export.markdown import write_markdown
 
-        return markdown.write(state, file)
+        return write_markdown(state, file)
     previous: ScreenElement | None = None
     for element in state.elements:
         if previous is not None:

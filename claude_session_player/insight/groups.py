@@ -8,7 +8,8 @@ from decimal import Decimal
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from claude_session_player.insight.tokens import Share, TokenCount, total_cost
+from claude_session_player.insight.rates import TokenCount
+from claude_session_player.insight.tokens import Share, total_cost
 
 DAY: Final = "day"
 WEEK: Final = "week"

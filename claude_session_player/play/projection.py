@@ -15,7 +15,7 @@ from claude_session_player.play.player import Pace, Player
 from claude_session_player.play.recording import Recording
 from claude_session_player.view import View
 
-LIVE, IDLE, DELETED = "live", "idle", "deleted"
+IS_LIVE, IS_IDLE, IS_DELETED = "live", "idle", "deleted"
 
 
 class Projection:
@@ -66,8 +66,8 @@ class Projection:
         if self._followed is None:
             return ""
         if self._followed.is_deleted:
-            return DELETED
-        return LIVE if status is not None and status.is_live else IDLE
+            return IS_DELETED
+        return IS_LIVE if status is not None and status.is_live else IS_IDLE
 
     @property
     def frame(self) -> Frame | None:

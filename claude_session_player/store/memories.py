@@ -10,7 +10,7 @@ from claude_session_player.store.documents import documents, text
 from claude_session_player.store.layout import Trouble
 from claude_session_player.store.record import shown
 
-_FOLDER: Final = "memories"
+_MEMORIES: Final = "memories"
 
 
 class Memory(NamedTuple):
@@ -29,7 +29,7 @@ def memories_of(roots: Sequence[str], project: str | None, tag: str | None, trou
     """The memories of some stores, the last changed first; those of a project, or with a tag, where one is given."""
     found = []
     for root in roots:
-        for path, value in documents(os.path.join(root, _FOLDER), troubles):
+        for path, value in documents(os.path.join(root, _MEMORIES), troubles):
             if isinstance(value, dict):
                 found.append(_memory(path, value))
             else:

@@ -23,7 +23,7 @@ _KEEP_MEMORY: Final = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_MMAP_THRE
 _WORKER: Final = "claude_session_player.store.worker"
 
 
-class Job(Protocol):
+class SizedJob(Protocol):
     """A file to read, and how many bytes that is, as far as one can tell."""
 
     @property
@@ -32,7 +32,7 @@ class Job(Protocol):
         ...
 
 
-_J = TypeVar("_J", bound=Job)
+_J = TypeVar("_J", bound=SizedJob)
 _R = TypeVar("_R")
 
 
@@ -104,7 +104,7 @@ def _portions(jobs: Sequence[_J]) -> list[list[_J]]:
     return portions
 
 
-def _weight(job: Job) -> int:
+def _weight(job: SizedJob) -> int:
     return job.size + _EACH
 
 

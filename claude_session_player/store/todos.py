@@ -16,7 +16,7 @@ from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
 
 _NAME: Final = "todo.jsonl"
-_FOLDER: Final = "todos"
+_TODOS: Final = "todos"
 _AGENT: Final = "-agent-"
 PENDING: Final = "pending"
 COMPLETED: Final = "completed"
@@ -51,7 +51,7 @@ def todos_of(
             known = paths.get(home, set())
             real = next(iter(known)) if len(known) == 1 else os.path.basename(home)
             found += [(todo, os.path.basename(home)) for todo in _listed(os.path.join(home, _NAME), real, troubles)]
-        for path, value in documents(os.path.join(root, _FOLDER), troubles):
+        for path, value in documents(os.path.join(root, _TODOS), troubles):
             session = owners.get(_session_id(path))
             directory = session.found.project or "" if session else ""
             real_path = session.project if session else None

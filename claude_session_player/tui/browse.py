@@ -9,10 +9,11 @@ from functools import partial
 from typing import Final
 
 from rich.console import RenderableType
+from textual import events as textual_events
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.events import DescendantFocus, Key
+from textual.events import DescendantFocus
 from textual.screen import Screen
 from textual.widgets import Input, Static
 from textual.worker import Worker, WorkerCancelled, get_current_worker
@@ -171,7 +172,7 @@ class BrowseScreen(Screen[None]):
 
     # --- keys -----------------------------------------------------------------------------------
 
-    def on_key(self, event: Key) -> None:
+    def on_key(self, event: textual_events.Key) -> None:
         """A click beside everything, or a terminal that says it is in the background, leaves no widget for keys."""
         if self.focused is None:
             self.set_focus(self._table)

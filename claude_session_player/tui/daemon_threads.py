@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final
 
-_PATIENCE: Final = 1.0
+_THREAD_PATIENCE: Final = 1.0
 """Seconds in which work may come to its end by itself, and again as many in which it may tidy up."""
 
 
@@ -38,7 +38,7 @@ class DaemonThreads(ThreadPoolExecutor):
             self._have_ended()
 
     def _have_ended(self) -> bool:
-        until = time.monotonic() + _PATIENCE
+        until = time.monotonic() + _THREAD_PATIENCE
         for thread in tuple(self._running):
             thread.join(max(until - time.monotonic(), 0))
         return not self._running

@@ -10,14 +10,14 @@ from rich.text import Text
 from claude_session_player.humanize import UNKNOWN_TIME, clock, shown_time
 from claude_session_player.play.film import Frame
 from claude_session_player.play.player import Pace, Player
-from claude_session_player.play.projection import DELETED, IDLE, LIVE
+from claude_session_player.play.projection import IS_DELETED, IS_IDLE, IS_LIVE
 from claude_session_player.tui.running_rows import IDLE_MARK
 from claude_session_player.tui.timeline_bar import fraction_of
 
 _LIVE_LOOKS: Final = {
-    LIVE: (f"● {LIVE}", "bold red"),
-    IDLE: (f"{IDLE_MARK} {IDLE}", "dim"),
-    DELETED: (f"● {DELETED}", "bold red"),
+    IS_LIVE: (f"● {IS_LIVE}", "bold red"),
+    IS_IDLE: (f"{IDLE_MARK} {IS_IDLE}", "dim"),
+    IS_DELETED: (f"● {IS_DELETED}", "bold red"),
 }
 
 

@@ -15,8 +15,7 @@ import pytest
 from claude_session_player import View
 from claude_session_player.care.clean import Unreadable
 from claude_session_player.cli import run
-from claude_session_player.conversation import nodes
-from claude_session_player.conversation.nodes import Node
+from claude_session_player.conversation.nodes import Node, NodeKind
 from claude_session_player.export.outline import drawn
 from claude_session_player.play.company import Company
 from claude_session_player.play.film import Film
@@ -230,9 +229,9 @@ def test_a_deep_tree_is_drawn_in_proportion_to_its_nodes() -> None:
     """Each level has one node that goes deeper, and one that waits until the deeper ones are drawn."""
 
     def built(n: int) -> Callable[[], Any]:
-        tree = Node(nodes.FORK, {"line": 0}, [])
+        tree = Node(NodeKind.FORK, {"line": 0}, [])
         for line in range(n):
-            tree = Node(nodes.FORK, {"line": line}, [tree, Node(nodes.FORK, {"line": line}, [])])
+            tree = Node(NodeKind.FORK, {"line": line}, [tree, Node(NodeKind.FORK, {"line": line}, [])])
         return lambda: sum(len(line) for line in drawn(tree, None))
 
     assert_linear(built, 1_500)
