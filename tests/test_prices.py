@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claude_session_player.errors import BadPrices
-from claude_session_player.insight import listed
+from claude_session_player.insight import listed as price_module
 from claude_session_player.insight.own_prices import NAME
 from claude_session_player.insight.prices import Prices
 from claude_session_player.insight.rates import Period, Rates, Step, Tariff, TokenCount, flat, tariff_record
@@ -137,7 +137,7 @@ def test_every_name_leads_to_the_rates_of_the_package() -> None:
     names |= (
         {f"{name}-20251211" for name in names} | {f"{name}-20251311" for name in names} | set(map(str.upper, names))
     )
-    found = listed.look_up(names).tariffs
+    found = price_module.look_up(names).tariffs
     known = 0
     for name in names:
         try:
@@ -162,7 +162,7 @@ def test_names_of_aws_lead_to_the_rates_of_aws() -> None:
             wanted = price_table.tariff(snapshot.find_provider_model(name, None, "aws", None)[1])
         except LookupError:
             wanted = None
-        tariff = listed.look_up([name]).tariffs[name]
+        tariff = price_module.look_up([name]).tariffs[name]
         assert (tariff and tariff_record(tariff)) == (wanted and tariff_record(wanted)), name
 
 
@@ -192,13 +192,13 @@ def test_a_rule_of_an_unknown_kind_makes_a_price_unknown() -> None:
 
 def test_a_price_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
-    look_up = listed.look_up
+    look_up = price_module.look_up
 
-    def noted(models: Any) -> listed.Listed:
+    def noted(models: Any) -> price_module.Listed:
         asked.append(list(models))
         return look_up(asked[-1])
 
-    monkeypatch.setattr(listed, "look_up", noted)
+    monkeypatch.setattr(price_module, "look_up", noted)
     prices = Prices.load()
     prices.tariffs(["claude-opus-4-6", "tea-1"])
     prices.tariffs(["tea-1", "deepseek-chat", "claude-opus-4-6"])
