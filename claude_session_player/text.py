@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from enum import Enum
@@ -185,3 +186,19 @@ def last_line(text: str) -> str:
     'two'
     """
     return text.rstrip().rpartition("\n")[2]
+
+
+def display_path(path: str) -> str:
+    """A path as text that can be written anywhere: bytes that are no UTF-8 are spelled out.
+
+    So are lone surrogates, which no file name has, but any text of a session may.
+
+    >>> display_path("caf\\u00e9 \\udcff"), display_path("\\ud800")
+    ('café \\\\xff', '\\\\ud800')
+    """
+    if path.isascii():
+        return path
+    try:
+        return os.fsencode(path).decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "backslashreplace").decode()

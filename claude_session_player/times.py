@@ -180,3 +180,11 @@ def epoch(text: str | None) -> float | None:
     except (ValueError, OverflowError):
         return None
     return seconds if seconds is not None and _FIRST <= seconds < _BEHIND else None
+
+
+def file_time(mtime_ns: int) -> str:
+    """A time of the file system as session files write it; one beyond reason is the earliest there is."""
+    try:
+        return format_time(datetime.fromtimestamp(mtime_ns / 1e9, UTC))
+    except (ValueError, OverflowError, OSError):
+        return format_time(datetime.fromtimestamp(0, UTC))

@@ -16,7 +16,7 @@ from claude_session_player import View
 from claude_session_player.export import asciicast
 from claude_session_player.export.asciicast import Setup
 from claude_session_player.play.forward import Timing
-from claude_session_player.play.player import Pace
+from claude_session_player.play.timeline import Pace
 from claude_session_player.playback import begun, replay
 from tests import corpus
 from tests.builder import SessionBuilder, call, text

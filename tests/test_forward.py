@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from claude_session_player import View
 from claude_session_player.play.forward import Timing, fitted, unfold
 from claude_session_player.play.plain import plain_frames
-from claude_session_player.play.player import Pace
+from claude_session_player.play.timeline import Pace
 from claude_session_player.playback import begun
 from tests.builder import SessionBuilder, call, text
 from tests.test_film import RECORDS, developed, lines_of, prompt

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from claude_session_player.errors import BadFilter
 from claude_session_player.play.destination import Elapsed, Line, Moment, Part, destination
 from claude_session_player.play.film import Frame, Mark
-from claude_session_player.play.player import Pace, Player
-from claude_session_player.play.timeline import SPEEDS
+from claude_session_player.play.player import Player
+from claude_session_player.play.timeline import SPEEDS, Pace
 
 
 class Clock:

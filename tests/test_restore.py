@@ -17,7 +17,7 @@ from claude_session_player.care.directory import Directory
 from claude_session_player.care.restore import PRESENT, RESTORED, SKIPPED, STAGING, apply, is_due, plan, put_back
 from claude_session_player.care.vault import Vault
 from claude_session_player.errors import BadArchive, CannotWrite, NoStore
-from claude_session_player.store.record import shown
+from claude_session_player.text import display_path
 from tests.archives import archived, bundles, described, forged, litter, seen
 from tests.stores import ONE, THREE, StoreBuilder
 
@@ -45,7 +45,7 @@ def restored(vault: Vault, target: Path) -> list[str]:
 
 def assert_same(target: Path, store: StoreBuilder) -> None:
     """In the target is what belongs to sessions of the store, and nothing else but the directories above it."""
-    names = {shown(item.path) for bundle in bundles(store) for item in bundle.items}
+    names = {display_path(item.path) for bundle in bundles(store) for item in bundle.items}
     there = seen(target)
     assert {name for name, what in there.items() if what != ("folder",)} <= names <= there.keys()
     before = seen(store.root)

@@ -22,7 +22,7 @@ from claude_session_player.care.unpacking import check, is_complete
 from claude_session_player.care.vault import PARTIAL, Archived, Vault
 from claude_session_player.errors import BadArchive, CannotWrite
 from claude_session_player.placing import place
-from claude_session_player.store.record import shown
+from claude_session_player.text import display_path
 
 NEW: Final = "new"
 GROWN: Final = "grown"
@@ -176,14 +176,16 @@ def _write(path: str, manifest: Manifest, bundle: Bundle, progress: Progress | N
         make_folders(folder)
         pack(partial, manifest, bundle, progress)
         if encode(check(partial, progress)) != encode(manifest):
-            raise BadArchive(f"{shown(partial)} does not hold what was written to it")
+            raise BadArchive(f"{display_path(partial)} does not hold what was written to it")
         if (change := change_of(bundle)) is not None:
             raise Changed(f"{change} while it was archived")
         (os.replace if may_replace else place)(partial, path)
         sync_folder(folder)
     except OSError as error:
         kind = Refused if error.errno in _ONLY_THIS else CannotWrite
-        raise kind(f"{shown(error.filename or path)}: {_ONLY_THIS.get(error.errno or 0) or error.strerror}") from error
+        raise kind(
+            f"{display_path(error.filename or path)}: {_ONLY_THIS.get(error.errno or 0) or error.strerror}"
+        ) from error
     except BadArchive as error:
         raise CannotWrite(f"{error}: is the disk sound?") from error
     finally:

@@ -28,10 +28,10 @@ from claude_session_player.store.library import Library, Progress
 from claude_session_player.store.member import Member
 from claude_session_player.store.placed import found_below
 from claude_session_player.store.reading import read_all
-from claude_session_player.store.record import shown
 from claude_session_player.store.refs import locate
 from claude_session_player.store.session import Session
 from claude_session_player.store.store import DEFAULT_CACHE, Store
+from claude_session_player.text import display_path
 
 _ADVICE: Final = "free some, or set TMPDIR to a directory on another disk"
 _MOST_VERSIONS: Final = 8
@@ -70,7 +70,7 @@ class ArchivedStore(Store):
         for file in self._archives.add(name) if name.endswith(ARCHIVE) else self.files():
             if file.name == name or (name.endswith(ARCHIVE) and not file.is_agent):
                 return file
-        raise CannotRead(f"{shown(name)} is no session of the archive {shown(self.roots[0])}")
+        raise CannotRead(f"{display_path(name)} is no session of the archive {display_path(self.roots[0])}")
 
     def of(self, file: Found) -> Session:
         """The session in a file, unpacked; raises `CannotRead` or `BadArchive`."""
@@ -109,7 +109,7 @@ class ArchivedStore(Store):
         for child in self.of(meant.found).subagents:
             if child.id == meant.id:
                 return child
-        raise NoSuchSession(f"there is no session {shown(meant.id)!r} in the archive")
+        raise NoSuchSession(f"there is no session {display_path(meant.id)!r} in the archive")
 
     def _in_use(self) -> InUse:
         return _NotInUse()
@@ -228,7 +228,7 @@ class ArchivedLibrary(Library):
                 self._refuse(archived, error)
                 raise
             except OSError as error:
-                raise CannotRead(f"{shown(archived.path)}: {error.strerror or error}") from error
+                raise CannotRead(f"{display_path(archived.path)}: {error.strerror or error}") from error
             finally:
                 if archived.path not in self._folders:  # nobody shall take half of it for the whole
                     shutil.rmtree(folder, ignore_errors=True)
@@ -245,7 +245,7 @@ class ArchivedLibrary(Library):
 
     def _refuse(self, archived: Archived, error: Exception) -> None:
         """Note what is wrong with an archive; from now on an older version stands for its session, if there is one."""
-        self.note([Trouble(archived.path, str(error).removeprefix(f"{shown(archived.path)}: "))])
+        self.note([Trouble(archived.path, str(error).removeprefix(f"{display_path(archived.path)}: "))])
         self.refused.add(archived.path)
 
     def _archive_of(self, file: Found) -> Archived:

@@ -24,7 +24,7 @@ from claude_session_player.names import PROGRAM
 from claude_session_player.store.layout import GONE as GONE
 from claude_session_player.store.layout import MOVING as MOVING
 from claude_session_player.store.locate import PROJECTS
-from claude_session_player.store.record import shown
+from claude_session_player.text import display_path
 
 NOTE: Final = "session.json"
 CONTENT: Final = "content"
@@ -131,7 +131,7 @@ def fill(bin: Bin, bundle: Bundle, note: Note) -> None:
                 continue
             status = bin.home.status(name)
             if status is None or (status.st_ino, status.st_dev) != (item.inode, item.device):
-                raise Refused(f"{shown(item.path)} {'is gone' if status is None else 'has changed'}")
+                raise Refused(f"{display_path(item.path)} {'is gone' if status is None else 'has changed'}")
             bin.home.move(name, inside, name)
         inside.sync()
     bin.home.sync()
@@ -209,7 +209,7 @@ def claimed(bin: Bin) -> Iterator[None]:
 
 def reason_of(error: OSError, place: str) -> str:
     """What went wrong, and where."""
-    return f"{shown(error.filename or place)}: {error.strerror or error}"
+    return f"{display_path(error.filename or place)}: {error.strerror or error}"
 
 
 def _opened_note(bin: Bin) -> int:
@@ -257,7 +257,7 @@ def _remove_copy(inside: Directory, name: str, home: Directory) -> None:
             raise FileExistsError
         if (leases.refusal is not None or leases.are_broken) and not _is_same_file(home, inside, name):
             reason = leases.refusal or "in use: somebody opens it for writing right now"
-            raise Refused(f"{shown(os.path.join(inside.path, name))} is there twice, and stays: {reason}")
+            raise Refused(f"{display_path(os.path.join(inside.path, name))} is there twice, and stays: {reason}")
         inside.remove_tree(name)
 
 
@@ -269,7 +269,8 @@ def _is_same_file(home: Directory, inside: Directory, name: str) -> bool:
 
 def _new(home: Directory, name: str, inside: Directory) -> Refused:
     return Refused(
-        f"{shown(os.path.join(home.path, name))} is there again: what was there before is in {shown(inside.path)}; "
+        f"{display_path(os.path.join(home.path, name))} is there again: what was there before is in "
+        f"{display_path(inside.path)}; "
         f"'{PROGRAM} clean --recover' moves it into the archive"
     )
 

@@ -19,7 +19,7 @@ from claude_session_player.store.layout import (
     TOO_DEEP,
     is_session_id,
 )
-from claude_session_player.store.record import shown
+from claude_session_player.text import display_path
 
 if TYPE_CHECKING:
     from claude_session_player.store.session import Session
@@ -120,7 +120,7 @@ def root_of(path: str, roots: Sequence[str]) -> str:
     for root in roots:
         if path.startswith(os.path.join(root, "")):
             return root
-    raise Refused(f"{shown(path)} is in no store: only sessions of a store can be taken care of")
+    raise Refused(f"{display_path(path)} is in no store: only sessions of a store can be taken care of")
 
 
 def bundle_of(session: Session, root: str) -> Bundle:
@@ -134,15 +134,17 @@ def bundle_of(session: Session, root: str) -> Bundle:
     try:
         if not _is_below(os.path.realpath(head.found.home), os.path.realpath(root)):
             raise Refused(
-                f"{shown(_first_link(head.found.home, root))} is a symbolic link that leads out of the store: "
+                f"{display_path(_first_link(head.found.home, root))} is a symbolic link that leads out of the store: "
                 "name the real place with --root"
             )
         if own is None and len(beside) < len(files):
-            raise Refused(f"{shown(_stem(main))}: no session is called so, and what is in there may not be its own")
+            raise Refused(
+                f"{display_path(_stem(main))}: no session is called so, and what is in there may not be its own"
+            )
         paths = sorted({*beside, *_descriptions(beside)}, key=lambda path: (path != main, path))
         items = tuple(_item(path, root, own) for path in (*paths, *_walked(own)))
     except OSError as error:
-        raise Refused(f"{shown(error.filename or main)}: {error.strerror or error}") from error
+        raise Refused(f"{display_path(error.filename or main)}: {error.strerror or error}") from error
     return Bundle(
         id=os.path.basename(_stem(main)),
         kind=SUBAGENT if head.is_orphan else head.found.kind,
@@ -165,7 +167,7 @@ def bundle_below(root: str, main: str, *, title: str | None, origin: str) -> Bun
         beside.sort(key=lambda one: one != path)
         items = tuple(_item(one, root, own) for one in (*beside, *_walked(own)))
     except OSError as error:
-        raise Refused(f"{shown(error.filename or path)}: {error.strerror or error}") from error
+        raise Refused(f"{display_path(error.filename or path)}: {error.strerror or error}") from error
     kind = KINDS.get(main.partition("/")[0], SESSION)
     return Bundle(os.path.basename(_stem(path)), kind, root, main, items, title, origin=origin)
 
@@ -181,7 +183,7 @@ def change_of(bundle: Bundle) -> str | None:
     before, after = ({item.path: _state(item) for item in items} for items in (bundle.items, now))
     for path in sorted(before.keys() | after.keys()):
         if before.get(path) != after.get(path):
-            return f"{shown(path)} {_CHANGES[path in before, path in after]}"
+            return f"{display_path(path)} {_CHANGES[path in before, path in after]}"
     return None
 
 
@@ -244,7 +246,7 @@ def _descriptions(paths: Iterable[str]) -> Iterator[str]:
 def _walked(own: str | None, depth: int = 0) -> Iterator[str]:
     """A directory and everything in it, hidden or not; links are not followed. There may be no such directory."""
     if depth > DEEPEST:
-        raise Refused(f"{shown(own or '')} is {TOO_DEEP}: it cannot be kept; take it away")
+        raise Refused(f"{display_path(own or '')} is {TOO_DEEP}: it cannot be kept; take it away")
     if own is None or not os.path.lexists(own):
         return
     yield own
@@ -265,10 +267,10 @@ def _item(path: str, root: str, own: str | None) -> Item:
     kind = _KINDS.get(stat.S_IFMT(status.st_mode))
     relative = _relative(path, root)
     if kind is None:
-        raise Refused(f"{shown(path)} is no file, directory or link: it cannot be kept; take it away")
+        raise Refused(f"{display_path(path)} is no file, directory or link: it cannot be kept; take it away")
     target = os.readlink(path) if kind == LINK else ""
     if kind == LINK and leads_out(relative, target, own and _relative(own, root)):
-        raise Refused(f"{shown(path)} is a symbolic link that leads out of the session: take it away")
+        raise Refused(f"{display_path(path)} is a symbolic link that leads out of the session: take it away")
     size = status.st_size if kind == FILE else 0
     return Item(
         relative, kind, size, status.st_mtime_ns, status.st_ino, status.st_dev, stat.S_IMODE(status.st_mode), target

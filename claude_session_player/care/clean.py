@@ -23,9 +23,9 @@ from claude_session_player.errors import BadFilter, CannotWrite
 from claude_session_player.store.filters import Filter
 from claude_session_player.store.inuse import InUse
 from claude_session_player.store.layout import AGENT, META, SUFFIX, TRANSCRIPT, Stamp, Trouble, is_session_id
-from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
 from claude_session_player.store.store import Store
+from claude_session_player.text import display_path
 from claude_session_player.times import format_time
 
 _EXPORTED: Final = "ses_"
@@ -266,7 +266,7 @@ class Unreadable:
         """Which file of a session could not be read: in its directory, or a sub-agent beside it that may be its own."""
         home = session.found.home
         found = self._below.get(os.path.join(home, session.id)) or self._beside(session, self._agents.get(home, {}))
-        return f"{shown(found.path)} cannot be read: {found.reason}" if found is not None else None
+        return f"{display_path(found.path)} cannot be read: {found.reason}" if found is not None else None
 
     def _beside(self, session: Session, agents: Mapping[str, Trouble]) -> Trouble | None:
         for call in session.facts.calls if agents else ():
@@ -326,7 +326,7 @@ def _news(bundle: Bundle, read: Mapping[str, Stamp]) -> str | None:
     for item in bundle.files:
         stamp = read.get(bundle.place(item))
         if stamp is not None and stamp != (item.size, item.mtime_ns, item.inode):
-            return f"{shown(item.path)} has changed while the plan was made"
+            return f"{display_path(item.path)} has changed while the plan was made"
     return None
 
 

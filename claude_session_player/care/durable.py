@@ -12,7 +12,7 @@ from typing import Final
 from claude_session_player import humanize
 from claude_session_player.care.directory import HAS_HANDLES, Directory
 from claude_session_player.errors import NoSpace
-from claude_session_player.store.record import shown
+from claude_session_player.text import display_path
 
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 _BLOCK: Final = 4096
@@ -70,7 +70,7 @@ def require_space(folder: str, sizes: Iterable[int], advice: str) -> None:
     free = shutil.disk_usage(folder).free
     if needed > free - free // _RESERVE:
         told = f"{humanize.size(needed)} needed, {humanize.size(free)} free"
-        raise NoSpace(f"{shown(folder)}: not enough space ({told}): {advice}")
+        raise NoSpace(f"{display_path(folder)}: not enough space ({told}): {advice}")
 
 
 def lock(handle: int) -> None:

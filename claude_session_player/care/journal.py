@@ -12,7 +12,7 @@ from claude_session_player.care.bins import Log, Note
 from claude_session_player.care.durable import make_folders
 from claude_session_player.errors import CannotWrite
 from claude_session_player.regular_file import only_regular
-from claude_session_player.store.record import shown
+from claude_session_player.text import display_path
 from claude_session_player.times import format_time, local_now
 
 NAME: Final = "log.jsonl"
@@ -26,13 +26,13 @@ def journal(folder: str) -> Iterator[Log]:
         make_folders(folder)
         file = open(path, "ab", buffering=0, opener=only_regular)  # noqa: SIM115 - what happens inside is not an error of the log
     except OSError as error:
-        raise CannotWrite(f"{shown(path)}: {error.strerror or error}") from error
+        raise CannotWrite(f"{display_path(path)}: {error.strerror or error}") from error
 
     def log(note: Note) -> None:
         try:
             file.write((json.dumps(_record(note)) + "\n").encode())
         except OSError as error:
-            raise CannotWrite(f"{shown(path)}: {error.strerror or error}") from error
+            raise CannotWrite(f"{display_path(path)}: {error.strerror or error}") from error
 
     with file:
         yield log
@@ -42,9 +42,9 @@ def _record(note: Note) -> dict[str, object]:
     return {
         "time": format_time(local_now()),
         "action": "deleted" if note.archive is None else "removed",
-        "id": shown(note.id),
+        "id": display_path(note.id),
         "title": note.title,
-        "path": shown(note.path),
+        "path": display_path(note.path),
         "size": note.size,
-        "archive": None if note.archive is None else shown(note.archive),
+        "archive": None if note.archive is None else display_path(note.archive),
     }

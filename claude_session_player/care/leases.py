@@ -17,7 +17,7 @@ from typing import Final, Self
 from claude_session_player.care.bundles import Bundle, Item
 from claude_session_player.care.directory import Directory
 from claude_session_player.store.layout import DEEPEST, TOO_DEEP
-from claude_session_player.store.record import shown
+from claude_session_player.text import display_path
 
 try:
     import fcntl
@@ -88,11 +88,11 @@ class Leases:
             self.refusal = _IN_USE
             return
         except OSError as error:
-            self.refusal = f"{shown(path)}: {error.strerror or error}"
+            self.refusal = f"{display_path(path)}: {error.strerror or error}"
             return
         status = os.fstat(handle)
         if (status.st_ino, status.st_dev) != identity:
-            self.refusal = f"{shown(path)} has changed"
+            self.refusal = f"{display_path(path)} has changed"
         elif self._is_leased(handle) and len(self._handles) < _MOST:
             self._handles.append(handle)
             return

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from claude_session_player.errors import SessionInUse
 from claude_session_player.store.inuse import InUse
-from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
+from claude_session_player.text import display_path
 
 
 def look_at(sessions: Sequence[Session]) -> InUse:
@@ -19,4 +19,6 @@ def require_unused(session: Session) -> None:
     """Raise `SessionInUse` where a session, or a sub-agent of it, is in use."""
     if signs := look_at([session]).uses(session.paths):
         what = ", ".join(dict.fromkeys(sign.words for sign in signs))
-        raise SessionInUse(f"session {shown(session.id)} is in use ({what}): try again when nobody works with it")
+        raise SessionInUse(
+            f"session {display_path(session.id)} is in use ({what}): try again when nobody works with it"
+        )

@@ -11,9 +11,8 @@ from claude_session_player.care.vault import Archived, Vault, read
 from claude_session_player.errors import Ambiguous, BadArchive, CannotRead, NoSuchSession
 from claude_session_player.names import PROGRAM
 from claude_session_player.store.layout import Trouble
-from claude_session_player.store.record import shown
 from claude_session_player.store.refs import SHORTEST
-from claude_session_player.text import cut
+from claude_session_player.text import cut, display_path
 
 _MANY: Final = 10
 _TITLE: Final = 60
@@ -63,7 +62,7 @@ def find(vault: Vault, ref: str) -> Archived:
     if (damage := damaged(vault.troubles, ref)) is not None:
         raise damage
     raise NoSuchSession(
-        f"there is no session {ref!r} in the archive {shown(vault.folder)}: see '{PROGRAM} archive list'"
+        f"there is no session {ref!r} in the archive {display_path(vault.folder)}: see '{PROGRAM} archive list'"
     )
 
 
@@ -71,7 +70,7 @@ def damaged(troubles: Iterable[Trouble], ref: str) -> BadArchive | None:
     """What is to be said where a reference means an archive that could not be read."""
     for trouble in troubles:
         if len(ref) >= SHORTEST and os.path.basename(trouble.path).startswith(ref):
-            return BadArchive(f"{shown(trouble.path)}: {trouble.reason}")
+            return BadArchive(f"{display_path(trouble.path)}: {trouble.reason}")
     return None
 
 
@@ -80,13 +79,13 @@ def at(path: str) -> Archived:
     try:
         return read(os.path.abspath(path))
     except OSError as error:
-        raise CannotRead(f"{shown(path)}: {error.strerror or error}") from error
+        raise CannotRead(f"{display_path(path)}: {error.strerror or error}") from error
 
 
 def _rules(ref: str) -> Iterator[Callable[[Archived], bool]]:
     """From the strictest to the loosest."""
     word = " ".join(ref.split()).casefold()
-    yield lambda archived: ref in (archived.manifest.id, shown(archived.manifest.id))
+    yield lambda archived: ref in (archived.manifest.id, display_path(archived.manifest.id))
     if len(ref) >= SHORTEST:
         yield lambda archived: archived.manifest.id.casefold().startswith(ref.casefold())
     yield lambda archived: (archived.manifest.title or "").casefold() == word
@@ -99,6 +98,6 @@ def _only(ref: str, matches: Sequence[Archived]) -> Archived:
         return matches[0]
     raise Ambiguous(
         f"{ref!r} fits {len(matches)} archived sessions: name one by its id, or by the path of its archive",
-        *(f"{shown(m.path)}  {cut(m.manifest.title or '(no title)', _TITLE)}" for m in matches[:_MANY]),
+        *(f"{display_path(m.path)}  {cut(m.manifest.title or '(no title)', _TITLE)}" for m in matches[:_MANY]),
         *([f"… and {len(matches) - _MANY} more"] if len(matches) > _MANY else []),
     )

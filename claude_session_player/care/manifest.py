@@ -23,8 +23,7 @@ from claude_session_player.store.layout import (
     is_session_name,
 )
 from claude_session_player.store.locate import HISTORIES, PROJECTS, TRANSCRIPTS
-from claude_session_player.store.record import shown
-from claude_session_player.text import cut
+from claude_session_player.text import cut, display_path
 from claude_session_player.times import format_time, local_now
 
 FORMAT: Final = 1
@@ -190,11 +189,13 @@ def _check(manifest: Manifest) -> None:
         _check_path(entry.path)
         above = entry.path.rpartition("/")[0]
         if (key := entry.path.casefold()) in kinds:  # on some systems, letters of both cases are the same
-            raise BadArchive(f"its manifest names {shown(entry.path)!r} twice")
+            raise BadArchive(f"its manifest names {display_path(entry.path)!r} twice")
         if above != home and kinds.get(above.casefold()) != FOLDER:
-            raise BadArchive(f"its manifest names {shown(entry.path)!r}, which belongs to no directory of the session")
+            raise BadArchive(
+                f"its manifest names {display_path(entry.path)!r}, which belongs to no directory of the session"
+            )
         if above == home and not is_own(entry.path, manifest.main) and not _is_beside(entry, manifest.main):
-            raise BadArchive(f"its manifest names {shown(entry.path)!r}, which is no file of the session")
+            raise BadArchive(f"its manifest names {display_path(entry.path)!r}, which is no file of the session")
         _check_entry(entry)
         kinds[key] = entry.kind
     if sum(entry.size for entry in manifest.files) != manifest.size:
@@ -207,7 +208,7 @@ def _check_main(manifest: Manifest) -> None:
     name = manifest.main.rpartition("/")[2]
     is_placed = manifest.main.count("/") + 1 == _PLACES[manifest.main.partition("/")[0]]
     if not is_placed or not is_session_name(name) or name.removesuffix(SUFFIX) != manifest.id:
-        raise BadArchive(f"its manifest names a session at {shown(manifest.main)!r}, where none belongs")
+        raise BadArchive(f"its manifest names a session at {display_path(manifest.main)!r}, where none belongs")
     if "\0" in manifest.root:
         raise BadArchive("its manifest names a store that cannot be")
     if manifest.kind not in _KINDS:
@@ -240,11 +241,11 @@ def _is_possible_name(name: str) -> bool:
 
 def _told(path: str) -> str:
     """A path in a message, however long it is."""
-    return repr(cut(shown(path), _LONGEST_TOLD))
+    return repr(cut(display_path(path), _LONGEST_TOLD))
 
 
 def _check_entry(entry: Entry) -> None:
-    name = shown(entry.path)
+    name = display_path(entry.path)
     is_possible = abs(entry.mtime_ns) < _LARGEST_NUMBER and 0 <= entry.mode <= 0o777
     if entry.kind == LINK:
         raise _Foreign(f"{name!r} is a symbolic link, which Claude Code does not write")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from claude_session_player.care.bundles import FILE, FOLDER, Bundle, Item, Progress, Refused
 from claude_session_player.care.manifest import Entry, Manifest, encode
 from claude_session_player.errors import SessionError
-from claude_session_player.store.record import shown
+from claude_session_player.text import display_path
 
 if TYPE_CHECKING:
     import tarfile
@@ -74,7 +74,7 @@ def checksums_of(bundle: Bundle, item: Item, mark: int | None = None, progress: 
             sums.update(data)
             tell(progress, len(data))
     if sums.size != item.size:
-        raise Changed(f"{shown(item.path)} changed while it was read")
+        raise Changed(f"{display_path(item.path)} changed while it was read")
     return sums
 
 
@@ -118,7 +118,7 @@ class _Reading:
         try:
             return self._file.read(size)
         except OSError as error:
-            raise Refused(f"{shown(self._item.path)}: {error.strerror or error}") from error
+            raise Refused(f"{display_path(self._item.path)}: {error.strerror or error}") from error
 
 
 @contextmanager
@@ -127,12 +127,12 @@ def _reading(bundle: Bundle, item: Item) -> Iterator[_Reading]:
     try:
         handle = os.open(bundle.place(item), _OPEN)
     except OSError as error:
-        raise Refused(f"{shown(item.path)}: {error.strerror or error}") from error
+        raise Refused(f"{display_path(item.path)}: {error.strerror or error}") from error
     with open(handle, "rb") as file:
         status = os.fstat(handle)
         now = (status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
         if now != (item.size, item.mtime_ns, item.inode, item.device):
-            raise Changed(f"{shown(item.path)} changed since it was looked at")
+            raise Changed(f"{display_path(item.path)} changed since it was looked at")
         yield _Reading(file, item)
 
 
@@ -148,7 +148,7 @@ class _Copied:
     def read(self, size: int) -> bytes:
         data = self._file.read(size)
         if len(data) < size:
-            raise Changed(f"{shown(self._item.path)} changed while it was read")
+            raise Changed(f"{display_path(self._item.path)} changed while it was read")
         self.sums.update(data)
         tell(self._progress, len(data))
         return data
@@ -164,7 +164,7 @@ def _add(tar: tarfile.TarFile, bundle: Bundle, item: Item, entry: Entry, progres
         copied = _Copied(file, item, progress)
         tar.addfile(info, copied)  # type: ignore[arg-type]
     if copied.sums.whole != entry.sha256:
-        raise Changed(f"{shown(item.path)} changed while it was read")
+        raise Changed(f"{display_path(item.path)} changed while it was read")
 
 
 def _member(name: str, type: bytes, size: int) -> tarfile.TarInfo:

@@ -23,7 +23,7 @@ from claude_session_player.regular_file import only_regular
 from claude_session_player.store.documents import document
 from claude_session_player.store.layout import Trouble
 from claude_session_player.store.locate import VARIABLE, usual_places
-from claude_session_player.store.record import shown
+from claude_session_player.text import display_path
 from claude_session_player.times import wall_clock
 
 RESTORED: Final = "restored"
@@ -149,7 +149,7 @@ def put_back(path: str, root: str, progress: Progress | None = None) -> Manifest
         raise Refused(f"another {PROGRAM} restores it right now") from error
     except OSError as error:
         kind = CannotRead if error.filename == path else Refused if error.errno in _ONLY_THIS else CannotWrite
-        raise kind(f"{shown(error.filename or root)}: {error.strerror or error}") from error
+        raise kind(f"{display_path(error.filename or root)}: {error.strerror or error}") from error
 
 
 def period_of(root: str) -> int:
@@ -201,7 +201,7 @@ def _put_one(entry: Entry, home: Directory, main: str, staging: Directory, stage
                 staging.place(staged, folder, name)
         except FileExistsError as error:
             target = os.path.join(folder.path, name)
-            raise Refused(f"{shown(target)} appeared meanwhile: nothing is overwritten") from error
+            raise Refused(f"{display_path(target)} appeared meanwhile: nothing is overwritten") from error
 
 
 def _finish(entry: Entry, home: Directory, main: str, *, is_new: bool) -> None:
@@ -217,7 +217,7 @@ def _way(entry: Entry, main: str) -> list[str]:
     above = main.split("/")[:-1]
     way = entry.path.split("/")
     if way[: len(above)] != above:
-        raise Refused(f"{shown(entry.path)!r} is not beside the session")
+        raise Refused(f"{display_path(entry.path)!r} is not beside the session")
     return way[len(above) :]
 
 
@@ -228,9 +228,9 @@ def _is_missing(entry: Entry, target: str) -> bool:
     except FileNotFoundError:
         return True
     except NotADirectoryError as error:
-        raise Refused(f"{shown(target)}: a file is in its way") from error
+        raise Refused(f"{display_path(target)}: a file is in its way") from error
     if not _SAME[entry.kind](entry, target, status):
-        raise Refused(f"{shown(target)} is there already, and it is not the same: nothing is overwritten")
+        raise Refused(f"{display_path(target)} is there already, and it is not the same: nothing is overwritten")
     return False
 
 
@@ -250,7 +250,7 @@ _SAME: Final[dict[str, Callable[[Entry, str, os.stat_result], bool]]] = {
 def _refuse_ways_out(home: str, root: str) -> None:
     """Symbolic links are not followed out of the store."""
     if not os.path.realpath(home).startswith(os.path.join(os.path.realpath(root), "")):
-        raise Refused(f"{shown(home)} leads out of the store through a symbolic link")
+        raise Refused(f"{display_path(home)} leads out of the store through a symbolic link")
 
 
 def _told(pieces: Iterator[bytes], progress: Progress | None) -> Iterator[bytes]:
@@ -267,7 +267,9 @@ def _root_for(manifest: Manifest, root: str | None) -> str:
         return places[0]
     if manifest.root in places:
         return manifest.root
-    raise NoStore(f"${VARIABLE} names several stores, none of which {shown(manifest.id)} comes from: say --root DIR")
+    raise NoStore(
+        f"${VARIABLE} names several stores, none of which {display_path(manifest.id)} comes from: say --root DIR"
+    )
 
 
 def _place(root: str, path: str) -> str:

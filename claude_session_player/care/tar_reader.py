@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol
 from claude_session_player.care.archive_names import LONGEST_PATH
 from claude_session_player.care.bundles import FILE, FOLDER
 from claude_session_player.errors import BadArchive
-from claude_session_player.store.record import shown
+from claude_session_player.text import display_path
 
 BLOCK: Final = 512
 _TYPE: Final = slice(156, 157)
@@ -63,5 +63,5 @@ def _tar_member(block: bytes, kinds: dict[bytes, str] = _KINDS) -> TarMember:
 
     info = TarInfo.frombuf(block, "utf-8", "surrogateescape")
     if block[_TYPE] not in kinds:
-        raise BadArchive(f"it holds {shown(info.name)!r}, which is neither a file nor a directory")
+        raise BadArchive(f"it holds {display_path(info.name)!r}, which is neither a file nor a directory")
     return TarMember(info.name, kinds[block[_TYPE]], info.size)

@@ -17,7 +17,7 @@ from claude_session_player.care.packing import CHUNK, FILES, MANIFEST, RECORD, C
 from claude_session_player.care.tar_reader import TarMember, next_member, take_padding
 from claude_session_player.errors import BadArchive
 from claude_session_player.regular_file import only_regular
-from claude_session_player.store.record import shown
+from claude_session_player.text import display_path
 
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _WINDOW: Final = 8 << 20
@@ -47,13 +47,13 @@ class Unpacker:
         """Each entry with its bytes, in the order of the manifest; they are sound when all were taken."""
         for entry in self.manifest.entries:
             if next_member(self._stream) != TarMember(FILES + entry.path, entry.kind, entry.size):
-                raise BadArchive(f"it does not hold {shown(entry.path)!r} as its manifest says")
+                raise BadArchive(f"it does not hold {display_path(entry.path)!r} as its manifest says")
             pieces = self._pieces(entry)
             yield entry, pieces
             for _ in pieces:  # what nobody wanted is checked all the same
                 pass
         if (more := next_member(self._stream)) is not None:
-            raise BadArchive(f"it holds {shown(more.name)!r}, which its manifest does not name")
+            raise BadArchive(f"it holds {display_path(more.name)!r}, which its manifest does not name")
         self._stream.finish()
 
     def _pieces(self, entry: Entry) -> Iterator[bytes]:
@@ -65,7 +65,7 @@ class Unpacker:
             sums.update(data)
             yield data
         if sums.whole != entry.sha256:
-            raise BadArchive(f"{shown(entry.path)!r} is damaged: its checksum is another one")
+            raise BadArchive(f"{display_path(entry.path)!r} is damaged: its checksum is another one")
         take_padding(self._stream, entry.size)
 
     def _manifest(self) -> Manifest:
@@ -94,9 +94,9 @@ def unpacking(path: str) -> Iterator[Unpacker]:
         with open(path, "rb", opener=only_regular) as file:
             yield Unpacker(_Frame(file))
     except (tarfile.TarError, zstandard.ZstdError) as error:
-        raise BadArchive(f"{shown(path)}: it is damaged, or no archive of a session") from error
+        raise BadArchive(f"{display_path(path)}: it is damaged, or no archive of a session") from error
     except BadArchive as error:
-        raise BadArchive(f"{shown(path)}: {error}") from error
+        raise BadArchive(f"{display_path(path)}: {error}") from error
 
 
 def read_manifest(path: str) -> Manifest:

@@ -14,7 +14,7 @@ from claude_session_player.errors import BadArchive, CannotRead, CannotWrite, Se
 from claude_session_player.names import PROGRAM
 from claude_session_player.regular_file import only_regular
 from claude_session_player.store.layout import Trouble
-from claude_session_player.store.record import shown
+from claude_session_player.text import display_path
 
 PARTIAL: Final = ".csp-partial"
 """What an archive is called while it is written; as only one writes, one name will do for each directory."""
@@ -91,12 +91,12 @@ class Vault:
                 self._listed = {}
                 held.callback(self._forget)
             except FileExistsError as error:
-                raise CannotWrite(f"{shown(error.filename)} is no directory: archives need one") from error
+                raise CannotWrite(f"{display_path(error.filename)} is no directory: archives need one") from error
             except BlockingIOError as error:
                 busy = f"another {PROGRAM} writes to this archive; try again when it is done"
-                raise CannotWrite(f"{shown(self.folder)}: {busy}") from error
+                raise CannotWrite(f"{display_path(self.folder)}: {busy}") from error
             except OSError as error:
-                raise CannotWrite(f"{shown(self.folder)}: {error.strerror or error}") from error
+                raise CannotWrite(f"{display_path(self.folder)}: {error.strerror or error}") from error
             yield
 
     def added(self, path: str) -> None:
@@ -110,7 +110,9 @@ class Vault:
         folder = os.path.join(os.path.realpath(self.folder), "")
         for root in roots:
             if folder.startswith(os.path.join(os.path.realpath(root), "")):
-                raise CannotWrite(f"{shown(self.folder)} is inside of the store {shown(root)}: keep archives elsewhere")
+                raise CannotWrite(
+                    f"{display_path(self.folder)} is inside of the store {display_path(root)}: keep archives elsewhere"
+                )
 
     def _named(self, main: str) -> Iterator[tuple[int, str]]:
         """The archives that are called like those of a session, with their versions."""
@@ -136,7 +138,7 @@ class Vault:
             try:
                 archives.append(read(path))
             except BadArchive as error:
-                self._note(path, str(error).removeprefix(f"{shown(path)}: "))
+                self._note(path, str(error).removeprefix(f"{display_path(path)}: "))
             except OSError as error:
                 self._note(path, error.strerror or str(error))
         return sorted(archives, key=lambda archived: (archived.version, archived.path))
@@ -176,9 +178,9 @@ def existing(folder: str | None) -> Vault:
     """A vault to be read. Raises `CannotRead` where one is named that is not there: most likely it is misspelled."""
     vault = Vault(folder)
     if os.path.lexists(vault.folder) and not os.path.isdir(vault.folder):
-        raise CannotRead(f"{shown(vault.folder)} is no directory: archives are in one")
+        raise CannotRead(f"{display_path(vault.folder)} is no directory: archives are in one")
     if folder is not None and not os.path.isdir(vault.folder):
-        raise CannotRead(f"{shown(vault.folder)}: there is no such archive directory")
+        raise CannotRead(f"{display_path(vault.folder)}: there is no such archive directory")
     return vault
 
 

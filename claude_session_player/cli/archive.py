@@ -24,8 +24,7 @@ from claude_session_player.cli.showing import say
 from claude_session_player.cli.stores import json_options, opened, store_options, utc_option, warn
 from claude_session_player.errors import BadArchive, SessionError
 from claude_session_player.store.filters import Filter
-from claude_session_player.store.record import shown
-from claude_session_player.text import printable
+from claude_session_player.text import display_path, printable
 
 if TYPE_CHECKING:
     from claude_session_player.care.archive import Outcome
@@ -153,21 +152,21 @@ def _tell(gathered: Gathered, outcomes: Sequence[Outcome], form: str | None) -> 
 def _outcome(outcome: Outcome) -> dict[str, Any]:
     bundle = outcome.bundle
     return {
-        "id": shown(bundle.id),
+        "id": display_path(bundle.id),
         "kind": bundle.kind,
         "title": bundle.title,
         "project": bundle.project,
         "status": outcome.status,
         "files": len(bundle.files),
         "size": bundle.size,
-        "archive": shown(outcome.path) if outcome.path else None,
+        "archive": display_path(outcome.path) if outcome.path else None,
         "archive_size": outcome.size,
         "reason": outcome.reason,
     }
 
 
 def _refusal(id: str, title: str | None, reason: str) -> dict[str, Any]:
-    known = {"id": shown(id), "title": title, "status": "skipped", "reason": reason}
+    known = {"id": display_path(id), "title": title, "status": "skipped", "reason": reason}
     unknown = dict.fromkeys(("kind", "project", "files", "size", "archive"))
     return known | unknown | {"archive_size": 0}
 
@@ -191,7 +190,7 @@ def list_(source: str | None, form: str | None) -> None:
         if len({archived.manifest.main for archived in archives}) < len(archives):
             say("note: some sessions have several versions: --json names the path of each, which 'restore' takes")
     else:
-        say(f"there is no session in the archive {shown(vault.folder)}")
+        say(f"there is no session in the archive {display_path(vault.folder)}")
     warn(vault.troubles)
 
 
@@ -200,8 +199,8 @@ def archived_record(archived: Archived) -> dict[str, Any]:
     manifest = archived.manifest
     names = ("kind", "title", "project", "created_at", "updated_at", "archived_at", "size")
     told = {name: getattr(manifest, name) for name in names}
-    own = {"files": len(manifest.files), "version": archived.version, "archive": shown(archived.path)}
-    return {"id": shown(manifest.id)} | told | own | {"archive_size": archived.size}
+    own = {"files": len(manifest.files), "version": archived.version, "archive": display_path(archived.path)}
+    return {"id": display_path(manifest.id)} | told | own | {"archive_size": archived.size}
 
 
 @command.command("verify")
@@ -227,7 +226,7 @@ def verify(refs: tuple[str, ...], source: str | None, form: str | None) -> int:
         except BadArchive as error:
             if len(refs) == 1:
                 raise
-            records.append({"archive": shown(ref), "sound": False, "reason": str(error)})
+            records.append({"archive": display_path(ref), "sound": False, "reason": str(error)})
     records += _checked(paths)
     damaged = [record for record in records if not record["sound"]]
     for record in damaged:
@@ -259,8 +258,8 @@ def _checked(paths: Sequence[str]) -> list[dict[str, Any]]:
             except BadArchive as error:
                 reason = str(error)
             except OSError as error:
-                reason = f"{shown(path)}: {error.strerror or error}"
-            records.append({"archive": shown(path), "sound": reason is None, "reason": reason})
+                reason = f"{display_path(path)}: {error.strerror or error}"
+            records.append({"archive": display_path(path), "sound": reason is None, "reason": reason})
             if progress is not None:
                 progress(os.path.getsize(path))
     return records

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from claude_session_player.cli.showing import say
-from claude_session_player.store.record import shown
-from claude_session_player.text import cut, printable
+from claude_session_player.text import cut, display_path, printable
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -45,7 +44,7 @@ def complete_archived(ctx: click.Context, param: click.Parameter, incomplete: st
     from claude_session_player.cli.completion import id_items
 
     paths = Vault(ctx.params.get("to") or ctx.params.get("source")).files()
-    return id_items((shown(os.path.basename(path).removesuffix(ARCHIVE)) for path in paths), incomplete)
+    return id_items((display_path(os.path.basename(path).removesuffix(ARCHIVE)) for path in paths), incomplete)
 
 
 @contextmanager
@@ -67,4 +66,4 @@ def name_skipped(id: str, title: str | None, reason: str | None) -> None:
 
 def named(id: str, title: str | None) -> str:
     """A session in a sentence."""
-    return f"{shown(id)} ({cut(title or 'no title', _TITLE)})"
+    return f"{display_path(id)} ({cut(title or 'no title', _TITLE)})"

@@ -12,8 +12,7 @@ from claude_session_player.cli.care import name_skipped, named
 from claude_session_player.cli.output import encode, print_text
 from claude_session_player.cli.showing import say
 from claude_session_player.names import PROGRAM
-from claude_session_player.store.record import shown
-from claude_session_player.text import file_name, printable
+from claude_session_player.text import display_path, file_name, printable
 from claude_session_player.times import local_now
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ class Shown:
             do = (
                 "--apply --delete deletes them"
                 if delete
-                else f"--apply removes them, and keeps them in {shown(folder)}"
+                else f"--apply removes them, and keeps them in {display_path(folder)}"
             )
             say(printable(f"nothing was done: {do}"))
 
@@ -171,7 +170,7 @@ def print_recovered(
     """What became of the sessions that a run that was killed left behind; `is_all` where every directory was read."""
     for waiting in unknown:
         reason = waiting.reason or "it does not say which session is in it"
-        say(printable(f"skipped {shown(waiting.path)}: {reason}; look into it yourself"))
+        say(printable(f"skipped {display_path(waiting.path)}: {reason}; look into it yourself"))
     for one in finished:
         if one.reason is not None:
             name_skipped(one.note.id, one.note.title, one.reason)
@@ -188,12 +187,12 @@ def print_recovered(
 def _recovered(one: Finished) -> str:
     name = named(one.note.id, one.note.title)
     if one.is_gone:
-        kept = f"; it is in the archive {shown(one.note.archive)}" if one.note.archive else ""
+        kept = f"; it is in the archive {display_path(one.note.archive)}" if one.note.archive else ""
         return f"completed the removal of {name}, which had been decided{kept}"
     if one.archive is not None:
-        new = f"something new is at {shown(one.note.path)}"
-        return f"moved {name} into the archive, because {new}: {shown(one.archive)}"
-    return f"put back {name}: {shown(one.note.path)}"
+        new = f"something new is at {display_path(one.note.path)}"
+        return f"moved {name} into the archive, because {new}: {display_path(one.archive)}"
+    return f"put back {name}: {display_path(one.note.path)}"
 
 
 def _words(reason: Reason) -> str:
@@ -203,9 +202,9 @@ def _words(reason: Reason) -> str:
 
 def _record(bundle: Bundle, archive: str | None, plan: Plan) -> dict[str, Any]:
     return {
-        "id": shown(bundle.id),
+        "id": display_path(bundle.id),
         "title": bundle.title,
-        "path": shown(main_path(bundle)),
+        "path": display_path(main_path(bundle)),
         "project": bundle.project,
         "updated_at": bundle.updated_at,
         "files": len(bundle.files),
@@ -235,14 +234,14 @@ def _whole_record(
 
 
 def _skipped_record(one: Skipped) -> dict[str, Any]:
-    return {"id": shown(one.id), "title": one.title, "path": shown(one.path), "reason": one.reason}
+    return {"id": display_path(one.id), "title": one.title, "path": display_path(one.path), "reason": one.reason}
 
 
 def _finished_record(one: Finished) -> dict[str, Any]:
     return {
-        "id": shown(one.note.id),
+        "id": display_path(one.note.id),
         "title": one.note.title,
-        "path": shown(one.note.path),
+        "path": display_path(one.note.path),
         "is_gone": one.is_gone,
         "archive": _shown(one.archive or one.note.archive),
         "reason": one.reason,
@@ -250,4 +249,4 @@ def _finished_record(one: Finished) -> dict[str, Any]:
 
 
 def _shown(path: str | None) -> str | None:
-    return None if path is None else shown(path)
+    return None if path is None else display_path(path)

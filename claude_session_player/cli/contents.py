@@ -10,8 +10,8 @@ from claude_session_player.insight.partial import Partial, Stretch
 from claude_session_player.insight.rebuilt import Note, Reason, Rebuilt
 from claude_session_player.insight.touched import TouchedFile
 from claude_session_player.names import PROGRAM
-from claude_session_player.store.record import shown as spelled
 from claude_session_player.text import ELLIPSIS, printable
+from claude_session_player.text import display_path as spelled
 
 _MOST: Final = 5
 _REASONS: Final = {

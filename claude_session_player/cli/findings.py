@@ -14,8 +14,7 @@ from claude_session_player import humanize
 from claude_session_player.care.findings import KINDS, Finding, Severity
 from claude_session_player.care.verify import Report
 from claude_session_player.names import PROGRAM
-from claude_session_player.store.record import shown
-from claude_session_player.text import printable
+from claude_session_player.text import display_path, printable
 
 _MOST: Final = 10
 _NOUNS: Final = {
@@ -35,14 +34,14 @@ def record(finding: Finding) -> dict[str, Any]:
     """A finding as JSON data."""
     kind = finding.kind
     return {
-        "path": shown(finding.path),
+        "path": display_path(finding.path),
         "kind": kind.name,
         "severity": kind.severity.name.lower(),
         "problem": kind.problem,
         "line": finding.line,
         "offset": finding.offset,
         "what": kind.what,
-        "detail": shown(finding.detail),
+        "detail": display_path(finding.detail),
         "advice": _advice(finding),
     }
 
@@ -50,7 +49,7 @@ def record(finding: Finding) -> dict[str, Any]:
 def told(report: Report, severity: Severity, *, in_colour: bool) -> Iterator[str]:
     """A report for people: files with what is wrong with each, kind by kind, and what it comes to."""
     for path, of_file in groupby(at_least(report.findings, severity), lambda finding: finding.path):
-        yield click.style(printable(humanize.near(shown(path))), bold=True) if in_colour else _plain(path)
+        yield click.style(printable(humanize.near(display_path(path))), bold=True) if in_colour else _plain(path)
         by_kind = sorted(of_file, key=lambda finding: KINDS.index(finding.kind))
         for _, alike in groupby(by_kind, lambda finding: finding.kind):
             yield from _of_kind(list(alike), in_colour)
@@ -59,7 +58,7 @@ def told(report: Report, severity: Severity, *, in_colour: bool) -> Iterator[str
 
 
 def _plain(path: str) -> str:
-    return printable(humanize.near(shown(path)))
+    return printable(humanize.near(display_path(path)))
 
 
 def _of_kind(findings: Sequence[Finding], in_colour: bool) -> Iterator[str]:
@@ -69,7 +68,7 @@ def _of_kind(findings: Sequence[Finding], in_colour: bool) -> Iterator[str]:
     yield f"  {word}: {f'{kind.problem}: ' if kind.problem else ''}{kind.what}"
     for finding in findings[:_MOST]:
         place = f"line {finding.line}, byte {finding.offset}" if finding.line is not None else ""
-        if said := ": ".join(filter(None, (place, printable(shown(finding.detail))))):
+        if said := ": ".join(filter(None, (place, printable(display_path(finding.detail))))):
             yield f"    {said}"
     if len(findings) > _MOST:
         yield f"    … and {len(findings) - _MOST} more (--json names them all)"

@@ -18,9 +18,8 @@ from claude_session_player.play.following import News
 from claude_session_player.play.glimpse import LookUp
 from claude_session_player.play.running import Board, Row
 from claude_session_player.store.layout import Found
-from claude_session_player.store.record import shown
 from claude_session_player.store.watch import POLLED, Folder, Noticed, changes, files_in, folders_of
-from claude_session_player.text import file_name, printable
+from claude_session_player.text import display_path, file_name, printable
 from claude_session_player.times import local_now, wall_clock
 from claude_session_player.view import View
 
@@ -37,7 +36,7 @@ def follow_session(found: Found, view: View, lines: int) -> NoReturn:
     past = company.begin()
     teller.begin(past, lines)
     if not past:
-        _say_that_it_waits(f"something to be written to {shown(found.path)}")
+        _say_that_it_waits(f"something to be written to {display_path(found.path)}")
 
     def take(noticed: Noticed | None) -> None:
         for told in company.notice(noticed.files) if noticed else ():
@@ -66,7 +65,7 @@ def follow_all(roots: Sequence[str], in_use: Sequence[str], look_up: LookUp) -> 
 
     board.notice([file for folder in board.folders for file in files_in(folder)], wall_clock())
     if not board.rows(wall_clock()):
-        _say_that_it_waits(f"a session to be written to in {', '.join(map(shown, roots))}")
+        _say_that_it_waits(f"a session to be written to in {', '.join(map(display_path, roots))}")
     asyncio.run(_watch(board.folders, take, _TICK))
 
 
@@ -114,7 +113,7 @@ def _state(row: Row) -> State:
 def _who(row: Row) -> str:
     """Which session, of which project; a sub-agent stands below the session."""
     glimpse = row.glimpse
-    name = f"└ {glimpse.agent or glimpse.found.id}" if row.is_subagent else shown(glimpse.found.id)[:8]
+    name = f"└ {glimpse.agent or glimpse.found.id}" if row.is_subagent else display_path(glimpse.found.id)[:8]
     return printable(f"{name:<8}  {file_name(glimpse.project or '') or glimpse.found.project or ''}")
 
 

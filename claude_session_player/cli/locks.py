@@ -12,8 +12,8 @@ from claude_session_player.cli.showing import say
 from claude_session_player.cli.stores import json_option, opened, store_options, utc_option
 from claude_session_player.errors import SessionInUse
 from claude_session_player.humanize import ago
-from claude_session_player.store.record import shown, time_of
-from claude_session_player.text import printable
+from claude_session_player.text import display_path, printable
+from claude_session_player.times import file_time
 
 if TYPE_CHECKING:
     from claude_session_player.store.inuse import Evidence, Ways
@@ -53,7 +53,11 @@ def command(ref: str | None, as_json: bool, **where: Any) -> int:
     if noticed:
         _print_table(noticed, known)
     if not used:
-        say("no session is in use" if ref is None else printable(f"session {shown(sessions[0].id)} is not in use"))
+        say(
+            "no session is in use"
+            if ref is None
+            else printable(f"session {display_path(sessions[0].id)} is not in use")
+        )
     for note in _unknown(look.ways):
         say(f"note: {note}")
     return _exit_code(ref, used)
@@ -79,7 +83,7 @@ def _print_table(noticed: Signs, known: list[str]) -> None:
             Column("ID", short_ids([session.id for session, _ in noticed], known), 9, style="cyan"),
             Column("TITLE", [session.title or "(no title)" for session, _ in noticed], 7, 20),
             Column("HOW", [_how(session, signs) for session, signs in noticed], 8, 20, style="yellow"),
-            Column("WRITTEN", [ago(time_of(max(sign.written_ns for sign in signs)), now) for _, signs in noticed], 6),
+            Column("WRITTEN", [ago(file_time(max(sign.written_ns for sign in signs)), now) for _, signs in noticed], 6),
         )
     )
 
@@ -108,9 +112,9 @@ def _record(signs: Signs, ways: Ways) -> dict[str, Any]:
         "hidden_processes": ways.hidden,
         "sessions": [
             {
-                "id": shown(session.id),
+                "id": display_path(session.id),
                 "title": session.title,
-                "path": shown(session.path),
+                "path": display_path(session.path),
                 "in_use": _is_used(found),
                 "evidence": [_evidence(sign) for sign in found],
             }
@@ -122,8 +126,8 @@ def _record(signs: Signs, ways: Ways) -> dict[str, Any]:
 def _evidence(sign: Evidence) -> dict[str, Any]:
     return {
         "how": sign.how,
-        "path": shown(sign.path),
+        "path": display_path(sign.path),
         "pid": sign.process.pid if sign.process else None,
         "process": sign.process.name if sign.process else None,
-        "written_at": time_of(sign.written_ns),
+        "written_at": file_time(sign.written_ns),
     }

@@ -108,15 +108,15 @@ def needs_store(ref: str) -> bool:
 def complete_ref(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Ids of sessions and sub-agents that begin like this, and files. No session file is opened."""
     from claude_session_player.cli.completion import id_items
-    from claude_session_player.store.record import shown
     from claude_session_player.store.store import Store
+    from claude_session_player.text import display_path
 
     try:
         files = Store.open(*ctx.params.get("roots") or (), cache=None).files()
     except SessionError:
         files = []
     newest = sorted(files, key=lambda file: file.stamp.mtime_ns, reverse=True)
-    return id_items([LATEST, *(shown(file.id) for file in newest)], incomplete)
+    return id_items([LATEST, *(display_path(file.id) for file in newest)], incomplete)
 
 
 def _is_path(ref: str) -> bool:

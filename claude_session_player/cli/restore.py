@@ -15,8 +15,7 @@ from claude_session_player.cli.output import print_records, print_text
 from claude_session_player.cli.showing import say
 from claude_session_player.cli.stores import json_options, warn
 from claude_session_player.errors import BadArchive, SessionError
-from claude_session_player.store.record import shown
-from claude_session_player.text import printable
+from claude_session_player.text import display_path, printable
 
 if TYPE_CHECKING:
     from claude_session_player.care.restore import Outcome, Step
@@ -137,16 +136,16 @@ def _tell(outcomes: Sequence[Outcome], form: str | None) -> None:
 def _record(outcome: Outcome) -> dict[str, Any]:
     manifest = outcome.archived.manifest
     return {
-        "id": shown(manifest.id),
+        "id": display_path(manifest.id),
         "kind": manifest.kind,
         "title": manifest.title,
         "project": manifest.project,
         "status": outcome.status,
         "files": len(manifest.files),
         "size": manifest.size,
-        "archive": shown(outcome.archived.path),
-        "root": shown(outcome.root),
-        "path": shown(manifest.main),
+        "archive": display_path(outcome.archived.path),
+        "root": display_path(outcome.root),
+        "path": display_path(manifest.main),
         "reason": str(outcome.error) if outcome.error else None,
     }
 
@@ -157,8 +156,8 @@ def _note_versions(outcomes: Sequence[Outcome], archives: Sequence[Archived]) ->
 
     chosen = [outcome.archived for outcome in outcomes]
     noted = [
-        f"note: of {shown(other.manifest.id)} there is another version with {humanize.many(count, 'other file')}: "
-        f"restore {shown(other.path)}"
+        f"note: of {display_path(other.manifest.id)} there is another version with "
+        f"{humanize.many(count, 'other file')}: restore {display_path(other.path)}"
         for other, count in others(chosen, archives)
     ]
     for note in noted[:_MOST]:
@@ -176,5 +175,5 @@ def _warn_of_cleanup(outcomes: Sequence[Outcome]) -> None:
         many = "1 of them was" if len(due) == 1 else f"{len(due)} of them were"
         say(
             f"note: {many} not used for {humanize.many(days, 'day')}: Claude Code deletes such sessions when it "
-            f"starts, unless you raise cleanupPeriodDays in {shown(due[0].root)}/settings.json"
+            f"starts, unless you raise cleanupPeriodDays in {display_path(due[0].root)}/settings.json"
         )

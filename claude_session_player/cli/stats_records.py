@@ -19,7 +19,7 @@ from claude_session_player.insight.groups import (
 from claude_session_player.insight.prices import Prices
 from claude_session_player.insight.rates import TokenCount
 from claude_session_player.insight.tokens import Share
-from claude_session_player.store.record import shown
+from claude_session_player.text import display_path
 
 _OF_SESSION: Final = ("title", "project", "path")
 
@@ -42,10 +42,10 @@ def print_json(shares: Sequence[Share], prices: Prices, top: int | None) -> None
         **tables,
         "unknown_models": [_record("model", group) for group in unpriced_models(shares)],
         "prices": {
-            "source": shown(prices.source),
+            "source": display_path(prices.source),
             "version": prices.version,
             "date": prices.date,
-            "own_file": shown(prices.own_path) if prices.own_path else None,
+            "own_file": display_path(prices.own_path) if prices.own_path else None,
             "own_models": sorted(prices.own_models),
         },
     }
@@ -62,20 +62,20 @@ def print_csv(shares: Sequence[Share], by: str, top: int | None) -> None:
     for group in topmost(grouped(shares, by), by, top):
         cost = "" if group.cost is None else f"{group.cost.normalize():f}"
         told = _of_session(group) if extra else {}
-        name = shown(group.name or "")
+        name = display_path(group.name or "")
         numbers = (group.responses, *group.tokens, group.tokens.total, cost, group.unpriced)
         writer.writerow((name, *(told[key] for key in extra), *numbers))
 
 
 def _record(by: str, group: Group) -> dict[str, Any]:
-    name = None if group.name is None else shown(group.name)
+    name = None if group.name is None else display_path(group.name)
     return {by: name, **(_of_session(group) if by == SESSION else {}), **_numbers(group)}
 
 
 def _of_session(group: Group) -> dict[str, Any]:
     assert group.first is not None
     session = group.first.session
-    return {"title": session.title, "project": group.first.project, "path": shown(session.path)}
+    return {"title": session.title, "project": group.first.project, "path": display_path(session.path)}
 
 
 def _numbers(group: Group) -> dict[str, Any]:

@@ -21,8 +21,7 @@ from claude_session_player.insight.groups import (
 )
 from claude_session_player.insight.prices import Prices
 from claude_session_player.insight.tokens import Share
-from claude_session_player.store.record import shown
-from claude_session_player.text import file_name, printable
+from claude_session_player.text import display_path, file_name, printable
 
 _USUAL: Final = ("model", DAY, "project")
 _ROWS: Final = 15
@@ -64,7 +63,7 @@ def _totals(shares: Sequence[Share], prices: Prices) -> Iterator[str]:
     if unknown := unpriced_models(shares):
         names = ", ".join(group.name or "(no model)" for group in unknown)
         yield f"no price is known for {humanize.number(total.unpriced)} tokens, and they are not in the cost: {names}"
-    yield f"prices: {shown(prices.source)}"
+    yield f"prices: {display_path(prices.source)}"
 
 
 def _print_groups(by: str, groups: Sequence[Group]) -> None:
@@ -90,7 +89,7 @@ def _names(by: str, groups: Sequence[Group]) -> Iterator[Column]:
         yield Column("TITLE", [title or "(no title)" for title in titles], 8, 14)
         return
     word = _NAMES.get(by, str)
-    names = [shown(word(group.name)) if group.name else f"(no {by})" for group in groups]
+    names = [display_path(word(group.name)) if group.name else f"(no {by})" for group in groups]
     yield Column(by.upper(), names, 10, 12, style="green")
 
 

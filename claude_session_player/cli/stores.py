@@ -99,10 +99,9 @@ def opened(
     warn(store.troubles)
     if (refusal := store.refused_index) is not None:
         from claude_session_player.cli.showing import say
-        from claude_session_player.store.record import shown
-        from claude_session_player.text import printable
+        from claude_session_player.text import display_path, printable
 
-        say(printable(f"note: the index is not used: {shown(refusal)}"))
+        say(printable(f"note: the index is not used: {display_path(refusal)}"))
 
 
 def _archived_store(roots: tuple[str, ...], cache: str | None, archive: str | None, progress: Progress | None) -> Store:
@@ -120,15 +119,14 @@ def _archived_store(roots: tuple[str, ...], cache: str | None, archive: str | No
 def warn(troubles: list[Trouble]) -> None:
     """Say what could not be read."""
     from claude_session_player.humanize import many
-    from claude_session_player.store.record import shown
-    from claude_session_player.text import printable
+    from claude_session_player.text import display_path, printable
 
     if not troubles or sys.stderr is None:
         return
     count = many(len(troubles), "file or directory", "files or directories")
     print(f"warning: {count} could not be read:", file=sys.stderr)
     for trouble in troubles[:_MOST]:
-        print(f"  {printable(f'{shown(trouble.path)}: {trouble.reason}')}", file=sys.stderr)
+        print(f"  {printable(f'{display_path(trouble.path)}: {trouble.reason}')}", file=sys.stderr)
     if len(troubles) > _MOST:
         print(f"  … and {len(troubles) - _MOST} more", file=sys.stderr)
 

@@ -17,11 +17,10 @@ from claude_session_player import humanize
 from claude_session_player.cli.output import encode, print_styled, print_text, stdout
 from claude_session_player.store.memories import Memory
 from claude_session_player.store.projects import Project
-from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
 from claude_session_player.store.settings import Settings
 from claude_session_player.store.todos import Todo
-from claude_session_player.text import ELLIPSIS, file_name, printable
+from claude_session_player.text import ELLIPSIS, display_path, file_name, printable
 from claude_session_player.times import local_now
 
 if TYPE_CHECKING:
@@ -240,7 +239,7 @@ def _short(time: str, one_day: bool) -> str:
 
 def _agents(file: TouchedFile) -> str:
     """Who touched a file, where it was not the session alone."""
-    names = ["session" if agent is None else shown(agent)[:_SHORT_ID] for agent in file.by]
+    names = ["session" if agent is None else display_path(agent)[:_SHORT_ID] for agent in file.by]
     return "" if names == ["session"] else ", ".join(names)
 
 
@@ -284,4 +283,4 @@ def short_ids(ids: Sequence[str], known: Iterable[str]) -> list[str]:
         shorter = min(len(first), len(second))
         alike = next((number for number in range(shorter) if first[number] != second[number]), shorter) + 1
         needed[first], needed[second] = max(needed[first], alike), max(needed[second], alike)
-    return [shown(id[: needed[id]]) for id in ids]
+    return [display_path(id[: needed[id]]) for id in ids]

@@ -11,8 +11,7 @@ import click
 from click.core import ParameterSource
 
 from claude_session_player.play.forward import Timing
-from claude_session_player.play.player import Pace
-from claude_session_player.play.timeline import IDLE
+from claude_session_player.play.timeline import IDLE, Pace
 
 _R = TypeVar("_R")
 _NO_LIMIT: Final = "none"

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from claude_session_player.conversation.nodes import Node, NodeKind
-from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
+from claude_session_player.text import display_path
 
 
 class Callers:
@@ -19,11 +19,11 @@ class Callers:
         """The sub-agents that a line called."""
         self._session = session
         self._unlinked: list[Session] = []
-        self._by_workflow: dict[str, list[Session]] = {shown(str(run["id"])): [] for run in session.workflows}
+        self._by_workflow: dict[str, list[Session]] = {display_path(str(run["id"])): [] for run in session.workflows}
         for agent in session.subagents:
             line = calls.get(agent.call_id or "")
             if agent.found.workflow and not agent.is_inline:
-                self._by_workflow.setdefault(shown(agent.found.workflow), []).append(agent)
+                self._by_workflow.setdefault(display_path(agent.found.workflow), []).append(agent)
             elif line:
                 self.at[line].append(agent)
             else:
@@ -35,7 +35,7 @@ class Callers:
 
     def workflows(self) -> list[Node]:
         """The workflows, each with its agents."""
-        runs = {shown(str(run["id"])): run["run"] for run in self._session.workflows}
+        runs = {display_path(str(run["id"])): run["run"] for run in self._session.workflows}
         return [_workflow(id, runs.get(id), agents) for id, agents in self._by_workflow.items()]
 
     def unlinked(self) -> list[Node]:
@@ -45,10 +45,14 @@ class Callers:
     def problems(self) -> list[str]:
         """What is wrong with the sub-agents. Those that Claude Code starts for itself are never called."""
         session = self._session
-        found = [f"agent {shown(id)}: is its own ancestor" for id in session.circular_subagents]
-        found += [f"agent {shown(agent.id)}: no call of it was found" for agent in self._unlinked if not agent.agent]
+        found = [f"agent {display_path(id)}: is its own ancestor" for id in session.circular_subagents]
+        found += [
+            f"agent {display_path(agent.id)}: no call of it was found" for agent in self._unlinked if not agent.agent
+        ]
         if not session.has_parent:
-            found.append(f"agent {shown(session.id)}: its session {shown(session.parent_id or '?')} is not there")
+            found.append(
+                f"agent {display_path(session.id)}: its session {display_path(session.parent_id or '?')} is not there"
+            )
         return found
 
 
@@ -80,7 +84,7 @@ def _node(agent: Session, line: int | None, *, is_called: bool = False) -> Node:
 
 def _alone(agent: Session, line: int | None, is_called: bool) -> Node:
     facts = {
-        "id": shown(agent.id),
+        "id": display_path(agent.id),
         "agent": agent.agent,
         "title": agent.title,
         "events": agent.speech.events,

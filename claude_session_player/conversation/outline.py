@@ -16,8 +16,8 @@ from claude_session_player.conversation.marks import Mark, MarkKind, Reading
 from claude_session_player.conversation.nodes import Node, NodeKind
 from claude_session_player.linking.titles import is_bare_command
 from claude_session_player.store.layout import HISTORY
-from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
+from claude_session_player.text import display_path
 
 
 class Outline(NamedTuple):
@@ -36,7 +36,7 @@ def outline_of(session: Session, relatives: Iterable[Relative] = (), *, with_pro
     older = [_link(relative) for relative in relatives if relative.is_older]
     newer = [_link(relative) for relative in relatives if not relative.is_older]
     facts = {
-        "id": shown(session.id),
+        "id": display_path(session.id),
         "title": session.title,
         "project": session.project,
         "events": session.speech.events,
@@ -51,7 +51,7 @@ def _link(relative: Relative) -> Node:
     other = relative.session
     kind = NodeKind.CONTINUES if relative.is_older else NodeKind.CONTINUED
     is_copy = other.found.kind == HISTORY
-    facts = {"id": shown(other.id), "title": other.title, "common": relative.common, "copy": is_copy}
+    facts = {"id": display_path(other.id), "title": other.title, "common": relative.common, "copy": is_copy}
     return Node(kind, facts, [])
 
 

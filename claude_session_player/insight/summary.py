@@ -14,8 +14,8 @@ from claude_session_player.insight.tally import CHANGED, READ, UNNAMED, Counted,
 from claude_session_player.insight.tokens import TokenCount, session_usage, total_cost
 from claude_session_player.line_reader import read_batches
 from claude_session_player.parser import open_session
-from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
+from claude_session_player.text import display_path
 
 _LINES: Final = 1000
 
@@ -80,8 +80,8 @@ def summarize(session: Session, prices: Prices | None = None) -> SessionSummary:
     span = span_of(tally.times)
     expense = _expense(session, prices or Prices.load())
     return SessionSummary(
-        id=shown(session.id),
-        path=shown(session.found.name),
+        id=display_path(session.id),
+        path=display_path(session.found.name),
         title=session.title,
         project=session.project,
         git_branches=session.facts.branches,

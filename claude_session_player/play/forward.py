@@ -12,8 +12,7 @@ from typing import Final, NamedTuple, TypeVar
 from claude_session_player.events import Event
 from claude_session_player.models import ScreenState
 from claude_session_player.play.film import Change, Frame, framed, shown
-from claude_session_player.play.player import Pace
-from claude_session_player.play.timeline import IDLE, at_speed, capped, delays, paced
+from claude_session_player.play.timeline import IDLE, Pace, at_speed, capped, delays, paced
 from claude_session_player.times import epoch
 
 _T = TypeVar("_T")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from enum import Enum
 from itertools import accumulate
 from typing import Final
 
@@ -15,6 +14,7 @@ from claude_session_player.play.film import Frame, Mark
 from claude_session_player.play.timeline import (
     IDLE,
     SPEEDS,
+    Pace,
     capped,
     chapter_after,
     chapter_before,
@@ -25,17 +25,6 @@ from claude_session_player.play.timeline import (
 
 _LATE: Final = 1.0
 """Seconds that the player tries to make up for; a computer that slept longer goes on where it was."""
-
-
-class Pace(Enum):
-    """What decides how long a frame is waited for."""
-
-    CAPPED = "capped"
-    """The session's own time, without its long pauses."""
-    REAL = "real time"
-    """The session's own time, with all its pauses."""
-    PACED = "paced"
-    """A time that fits the length of what appears."""
 
 
 class Player:

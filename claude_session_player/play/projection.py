@@ -11,8 +11,9 @@ from claude_session_player.play.destination import Destination, Elapsed, Line, M
 from claude_session_player.play.film import PORTION, Film, Frame
 from claude_session_player.play.following import Followed, News
 from claude_session_player.play.forward import Timing
-from claude_session_player.play.player import Pace, Player
+from claude_session_player.play.player import Player
 from claude_session_player.play.recording import Recording
+from claude_session_player.play.timeline import Pace
 from claude_session_player.view import View
 
 IS_LIVE, IS_IDLE, IS_DELETED = "live", "idle", "deleted"

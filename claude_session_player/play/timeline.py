@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
 from typing import Final
 
 IDLE: Final = 2.0
@@ -18,6 +19,17 @@ _SHORTEST: Final = 0.3
 _LONGEST: Final = 5.0
 _READING: Final = 80
 """Characters that somebody reads in a second, roughly."""
+
+
+class Pace(Enum):
+    """What decides how long a frame is waited for."""
+
+    CAPPED = "capped"
+    """The session's own time, without its long pauses."""
+    REAL = "real time"
+    """The session's own time, with all its pauses."""
+    PACED = "paced"
+    """A time that fits the length of what appears."""
 
 
 def delays(times: Iterable[float | None]) -> Iterator[float]:

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from claude_session_player.errors import BadFilter
-from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
+from claude_session_player.text import display_path
 from claude_session_player.times import format_time
 
 SORTS: Final[dict[str, tuple[Callable[[Session], Any], bool]]] = {
@@ -95,4 +95,4 @@ class Filter(NamedTuple):
 
 def _in(word: str, *texts: str | None) -> bool:
     wanted = word.casefold()
-    return any(text and wanted in shown(text).casefold() for text in texts)
+    return any(text and wanted in display_path(text).casefold() for text in texts)

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from claude_session_player.store.documents import documents, text
 from claude_session_player.store.layout import Trouble
-from claude_session_player.store.record import shown
+from claude_session_player.text import display_path
 
 _MEMORIES: Final = "memories"
 
@@ -41,13 +41,13 @@ def memories_of(roots: Sequence[str], project: str | None, tag: str | None, trou
 def _memory(path: str, value: dict[str, Any]) -> Memory:
     name = os.path.basename(path).removesuffix(".json")
     return Memory(
-        id=text(value.get("id")) or shown(name),
+        id=text(value.get("id")) or display_path(name),
         content=text(value.get("content")) or "",
         created=text(value.get("created")),
         updated=text(value.get("updated")),
         tags=_texts(value.get("tags")),
         projects=_texts(value.get("projects")),
-        path=shown(path),
+        path=display_path(path),
     )
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from claude_session_player.regular_file import only_small
 from claude_session_player.store.layout import TOOL_RESULTS, Found
-from claude_session_player.store.record import shown
+from claude_session_player.text import display_path
 
 _OPEN, _CLOSE, _SAVED_TO = "<persisted-output>", "</persisted-output>", "saved to: "
 
@@ -90,5 +90,5 @@ def _whole(text: str, name: str, files: Sequence[Found]) -> str:
             with open(path, encoding="utf-8", errors="replace", opener=only_small) as file:
                 return file.read().rstrip()
         except (OSError, ValueError) as error:
-            reason = f"{shown(found.called(path))}: {getattr(error, 'strerror', None) or error}"
+            reason = f"{display_path(found.called(path))}: {getattr(error, 'strerror', None) or error}"
     return f"{text}\n(the whole output is not there: {reason})"

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from claude_session_player.store.layout import SESSION
-from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
+from claude_session_player.text import display_path
 
 
 class Project(NamedTuple):
@@ -46,7 +46,7 @@ def _project(path: str | None, home: str, members: list[Session]) -> Project:
     main = [session for session in members if not session.is_subagent]
     return Project(
         path=path,
-        directory=shown(home),
+        directory=display_path(home),
         sessions=len(main),
         subagents=len(members) - len(main),
         size=sum(session.found.stamp.size for session in members),

@@ -3,10 +3,9 @@
 What depends on a file alone is kept in the catalogue as JSON, so that a long list needs no work for each session.
 """
 
-import os
 import re
 import shlex
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from claude_session_player.linking.titles import session_title
@@ -14,7 +13,8 @@ from claude_session_player.names import PROGRAM
 from claude_session_player.store.facts import Facts, Speech, Tokens
 from claude_session_player.store.layout import Found
 from claude_session_player.store.paths import real_path
-from claude_session_player.times import format_time
+from claude_session_player.text import display_path
+from claude_session_player.times import file_time
 
 _PLAIN: Final = re.compile(r"[\w.-]+")
 PLATFORM: Final = "claude"
@@ -58,14 +58,14 @@ def file_record(found: Found, facts: Facts) -> dict[str, Any]:
     """What a file tells by itself. Whatever depends on its relatives, or on the moment, is missing."""
     record = {
         "platform": PLATFORM,
-        "id": shown(found.id),
+        "id": display_path(found.id),
         "kind": found.kind,
-        "path": shown(found.name),
+        "path": display_path(found.name),
         "project": real_path(found.project or "", facts.cwds),
         "cwd": facts.cwds[0] if facts.cwds else None,
         "version": facts.version,
         "git_branch": facts.branches[-1] if facts.branches else None,
-        "workflow": shown(found.workflow) if found.workflow else None,
+        "workflow": display_path(found.workflow) if found.workflow else None,
         "size": found.stamp.size,
         "malformed": facts.malformed,
         **speech_record(facts.speech),
@@ -93,36 +93,12 @@ def speech_record(speech: Speech) -> dict[str, Any]:
 
 def mtime(found: Found) -> str:
     """When a file was last written to."""
-    return time_of(found.stamp.mtime_ns)
-
-
-def time_of(mtime_ns: int) -> str:
-    """A time of the file system as session files write it; one beyond reason is the earliest there is."""
-    try:
-        return format_time(datetime.fromtimestamp(mtime_ns / 1e9, UTC))
-    except (ValueError, OverflowError, OSError):
-        return format_time(datetime.fromtimestamp(0, UTC))
-
-
-def shown(path: str) -> str:
-    """A path as text that can be written anywhere: bytes that are no UTF-8 are spelled out.
-
-    So are lone surrogates, which no file name has, but any text of a session may.
-
-    >>> shown("caf\\u00e9 \\udcff"), shown("\\ud800")
-    ('café \\\\xff', '\\\\ud800')
-    """
-    if path.isascii():
-        return path
-    try:
-        return os.fsencode(path).decode("utf-8", "backslashreplace")
-    except UnicodeEncodeError:
-        return path.encode("utf-8", "backslashreplace").decode()
+    return file_time(found.stamp.mtime_ns)
 
 
 def hint(id: str, *, is_archived: bool = False) -> str:
     """The command that shows more of a session."""
-    word = shown(id)
+    word = display_path(id)
     return (
         f"{PROGRAM} get {'--archived ' if is_archived else ''}{word if _PLAIN.fullmatch(word) else shlex.quote(word)}"
     )

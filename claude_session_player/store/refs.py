@@ -18,9 +18,8 @@ from claude_session_player.regular_file import only_regular
 from claude_session_player.store.layout import AGENT, HISTORY, SUFFIX, Found
 from claude_session_player.store.locate import store_around
 from claude_session_player.store.paths import spellings
-from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
-from claude_session_player.text import cut, file_name
+from claude_session_player.text import cut, display_path, file_name
 
 if TYPE_CHECKING:
     from claude_session_player.store.store import Store
@@ -171,7 +170,7 @@ def _matching(things: Sequence[_T], rules: _Rules) -> list[_T]:
 
 def _by_id(ref: str) -> _Rules:
     folded = ref.casefold()
-    yield lambda thing: ref in (thing.id, shown(thing.id))
+    yield lambda thing: ref in (thing.id, display_path(thing.id))
     yield lambda thing: thing.id.casefold() == folded
     if len(ref) >= SHORTEST:
         yield lambda thing: thing.id.startswith(ref)
@@ -219,7 +218,7 @@ def _unknown(store: Store, ref: str, files: Sequence[Found], sessions: Sequence[
     if len(ref) >= SHORTEST:
         close += [title for title in titles if ref.casefold() in title and title not in close]
     by_id = {session.id: session for session in sessions}
-    meant = [_described(by_id[id]) if id in by_id else shown(id) for id in near]
+    meant = [_described(by_id[id]) if id in by_id else display_path(id) for id in near]
     meant += [_described(titles[title]) for title in close[:_NEAREST]]
     meant += [LATEST] if get_close_matches(ref, [LATEST]) else []
     hint = f" (a prefix has at least {SHORTEST} characters)" if len(ref) < SHORTEST else ""
@@ -234,6 +233,6 @@ def _unknown(store: Store, ref: str, files: Sequence[Found], sessions: Sequence[
 
 def _described(session: Session, with_path: bool = False) -> str:
     when = session.updated_at[:16].replace("T", " ")
-    about = shown(session.path) if with_path else cut(session.title or "(no title)", _TITLE)
+    about = display_path(session.path) if with_path else cut(session.title or "(no title)", _TITLE)
     project = "" if with_path or not session.project else f"  {file_name(session.project)}"
-    return f"{shown(session.id)}  {when}{project}  {about}"
+    return f"{display_path(session.id)}  {when}{project}  {about}"

@@ -19,11 +19,10 @@ from claude_session_player.store.record import (
     hint,
     mtime,
     seconds,
-    shown,
     speech_record,
 )
 from claude_session_player.store.stretches import StretchReader
-from claude_session_player.text import as_title, escape_controls
+from claude_session_player.text import as_title, display_path, escape_controls
 
 if TYPE_CHECKING:
     from claude_session_player.events import Event
@@ -282,8 +281,8 @@ class Session:
             return lone | self._moment
         return self._moment | {
             "title": self.title,
-            "parent_id": shown(self.parent_id or "") or None,
-            "parent_agent_id": shown(self.parent_agent_id or "") or None,
+            "parent_id": display_path(self.parent_id or "") or None,
+            "parent_agent_id": display_path(self.parent_agent_id or "") or None,
             "agent": self.agent,
         }
 
@@ -371,7 +370,7 @@ class Session:
         paths = [] if self.is_subagent else Walk().workflows(self.found.belongings)
         names = [os.path.basename(path).removesuffix(".json") for path in paths]
         return [
-            {"id": shown(name), "path": shown(self.found.called(path)), **_run(path)}
+            {"id": display_path(name), "path": display_path(self.found.called(path)), **_run(path)}
             for name, path in zip(names, paths, strict=True)
         ]
 
@@ -379,7 +378,7 @@ class Session:
     def tool_results(self) -> list[str]:
         """The paths of the tool outputs that were too large for the session file."""
         paths = [] if self.is_subagent else Walk().tool_results(self.found.belongings)
-        return [shown(self.found.called(path)) for path in paths]
+        return [display_path(self.found.called(path)) for path in paths]
 
     @property
     def description(self) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from claude_session_player.store.documents import document
 from claude_session_player.store.layout import Trouble
-from claude_session_player.store.record import shown
+from claude_session_player.text import display_path
 
 MASK: Final = "********"
 _NAMES: Final = ("settings.json", "settings.local.json")
@@ -50,7 +50,7 @@ def settings_of(roots: Sequence[str], troubles: list[Trouble]) -> list[Settings]
     """The settings files of some stores, with secrets masked."""
     paths = [os.path.join(root, name) for root in roots for name in _NAMES]
     read = ((path, document(path, troubles)) for path in paths if os.path.lexists(path))
-    return [Settings(shown(path), masked(value)) for path, value in read if value is not None]
+    return [Settings(display_path(path), masked(value)) for path, value in read if value is not None]
 
 
 def masked(value: Any, key: str = "", depth: int = 0) -> Any:

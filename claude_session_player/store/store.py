@@ -16,8 +16,8 @@ from claude_session_player.store.library import Library, Progress
 from claude_session_player.store.locate import locate
 from claude_session_player.store.member import Member
 from claude_session_player.store.projects import Project, projects_of
-from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
+from claude_session_player.text import display_path
 
 if TYPE_CHECKING:
     from claude_session_player.store.memories import Memory
@@ -132,14 +132,14 @@ class Store:
         try:
             return found_at(full)
         except OSError as error:
-            raise CannotRead(f"{shown(full)}: {error.strerror or error}") from error
+            raise CannotRead(f"{display_path(full)}: {error.strerror or error}") from error
 
     def of(self, file: Found) -> Session:
         """The session in a file of which the place is known; raises `CannotRead`."""
         members = self._library.relatives(file)
         if file.name not in members:
             reason = next((t.reason for t in self.troubles if t.path == file.name), "there is no such file")
-            raise CannotRead(f"{shown(file.name)}: {reason}")
+            raise CannotRead(f"{display_path(file.name)}: {reason}")
         member = members[file.name]
         session = member.session_id
         if file.is_agent and file.parent is None and session is not None:  # only its lines tell whose it is

@@ -12,8 +12,8 @@ from claude_session_player.store.documents import documents, text
 from claude_session_player.store.layout import Trouble
 from claude_session_player.store.locate import PROJECTS
 from claude_session_player.store.paths import spellings
-from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
+from claude_session_player.text import display_path
 
 _NAME: Final = "todo.jsonl"
 _TODOS: Final = "todos"
@@ -120,7 +120,7 @@ def _todo(value: dict[str, Any], path: str, project: str | None, session: str | 
         project=project,
         session_id=session,
         agent_id=agent if agent and agent != session else None,
-        path=shown(path),
+        path=display_path(path),
     )
 
 

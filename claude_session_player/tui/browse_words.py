@@ -7,8 +7,7 @@ from typing import Final
 from claude_session_player.humanize import many, model
 from claude_session_player.store.session import Session
 from claude_session_player.text import file_name, printable
-from claude_session_player.tui.listing import Choice, project_of
-from claude_session_player.tui.session_table import IN_USE, STALE
+from claude_session_player.tui.listing import IN_USE, STALE, Choice, project_of
 
 _BETWEEN: Final = " · "
 _SHORT_ID: Final = 8

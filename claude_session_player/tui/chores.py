@@ -9,8 +9,8 @@ from claude_session_player.export.target import whole_file
 from claude_session_player.insight.summary import summarize
 from claude_session_player.playback import begun, replay
 from claude_session_player.store.layout import Found
-from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
+from claude_session_player.text import display_path
 from claude_session_player.tui.export_popup import Target
 from claude_session_player.tui.shelf import Shelf
 from claude_session_player.view import View
@@ -33,6 +33,6 @@ def write_export(session: Session, target: Target) -> None:
                 target.format, file, lambda: replay(session.path, view), lambda: begun(session.path, view)
             )
             if not state.account.is_session:
-                raise NotASession(f"{shown(session.path)} holds no session any more")
+                raise NotASession(f"{display_path(session.path)} holds no session any more")
     except OSError as error:
         raise CannotWrite(f"{target.path} is not written: {error.strerror or error}") from error

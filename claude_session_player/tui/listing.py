@@ -7,10 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from claude_session_player.store.filters import SORTS
-from claude_session_player.store.record import shown
 from claude_session_player.store.session import Session
+from claude_session_player.text import display_path
 
 ORDERS: Final = tuple(SORTS)
+
+IN_USE: Final = "●"
+STALE: Final = "…"
 
 
 class Entry(NamedTuple):
@@ -97,7 +100,7 @@ def project_of(session: Session) -> str:
     """The project that a session belongs to; in brackets, where only the name of its directory is known."""
     head = session.head
     path = head.project or session.project
-    return path or f"({shown(session.found.project or session.found.kind)})"
+    return path or f"({display_path(session.found.project or session.found.kind)})"
 
 
 def projects_in(entries: Iterable[Entry]) -> list[ProjectEntry]:

@@ -13,9 +13,8 @@ from claude_session_player.formatter import element_text
 from claude_session_player.humanize import many
 from claude_session_player.models import ToolCall
 from claude_session_player.play.details import call_of
-from claude_session_player.play.player import Pace
 from claude_session_player.play.recording import Agents
-from claude_session_player.play.timeline import SPEEDS
+from claude_session_player.play.timeline import SPEEDS, Pace
 from claude_session_player.tools import AGENTS
 from claude_session_player.tui.keys import HelpScreen, bindings
 from claude_session_player.tui.player_keys import KEYS

@@ -10,8 +10,7 @@ from rich.text import Text
 from claude_session_player.humanize import span
 from claude_session_player.play.activity import Phase
 from claude_session_player.play.running import Row
-from claude_session_player.store.record import shown
-from claude_session_player.text import file_name, printable
+from claude_session_player.text import display_path, file_name, printable
 
 IDLE_MARK: Final = "○"
 _LOOKS: Final = {
@@ -51,7 +50,7 @@ def drawn(rows: list[Row], now: float, width: int) -> list[Drawn]:
 def name_of(row: Row) -> str:
     """How a session or a sub-agent is called."""
     glimpse = row.glimpse
-    return printable(glimpse.title or shown(glimpse.found.id))
+    return printable(glimpse.title or display_path(glimpse.found.id))
 
 
 def _head(row: Row, now: float, width: int) -> Text:

@@ -13,11 +13,8 @@ from claude_session_player.humanize import size, span, when
 from claude_session_player.text import file_name
 from claude_session_player.tui.browse_keys import FILTER_KEYS, KEYS
 from claude_session_player.tui.keys import bindings
-from claude_session_player.tui.listing import Entry
+from claude_session_player.tui.listing import IN_USE, STALE, Entry
 from claude_session_player.tui.row_table import Column, RowTable
-
-IN_USE = "●"
-STALE = "…"
 
 
 class SessionTable(RowTable[Entry]):

@@ -9,8 +9,9 @@ from rich.text import Text
 
 from claude_session_player.humanize import UNKNOWN_TIME, clock, shown_time
 from claude_session_player.play.film import Frame
-from claude_session_player.play.player import Pace, Player
+from claude_session_player.play.player import Player
 from claude_session_player.play.projection import IS_DELETED, IS_IDLE, IS_LIVE
+from claude_session_player.play.timeline import Pace
 from claude_session_player.tui.running_rows import IDLE_MARK
 from claude_session_player.tui.timeline_bar import fraction_of
 
