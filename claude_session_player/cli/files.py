@@ -96,12 +96,12 @@ def _print_content(session: Session, files: list[TouchedFile], given: str, at: i
         print_records([contents.content_record(told, at, agents)], LINES)
     elif told.known.lines:
         stdout().write(contents.shown(told.known))
-    remarks = contents.remarks(told, agents)
+    said = contents.remarks(told, agents)
     if not told.known.lines and not form:
         when = f" at line {at}" if at else ""
-        raise NotKnown(f"nothing is known of {path}{when}: no tool showed its content", *remarks)
+        raise NotKnown(f"nothing is known of {path}{when}: no tool showed its content", *said)
     if not form:
-        for remark in remarks:
+        for remark in said:
             say(f"warning: {remark}")
     return 0 if told.known.complete else _INCOMPLETE
 
