@@ -17,15 +17,16 @@ from typing import TypeVar
 
 from bench.measure import Row, best_process_times, best_times, peak_memory, process, until_shown
 from bench.sessions import write_long_line, write_session, write_store
-from claude_session_player import ScreenState, Session, Store, collector, read_events, render, replay, summarize
-from claude_session_player.conversation.cast import Cast
-from claude_session_player.conversation.telling import Telling
-from claude_session_player.conversation.walk import Walk
-from claude_session_player.events import decode
-from claude_session_player.export.conversation import Style, blocks, document
+from claude_session_player import ScreenState, Session, Store, read_events, render, replay, summarize
+from claude_session_player.export.transcript import Style, blocks, document
+from claude_session_player.format.events import decode
 from claude_session_player.formatter import MarkdownWindow
-from claude_session_player.play.film import Film
-from claude_session_player.play.tape import FileTape
+from claude_session_player.player.frame_index import Film
+from claude_session_player.player.recording import FileTape
+from claude_session_player.transcript.builder import Telling
+from claude_session_player.transcript.subagents import Cast
+from claude_session_player.transcript.walk import Walk
+from claude_session_player.util import gc_pause
 from tests import corpus
 
 PROGRAM = str(Path(sys.executable).with_name("claude-session-player"))
@@ -101,7 +102,7 @@ def show(folder: Path) -> Iterator[Row]:
     lines = _lines(path)
 
     def told(cast: Cast) -> str:
-        with collector.paused():
+        with gc_pause.paused():
             return "".join(document(blocks(Walk(Telling(cast)).told(read_events(path)), Style())))
 
     alone, reported, loads, file_loads = best_times(

@@ -11,20 +11,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from claude_session_player.care.locks import require_unused
-    from claude_session_player.conversation.conversation import Conversation
     from claude_session_player.errors import SessionError, SessionInUse
-    from claude_session_player.insight.summary import summarize
-    from claude_session_player.models import ScreenState
-    from claude_session_player.parser import read_events
+    from claude_session_player.models import ScreenState, View
+    from claude_session_player.parser import read_events, validate_event
     from claude_session_player.playback import replay
     from claude_session_player.renderer import render
+    from claude_session_player.stats.summary import summarize
     from claude_session_player.store.filters import Filter
-    from claude_session_player.store.paths import normalize_project_path
-    from claude_session_player.store.session import Session
+    from claude_session_player.store.roots import normalize_project_path
+    from claude_session_player.store.session import Session, require_unused
     from claude_session_player.store.store import Store
-    from claude_session_player.validation import validate_event
-    from claude_session_player.view import View
+    from claude_session_player.transcript.walk import Conversation
 
 __version__ = "0.7.0"
 
@@ -48,21 +45,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Conversation": "conversation.conversation",
+    "Conversation": "transcript.walk",
     "Filter": "store.filters",
     "Session": "store.session",
     "Store": "store.store",
     "ScreenState": "models",
     "SessionError": "errors",
     "SessionInUse": "errors",
-    "View": "view",
-    "normalize_project_path": "store.paths",
+    "View": "models",
+    "normalize_project_path": "store.roots",
     "read_events": "parser",
     "render": "renderer",
     "replay": "playback",
-    "require_unused": "care.locks",
-    "summarize": "insight.summary",
-    "validate_event": "validation",
+    "require_unused": "store.session",
+    "summarize": "stats.summary",
+    "validate_event": "parser",
 }
 
 

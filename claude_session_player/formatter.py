@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from claude_session_player.humanize import turn_duration
 from claude_session_player.models import (
     Activity,
     AssistantText,
@@ -19,9 +17,13 @@ from claude_session_player.models import (
     ToolCall,
     TurnDuration,
     UserMessage,
+    View,
 )
-from claude_session_player.text import ELLIPSIS, Cut, cut, hang, one_line
-from claude_session_player.view import View
+from claude_session_player.util.humanize import turn_duration
+from claude_session_player.util.text import ELLIPSIS, Cut, cut, hang, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 PROMPT: Final = "❯"
 ANSWER: Final = "● "

@@ -7,14 +7,114 @@ by the `View`.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
+from collections import deque
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from claude_session_player.account import Account
-from claude_session_player.open_calls import OpenCalls
-from claude_session_player.text import Cut
-from claude_session_player.view import View
+from claude_session_player.line_audit import Account
+from claude_session_player.util.text import Cut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How much of a session is kept and shown; `None` as a size means: all of it.
+
+    >>> View().result_lines, View.full().result_lines, View.full(thinking=True).thinking
+    (5, None, True)
+    """
+
+    label_width: int | None = 60
+    """Characters of a tool's name and of its label."""
+    result_lines: int | None = 5
+    """Lines of a result; a longer one ends in a line that says so."""
+    summary_width: int | None = 80
+    """Characters of a sub-agent's answer, which is shown on one line."""
+    progress_width: int | None = 76
+    """Characters of a running command's last line."""
+    thinking: bool = False
+    """Show the thoughts themselves below `✱ Thinking…`."""
+    history: bool = False
+    """Keep what came before a compaction."""
+    sidechains: bool = False
+    """Show sidechain lines, as in the file of a sub-agent."""
+    queued: bool = False
+    """Show prompts that stand only in the queue; the screen of the specification does not."""
+
+    @classmethod
+    def full(cls, *, thinking: bool = False, history: bool = False) -> View:
+        """The view that cuts nothing."""
+        return cls(None, None, None, None, thinking=thinking, history=history)
+
+    def with_queue(self) -> View:
+        """The same view, which loses nothing that a person typed."""
+        return replace(self, queued=True)
+
+    def of_subagent(self) -> View:
+        """The same view, for a file that is a sub-agent's own."""
+        return replace(self, sidechains=True)
+
+
+T = TypeVar("T")
+
+
+class OpenCalls(Generic[T]):
+    """Open calls in the order of their numbers, which ascend; each step costs the same, however many there are.
+
+    A call that was taken by age still stands in the queue of its name, and the other way round: whoever comes to it
+    there steps over it, once.
+
+    >>> calls = OpenCalls[str]()
+    >>> for number, name in enumerate(("Bash", "Read", "Bash")):
+    ...     calls.add(number, name, f"{name} {number}")
+    >>> calls.pop_oldest("Read"), calls.pop_oldest(), calls.pop_oldest("Read"), list(calls)
+    ('Read 1', 'Bash 0', None, ['Bash 2'])
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[int, T] = {}
+        self._all: deque[int] = deque()
+        self._by_name: dict[str, deque[int]] = {}
+
+    def add(self, number: int, name: str, call: T) -> None:
+        """One more call; its number is greater than all before."""
+        self._open[number] = call
+        self._all.append(number)
+        self._by_name.setdefault(name, deque()).append(number)
+
+    def pop_oldest(self, name: str | None = None) -> T | None:
+        """Take the oldest call of a tool, or of all; `None` where there is none."""
+        queue = self._all if name is None else self._by_name.get(name)
+        while queue:
+            number = queue.popleft()
+            if number in self._open:
+                return self._open.pop(number)
+        return None
+
+    def discard(self, number: int) -> None:
+        """Take the call of this number, where it is open."""
+        self._open.pop(number, None)
+
+    def copy(self) -> OpenCalls[T]:
+        """The same calls, which go on by themselves."""
+        other = OpenCalls[T]()
+        other._open = self._open.copy()
+        other._all = self._all.copy()
+        other._by_name = {name: queue.copy() for name, queue in self._by_name.items()}
+        return other
+
+    def clear(self) -> None:
+        """Forget all calls."""
+        self._open.clear()
+        self._all.clear()
+        self._by_name.clear()
+
+    def __iter__(self) -> Iterator[T]:
+        """The open calls, tool by tool."""
+        return (self._open[number] for queue in self._by_name.values() for number in queue if number in self._open)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -6,16 +6,17 @@ Nothing here raises on data: what cannot be read comes as `Malformed`, with its 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BufferedIOBase
 from typing import Any, BinaryIO, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from claude_session_player import rawjson
-from claude_session_player.dialects import DIALECTS, translate
 from claude_session_player.errors import CannotRead
-from claude_session_player.events import (
+from claude_session_player.format import lenient_json
+from claude_session_player.format.coerce import event_of, event_on
+from claude_session_player.format.dialects import DIALECTS, translate
+from claude_session_player.format.events import (
     CONVERSATION,
     RECORD_START,
     REFUSALS,
@@ -26,10 +27,9 @@ from claude_session_player.events import (
     Unknown,
     decode,
 )
-from claude_session_player.fit import event_of, event_on
-from claude_session_player.humanize import size
-from claude_session_player.line_reader import LongLine, is_too_long, read_batches, read_lines
-from claude_session_player.regular_file import only_regular
+from claude_session_player.format.line_reader import LongLine, is_too_long, read_batches, read_lines
+from claude_session_player.util.fsutil import only_regular
+from claude_session_player.util.humanize import size
 
 Source: TypeAlias = str | os.PathLike[str] | Iterable[bytes]
 """A path, or the lines of a session: an open binary file, or any iterable of bytes."""
@@ -228,17 +228,17 @@ def salvage(line: bytes) -> Iterator[Piece]:
     >>> [(piece.start, piece.end, piece.event.kind) for piece in salvage(b'{"type":"user"}{"type":"us')]
     [(0, 15, 'user'), (15, 26, '(malformed)')]
     """
-    text = rawjson.decode_text(line)
+    text = lenient_json.decode_text(line)
     counted = start = others = 0
-    for position, after, value in rawjson.values(text):
-        start += rawjson.encoded_length(text[counted:position])
+    for position, after, value in lenient_json.values(text):
+        start += lenient_json.encoded_length(text[counted:position])
         others += not isinstance(value, dict)
         if others > _MOST_VALUES:
-            value, after = rawjson.Damage(f"more than {_MOST_VALUES:,} values on one line"), len(text)
-        is_damaged = isinstance(value, rawjson.Damage)
+            value, after = lenient_json.Damage(f"more than {_MOST_VALUES:,} values on one line"), len(text)
+        is_damaged = isinstance(value, lenient_json.Damage)
         behind = _record_behind(text, position) if is_damaged else None
-        end = start + rawjson.encoded_length(text[position : behind[0] if behind else after])
-        event = Malformed(reason=value.reason) if isinstance(value, rawjson.Damage) else parse_object(value)
+        end = start + lenient_json.encoded_length(text[position : behind[0] if behind else after])
+        event = Malformed(reason=value.reason) if isinstance(value, lenient_json.Damage) else parse_object(value)
         yield Piece(start, end, value, event)
         if behind is not None:
             yield Piece(end, len(line.rstrip(b"\0\r\n\t ")), behind[1], parse_object(behind[1]))
@@ -251,9 +251,44 @@ def _record_behind(text: str, at: int) -> tuple[int, dict[str, Any]] | None:
     """The whole record at the end of a line on which a crash cut off the one before it, and where it begins."""
     starts = [match.start() for match in RECORD_START.finditer(text, at + 1)]
     for start in starts[:_TRIES] + starts[_TRIES:][-_TRIES:]:
-        found = rawjson.object_at(text, start)
-        if found is not None and rawjson.is_end(text, found[1]):
+        found = lenient_json.object_at(text, start)
+        if found is not None and lenient_json.is_end(text, found[1]):
             event = parse_object(found[0])
             if event.uuid and not isinstance(event, Unknown):
                 return start, found[0]
     return None
+
+
+_TYPES: Final = ("user", "assistant", "summary")
+
+
+def validate_event(event: Mapping[str, Any]) -> tuple[bool, str]:
+    """True and "Valid", or false and the first thing that is missing.
+
+    >>> validate_event({"type": "summary", "timestamp": "2026-01-17T21:00:00.000Z", "summary": "Tea was made."})
+    (True, 'Valid')
+    >>> validate_event({"type": "progress"})
+    (False, 'Invalid type: progress')
+    """
+    if not _has(event, "type"):
+        return False, "Missing 'type' field"
+    kind = event["type"]
+    if kind not in _TYPES:
+        return False, f"Invalid type: {kind}"
+    for path in (("timestamp",), *_NEEDED[kind]):
+        *above, key = path
+        place = event[above[0]] if above else event
+        if not _has(place, key):
+            return False, f"Missing '{key}' field"
+    return True, "Valid"
+
+
+_NEEDED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
+    "user": (("message",), ("message", "content")),
+    "assistant": (("message",), ("message", "content")),
+    "summary": (("summary",),),
+}
+
+
+def _has(value: Any, key: str) -> bool:
+    return isinstance(value, Mapping) and key in value

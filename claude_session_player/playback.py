@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import chain
+from typing import TYPE_CHECKING
 
-from claude_session_player import collector
-from claude_session_player.events import CONVERSATION, Event
-from claude_session_player.models import ScreenState
-from claude_session_player.parser import (
-    Source,
-    is_subagent_file,
-    only_sidechains,
-    read_events,
-)
+from claude_session_player.format.events import CONVERSATION, Event
+from claude_session_player.models import ScreenState, View
+from claude_session_player.parser import Source, is_subagent_file, only_sidechains, read_events
 from claude_session_player.renderer import render
-from claude_session_player.times import parse_time
-from claude_session_player.view import View
+from claude_session_player.util import gc_pause
+from claude_session_player.util.times import parse_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 
 def replay(
@@ -42,7 +39,7 @@ def replay(
         events = _through(events, until)
     if at is not None:
         events = _before(events, at)
-    with collector.paused():
+    with gc_pause.paused():
         for event in events:
             render(state, event)
     return state

@@ -6,23 +6,12 @@ Each handler gives the outcome that the account books for the line.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
 from operator import attrgetter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player import tools
-from claude_session_player.account import (
-    BLANK,
-    MALFORMED,
-    MERGED,
-    SHOWN,
-    Issue,
-    Outcome,
-    hidden,
-    unknown,
-)
-from claude_session_player.content import agent_text, joined, result_text, shortened
-from claude_session_player.events import (
+from claude_session_player.format.content import agent_text, joined, result_text, shortened
+from claude_session_player.format.events import (
     CONVERSATION,
     NOTHING,
     QUEUED,
@@ -50,7 +39,9 @@ from claude_session_player.events import (
     User,
     text_of,
 )
+from claude_session_player.format.prompts import classify
 from claude_session_player.formatter import activity_text
+from claude_session_player.line_audit import BLANK, MALFORMED, MERGED, SHOWN, Issue, Outcome, hidden, unknown
 from claude_session_player.linking.prompts import PromptQueue
 from claude_session_player.models import (
     Activity,
@@ -66,8 +57,10 @@ from claude_session_player.models import (
     UserMessage,
 )
 from claude_session_player.parser import parse_object
-from claude_session_player.prompts import classify
-from claude_session_player.text import Cut, clean, last_line, trim_breaks, without_overwritten
+from claude_session_player.util.text import Cut, clean, last_line, trim_breaks, without_overwritten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SIDECHAIN: Final = hidden("sidechain")
 META: Final = hidden("isMeta")

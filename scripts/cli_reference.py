@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from claude_session_player.cli.app import COMMANDS, app
-from claude_session_player.names import PROGRAM
+from claude_session_player.util.dirs import PROGRAM
 
 PATH = Path(__file__).parents[1] / "docs" / "cli.md"
 

@@ -17,8 +17,7 @@ from typing import Any
 import genai_prices
 from genai_prices.data_snapshot import get_snapshot
 
-from claude_session_player.insight.listed import AWS, PACKAGE
-from claude_session_player.insight.rates import Period, Rates, Step, Tariff, tariff_record
+from claude_session_player.stats.prices import AWS, PACKAGE, Period, Rates, Step, Tariff, tariff_record
 
 PATH = Path(__file__).parents[1] / "claude_session_player" / "data" / "prices.jsonl"
 

@@ -13,9 +13,8 @@ from typing import Any, Final
 from textual.app import App
 
 from claude_session_player.tui.browse import BrowseApp
-from claude_session_player.tui.player_app import PlayerApp
-from claude_session_player.tui.player_screen import PlayerScreen
-from claude_session_player.tui.shelf import Shelf
+from claude_session_player.tui.jobs import Shelf
+from claude_session_player.tui.player import PlayerApp, PlayerScreen
 from tests.players import of_file
 
 ROOT: Final = Path(__file__).parents[1]

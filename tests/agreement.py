@@ -22,20 +22,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from claude_session_player.cli import run
-from claude_session_player.cli.recordings import recording_of
-from claude_session_player.cli.refs import find_source
+from claude_session_player.cli._refs import find_source
+from claude_session_player.cli.play import recording_of
 from claude_session_player.formatter import PROMPT
-from claude_session_player.models import ScreenElement, ToolCall, UserMessage
-from claude_session_player.play.company import Company
-from claude_session_player.play.following import News
-from claude_session_player.play.forward import Timing
-from claude_session_player.play.glimpse import Glimpse
-from claude_session_player.play.projection import Projection
-from claude_session_player.play.recording import of_found
+from claude_session_player.live.running import Glimpse
+from claude_session_player.models import ScreenElement, ToolCall, UserMessage, View
+from claude_session_player.player.follow import Company, News
+from claude_session_player.player.playback import Projection
+from claude_session_player.player.recording import of_found
+from claude_session_player.player.stream import Timing
 from claude_session_player.store.layout import Found, found_at
 from claude_session_player.store.store import Store
-from claude_session_player.text import cut
-from claude_session_player.view import View
+from claude_session_player.util.text import cut
 from tests.naive_session import NaiveSession, read_session
 
 Record = dict[str, Any]

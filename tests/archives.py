@@ -14,10 +14,10 @@ from typing import Any
 import zstandard
 
 from claude_session_player import Filter
-from claude_session_player.care.archive import Outcome, apply, plan
-from claude_session_player.care.bundles import Bundle, bundles_of
-from claude_session_player.care.unpacking import unpacking
-from claude_session_player.care.vault import Vault
+from claude_session_player.archive.add import Outcome, apply, plan
+from claude_session_player.archive.archive_dir import Vault
+from claude_session_player.archive.pack import unpacking
+from claude_session_player.archive.session_files import Bundle, bundles_of
 from tests.stores import ONE, StoreBuilder
 
 Seen = dict[str, tuple[object, ...]]

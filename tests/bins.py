@@ -8,9 +8,9 @@ from typing import Any
 from unittest.mock import patch
 
 from claude_session_player import Filter
-from claude_session_player.care import removal
-from claude_session_player.care.bins import GONE, MOVING
-from claude_session_player.care.bundles import Bundle, bundles_of
+from claude_session_player.archive import removal
+from claude_session_player.archive.session_files import Bundle, bundles_of
+from claude_session_player.archive.trash import GONE, MOVING
 from tests.stores import StoreBuilder
 
 

@@ -11,9 +11,9 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from claude_session_player.tui.browse import BrowseApp
-from claude_session_player.tui.said_line import SaidLine
-from claude_session_player.tui.session_table import SessionTable
-from claude_session_player.tui.shelf import Shelf
+from claude_session_player.tui.jobs import Shelf
+from claude_session_player.tui.widgets.table import SessionTable
+from claude_session_player.tui.widgets.text import SaidLine
 from tests.builder import SessionBuilder, call, text
 from tests.screens import SMALL, run, text_of
 from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder, settle

@@ -9,14 +9,12 @@ from typing import Any, NamedTuple
 import pyte
 
 from claude_session_player.export import asciicast
-from claude_session_player.export.asciicast import Setup
-from claude_session_player.export.picture import BEGIN, END
-from claude_session_player.export.rows import element_rows
+from claude_session_player.export.asciicast import BEGIN, END, Setup
+from claude_session_player.export.terminal import element_rows
 from claude_session_player.formatter import gap
-from claude_session_player.models import ScreenState
+from claude_session_player.models import ScreenState, View
 from claude_session_player.parser import Source
 from claude_session_player.playback import begun
-from claude_session_player.view import View
 
 
 class Cast(NamedTuple):

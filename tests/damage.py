@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from claude_session_player.care import findings as kinds
-from claude_session_player.care.findings import Kind
+from claude_session_player.doctor import findings as kinds
+from claude_session_player.doctor.findings import Kind
 
 Damaged = tuple[list[bytes], Counter[Kind]]
 """Some lines in place of one or two, and the damage that is in them."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from claude_session_player.insight.tokens import TokenCount
+from claude_session_player.stats.tokens import TokenCount
 
 
 def naive_count(paths: Iterable[Path]) -> TokenCount:

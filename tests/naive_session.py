@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from claude_session_player.insight.tokens import TokenCount
+from claude_session_player.stats.tokens import TokenCount
 from tests.naive import naive_count
 from tests.naive_agents import NaiveLinks, linked_calls
 

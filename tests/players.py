@@ -12,10 +12,8 @@ from typing import Any
 from textual.pilot import Pilot
 
 from claude_session_player.parser import is_subagent_file
-from claude_session_player.play.recording import Recording, of_lines
-from claude_session_player.play.tape import FileTape
-from claude_session_player.tui.player_app import PlayerApp
-from claude_session_player.tui.player_screen import PlayerScreen
+from claude_session_player.player.recording import FileTape, Recording, of_lines
+from claude_session_player.tui.player import PlayerApp, PlayerScreen
 from tests.builder import SessionBuilder, call, text, thought
 from tests.screens import SMALL, run, text_of
 

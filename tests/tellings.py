@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from claude_session_player.conversation.cast import Actor, Cast
-from claude_session_player.conversation.choice import Choice
-from claude_session_player.conversation.telling import Telling
-from claude_session_player.conversation.walk import Told, Walk
-from claude_session_player.export.conversation import Style, blocks, document
+from claude_session_player.export.transcript import Style, blocks, document
 from claude_session_player.linking.agent_records import task_of
 from claude_session_player.parser import read_events
+from claude_session_player.transcript.builder import Telling
+from claude_session_player.transcript.filters import Choice
+from claude_session_player.transcript.subagents import Actor, Cast
+from claude_session_player.transcript.walk import Told, Walk
 from tests.builder import SessionBuilder
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import replay
-from claude_session_player.account import BLANK, MALFORMED, MERGED, SHOWN, Account, Fate, Issue, Outcome
+from claude_session_player.line_audit import BLANK, MALFORMED, MERGED, SHOWN, Account, Fate, Issue, Outcome
 from tests.builder import SessionBuilder, call, text
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from claude_session_player.live.status import Activity, Phase, Status
 from claude_session_player.parser import read_events
-from claude_session_player.play.activity import Activity, Phase, Status
-from claude_session_player.times import epoch
+from claude_session_player.util.times import epoch
 from tests.builder import SessionBuilder, call, text, thought, timestamp
 
 Build = Callable[[SessionBuilder], object]

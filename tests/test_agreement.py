@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from claude_session_player.store import inuse
+from claude_session_player.store import in_use
 from tests import cases, corpus, odd_sessions
 from tests.agreement import DEFINITIONS, Record, Table, collect, csp, listing
 from tests.built_sessions import (
@@ -55,7 +55,7 @@ def _told(values: dict[str, Any]) -> str:
 @contextlib.contextmanager
 def two_hours_later() -> Iterator[None]:
     """No file becomes a minute old between two questions, also where the corpus itself has just been written."""
-    with patch.object(inuse, "wall_clock", lambda: time.time() + 7200):
+    with patch.object(in_use, "wall_clock", lambda: time.time() + 7200):
         yield
 
 

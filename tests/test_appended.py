@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from claude_session_player import ScreenState, View, render
-from claude_session_player.play.appended import Appended
-from claude_session_player.play.film import Film
-from claude_session_player.play.tape import FileTape, MemoryTape
+from claude_session_player.player.frame_index import Film
+from claude_session_player.player.recording import FileTape, MemoryTape
+from claude_session_player.player.stream import Appended
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought
 

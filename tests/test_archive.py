@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from claude_session_player.care import archive, packing
-from claude_session_player.care.archive import CHANGED, GROWN, NEW, PASSES, SKIPPED, UNCHANGED
-from claude_session_player.care.bundles import EACH
-from claude_session_player.care.packing import trailer
-from claude_session_player.care.unpacking import check, read_manifest
-from claude_session_player.care.vault import PARTIAL, Vault
+from claude_session_player.archive import add, pack
+from claude_session_player.archive.add import CHANGED, GROWN, NEW, PASSES, SKIPPED, UNCHANGED
+from claude_session_player.archive.archive_dir import PARTIAL, Vault
+from claude_session_player.archive.pack import check, read_manifest, trailer
+from claude_session_player.archive.session_files import EACH
 from claude_session_player.errors import BadArchive, CannotWrite, SessionError
 from tests.archives import archived, bundles, litter, seen
 from tests.stores import ONE, TWO, StoreBuilder, touch
@@ -71,7 +70,7 @@ def test_what_did_not_change_is_not_even_read(
 ) -> None:
     store.every_layout()
     archived(store, vault)
-    monkeypatch.setattr(archive, "checksums_of", None)
+    monkeypatch.setattr(add, "checksums_of", None)
     assert set(statuses(store, vault)) == {UNCHANGED}
 
 
@@ -129,7 +128,7 @@ def test_what_is_kept_has_the_time_that_the_session_has_now(store: StoreBuilder,
     touch(main, 5)
     (bundle,) = bundles(store)
     with vault.locked():
-        path = archive.keep(vault, bundle).path
+        path = add.keep(vault, bundle).path
     assert path is not None
     assert read_manifest(path).entries[0].mtime_ns == main.stat().st_mtime_ns
 
@@ -160,8 +159,8 @@ def test_damage_in_the_middle_is_found_and_mended_where_all_is_checked(store: St
     assert statuses(store, vault) == [UNCHANGED]
     for status in (GROWN, UNCHANGED):
         with vault.locked():
-            steps = archive.plan(vault, bundles(store), is_checked=True)
-            assert [outcome.status for outcome in archive.apply(vault, steps)] == [status]
+            steps = add.plan(vault, bundles(store), is_checked=True)
+            assert [outcome.status for outcome in add.apply(vault, steps)] == [status]
     check(only_archive(vault))
 
 
@@ -197,7 +196,7 @@ def test_what_hinders_every_session_stops_the_whole(
         raise OSError(number, os.strerror(number))
 
     store.session()
-    monkeypatch.setattr(archive, "pack", hindered)
+    monkeypatch.setattr(add, "pack", hindered)
     with pytest.raises(CannotWrite):
         archived(store, vault)
 
@@ -206,7 +205,7 @@ def test_each_session_counts_in_the_progress_however_small_it_is(store: StoreBui
     main = store.session()
     told: list[int] = []
     with vault.locked():
-        list(archive.apply(vault, archive.plan(vault, bundles(store)), told.append))
+        list(add.apply(vault, add.plan(vault, bundles(store)), told.append))
     assert sum(told) == PASSES * main.stat().st_size + EACH
 
 
@@ -246,7 +245,7 @@ def test_keeping_finds_a_damaged_archive_and_makes_it_anew(store: StoreBuilder, 
         check(str(path))
     (bundle,) = bundles(store)
     with vault.locked():
-        assert archive.keep(vault, bundle).status == GROWN
+        assert add.keep(vault, bundle).status == GROWN
     check(only_archive(vault))
 
 
@@ -265,14 +264,14 @@ def test_a_session_that_changes_while_it_is_archived_is_skipped_and_named(
     store: StoreBuilder, vault: Vault, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     main = store.session()
-    real = getattr(archive, moment)
+    real = getattr(add, moment)
 
     def meanwhile(*arguments: Any) -> Any:
         with main.open("ab") as file:
             file.write(b"{}\n")
         return real(*arguments)
 
-    monkeypatch.setattr(archive, moment, meanwhile)
+    monkeypatch.setattr(add, moment, meanwhile)
     (outcome,) = archived(store, vault)
     assert outcome.status == SKIPPED
     assert "change" in (outcome.reason or "")
@@ -284,7 +283,7 @@ def test_a_file_that_is_rewritten_without_a_trace_is_noticed(
     store: StoreBuilder, vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main = store.session()
-    real = packing._reading
+    real = pack._reading
 
     def meanwhile(*arguments: Any) -> Any:
         if list(Path(vault.folder).rglob(PARTIAL)):
@@ -293,7 +292,7 @@ def test_a_file_that_is_rewritten_without_a_trace_is_noticed(
             os.utime(main, ns=(status.st_atime_ns, status.st_mtime_ns))
         return real(*arguments)
 
-    monkeypatch.setattr(packing, "_reading", meanwhile)
+    monkeypatch.setattr(pack, "_reading", meanwhile)
     assert [outcome.status for outcome in archived(store, vault)] == [SKIPPED]
 
 
@@ -321,7 +320,7 @@ def test_a_long_title_is_kept_short(store: StoreBuilder, vault: Vault) -> None:
     store.session()
     (bundle,) = bundles(store)
     with vault.locked():
-        path = archive.keep(vault, bundle._replace(title="x" * 10**7, project="/" * 10**7)).path
+        path = add.keep(vault, bundle._replace(title="x" * 10**7, project="/" * 10**7)).path
     assert path is not None
     made = read_manifest(path)
     assert len(made.title or "") == len(made.project or "") == 1001

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from claude_session_player.care import unpacking
-from claude_session_player.care.manifest import decode, encode
-from claude_session_player.care.packing import trailer
-from claude_session_player.care.unpacking import check, is_complete, read_manifest
+from claude_session_player.archive import pack
+from claude_session_player.archive.manifest import decode, encode
+from claude_session_player.archive.pack import check, is_complete, read_manifest, trailer
 from claude_session_player.errors import BadArchive
 from tests.archives import described, forged
 from tests.stores import ONE
@@ -85,7 +84,7 @@ def test_headers_within_headers_come_to_an_end(tmp_path: Path) -> None:
 def test_a_manifest_that_is_too_large_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = sound(tmp_path / "x.tar.zst")
     assert read_manifest(str(path)).id == ONE
-    monkeypatch.setattr(unpacking, "LARGEST", 100)
+    monkeypatch.setattr(pack, "LARGEST", 100)
     with pytest.raises(BadArchive, match="manifest is too large"):
         read_manifest(str(path))
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.care.archive_names import is_project_name, is_written_name
-from claude_session_player.store.paths import spellings
+from claude_session_player.archive.manifest import is_project_name, is_written_name
+from claude_session_player.store.roots import spellings
 from tests.archives import bundles
 from tests.corpus import STORE
 from tests.stores import Opened, StoreBuilder

@@ -9,9 +9,9 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from claude_session_player.care.archive import SKIPPED
-from claude_session_player.care.restore import RESTORED, apply, plan
-from claude_session_player.care.vault import Vault
+from claude_session_player.archive.add import SKIPPED
+from claude_session_player.archive.archive_dir import Vault
+from claude_session_player.archive.restore import RESTORED, apply, plan
 from tests.archives import archived, litter, seen
 from tests.stores import ONE, StoreBuilder
 

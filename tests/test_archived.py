@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from claude_session_player import Filter
-from claude_session_player.care import archived as module
-from claude_session_player.care.archived import ArchivedStore
-from claude_session_player.care.unpacking import read_manifest
-from claude_session_player.care.vault import Vault
+from claude_session_player.archive import archived_store as module
+from claude_session_player.archive.archive_dir import Vault
+from claude_session_player.archive.archived_store import ArchivedStore
+from claude_session_player.archive.pack import read_manifest
 from claude_session_player.errors import BadArchive
-from claude_session_player.store.layout import Stamp, Walk
-from claude_session_player.store.placed import found_below
+from claude_session_player.store.layout import Stamp, Walk, found_below
 from tests.archives import archived
 from tests.program import csp
 from tests.stores import AGENT, ONE, TWO, StoreBuilder

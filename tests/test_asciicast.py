@@ -15,9 +15,9 @@ import pytest
 from claude_session_player import View
 from claude_session_player.export import asciicast
 from claude_session_player.export.asciicast import Setup
-from claude_session_player.play.forward import Timing
-from claude_session_player.play.timeline import Pace
 from claude_session_player.playback import begun, replay
+from claude_session_player.player.stream import Timing
+from claude_session_player.player.timeline import Pace
 from tests import corpus
 from tests.builder import SessionBuilder, call, text
 from tests.casts import expected, played, recorded

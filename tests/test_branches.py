@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import read_events
-from claude_session_player.conversation.branches import Branches
 from claude_session_player.linking.copies import Copies
 from claude_session_player.linking.prompts import human_prompt
+from claude_session_player.transcript.tree import Branches
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought, uuid_of
 

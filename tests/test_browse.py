@@ -14,13 +14,14 @@ from textual.strip import Strip
 
 from claude_session_player.store.library import Library
 from claude_session_player.store.session import Session
-from claude_session_player.tui import chores, opening, preview_pane, said_line
+from claude_session_player.tui import jobs, player
 from claude_session_player.tui.browse import BrowseApp
-from claude_session_player.tui.player_screen import PlayerScreen
-from claude_session_player.tui.preview_pane import PreviewPane
-from claude_session_player.tui.session_table import FilterInput
-from claude_session_player.tui.shelf import Shelf
-from claude_session_player.tui.text_popup import TextPopup
+from claude_session_player.tui.jobs import Shelf
+from claude_session_player.tui.player import PlayerScreen
+from claude_session_player.tui.widgets import preview, text
+from claude_session_player.tui.widgets.preview import PreviewPane
+from claude_session_player.tui.widgets.table import FilterInput
+from claude_session_player.tui.widgets.text import TextPopup
 from tests.browsing import KETTLE, NOW, browse, kettles, said, settled, table, titles, until
 from tests.builder import SessionBuilder
 from tests.screens import LARGE, SMALL, check_picture, run, text_of
@@ -102,7 +103,7 @@ def test_the_summary_stands_in_a_window_of_its_own(
     builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ) -> None:
     told = "Session 1f2e (6 events)\n- Duration: 5 seconds\n- Title: Oil \\[the] \\*\\*wheels\\*\\*\n- Cost: $0.02"
-    monkeypatch.setattr(chores, "summary_text", lambda shelf, found: told)
+    monkeypatch.setattr(jobs, "summary_text", lambda shelf, found: told)
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await until(pilot, lambda: "missing" in text_of(app))
@@ -185,7 +186,7 @@ def test_a_screen_is_read_only_where_the_cursor_rests(builder: StoreBuilder, mon
         looks.append(session.id)
         return []
 
-    monkeypatch.setattr(preview_pane, "preview_of", look)
+    monkeypatch.setattr(preview, "preview_of", look)
     app = BrowseApp(Shelf((str(builder.root),), None), clock=lambda: NOW, rest=1000)
 
     async def script(pilot: Pilot[Any]) -> None:
@@ -290,7 +291,7 @@ def test_keys_play_and_follow_the_session_under_the_cursor(
     builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch, key: str, live: bool
 ) -> None:
     played: list[tuple[str, bool]] = []
-    monkeypatch.setattr(opening, "play", lambda app, session, *, live, open_store: played.append((session.id, live)))
+    monkeypatch.setattr(player, "play", lambda app, session, *, live, open_store: played.append((session.id, live)))
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("down", key)
@@ -303,7 +304,7 @@ def test_enter_plays_the_first_session_that_the_words_find(
     builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     played: list[str] = []
-    monkeypatch.setattr(opening, "play", lambda app, session, *, live, open_store: played.append(session.id))
+    monkeypatch.setattr(player, "play", lambda app, session, *, live, open_store: played.append(session.id))
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("/", *"boil", "enter")
@@ -402,7 +403,7 @@ def test_what_is_said_goes_by_itself_and_before_what_is_typed(
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("y", "/", "w")
         await until(pilot, lambda: text_of(app).startswith("w "))
-        monkeypatch.setattr(said_line, "SECONDS", 0.001)
+        monkeypatch.setattr(text, "SECONDS", 0.001)
         await pilot.press("escape", "y")
         await until(pilot, lambda: text_of(app).startswith("/ to find"))
 

@@ -13,9 +13,9 @@ from textual.widgets import Input
 
 from claude_session_player import export
 from claude_session_player.tui import browse as browse_module
-from claude_session_player.tui import chores
+from claude_session_player.tui import jobs
 from claude_session_player.tui.browse import BrowseApp
-from claude_session_player.tui.export_popup import usual_folder
+from claude_session_player.tui.popups import usual_folder
 from tests.browsing import answer, browse, kettles, said, until
 from tests.program import csp
 from tests.screens import LARGE, SMALL, check_picture, text_of
@@ -174,7 +174,7 @@ def test_what_cannot_be_written_is_told(builder: StoreBuilder, tmp_path: Path, m
         await until(pilot, lambda: answer(app) == f"There is no directory {tmp_path}/no.")
         await pilot.press("ctrl+a", "ctrl+k", *"store", "enter")
         await until(pilot, lambda: "/store is a directory: add the name of a file." in answer(app))
-        monkeypatch.setattr(chores, "whole_file", refuse)
+        monkeypatch.setattr(jobs, "whole_file", refuse)
         await pilot.press("1", "enter")
         await until(pilot, lambda: "store1 is not written: No space left on device" in said(app))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from claude_session_player import Filter
-from claude_session_player.care.bundles import Bundle, Gathered, bundles_of, change_of
+from claude_session_player.archive.session_files import Bundle, Gathered, bundles_of, change_of
 from tests.archives import bundles
 from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder, touch
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from claude_session_player import Conversation, Store, summarize
-from claude_session_player.conversation.cast import cast_of
-from claude_session_player.conversation.entries import Call, Kind
-from claude_session_player.conversation.marks import MarkKind, Reading
-from claude_session_player.conversation.strands import Fork
-from claude_session_player.conversation.telling import Telling
-from claude_session_player.conversation.walk import Walk
 from claude_session_player.parser import read_events
 from claude_session_player.store.layout import Found
+from claude_session_player.transcript.builder import Telling
+from claude_session_player.transcript.entries import Call, Kind
+from claude_session_player.transcript.forks import Fork
+from claude_session_player.transcript.outline import MarkKind, Reading
+from claude_session_player.transcript.subagents import cast_of
+from claude_session_player.transcript.walk import Walk
 from tests import corpus
 from tests.builder import SessionBuilder, call, text
 from tests.stores import AGENT, ONE, StoreBuilder

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claude_session_player import Filter, Store
-from claude_session_player.store import catalogue, digest, library, reading
+from claude_session_player.store import extract, index, library, workers
 from tests.builder import SessionBuilder, text
 from tests.stores import ONE, TWO, StoreBuilder, touch
 
@@ -49,7 +49,7 @@ class CountingFile(io.FileIO):
 
 @pytest.fixture
 def counter(monkeypatch: pytest.MonkeyPatch) -> type[CountingFile]:
-    monkeypatch.setattr(digest, "_open", CountingFile)
+    monkeypatch.setattr(extract, "_open", CountingFile)
     CountingFile.bytes_read, CountingFile.opened = 0, []
     return CountingFile
 
@@ -68,7 +68,7 @@ def cache(tmp_path: Path) -> Path:
 
 def file_of(cache: Path) -> Path:
     """The catalogue itself."""
-    return cache / f"catalogue-{catalogue.VERSION}.sqlite"
+    return cache / f"catalogue-{index.VERSION}.sqlite"
 
 
 def told(builder: StoreBuilder, cache: Path | None = None) -> list[str]:
@@ -207,7 +207,7 @@ def test_one_file_that_cannot_be_digested_costs_no_other(
     def fail(*_: Any) -> None:
         raise OverflowError("too much")
 
-    monkeypatch.setattr(digest.Digest, "_take_inline", fail)
+    monkeypatch.setattr(extract.Digest, "_take_inline", fail)
     store = builder.open()
     assert len(store.sessions(EVERYTHING)) == 6
     assert [trouble.reason for trouble in store.troubles] == ["OverflowError: too much"]
@@ -271,7 +271,7 @@ def test_a_catalogue_that_somebody_else_holds_is_done_without(
     builder: StoreBuilder, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = told(builder, cache)
-    monkeypatch.setattr(catalogue, "_WAIT_SECONDS", 0)
+    monkeypatch.setattr(index, "_WAIT_SECONDS", 0)
     tries: list[str] = []
     connect = sqlite3.connect
 
@@ -326,7 +326,7 @@ def test_any_thread_may_ask_a_session_that_another_one_found(
 def test_a_mistake_in_a_question_is_not_taken_for_damage(builder: StoreBuilder, cache: Path) -> None:
     told(builder, cache)
     before = file_of(cache).read_bytes()
-    known = catalogue.Catalogue(str(cache))
+    known = index.Catalogue(str(cache))
     assert known._read("SELECT path FROM files WHERE path = ?", []) == []
     assert not known.is_kept
     assert file_of(cache).read_bytes() == before
@@ -343,7 +343,7 @@ def test_it_lies_where_the_platform_keeps_such_files(monkeypatch: pytest.MonkeyP
 
     for value in (str(tmp_path), ""):
         monkeypatch.setenv("XDG_CACHE_HOME", value)
-        assert catalogue.default_folder() == platformdirs.user_cache_dir("claude-session-player", appauthor=False)
+        assert index.default_folder() == platformdirs.user_cache_dir("claude-session-player", appauthor=False)
 
 
 @settings(max_examples=40)
@@ -378,17 +378,17 @@ def test_what_other_processes_read_is_what_this_one_reads(
     builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = told(builder)
-    monkeypatch.setattr(reading, "MUCH", 0)
-    monkeypatch.setattr(reading, "_PORTION", 1)
-    monkeypatch.setattr(reading, "_cores", lambda: 3)
+    monkeypatch.setattr(workers, "MUCH", 0)
+    monkeypatch.setattr(workers, "_PORTION", 1)
+    monkeypatch.setattr(workers, "_cores", lambda: 3)
     assert told(builder) == expected
 
 
 def test_what_a_process_leaves_behind_is_read_here(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = told(builder)
-    monkeypatch.setattr(reading, "MUCH", 0)
-    monkeypatch.setattr(reading, "_cores", lambda: 2)
-    monkeypatch.setattr(reading, "_WORKER", "no_such_module")
+    monkeypatch.setattr(workers, "MUCH", 0)
+    monkeypatch.setattr(workers, "_cores", lambda: 2)
+    monkeypatch.setattr(workers, "_WORKER", "no_such_module")
     assert told(builder) == expected
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     assert told(builder) == expected
@@ -408,7 +408,7 @@ def test_a_file_that_vanishes_or_grows_while_it_is_read_costs_nothing_else(
                     file.write(SessionBuilder().prompt("Meanwhile").data())
             super().__init__(path)
 
-    monkeypatch.setattr(digest, "_open", Vanishing)
+    monkeypatch.setattr(extract, "_open", Vanishing)
     store = builder.open()
     assert len(store.sessions(EVERYTHING)) == 6
     assert [(trouble.path, trouble.reason) for trouble in store.troubles] == [(victim, "No such file or directory")]

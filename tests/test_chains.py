@@ -8,10 +8,10 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from claude_session_player.conversation import chains
-from claude_session_player.conversation.chains import chain_of, relatives_of
 from claude_session_player.parser import open_session
 from claude_session_player.store.store import Store
+from claude_session_player.transcript import chains
+from claude_session_player.transcript.chains import chain_of, relatives_of
 from tests.builder import SessionBuilder
 from tests.stores import ONE, THREE, TWO, StoreBuilder
 

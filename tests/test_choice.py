@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from claude_session_player.conversation.cast import Cast
-from claude_session_player.conversation.choice import Choice
-from claude_session_player.conversation.telling import Telling
-from claude_session_player.conversation.walk import Walk
 from claude_session_player.parser import read_events
-from claude_session_player.times import parse_time
+from claude_session_player.transcript.builder import Telling
+from claude_session_player.transcript.filters import Choice
+from claude_session_player.transcript.subagents import Cast
+from claude_session_player.transcript.walk import Walk
+from claude_session_player.util.times import parse_time
 from tests.builder import SessionBuilder, call, text, thought
 from tests.tellings import actor, agent, said, walk
 

@@ -11,13 +11,13 @@ from unittest.mock import patch
 import pytest
 
 from claude_session_player import Filter
-from claude_session_player.care import clean
-from claude_session_player.care.archive import keep
-from claude_session_player.care.clean import Outcome, Plan, Reason, Rules, apply, finish_leftovers, is_empty, plan
-from claude_session_player.care.vault import Vault
+from claude_session_player.archive import clean
+from claude_session_player.archive.add import keep
+from claude_session_player.archive.archive_dir import Vault
+from claude_session_player.archive.clean import Outcome, Plan, Reason, Rules, apply, finish_leftovers, is_empty, plan
 from claude_session_player.errors import BadFilter, CannotWrite
-from claude_session_player.store.inuse import InUse
-from claude_session_player.times import format_time
+from claude_session_player.store.in_use import InUse
+from claude_session_player.util.times import format_time
 from tests.archives import litter, seen
 from tests.builder import START, SessionBuilder
 from tests.stores import ONE, THREE, TWO, StoreBuilder, settle

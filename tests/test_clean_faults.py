@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.care.bins import GONE, MOVING
-from claude_session_player.care.bundles import Bundle
-from claude_session_player.care.vault import Vault
+from claude_session_player.archive.archive_dir import Vault
+from claude_session_player.archive.session_files import Bundle
+from claude_session_player.archive.trash import GONE, MOVING
 from tests.archives import Seen, bundles, contents, litter, seen
 from tests.bins import interrupted
 from tests.disks import disk, read_only

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claude_session_player import Filter
-from claude_session_player.care.clean import Rules, apply, plan
-from claude_session_player.care.vault import Vault
+from claude_session_player.archive.archive_dir import Vault
+from claude_session_player.archive.clean import Rules, apply, plan
 from claude_session_player.store.filters import SORTS
 from tests.archives import Seen, contents, litter, seen
 from tests.builder import START, SessionBuilder

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from claude_session_player import __version__
-from claude_session_player.cli import suggestions
+from claude_session_player.cli import app
 from claude_session_player.cli.app import ALIASES, COMMANDS
 from tests.builder import SessionBuilder, call, text, thought
 from tests.program import PROGRAM, csp, on_terminal, told_on_terminal
@@ -238,7 +238,7 @@ def test_a_file_without_permission(session: Path) -> None:
     session.chmod(0)
     code = f"""
 import os
-from claude_session_player.cli import run, app, replay, source, suggestions
+from claude_session_player.cli import run, app, replay, _refs
 if os.geteuid() == 0: os.setuid(65534)
 raise SystemExit(run([{str(session)!r}]))
 """
@@ -324,8 +324,8 @@ def test_a_word_that_is_no_command_is_answered_with_the_one_that_is_meant(argume
 
 
 def test_every_suggested_command_exists() -> None:
-    assert set(suggestions._SYNONYMS) <= set(COMMANDS)
-    assert not (set(suggestions._MEANT) | set(suggestions._SENTENCES)) & {*COMMANDS, *ALIASES}
+    assert set(app._SYNONYMS) <= set(COMMANDS)
+    assert not (set(app._MEANT) | set(app._SENTENCES)) & {*COMMANDS, *ALIASES}
 
 
 def test_a_file_or_an_id_is_a_session_also_where_it_is_called_like_a_command(

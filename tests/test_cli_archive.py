@@ -12,8 +12,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from claude_session_player.care.manifest import encode
-from claude_session_player.care.vault import Vault
+from claude_session_player.archive.archive_dir import Vault
+from claude_session_player.archive.manifest import encode
 from tests.archives import described, forged, seen
 from tests.program import PROGRAM, csp, on_terminal
 from tests.stores import ONE, THREE, TWO, StoreBuilder

@@ -12,8 +12,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from claude_session_player.care.bins import Bin, claimed
-from claude_session_player.care.directory import Directory
+from claude_session_player.archive.handles import Directory
+from claude_session_player.archive.trash import Bin, claimed
 from tests.archives import contents, litter, seen
 from tests.bins import interrupted
 from tests.program import csp, told_on_terminal

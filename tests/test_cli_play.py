@@ -12,7 +12,7 @@ import pytest
 
 from claude_session_player.cli.play import tell
 from claude_session_player.models import UserMessage
-from claude_session_player.play.appended import Piece
+from claude_session_player.player.stream import Piece
 from tests.builder import SessionBuilder, call, text
 from tests.program import PROGRAM, csp, on_terminal
 from tests.stores import ONE, StoreBuilder

@@ -13,11 +13,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from claude_session_player.conversation.cast import Cast
-from claude_session_player.conversation.telling import Telling
-from claude_session_player.conversation.walk import Walk
-from claude_session_player.export.conversation import Style, blocks
+from claude_session_player.export.transcript import Style, blocks
 from claude_session_player.parser import read_events
+from claude_session_player.transcript.builder import Telling
+from claude_session_player.transcript.subagents import Cast
+from claude_session_player.transcript.walk import Walk
 from tests.builder import START, SessionBuilder, call, text, thought
 from tests.program import csp
 from tests.stores import AGENT, ONE, StoreBuilder

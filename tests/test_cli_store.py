@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 from rich.cells import cell_len
 
-from claude_session_player.cli.records import SCHEMA_VERSION
-from claude_session_player.store.catalogue import VERSION
+from claude_session_player.cli._output import SCHEMA_VERSION
+from claude_session_player.store.index import VERSION
 from tests.builder import SessionBuilder, text
 from tests.program import PROGRAM, csp, on_terminal
 from tests.stores import ONE, THREE, TWO, StoreBuilder

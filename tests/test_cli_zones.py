@@ -9,7 +9,7 @@ import click
 import pytest
 
 from claude_session_player.cli.app import COMMANDS, app
-from claude_session_player.play.destination import Moment, destination
+from claude_session_player.player.timeline import Moment, destination
 from tests.builder import SessionBuilder, text
 from tests.program import csp
 from tests.stores import ONE, StoreBuilder

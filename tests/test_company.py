@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from claude_session_player import View
-from claude_session_player.export.told import Teller
-from claude_session_player.play import company as company_module
-from claude_session_player.play.company import Company, Told
-from claude_session_player.play.following import News
+from claude_session_player.export.terminal import Teller
+from claude_session_player.player import follow as company_module
+from claude_session_player.player.follow import Company, News, Told
 from claude_session_player.store.layout import found_at
 from tests.builder import SessionBuilder, call, text
 from tests.stores import ONE, TWO, StoreBuilder

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claude_session_player.content import result_parts, result_text, shortened
-from claude_session_player.events import ToolResult
-from claude_session_player.text import Cut
+from claude_session_player.format.content import result_parts, result_text, shortened
+from claude_session_player.format.events import ToolResult
+from claude_session_player.util.text import Cut
 
 
 def result(content: Any) -> ToolResult:

@@ -9,10 +9,10 @@ from hypothesis import given
 from rich.cells import cell_len
 
 from claude_session_player import Filter
-from claude_session_player.conversation.chains import chain_of, relatives_of
-from claude_session_player.conversation.outline import outline_of
 from claude_session_player.export.outline import drawn, encoded
 from claude_session_player.export.summary import summary_markdown
+from claude_session_player.transcript.chains import chain_of, relatives_of
+from claude_session_player.transcript.outline import outline_of
 from tests.test_outline import CONTRACT
 from tests.test_store_properties import built, damaged, trees
 from tests.test_summarize import compare

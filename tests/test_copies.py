@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 from msgspec.structs import replace
 
-from claude_session_player.events import (
+from claude_session_player.format.events import (
     QUEUED,
     Assistant,
     Attached,

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from claude_session_player import ScreenState, View, render, replay
-from claude_session_player.account import Fate
-from claude_session_player.events import QUIET_TYPES
+from claude_session_player.format.events import QUIET_TYPES
 from claude_session_player.formatter import MarkdownWindow
+from claude_session_player.line_audit import Fate
 from claude_session_player.parser import read_events
-from claude_session_player.text import Cut
+from claude_session_player.util.text import Cut
 from tests import corpus
 
 FILES = corpus.session_files()

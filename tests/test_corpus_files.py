@@ -10,16 +10,13 @@ import jsonschema
 import pytest
 
 from claude_session_player import Store
-from claude_session_player.cli.contents import content_record
-from claude_session_player.cli.files import file_record
-from claude_session_player.events import Event
-from claude_session_player.insight.answers import Answer, Answers
-from claude_session_player.insight.partial import Partial
-from claude_session_player.insight.rebuilt import Rebuilder, rebuilt
-from claude_session_player.insight.shown import decoded, file_result, read_part
-from claude_session_player.insight.touched import files_of, touched
+from claude_session_player.cli.files import content_record, file_record
+from claude_session_player.files.activity import Answer, Answers, files_of, touched
+from claude_session_player.files.rebuild import Rebuilder, rebuilt
+from claude_session_player.files.snapshots import Partial, decoded, file_result, read_part
+from claude_session_player.format.events import Event
+from claude_session_player.format.results import decode_text
 from claude_session_player.parser import read_events
-from claude_session_player.results import decode_text
 from claude_session_player.store.filters import Filter
 from claude_session_player.tools import Touch
 from tests import corpus

@@ -10,11 +10,11 @@ import jsonschema
 import pytest
 
 from claude_session_player import Filter, Store, View, replay
+from claude_session_player.flat_events import count, normalize
 from claude_session_player.models import UserMessage
-from claude_session_player.normalized import count, normalize
 from claude_session_player.renderer import EMPTY, NO_CONTENT
-from claude_session_player.store.paths import spellings
-from claude_session_player.text import cut
+from claude_session_player.store.roots import spellings
+from claude_session_player.util.text import cut
 from tests import corpus
 from tests.test_cli_store import SCHEMA
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from claude_session_player import Filter, Session, Store
-from claude_session_player.insight.groups import BY, grouped, summed
-from claude_session_player.insight.prices import Prices
-from claude_session_player.insight.tokens import TokenCount, count_tokens, session_usage
+from claude_session_player.stats.prices import Prices
+from claude_session_player.stats.tokens import BY, TokenCount, count_tokens, grouped, session_usage, summed
 from tests import corpus
 from tests.naive import naive_count
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.conversation.cast import Cast, cast_of
-from claude_session_player.conversation.entries import Kind
-from claude_session_player.conversation.telling import Telling
-from claude_session_player.conversation.walk import Told, Walk
-from claude_session_player.export.conversation import HEADINGS, Style, blocks, document
-from claude_session_player.export.conversation_json import record
-from claude_session_player.humanize import shown_time
+from claude_session_player.export.json import record
+from claude_session_player.export.transcript import HEADINGS, Style, blocks, document
 from claude_session_player.parser import read_events
 from claude_session_player.store.store import Store
+from claude_session_player.transcript.builder import Telling
+from claude_session_player.transcript.entries import Kind
+from claude_session_player.transcript.subagents import Cast, cast_of
+from claude_session_player.transcript.walk import Told, Walk
+from claude_session_player.util.humanize import shown_time
 from tests import corpus
 from tests.hostile.effort import sample
 from tests.transcripts import PARSERS, alien, expected, heads

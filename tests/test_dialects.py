@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from claude_session_player.conversation.entries import Call
-from claude_session_player.events import ToolResult, User
-from claude_session_player.normalized import normalize
+from claude_session_player.flat_events import normalize
+from claude_session_player.format.content import Code
+from claude_session_player.format.events import ToolResult, User
 from claude_session_player.parser import parse_object, read_events
-from claude_session_player.parts import Code
-from claude_session_player.play.details import details_of
-from claude_session_player.play.film import Film
-from claude_session_player.play.tape import MemoryTape
 from claude_session_player.playback import replay
-from claude_session_player.store.digest import Digest
+from claude_session_player.player.frame_index import Film
+from claude_session_player.player.recording import MemoryTape
+from claude_session_player.player.search import details_of
+from claude_session_player.store.extract import Digest
+from claude_session_player.transcript.entries import Call
 from tests.builder import SessionBuilder, call, uuid_of
 from tests.tellings import walk
 

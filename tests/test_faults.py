@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.care.restore import put_back
-from claude_session_player.care.unpacking import check, read_manifest
-from claude_session_player.care.vault import Vault
+from claude_session_player.archive.archive_dir import Vault
+from claude_session_player.archive.pack import check, read_manifest
+from claude_session_player.archive.restore import put_back
 from tests.archives import Seen, archived, bundles, litter, seen
 from tests.disks import disk, read_only
 from tests.faults import Scenario, survives

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from claude_session_player import View, render, replay
 from claude_session_player.models import ScreenState, ToolCall
-from claude_session_player.play import film as film_module
-from claude_session_player.play.film import Film, Mark
-from claude_session_player.play.tape import FileTape, MemoryTape
-from claude_session_player.times import epoch
+from claude_session_player.player import frame_index as film_module
+from claude_session_player.player.frame_index import Film, Mark
+from claude_session_player.player.recording import FileTape, MemoryTape
+from claude_session_player.util.times import epoch
 from tests import corpus
 
 

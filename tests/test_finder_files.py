@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from claude_session_player.errors import BadFilter
-from claude_session_player.store.dates import parse_span
-from claude_session_player.store.settings import MASK, masked
+from claude_session_player.store.extras import MASK, masked
+from claude_session_player.store.filters import parse_span
 from tests.stores import ENGINE, ONE, StoreBuilder
 
 NOW = datetime.fromisoformat("2026-03-01T12:00:00+01:00")

@@ -9,8 +9,8 @@ import pytest
 
 from claude_session_player import View
 from claude_session_player.errors import CannotRead
-from claude_session_player.play.following import Followed, News
-from claude_session_player.play.tape import FileTape
+from claude_session_player.player.follow import Followed, News
+from claude_session_player.player.recording import FileTape
 from tests.builder import SessionBuilder, call, text
 
 

@@ -15,8 +15,8 @@ from textual.widgets import Input, Static
 from claude_session_player.errors import BadFilter
 from claude_session_player.export import Format, Writes, exported, format_named, formats, register, registry
 from claude_session_player.models import ScreenState
-from claude_session_player.tui.chores import write_export
-from claude_session_player.tui.export_popup import ExportPopup, Target
+from claude_session_player.tui.jobs import write_export
+from claude_session_player.tui.popups import ExportPopup, Target
 from tests.builder import SessionBuilder, text
 from tests.stores import ONE, StoreBuilder
 

@@ -19,7 +19,7 @@ from claude_session_player.models import (
     TurnDuration,
     UserMessage,
 )
-from claude_session_player.text import Cut
+from claude_session_player.util.text import Cut
 from tests.builder import SessionBuilder, call, parsed, text, thought
 
 

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import View
-from claude_session_player.play.forward import Timing, fitted, unfold
-from claude_session_player.play.plain import plain_frames
-from claude_session_player.play.timeline import Pace
 from claude_session_player.playback import begun
+from claude_session_player.player.stream import Timing, fitted, plain_frames, unfold
+from claude_session_player.player.timeline import Pace
 from tests.builder import SessionBuilder, call, text
 from tests.test_film import RECORDS, developed, lines_of, prompt
 

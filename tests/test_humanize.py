@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_session_player.humanize import UNKNOWN_TIME, ago, day_of, local, many, parse_size, shown_time, size
-from claude_session_player.store.dates import parse_span
-from claude_session_player.times import LOCAL, format_time, in_zone, local_now, parse_typed_time, zone, zone_name
+from claude_session_player.store.filters import parse_span
+from claude_session_player.util.humanize import UNKNOWN_TIME, ago, day_of, local, many, parse_size, shown_time, size
+from claude_session_player.util.times import LOCAL, format_time, in_zone, local_now, parse_typed_time, zone, zone_name
 from tests.zones import system_zone
 
 ZONES = ("UTC", "Asia/Kathmandu", "America/New_York", "Australia/Lord_Howe", "America/St_Johns", "Pacific/Chatham")

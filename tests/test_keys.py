@@ -12,12 +12,10 @@ from textual.pilot import Pilot
 
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.browse import BrowseScreen
-from claude_session_player.tui.browse_keys import FILTER_KEYS, KEYS
-from claude_session_player.tui.keys import HelpScreen, Key, KeyBar, bindings, footer_lines
-from claude_session_player.tui.player_keys import KEYS as PLAYER_KEYS
-from claude_session_player.tui.player_keys import footer_keys
-from claude_session_player.tui.player_screen import PlayerScreen
-from claude_session_player.tui.session_table import FilterInput, SessionTable
+from claude_session_player.tui.keys import KEYS as PLAYER_KEYS
+from claude_session_player.tui.keys import HelpScreen, Key, KeyBar, bindings, footer_keys, footer_lines
+from claude_session_player.tui.player import PlayerScreen
+from claude_session_player.tui.widgets.table import FILTER_KEYS, KEYS, FilterInput, SessionTable
 from tests.screens import run, text_of
 
 ONE, TWO = (Key((name,), ("none",), name, "word", "about") for name in "ab")

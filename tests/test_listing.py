@@ -9,7 +9,7 @@ import pytest
 
 from claude_session_player import Filter
 from claude_session_player.store.filters import SORTS
-from claude_session_player.tui import browse_words
+from claude_session_player.tui import listing
 from claude_session_player.tui.listing import (
     ORDERS,
     Choice,
@@ -138,7 +138,7 @@ def test_whether_a_session_is_in_use_is_known_after_a_look(builder: StoreBuilder
 
 
 def test_the_status_says_how_many_in_which_order_and_what_is_to_come() -> None:
-    words = browse_words.status
+    words = listing.status
     assert words(Choice(), 0, 0, None) == "by updated · reading…"
     assert words(Choice(), 1, 1, 0) == "1 session · by updated"
     assert words(Choice("tea"), 2, 9, 0) == "2 of 9 sessions · by updated"
@@ -147,6 +147,6 @@ def test_the_status_says_how_many_in_which_order_and_what_is_to_come() -> None:
 
 
 def test_an_empty_table_says_why() -> None:
-    assert browse_words.nothing(Choice(), None) == "reading…"
-    assert browse_words.nothing(Choice(), 0) == "there is no session here"
-    assert browse_words.nothing(Choice("tea"), 0) == "no session is like this: Esc shows all"
+    assert listing.nothing(Choice(), None) == "reading…"
+    assert listing.nothing(Choice(), 0) == "there is no session here"
+    assert listing.nothing(Choice("tea"), 0) == "no session is like this: Esc shows all"

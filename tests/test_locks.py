@@ -22,13 +22,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claude_session_player import SessionInUse, require_unused
-from claude_session_player.care.clean import Rules, plan
-from claude_session_player.care.locks import look_at
-from claude_session_player.care.verify import verify
-from claude_session_player.store import inuse
+from claude_session_player.archive.clean import Rules, plan
+from claude_session_player.doctor.verify import verify
+from claude_session_player.store import in_use
 from claude_session_player.store.filters import Filter
-from claude_session_player.store.inuse import FUTURE, LOCKED, READING, WRITING, WRITTEN, Evidence, InUse
-from claude_session_player.store.processes import OpenFiles, Process, lock_holders
+from claude_session_player.store.in_use import (
+    FUTURE,
+    LOCKED,
+    READING,
+    WRITING,
+    WRITTEN,
+    Evidence,
+    InUse,
+    OpenFiles,
+    Process,
+    lock_holders,
+)
+from claude_session_player.store.session import look_at
 from tests.program import csp
 from tests.stores import ONE, TWO, StoreBuilder
 
@@ -267,7 +277,7 @@ def test_a_lock_of_either_kind_is_known_without_the_list_of_locks(
 ) -> None:
     found = builder.open().resolve(ONE).found
     look = InUse(proc=str(tmp_path / "nothing"))
-    with patch.object(inuse, "lock_holders", side_effect=AssertionError("to read it takes long")):
+    with patch.object(in_use, "lock_holders", side_effect=AssertionError("to read it takes long")):
         assert not look(found)
         with somebody(builder.home() / f"{ONE}.jsonl", "r+", kind):
             assert look(found)

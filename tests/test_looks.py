@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from claude_session_player import rawjson
-from claude_session_player.export.conversation import Style
-from claude_session_player.parts import Checklist, Diff
+from claude_session_player.export.transcript import Style
+from claude_session_player.format import lenient_json
+from claude_session_player.format.content import Checklist, Diff
 from claude_session_player.tools import TOOLS, told
-from claude_session_player.tools.looks import Reply
+from claude_session_player.tools.parts import Reply
 from tests.builder import SessionBuilder, call
 from tests.tellings import markdown
 
@@ -30,7 +30,7 @@ PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", 
 
 def raw(value: Any) -> Raw:
     """A value as the decoder sets it aside."""
-    return Raw(rawjson.dump(value))
+    return Raw(lenient_json.dump(value))
 
 
 def every_tool() -> SessionBuilder:
@@ -147,7 +147,7 @@ def test_no_input_is_too_odd_to_be_told(name: str, odd: Any) -> None:
         for reply in (None, Reply(), Reply("x", True), Reply("[", structured=raw(odd))):
             assert told(name, value, reply) is not None
         line = {"type": "assistant", "message": {"content": [{**call(name), "input": value}]}}
-        assert markdown(SessionBuilder().raw(rawjson.dump(line) + b"\n"))
+        assert markdown(SessionBuilder().raw(lenient_json.dump(line) + b"\n"))
 
 
 def test_what_the_harness_noted_of_an_edit_counts_more_than_its_input() -> None:

@@ -11,14 +11,14 @@ import msgspec
 import pytest
 
 from claude_session_player import parser
-from claude_session_player.account import Fate
-from claude_session_player.conversation import telling
-from claude_session_player.conversation.remarks import Description
-from claude_session_player.events import RECORDS, Event, Quiet, Unknown
+from claude_session_player.flat_events import count, normalize
+from claude_session_player.format.events import RECORDS, Event, Quiet, Unknown
+from claude_session_player.line_audit import Fate
 from claude_session_player.models import ScreenState
-from claude_session_player.normalized import count, normalize
 from claude_session_player.playback import replay
 from claude_session_player.renderer import render
+from claude_session_player.transcript import builder
+from claude_session_player.transcript.entries import Description
 from tests.builder import SessionBuilder, text
 from tests.tellings import markdown, said, walk
 
@@ -75,7 +75,7 @@ def test_a_copy_of_a_new_record_is_told_once() -> None:
 def test_a_description_is_all_that_a_new_record_needs_to_have_words(monkeypatch: pytest.MonkeyPatch) -> None:
     moved = Description(lambda remarks, event: f"Moved to {event.place}", lambda event: True)
     silent = Description(lambda remarks, event: "Silence")
-    monkeypatch.setattr(telling, "RECORDS", {Moved: moved, Silent: silent})
+    monkeypatch.setattr(builder, "RECORDS", {Moved: moved, Silent: silent})
     assert "**Note** (2026-01-17 20:32:10) Moved to /new\n" in markdown(session())
     assert "note: Silence" in list(said(walk(session())[1]))
 
@@ -104,4 +104,4 @@ def test_commands_take_a_new_record(command: str, tmp_path: Path) -> None:
 
 
 def test_a_block_of_a_type_without_a_method_is_told_as_a_block() -> None:
-    assert telling._BLOCKS[type("New", (), {})] is telling.Telling._block
+    assert builder._BLOCKS[type("New", (), {})] is builder.Telling._block

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import read_events
+from claude_session_player.flat_events import count, normalize
 from claude_session_player.linking.prompts import human_prompt
-from claude_session_player.normalized import count, normalize
 from tests.builder import SessionBuilder, call, text, thought
 from tests.test_cli_store import SCHEMA
 from tests.test_properties import records

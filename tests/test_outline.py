@@ -12,10 +12,9 @@ import pytest
 from rich.cells import cell_len
 
 from claude_session_player import Filter, Store
-from claude_session_player.conversation.chains import relatives_of
-from claude_session_player.conversation.nodes import Node, NodeKind
-from claude_session_player.conversation.outline import outline_of
 from claude_session_player.export.outline import drawn, encoded
+from claude_session_player.transcript.chains import relatives_of
+from claude_session_player.transcript.outline import Node, NodeKind, outline_of
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, uuid_of
 from tests.program import csp, on_terminal

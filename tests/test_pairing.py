@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_session_player.events import Assistant, Event, ToolResult, ToolUse, Turn, User
+from claude_session_player.format.events import Assistant, Event, ToolResult, ToolUse, Turn, User
 from claude_session_player.linking.pairing import Pairing
-from claude_session_player.models import ScreenState, ToolCall
+from claude_session_player.models import ScreenState, ToolCall, View
 from claude_session_player.parser import read_events
 from claude_session_player.renderer import render
-from claude_session_player.text import clean
-from claude_session_player.view import View
+from claude_session_player.util.text import clean
 from tests import corpus
 
 

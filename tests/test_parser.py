@@ -8,7 +8,7 @@ import pytest
 
 from claude_session_player import read_events, replay
 from claude_session_player.errors import CannotRead
-from claude_session_player.events import Malformed
+from claude_session_player.format.events import Malformed
 from claude_session_player.parser import is_subagent_file, only_sidechains, salvage
 from tests.builder import SessionBuilder, text
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import ScreenState, View, render
-from claude_session_player.export.picture import BEGIN, Picture
-from claude_session_player.export.rows import element_rows, fold
+from claude_session_player.export.asciicast import BEGIN, Picture
+from claude_session_player.export.terminal import element_rows, fold
 from claude_session_player.models import AssistantText, ToolCall, UserMessage
 from tests.casts import Terminal, all_rows, expected
 from tests.test_film import COMPACTED, QUIET, call, progress, prompt, result

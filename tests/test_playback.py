@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from claude_session_player import View, parser, replay
-from claude_session_player.events import Event, decode
-from claude_session_player.times import parse_time
+from claude_session_player.format.events import Event, decode
+from claude_session_player.util.times import parse_time
 from tests.builder import SessionBuilder, call, text, timestamp
 
 

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player.errors import BadFilter
-from claude_session_player.play.destination import Elapsed, Line, Moment, Part, destination
-from claude_session_player.play.film import Frame, Mark
-from claude_session_player.play.player import Player
-from claude_session_player.play.timeline import SPEEDS, Pace
+from claude_session_player.player.frame_index import Frame, Mark
+from claude_session_player.player.playback import Player
+from claude_session_player.player.timeline import SPEEDS, Elapsed, Line, Moment, Pace, Part, destination
 
 
 class Clock:

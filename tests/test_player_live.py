@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from claude_session_player.tui.player_app import PlayerApp
+from claude_session_player.tui.player import PlayerApp
 from tests.builder import START, SessionBuilder, call, text
 from tests.players import (
     followed,

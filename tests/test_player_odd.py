@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from claude_session_player.tui.player_keys import KEYS
-from claude_session_player.tui.player_screen import PlayerScreen
+from claude_session_player.tui.keys import KEYS
+from claude_session_player.tui.player import PlayerScreen
 from tests.builder import SessionBuilder, call, text
 from tests.players import (
     keys,

@@ -11,13 +11,12 @@ from textual.pilot import Pilot
 
 from claude_session_player.errors import CannotRead
 from claude_session_player.models import UserMessage
-from claude_session_player.play.destination import Part
-from claude_session_player.play.film import Frame, Mark
-from claude_session_player.play.player import Player
-from claude_session_player.play.recording import Recording
-from claude_session_player.play.tape import MemoryTape
-from claude_session_player.tui.player_screen import PlayerScreen
-from claude_session_player.tui.timeline_bar import TimelineBar
+from claude_session_player.player.frame_index import Frame, Mark
+from claude_session_player.player.playback import Player
+from claude_session_player.player.recording import MemoryTape, Recording
+from claude_session_player.player.timeline import Part
+from claude_session_player.tui.player import PlayerScreen
+from claude_session_player.tui.widgets.timeline import TimelineBar
 from tests.builder import SessionBuilder, call
 from tests.players import (
     Clock,

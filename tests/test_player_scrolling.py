@@ -10,8 +10,8 @@ import pytest
 from textual.events import MouseScrollDown, MouseScrollUp
 from textual.pilot import Pilot
 
-from claude_session_player.tui.player_screen import PlayerScreen
-from claude_session_player.tui.timeline_bar import TimelineBar
+from claude_session_player.tui.player import PlayerScreen
+from claude_session_player.tui.widgets.timeline import TimelineBar
 from tests.builder import SessionBuilder, text
 from tests.players import Clock, followed, keys, played, player, recording, screen_of, until
 from tests.screens import LARGE, SMALL, check_picture, run, text_of

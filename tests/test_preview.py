@@ -8,11 +8,10 @@ import pytest
 from textual.geometry import Size
 from textual.strip import Strip
 
-from claude_session_player.models import ScreenElement
-from claude_session_player.tui import preview
-from claude_session_player.tui.preview import _ENDS, last_rows, last_screen, preview_of
-from claude_session_player.tui.rows import element_rows
-from claude_session_player.view import View
+from claude_session_player.models import ScreenElement, View
+from claude_session_player.tui.widgets import preview
+from claude_session_player.tui.widgets.preview import _ENDS, last_rows, last_screen, preview_of
+from claude_session_player.tui.widgets.rows import element_rows
 from tests.builder import SessionBuilder, call, text
 from tests.stores import AGENT, ONE, StoreBuilder
 from tests.test_arriving import opened_files

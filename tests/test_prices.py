@@ -20,11 +20,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claude_session_player.errors import BadPrices
-from claude_session_player.insight import listed as price_module
-from claude_session_player.insight.own_prices import NAME
-from claude_session_player.insight.prices import Prices
-from claude_session_player.insight.rates import Period, Rates, Step, Tariff, TokenCount, flat, tariff_record
-from claude_session_player.names import PROGRAM
+from claude_session_player.stats import prices as price_module
+from claude_session_player.stats.prices import (
+    NAME,
+    Period,
+    Prices,
+    Rates,
+    Step,
+    Tariff,
+    TokenCount,
+    flat,
+    tariff_record,
+)
+from claude_session_player.util.dirs import PROGRAM
 from scripts import price_table
 
 ANTHROPIC = next(provider for provider in listed_providers if provider.id == "anthropic")
@@ -168,7 +176,7 @@ def test_names_of_aws_lead_to_the_rates_of_aws() -> None:
 
 def test_neither_the_package_nor_pydantic_is_imported_for_a_price() -> None:
     code = (
-        "import sys; from claude_session_player.insight.prices import Prices\n"
+        "import sys; from claude_session_player.stats.prices import Prices\n"
         "assert Prices.load().tariff('claude-opus-4-5'); print({'pydantic', 'genai_prices'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from claude_session_player import ScreenState, render
-from claude_session_player.account import Fate
+from claude_session_player.line_audit import Fate
 from tests.builder import SessionBuilder, parsed, text
 
 

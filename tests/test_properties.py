@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import ScreenState, View, read_events, render, replay
-from claude_session_player.account import Account, Fate
-from claude_session_player.events import QUIET_TYPES
-from claude_session_player.titles import TITLE_KEYS
+from claude_session_player.format.events import QUIET_TYPES, TITLE_KEYS
+from claude_session_player.line_audit import Account, Fate
 
 any_json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None)),

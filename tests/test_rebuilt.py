@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claude_session_player.insight.partial import Partial
-from claude_session_player.insight.rebuilt import Reason, Rebuilder, Rebuilt, rebuilt
+from claude_session_player.files.rebuild import Reason, Rebuilder, Rebuilt, rebuilt
+from claude_session_player.files.snapshots import Partial
 from claude_session_player.parser import read_events
 from tests.builder import SessionBuilder, call, timestamp
 from tests.lives import PATH, Life, can_edit, hunks

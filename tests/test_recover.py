@@ -11,12 +11,11 @@ from unittest.mock import patch
 
 import pytest
 
-from claude_session_player.care import leftovers
-from claude_session_player.care.bins import Bin, read_note
-from claude_session_player.care.bundles import Bundle, bundle_below
-from claude_session_player.care.directory import Directory
-from claude_session_player.care.leases import HAS_LEASES
-from claude_session_player.care.leftovers import Finished, Keep, finish
+from claude_session_player.archive import removal
+from claude_session_player.archive.handles import Directory
+from claude_session_player.archive.removal import Finished, Keep, finish
+from claude_session_player.archive.session_files import Bundle, bundle_below
+from claude_session_player.archive.trash import HAS_LEASES, Bin, read_note
 from tests.archives import litter, seen
 from tests.bins import Killed, fine, interrupted
 from tests.program import csp
@@ -106,7 +105,7 @@ def test_recover_deletes_only_what_it_has_archived_where_directories_are_swapped
         return bundle_below(*arguments, **options)
 
     archive = Archive()
-    with patch.object(leftovers, "bundle_below", swap):
+    with patch.object(removal, "bundle_below", swap):
         assert "was taken away" in (recovered(builder, archive).reason or "")
     kept = {path.read_bytes() for path in (tmp_path / "aside").rglob("*.jsonl")}
     assert (precious in kept, archive.contents) == (True, {})
@@ -118,7 +117,7 @@ def test_recover_says_where_a_session_is_kept_before_it_is_gone(builder: StoreBu
     def kill(*_: object) -> None:
         raise Killed
 
-    with patch.object(leftovers, "empty", kill), pytest.raises(Killed):
+    with patch.object(removal, "empty", kill), pytest.raises(Killed):
         recovered(builder)
     with Directory.at(str(builder.home())) as home, Bin(home, f".removed-{ONE}") as bin:
         note = read_note(bin)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from claude_session_player.account import Fate
-from claude_session_player.conversation.choice import Choice
-from claude_session_player.conversation.entries import Kind
-from claude_session_player.export.conversation import Style
+from claude_session_player.export.transcript import Style
+from claude_session_player.line_audit import Fate
 from claude_session_player.playback import replay
+from claude_session_player.transcript.entries import Kind
+from claude_session_player.transcript.filters import Choice
 from tests.builder import SessionBuilder, call, text
 from tests.tellings import markdown, said, walk
 

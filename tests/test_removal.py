@@ -16,11 +16,10 @@ from unittest.mock import patch
 
 import pytest
 
-from claude_session_player.care.bins import Bin, Log, Note, claimed
-from claude_session_player.care.bundles import Bundle
-from claude_session_player.care.directory import Directory, open_below
-from claude_session_player.care.leftovers import Finished, finish
-from claude_session_player.care.removal import Check, Leaving, remove
+from claude_session_player.archive.handles import Directory, open_below
+from claude_session_player.archive.removal import Check, Finished, Leaving, finish, remove
+from claude_session_player.archive.session_files import Bundle
+from claude_session_player.archive.trash import Bin, Log, Note, claimed
 from tests.archives import litter, seen
 from tests.bins import bundle, fine, interrupted
 from tests.stores import ONE, TWO, StoreBuilder, settle

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import replay
-from claude_session_player.care.findings import DAMAGE
-from claude_session_player.care.inspection import Job, inspect
-from claude_session_player.care.repair import Repaired, repair
+from claude_session_player.doctor.checks import Job, inspect
+from claude_session_player.doctor.findings import DAMAGE
+from claude_session_player.doctor.repair import Repaired, repair
 from claude_session_player.errors import CannotWrite
 from tests import corpus
 from tests.builder import SessionBuilder, call, text

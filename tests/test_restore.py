@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from claude_session_player.care import durable
-from claude_session_player.care.bundles import EACH, Refused
-from claude_session_player.care.directory import Directory
-from claude_session_player.care.restore import PRESENT, RESTORED, SKIPPED, STAGING, apply, is_due, plan, put_back
-from claude_session_player.care.vault import Vault
+from claude_session_player.archive import handles
+from claude_session_player.archive.archive_dir import Vault
+from claude_session_player.archive.handles import Directory
+from claude_session_player.archive.restore import PRESENT, RESTORED, SKIPPED, STAGING, apply, is_due, plan, put_back
+from claude_session_player.archive.session_files import EACH, Refused
 from claude_session_player.errors import BadArchive, CannotWrite, NoStore
-from claude_session_player.text import display_path
+from claude_session_player.util.text import display_path
 from tests.archives import archived, bundles, described, forged, litter, seen
 from tests.stores import ONE, THREE, StoreBuilder
 
@@ -199,8 +199,8 @@ def test_a_directory_that_was_taken_away_meanwhile_is_nobodys(tmp_path: Path, mo
         place.rmdir()
         place.mkdir()
 
-    monkeypatch.setattr(durable, "lock", meanwhile)
-    with pytest.raises(BlockingIOError), Directory.at(str(tmp_path)) as home, durable.reserved(home, "place"):
+    monkeypatch.setattr(handles, "lock", meanwhile)
+    with pytest.raises(BlockingIOError), Directory.at(str(tmp_path)) as home, handles.reserved(home, "place"):
         pass
     assert place.exists()
 
@@ -229,7 +229,7 @@ def test_a_file_is_on_disk_with_its_time_and_permissions(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(os, "fsync", noted)
     with Directory.at(str(tmp_path)) as folder:
-        durable.write_new(folder, "x", [b"ab", b"c"], 10**18, 0o640)
+        handles.write_new(folder, "x", [b"ab", b"c"], 10**18, 0o640)
     assert synced == [(3, 10**18, 0o640)]
     assert (tmp_path / "x").stat().st_mtime_ns == 10**18
 

@@ -9,7 +9,7 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from claude_session_player.tui.row_table import Column, RowTable, fit
+from claude_session_player.tui.widgets.table import Column, RowTable, fit
 from tests.screens import run, text_of
 
 COLUMNS = (Column("NAME", 6, 3, grows=True), Column("SIZE", 4, 1, is_right=True), Column("WHEN", 5, 2))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Span, Text
 
-from claude_session_player.export import rows as recorded_rows
+from claude_session_player.export import terminal as recorded_rows
 from claude_session_player.models import (
     AssistantText,
     SystemOutput,
@@ -14,9 +14,9 @@ from claude_session_player.models import (
     ToolCall,
     TurnDuration,
     UserMessage,
+    View,
 )
-from claude_session_player.tui.rows import MOST_DRAWN, element_rows
-from claude_session_player.view import View
+from claude_session_player.tui.widgets.rows import MOST_DRAWN, element_rows
 
 
 def texts(element: UserMessage | AssistantText | ToolCall | ThinkingIndicator, width: int = 40) -> list[str]:

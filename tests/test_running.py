@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.play.activity import Phase
-from claude_session_player.play.glimpse import Glimpse
-from claude_session_player.play.running import Board, Row
-from claude_session_player.play.tail import END, HEAD, Tail
+from claude_session_player.live.running import END, HEAD, Board, Glimpse, Row, Tail
+from claude_session_player.live.status import Phase
 from claude_session_player.store.layout import found_at
 from claude_session_player.store.watch import files_in
-from claude_session_player.times import epoch
+from claude_session_player.util.times import epoch
 from tests.builder import SessionBuilder, call, text, timestamp
 from tests.stores import AGENT, ENGINE, ONE, THREE, TWO, StoreBuilder
 

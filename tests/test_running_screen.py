@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from claude_session_player.times import epoch
-from claude_session_player.tui.player_screen import PlayerScreen
-from claude_session_player.tui.running import RunningApp
-from claude_session_player.tui.said_line import SaidLine
-from claude_session_player.tui.shelf import Shelf
+from claude_session_player.tui.jobs import Shelf
+from claude_session_player.tui.live import RunningApp
+from claude_session_player.tui.player import PlayerScreen
+from claude_session_player.tui.widgets.text import SaidLine
+from claude_session_player.util.times import epoch
 from tests.builder import START, SessionBuilder, call, text, timestamp
 from tests.screens import LARGE, SMALL, check_picture, run, text_of
 from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder

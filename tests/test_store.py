@@ -11,8 +11,8 @@ import pytest
 
 from claude_session_player import Filter, Store
 from claude_session_player.errors import Ambiguous, NoStore
-from claude_session_player.store.digest import Digest
-from claude_session_player.store.paths import encode, real_path, spellings
+from claude_session_player.store.extract import Digest
+from claude_session_player.store.roots import encode, real_path, spellings
 from tests.builder import START, SessionBuilder, call, text
 from tests.stores import AGENT, ENGINE, ONE, THREE, TWO, StoreBuilder, only
 

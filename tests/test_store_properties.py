@@ -15,19 +15,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import Filter, read_events
-from claude_session_player.events import CONVERSATION, Assistant, Event, Progress, Title, ToolResult, ToolUse, User
+from claude_session_player.flat_events import count
+from claude_session_player.format.events import (
+    CONVERSATION,
+    Assistant,
+    Event,
+    Progress,
+    Title,
+    ToolResult,
+    ToolUse,
+    User,
+)
 from claude_session_player.linking.agent_records import gives_prompt, named_agents, reported_events
 from claude_session_player.linking.copies import drop_copies
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.linking.subagents import BY_PROGRESS, Naming, best_names
 from claude_session_player.linking.titles import PROMPT_LENGTH
-from claude_session_player.normalized import count
-from claude_session_player.store import digest
+from claude_session_player.store import extract
 from claude_session_player.store.facts import Facts, decode_facts
-from claude_session_player.store.jobs import Job
 from claude_session_player.store.layout import Found, Stamp
-from claude_session_player.text import cut
+from claude_session_player.store.workers import Job
 from claude_session_player.tools import AGENTS
+from claude_session_player.util.text import cut
 from tests import corpus
 from tests.stores import StoreBuilder
 from tests.test_properties import records
@@ -126,9 +135,9 @@ def test_a_file_that_grows_is_known_as_one_that_was_read_at_once(portions: list[
         for portion in portions:
             with path.open("ab") as file:
                 file.write(b"".join(portion))
-            grown = digest.digest(Job(found, state))
+            grown = extract.digest(Job(found, state))
             state = grown.state
-            assert grown == digest.digest(Job(found))
+            assert grown == extract.digest(Job(found))
 
 
 # --- a glance sees as much as a close look -------------------------------------------------------------
@@ -171,7 +180,7 @@ def quickly(path: Path, is_agent: bool) -> dict[str, Any]:
 
 
 def digested(path: Path, is_agent: bool) -> Facts:
-    row = digest.digest(Job(Found(str(path), "a", "subagent" if is_agent else "session", Stamp(0, 0, 0)))).row
+    row = extract.digest(Job(Found(str(path), "a", "subagent" if is_agent else "session", Stamp(0, 0, 0)))).row
     assert row is not None
     return decode_facts(row.facts)
 

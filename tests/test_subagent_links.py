@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from claude_session_player import Conversation, Store, summarize
-from claude_session_player.conversation.cast import all_subagents
 from claude_session_player.linking.subagents import BY_PROGRESS, BY_RESULT, BY_TEXT, Agent, AgentCall, link_subagents
 from claude_session_player.parser import read_events
-from claude_session_player.play.recording import of_session
-from claude_session_player.store.digest import Digest
+from claude_session_player.player.recording import of_session
+from claude_session_player.store.extract import Digest
+from claude_session_player.transcript.subagents import all_subagents
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, timestamp
 from tests.program import csp

@@ -14,15 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import Filter, Store, normalize_project_path, summarize, validate_event
-from claude_session_player.conversation.branches import Branches
-from claude_session_player.events import Assistant, ToolResult, ToolUse, Turn, User
 from claude_session_player.export.summary import summary_markdown
-from claude_session_player.insight.durations import BREAK, span_of
-from claude_session_player.insight.summary import SessionSummary
-from claude_session_player.insight.tally import Tally
-from claude_session_player.insight.tokens import TokenCount
+from claude_session_player.format.events import Assistant, ToolResult, ToolUse, Turn, User
 from claude_session_player.linking.copies import Copies
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
+from claude_session_player.stats.counters import Tally
+from claude_session_player.stats.summary import BREAK, SessionSummary, span_of
+from claude_session_player.stats.tokens import TokenCount
+from claude_session_player.transcript.tree import Branches
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought, timestamp, uuid_of
 from tests.program import csp

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import Conversation
-from claude_session_player.account import Fate
-from claude_session_player.conversation.entries import Call, Kind
-from claude_session_player.conversation.walk import Told
-from claude_session_player.export.conversation import Style
+from claude_session_player.export.transcript import Style
+from claude_session_player.line_audit import Fate
 from claude_session_player.linking import copies
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.parser import read_events
+from claude_session_player.transcript.entries import Call, Kind
+from claude_session_player.transcript.walk import Told
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought
 from tests.tellings import agent, markdown, said, walk

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_session_player.play.film import Frame, Mark
-from claude_session_player.play.player import Player
-from claude_session_player.times import epoch
-from claude_session_player.tui.status import status_text
+from claude_session_player.player.frame_index import Frame, Mark
+from claude_session_player.player.playback import Player
+from claude_session_player.tui.widgets.status import status_text
+from claude_session_player.util.times import epoch
 
 
 @pytest.mark.parametrize(

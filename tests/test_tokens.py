@@ -15,11 +15,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claude_session_player import Filter, Store
-from claude_session_player.insight.groups import grouped, summed
-from claude_session_player.insight.prices import Prices
-from claude_session_player.insight.tokens import MAIN, OTHER, Share, TokenCount, count_tokens, session_usage
-from claude_session_player.store import catalogue, library
-from claude_session_player.store.responses import LINE, decode_responses, encode_responses
+from claude_session_player.stats.prices import Prices
+from claude_session_player.stats.tokens import (
+    MAIN,
+    OTHER,
+    Share,
+    TokenCount,
+    count_tokens,
+    grouped,
+    session_usage,
+    summed,
+)
+from claude_session_player.store import index, library
+from claude_session_player.store.facts import LINE, decode_responses, encode_responses
 from tests.builder import SessionBuilder, call, text
 from tests.naive import naive_count
 from tests.stores import ENGINE, ONE, THREE, TWO, StoreBuilder
@@ -335,7 +343,7 @@ def test_a_damaged_catalogue_costs_only_time(builder: StoreBuilder, tmp_path: Pa
     other = SessionBuilder(session_id=TWO).response(text("x"), request="z", usage=usage(output=5))
     write(builder, other, TWO)
     wanted = counted(builder.open(tmp_path))
-    with sqlite3.connect(tmp_path / f"catalogue-{catalogue.VERSION}.sqlite") as connection:
+    with sqlite3.connect(tmp_path / f"catalogue-{index.VERSION}.sqlite") as connection:
         connection.execute(damage)
     connection.close()
     assert counted(builder.open(tmp_path)) == wanted
@@ -347,7 +355,7 @@ def test_a_file_that_is_gone_counts_nothing_and_is_named(builder: StoreBuilder, 
     counted(builder.open(tmp_path))
     store = builder.open(tmp_path)
     (session,) = store.sessions()
-    with sqlite3.connect(tmp_path / f"catalogue-{catalogue.VERSION}.sqlite") as connection:
+    with sqlite3.connect(tmp_path / f"catalogue-{index.VERSION}.sqlite") as connection:
         connection.execute("DELETE FROM responses")
     connection.close()
     path.unlink()
@@ -415,5 +423,5 @@ def test_a_long_list_does_not_load_responses(
 ) -> None:
     builder.every_layout()
     builder.open(tmp_path).sessions()
-    monkeypatch.setattr(catalogue.Catalogue, "responses", lambda *_: pytest.fail("responses were loaded"))
+    monkeypatch.setattr(index.Catalogue, "responses", lambda *_: pytest.fail("responses were loaded"))
     assert [session.json for session in builder.open(tmp_path).sessions()]

@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_session_player.insight.file_paths import absolute
-from claude_session_player.insight.named import named_file
-from claude_session_player.insight.rebuilt import rebuilt
-from claude_session_player.insight.tally import CHANGED, READ, Counted, EventTally, Tally
-from claude_session_player.insight.touched import Toucher, Touches, files_of, touched
+from claude_session_player.files.activity import Toucher, Touches, absolute, files_of, named_file, touched
+from claude_session_player.files.rebuild import rebuilt
 from claude_session_player.parser import read_events
+from claude_session_player.stats.counters import CHANGED, READ, Counted, EventTally, Tally
 from tests.builder import SessionBuilder, call, text, timestamp
 from tests.stores import AGENT, ENGINE, ONE, TWO, StoreBuilder
 

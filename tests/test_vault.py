@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.care import archive, lookup, restore
-from claude_session_player.care.archive import CHANGED, NEW, UNCHANGED
-from claude_session_player.care.vault import Vault, existing
+from claude_session_player.archive import add, archive_dir, restore
+from claude_session_player.archive.add import CHANGED, NEW, UNCHANGED
+from claude_session_player.archive.archive_dir import Vault, existing
 from claude_session_player.errors import CannotRead, CannotWrite
 from tests.archives import archived, bundles, described, forged, seen
 from tests.stores import ONE, StoreBuilder
@@ -43,17 +43,17 @@ def orphaned(store: StoreBuilder, vault: Vault) -> None:
 
 def test_what_is_left_of_a_session_does_not_hide_the_session(store: StoreBuilder, vault: Vault) -> None:
     orphaned(store, vault)
-    assert lookup.find(vault, ONE).version == 1
-    assert [one.version for one in lookup.newest(vault.everything())] == [1]
+    assert archive_dir.find(vault, ONE).version == 1
+    assert [one.version for one in archive_dir.newest(vault.everything())] == [1]
     assert [step.archived.version for step in restore.plan_all(vault.everything(), "/x")] == [1]
 
 
 def test_other_versions_are_known_by_the_files_that_only_they_have(store: StoreBuilder, vault: Vault) -> None:
     orphaned(store, vault)
     first, second = vault.everything()
-    assert lookup.others([first], [first, second]) == [(second, 1)]
-    assert lookup.others([second], [first, second]) == [(first, 2)]
-    assert lookup.others([first, second], [first, second]) == []
+    assert archive_dir.others([first], [first, second]) == [(second, 1)]
+    assert archive_dir.others([second], [first, second]) == [(first, 2)]
+    assert archive_dir.others([first, second], [first, second]) == []
 
 
 def test_sessions_of_two_stores_with_the_same_path_are_kept_side_by_side(
@@ -62,7 +62,7 @@ def test_sessions_of_two_stores_with_the_same_path_are_kept_side_by_side(
     store.session()
     other.session(prompt="Something else")
     assert [archived(one, vault)[0].status for one in (store, other)] == [NEW, NEW]
-    monkeypatch.setattr(archive, "checksums_of", None)  # nor is anything read again
+    monkeypatch.setattr(add, "checksums_of", None)  # nor is anything read again
     for _ in range(3):
         assert [archived(one, vault)[0].status for one in (store, other)] == [UNCHANGED, UNCHANGED]
     assert len(list(vault.files())) == 2

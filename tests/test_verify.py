@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_session_player.care import findings as kinds
-from claude_session_player.care.findings import DAMAGE, KINDS, Finding, Kind
-from claude_session_player.care.inspection import Inspection, Job, inspect
-from claude_session_player.care.verify import Report, verify
-from claude_session_player.store import reading
+from claude_session_player.doctor import findings as kinds
+from claude_session_player.doctor.checks import Inspection, Job, inspect
+from claude_session_player.doctor.findings import DAMAGE, KINDS, Finding, Kind
+from claude_session_player.doctor.verify import Report, verify
+from claude_session_player.store import workers
 from tests import corpus
 from tests.builder import SessionBuilder, call, text
 from tests.damage import damage
@@ -356,9 +356,9 @@ def test_several_processes_find_what_one_does(builder: StoreBuilder, monkeypatch
         session = talk().raw(b"oops\n") if number % 2 else talk()
         put(builder, session, f"1f2e3d4c-0000-4000-8000-00000000000{number}")
     alone = checked(builder)
-    monkeypatch.setattr(reading, "MUCH", 0)
-    monkeypatch.setattr(reading, "_PORTION", 1)
-    monkeypatch.setattr(reading, "_cores", lambda: 3)
+    monkeypatch.setattr(workers, "MUCH", 0)
+    monkeypatch.setattr(workers, "_PORTION", 1)
+    monkeypatch.setattr(workers, "_cores", lambda: 3)
     assert checked(builder) == alone
     assert of_kinds(alone) == {"malformed-line": 3}
 

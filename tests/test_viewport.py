@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_session_player.tui.viewport import Place, Viewport
+from claude_session_player.tui.widgets.screen_pane import Place, Viewport
 
 
 def viewport(heights: list[int], height: int) -> Viewport:

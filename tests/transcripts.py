@@ -9,12 +9,12 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from claude_session_player.conversation.entries import Call, Kind
-from claude_session_player.conversation.walk import Told
 from claude_session_player.export.commonmark import line
-from claude_session_player.export.conversation import HEADINGS, Style
-from claude_session_player.humanize import shown_time
-from claude_session_player.parts import Prose
+from claude_session_player.export.transcript import HEADINGS, Style
+from claude_session_player.format.content import Prose
+from claude_session_player.transcript.entries import Call, Kind
+from claude_session_player.transcript.walk import Told
+from claude_session_player.util.humanize import shown_time
 
 _HEAD = re.compile(rf"({'|'.join(sorted(set(HEADINGS.values())))})(?:: (.*))?", re.DOTALL)
 _TIME = re.compile(r" \((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|Unknown time)\)")

@@ -11,9 +11,9 @@ import time
 
 from claude_session_player import __version__
 from claude_session_player.errors import CannotRead, CannotWrite, SessionError
-from claude_session_player.names import PROGRAM
-from claude_session_player.terminal_guard import guard_terminals
-from claude_session_player.text import printable
+from claude_session_player.util.dirs import PROGRAM
+from claude_session_player.util.terminal import guard_terminals
+from claude_session_player.util.text import printable
 
 COMPLETION_VARIABLES = {PROGRAM: "_CLAUDE_SESSION_PLAYER_COMPLETE", "csp": "_CSP_COMPLETE"}
 """By which variable a shell asks for the completions of a program."""

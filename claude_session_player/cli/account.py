@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from msgspec.structs import asdict
 
-from claude_session_player import rawjson
-from claude_session_player.account import Account, Fate
-from claude_session_player.cli.output import print_text
-from claude_session_player.cli.refs import complete_ref, find_source
-from claude_session_player.cli.source import load
-from claude_session_player.cli.stores import store_options
-from claude_session_player.humanize import many
-from claude_session_player.text import printable
+from claude_session_player.cli._options import store_options
+from claude_session_player.cli._output import print_text
+from claude_session_player.cli._refs import complete_ref, find_source, load
+from claude_session_player.format import lenient_json
+from claude_session_player.line_audit import Account, Fate
+from claude_session_player.util.humanize import many
+from claude_session_player.util.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _MEANINGS: Final = {
     Fate.SHOWN: "became an element of the screen",
@@ -39,7 +40,7 @@ def command(ref: str, as_json: bool, **where: Any) -> None:
     """
     source = find_source(ref, **where)
     account, name = load(source).account, source.name
-    print_text(rawjson.compact(facts(name, account)) if as_json else "\n".join(table(name, account)))
+    print_text(lenient_json.compact(facts(name, account)) if as_json else "\n".join(table(name, account)))
 
 
 def facts(session: str, account: Account) -> dict[str, Any]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player import humanize
-from claude_session_player.cli.care import (
+from claude_session_player.cli._archives import (
     NOT_ALL,
     complete_archived,
     from_option,
@@ -17,19 +15,20 @@ from claude_session_player.cli.care import (
     progress_bar,
     to_option,
 )
-from claude_session_player.cli.filters import care_options
-from claude_session_player.cli.output import print_records, print_text
-from claude_session_player.cli.refs import complete_ref, find_session
-from claude_session_player.cli.showing import say
-from claude_session_player.cli.stores import json_options, opened, store_options, utc_option, warn
+from claude_session_player.cli._options import care_options, json_options, opened, store_options, utc_option, warn
+from claude_session_player.cli._output import print_records, print_text, say
+from claude_session_player.cli._refs import complete_ref, find_session
 from claude_session_player.errors import BadArchive, SessionError
-from claude_session_player.store.filters import Filter
-from claude_session_player.text import display_path, printable
+from claude_session_player.util import humanize
+from claude_session_player.util.text import display_path, printable
 
 if TYPE_CHECKING:
-    from claude_session_player.care.archive import Outcome
-    from claude_session_player.care.bundles import Gathered
-    from claude_session_player.care.vault import Archived, Vault
+    from collections.abc import Sequence
+
+    from claude_session_player.archive.add import Outcome
+    from claude_session_player.archive.archive_dir import Archived, Vault
+    from claude_session_player.archive.session_files import Gathered
+    from claude_session_player.store.filters import Filter
     from claude_session_player.store.session import Session
     from claude_session_player.store.store import Store
 
@@ -90,8 +89,8 @@ def add(
     gone, both versions are kept, and so are those of several stores. A session that changes meanwhile is skipped, and
     the exit code is 1: run the same command again later. It may be run as often as you like, also by cron.
     """
-    from claude_session_player.care.bundles import bundles_of
-    from claude_session_player.care.vault import Vault
+    from claude_session_player.archive.archive_dir import Vault
+    from claude_session_player.archive.session_files import bundles_of
 
     if not (refs or is_all or wanted.is_narrow):
         raise click.UsageError("which sessions? Name some, or give --all or a filter like --project")
@@ -120,14 +119,14 @@ def _sessions(store: Store, refs: Sequence[str], is_all: bool, wanted: Filter) -
 
 
 def _archive(vault: Vault, gathered: Gathered, outcomes: list[Outcome], is_checked: bool) -> None:
-    from claude_session_player.care import archive
-    from claude_session_player.care.bundles import EACH
+    from claude_session_player.archive import add
+    from claude_session_player.archive.session_files import EACH
 
     with vault.locked():
-        steps = archive.plan(vault, gathered.bundles, is_checked=is_checked)
-        total = sum(archive.PASSES * step.bundle.size + EACH for step in steps if step.is_needed)
+        steps = add.plan(vault, gathered.bundles, is_checked=is_checked)
+        total = sum(add.PASSES * step.bundle.size + EACH for step in steps if step.is_needed)
         with progress_bar("archiving", total) as progress:
-            outcomes.extend(archive.apply(vault, steps, progress))
+            outcomes.extend(add.apply(vault, steps, progress))
 
 
 def _tell(gathered: Gathered, outcomes: Sequence[Outcome], form: str | None) -> None:
@@ -139,7 +138,7 @@ def _tell(gathered: Gathered, outcomes: Sequence[Outcome], form: str | None) -> 
         print_records([*map(_outcome, outcomes), *(_refusal(*one) for one in refused)], form)
         return
     if done := [outcome for outcome in outcomes if outcome.path and outcome.status != "unchanged"]:
-        from claude_session_player.cli.archive_tables import print_outcomes
+        from claude_session_player.cli._archives import print_outcomes
 
         print_outcomes(done)
     counts = Counter(outcome.status for outcome in outcomes) + Counter({"skipped": len(refused)})
@@ -177,14 +176,14 @@ def _refusal(id: str, title: str | None, reason: str) -> dict[str, Any]:
 @utc_option
 def list_(source: str | None, form: str | None) -> None:
     """List what is in the archive, the last archived first."""
-    from claude_session_player.care.vault import existing
+    from claude_session_player.archive.archive_dir import existing
 
     vault = existing(source)
     archives = sorted(vault.everything(), key=lambda archived: archived.manifest.archived_at, reverse=True)
     if form:
         print_records(map(archived_record, archives), form)
     elif archives:
-        from claude_session_player.cli.archive_tables import print_archives
+        from claude_session_player.cli._archives import print_archives
 
         print_archives(archives)
         if len({archived.manifest.main for archived in archives}) < len(archives):
@@ -214,8 +213,7 @@ def verify(refs: tuple[str, ...], source: str | None, form: str | None) -> int:
     where anything is damaged, and with 10 where that is what REF names. Nothing is written: 'archive --all --check'
     replaces damaged archives of sessions that are still in the store.
     """
-    from claude_session_player.care.lookup import find
-    from claude_session_player.care.vault import existing
+    from claude_session_player.archive.archive_dir import existing, find
 
     vault = existing(source)
     records: list[dict[str, Any]] = []
@@ -247,7 +245,7 @@ def verify(refs: tuple[str, ...], source: str | None, form: str | None) -> int:
 def _checked(paths: Sequence[str]) -> list[dict[str, Any]]:
     import os
 
-    from claude_session_player.care.unpacking import check
+    from claude_session_player.archive.pack import check
 
     records = []
     with progress_bar("checking", sum(map(os.path.getsize, paths))) as progress:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from claude_session_player.cli.stores import store_options, utc_option
-from claude_session_player.cli.terminal import is_terminal
+from claude_session_player.cli._options import store_options, utc_option
 from claude_session_player.errors import NoStore
-from claude_session_player.names import PROGRAM
+from claude_session_player.util.dirs import PROGRAM
+from claude_session_player.util.terminal import is_terminal
 
 
 @click.command()
@@ -36,7 +36,7 @@ def browse(words: tuple[str, ...] = (), roots: tuple[str, ...] = (), no_cache: b
     Store.open(*roots, cache=cache)  # what is wrong with the stores is said before the terminal is taken
 
     from claude_session_player.tui.browse import BrowseApp
-    from claude_session_player.tui.shelf import Shelf
+    from claude_session_player.tui.jobs import Shelf
 
     gc.enable()  # this goes on for long
     app = BrowseApp(Shelf(roots, cache), " ".join(words))
@@ -46,7 +46,7 @@ def browse(words: tuple[str, ...] = (), roots: tuple[str, ...] = (), no_cache: b
 
 def require_store(roots: tuple[str, ...] = ()) -> None:
     """Raise `NoStore` where there is none, with what a newcomer can do without one."""
-    from claude_session_player.store.locate import locate
+    from claude_session_player.store.roots import locate
 
     try:
         locate(roots)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.shell_completion import (
@@ -19,7 +18,10 @@ from click.shell_completion import (
 )
 
 from claude_session_player.cli import COMPLETION_VARIABLES
-from claude_session_player.text import printable
+from claude_session_player.util.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _SIGNS: Final = frozenset("._-+ ")
 """What a value may be made of besides letters and digits: no shell obeys any of these, and only spaces need quoting.
@@ -87,8 +89,8 @@ def command(shell: str) -> None:
       zsh:  the same with zsh and ~/.zshrc, below 'autoload -Uz compinit && compinit'
       fish: claude-session-player completion fish > ~/.config/fish/conf.d/claude-session-player.fish
     """
+    from claude_session_player.cli._output import print_text
     from claude_session_player.cli.app import app
-    from claude_session_player.cli.output import print_text
 
     for program, variable in COMPLETION_VARIABLES.items():
         print_text(_CLASSES[shell](app, {}, program, variable).source())

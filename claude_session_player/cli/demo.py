@@ -6,12 +6,11 @@ from importlib.resources import as_file, files
 
 import click
 
-from claude_session_player.cli.options import chosen_view, print_screen, screen_options
-from claude_session_player.cli.refs import Source
-from claude_session_player.cli.report import note_left_out
-from claude_session_player.cli.source import load
-from claude_session_player.cli.stores import utc_option
-from claude_session_player.play.forward import Timing
+from claude_session_player.cli._options import utc_option
+from claude_session_player.cli._output import note_left_out
+from claude_session_player.cli._refs import Source, load
+from claude_session_player.cli._screen import chosen_view, print_screen, screen_options
+from claude_session_player.player.stream import Timing
 
 
 @click.command()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -11,19 +10,18 @@ import click
 from click.core import ParameterSource
 
 from claude_session_player import export
-from claude_session_player.cli.options import chosen_view, format_option, whole_view_options
-from claude_session_player.cli.output import stdout
-from claude_session_player.cli.refs import complete_ref, find_source
-from claude_session_player.cli.report import note_empty, note_left_out, warn
-from claude_session_player.cli.source import load, unfolding
-from claude_session_player.cli.stores import archive_options, utc_option
-from claude_session_player.cli.timing import timing_options
+from claude_session_player.cli._options import archive_options, utc_option
+from claude_session_player.cli._output import note_empty, note_left_out, stdout, warn
+from claude_session_player.cli._refs import complete_ref, find_source, load, unfolding
+from claude_session_player.cli._screen import chosen_view, format_option, timing_options, whole_view_options
 from claude_session_player.errors import AlreadyThere
-from claude_session_player.export.target import whole_file
-from claude_session_player.play.forward import Timing
+from claude_session_player.util.fsutil import whole_file
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from claude_session_player.export.asciicast import Setup
+    from claude_session_player.player.stream import Timing
 
 _STANDARD_OUTPUT: Final = "-"
 _OF_RECORDINGS: Final = ("speed", "idle", "paced", "real_time", "width", "height", "v3")

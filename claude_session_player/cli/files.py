@@ -6,15 +6,91 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.cli.output import LINES, print_records, stdout
-from claude_session_player.cli.refs import complete_ref, find_session, needs_store
-from claude_session_player.cli.showing import say
-from claude_session_player.cli.stores import json_options, opened, store_options, utc_option
-from claude_session_player.humanize import many
+from claude_session_player.cli._options import json_options, opened, store_options, utc_option
+from claude_session_player.cli._output import LINES, print_records, say, stdout
+from claude_session_player.cli._refs import complete_ref, find_session, needs_store
+from claude_session_player.files.rebuild import Note, Reason, Rebuilt
+from claude_session_player.util.dirs import PROGRAM
+from claude_session_player.util.humanize import many
+from claude_session_player.util.text import ELLIPSIS, printable
+from claude_session_player.util.text import display_path as spelled
 
 if TYPE_CHECKING:
-    from claude_session_player.insight.touched import TouchedFile, Touches
+    from collections.abc import Iterator
+
+    from claude_session_player.files.activity import TouchedFile, Touches
+    from claude_session_player.files.snapshots import Partial, Stretch
     from claude_session_player.store.session import Session
+
+_MOST: Final = 5
+_REASONS: Final = {
+    Reason.OUTSIDE: "it was changed outside of the session's tools before line {line}",
+    Reason.UNPLACED: "what the {tool} of line {line} changed cannot be told",
+    Reason.UNANSWERED: "the {tool} of line {line} has no result: whether it was done is not known",
+}
+
+
+def agents_of(file: TouchedFile, known: Partial) -> list[str]:
+    """The sub-agents that changed a file, or, where the session knows nothing of it, that touched it."""
+    return [agent for agent, touches in file.by.items() if agent is not None and (touches.changes or not known.lines)]
+
+
+def shown(known: Partial) -> str:
+    """The text as it is known; a line in place of each stretch that is not."""
+    if known.complete:
+        return known.text
+    marks = {stretch.first: f"{ELLIPSIS} {_unknown(stretch)} {ELLIPSIS}" for stretch in known.unknown()}
+    runs = {start: "\n".join(run) for start, run in known.runs()}
+    pieces = marks | runs
+    text = "\n".join(pieces[at] for at in sorted(pieces))
+    return text if known.total in known.lines else f"{text}\n"
+
+
+def remarks(told: Rebuilt, agents: list[str]) -> Iterator[str]:
+    """What has to be said beside the content, a line each."""
+    known = told.known
+    if known.lines and not known.complete:
+        of_all = f" of {known.total}" if known.total is not None else ""
+        lines = "line is" if len(known.lines) == 1 else "lines are"
+        gaps = [_unknown(stretch) for stretch in known.unknown()]
+        more = [f"{ELLIPSIS} and {many(len(gaps) - _MOST, 'more gap')}"] if len(gaps) > _MOST else []
+        yield f"{len(known.lines)}{of_all} {lines} known; {'; '.join(gaps[:_MOST] + more)}"
+    for note in told.notes:
+        yield _said(note)
+    for agent in agents:
+        id = printable(spelled(agent))
+        did = "changed it, too" if known.lines else "touched it"
+        yield f"sub-agent {id} {did}: see '{PROGRAM} files {id} {printable(told.path)}'"
+
+
+def _said(note: Note) -> str:
+    return _REASONS[note.reason].format(line=note.line, tool=printable(note.tool))
+
+
+def _unknown(stretch: Stretch) -> str:
+    first, last = stretch
+    if last is None:
+        return f"what comes behind line {first - 1} is not known" if first > 1 else "nothing else is known"
+    return f"line {first} is not known" if first == last else f"lines {first}–{last} are not known"
+
+
+def content_record(told: Rebuilt, at: int | None, agents: list[str]) -> dict[str, Any]:
+    """The content as JSON data."""
+    known = told.known
+    return {
+        "path": told.path,
+        "at": at,
+        "complete": known.complete,
+        "lines": known.total,
+        "lines_known": len(known.lines),
+        "unknown": [list(stretch) for stretch in known.unknown()],
+        "content": known.text if known.complete else None,
+        "parts": [] if known.complete else [{"line": at, "text": "\n".join(run)} for at, run in known.runs()],
+        "sources": [source._asdict() for source in told.sources],
+        "notes": [{"line": note.line, "reason": note.reason.value, "tool": note.tool} for note in told.notes],
+        "agents": agents,
+    }
+
 
 _KINDS: Final = {
     "read": ("reads", "attached"),
@@ -57,7 +133,7 @@ def command(
         raise click.UsageError("--at needs a PATH: files REF PATH --at N")
     if path is not None and only:
         raise click.UsageError("--only goes with a list of files: leave PATH out")
-    from claude_session_player.insight.touched import files_of
+    from claude_session_player.files.activity import files_of
 
     with opened(**where, required=needs_store(ref)) as store:
         session = find_session(store, ref)
@@ -74,9 +150,9 @@ def _print_list(session: Session, files: list[TouchedFile], only: tuple[str, ...
     if form:
         print_records(map(file_record, wanted), form)
     elif wanted:
-        from claude_session_player.cli import tables
+        from claude_session_player.cli import _tables
 
-        tables.print_files(wanted, session.project)
+        _tables.print_files(wanted, session.project)
     elif files:
         say(f"the session touched {many(len(files), 'file')}, but none was {' or '.join(only)}")
     else:
@@ -84,19 +160,18 @@ def _print_list(session: Session, files: list[TouchedFile], only: tuple[str, ...
 
 
 def _print_content(session: Session, files: list[TouchedFile], given: str, at: int | None, form: str | None) -> int:
-    from claude_session_player.cli import contents
     from claude_session_player.errors import NotKnown
-    from claude_session_player.insight.named import named_file
-    from claude_session_player.insight.rebuilt import rebuilt
+    from claude_session_player.files.activity import named_file
+    from claude_session_player.files.rebuild import rebuilt
 
     path = named_file(given, [file.path for file in files], session.project)
     told = rebuilt(session.events(), path, at, session.backup)
-    agents = next(contents.agents_of(file, told.known) for file in files if file.path == path)
+    agents = next(agents_of(file, told.known) for file in files if file.path == path)
     if form:
-        print_records([contents.content_record(told, at, agents)], LINES)
+        print_records([content_record(told, at, agents)], LINES)
     elif told.known.lines:
-        stdout().write(contents.shown(told.known))
-    said = contents.remarks(told, agents)
+        stdout().write(shown(told.known))
+    said = remarks(told, agents)
     if not told.known.lines and not form:
         when = f" at line {at}" if at else ""
         raise NotKnown(f"nothing is known of {path}{when}: no tool showed its content", *said)

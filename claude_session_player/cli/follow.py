@@ -2,26 +2,164 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
+import sys
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 import click
 
-from claude_session_player.cli.refs import complete_ref, find_source
-from claude_session_player.cli.report import warn
-from claude_session_player.cli.source import check_file
-from claude_session_player.cli.stores import opened, store_options, utc_option
-from claude_session_player.cli.terminal import is_terminal
+from claude_session_player.cli._options import opened, store_options, utc_option
+from claude_session_player.cli._output import say, stdout, warn
+from claude_session_player.cli._refs import check_file, complete_ref, find_source
 from claude_session_player.errors import CannotRead, NoSuchSession
+from claude_session_player.export.terminal import Teller
+from claude_session_player.live.running import Board, LookUp, Row
+from claude_session_player.live.status import Phase
+from claude_session_player.models import View
+from claude_session_player.player.follow import Company, News, Told
 from claude_session_player.store.refs import refusal
-from claude_session_player.times import wall_clock
-from claude_session_player.view import View
+from claude_session_player.store.watch import POLLED, Folder, Noticed, changes, files_in, folders_of
+from claude_session_player.util.terminal import is_terminal
+from claude_session_player.util.text import display_path, file_name, printable
+from claude_session_player.util.times import local_now, wall_clock
 
 if TYPE_CHECKING:
     from claude_session_player.store.layout import Found
     from claude_session_player.store.store import Store
+
+_TICK: Final = 1.0
+"""Seconds after which a state is looked at again, though nothing was written: time alone can change it."""
+_Take = Callable[[Noticed | None], None]
+_DONE, _GONE = "done", "gone"
+
+
+def follow_session(found: Found, view: View, lines: int) -> NoReturn:
+    """Print the last lines of a session, and then what happens in it. Does not end by itself."""
+    company = Company(found, view)
+    teller = Teller(stdout(), view)
+    past = company.begin()
+    teller.begin(past, lines)
+    if not past:
+        _say_that_it_waits(f"something to be written to {display_path(found.path)}")
+
+    def take(noticed: Noticed | None) -> None:
+        for told in company.notice(noticed.files) if noticed else ():
+            _note(told)
+            teller.tell(told)
+
+    try:
+        asyncio.run(_watch(folders_of(found), take))
+    finally:
+        company.close()
+        for agent, account in company.accounts():
+            warn(account, agent)
+
+
+def follow_all(roots: Sequence[str], in_use: Sequence[str], look_up: LookUp) -> NoReturn:
+    """Print a line for each session that runs, and another one whenever its state is another. Does not end."""
+    board, states, file = Board(roots, in_use=in_use, look_up=look_up), States(), stdout()
+
+    def take(noticed: Noticed | None) -> None:
+        now = wall_clock()
+        if noticed is not None:
+            board.notice(noticed.files, now)
+        for line in states.changed(board.rows(now)):
+            file.write(f"{local_now():%H:%M:%S}  {line}\n")
+        file.flush()
+
+    board.notice([file for folder in board.folders for file in files_in(folder)], wall_clock())
+    if not board.rows(wall_clock()):
+        _say_that_it_waits(f"a session to be written to in {', '.join(map(display_path, roots))}")
+    asyncio.run(_watch(board.folders, take, _TICK))
+
+
+def _say_that_it_waits(what: str) -> None:
+    """Tell whoever sits in front of an empty terminal that all is well; a script would find it in its way."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        say(f"waiting for {printable(what)} (Ctrl-C ends it)")
+
+
+class State(NamedTuple):
+    """What tells one state of a session from another; how long it lasts does not."""
+
+    who: str
+    phase: Phase
+    tools: tuple[str, ...]
+    ending: str
+    """What is said when it is over."""
+
+
+class States:
+    """Remembers what each session did, and tells where it does something else."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, State] = {}
+
+    def changed(self, rows: Sequence[Row]) -> list[str]:
+        """A line for each session or sub-agent that does something else than before, or is gone."""
+        known, self._known = self._known, {row.glimpse.found.path: _state(row) for row in rows}
+        lines = [
+            f"{_who(row)}  {row.status.phase.value:<{_WIDTH}}  {printable(row.status.how)}"
+            for row in rows
+            if known.get(row.glimpse.found.path) != self._known[row.glimpse.found.path]
+        ]
+        return lines + [f"{state.who}  {state.ending}" for path, state in known.items() if path not in self._known]
+
+
+_WIDTH: Final = max(len(phase.value) for phase in Phase)
+
+
+def _state(row: Row) -> State:
+    tools = tuple(call.name for call in row.status.calls)
+    return State(_who(row), row.status.phase, tools, _DONE if row.is_subagent else _GONE)
+
+
+def _who(row: Row) -> str:
+    """Which session, of which project; a sub-agent stands below the session."""
+    glimpse = row.glimpse
+    name = f"└ {glimpse.agent or glimpse.found.id}" if row.is_subagent else display_path(glimpse.found.id)[:8]
+    return printable(f"{name:<8}  {file_name(glimpse.project or '') or glimpse.found.project or ''}")
+
+
+async def _watch(
+    folders: Sequence[Folder], take: Callable[[Noticed | None], None], tick: float | None = None
+) -> NoReturn:
+    """Hand over what is noticed; and `None`, when nothing was for so many seconds."""
+    async with aclosing(changes(folders)) as stream:
+        has_told = False
+        while True:
+            noticed = await _next(stream, lambda: take(None), tick)
+            if noticed.is_polled and not has_told:
+                has_told = True
+                say(f"note: {POLLED}")
+            take(noticed)
+
+
+async def _next(stream: AsyncGenerator[Noticed, None], wait: Callable[[], None], tick: float | None) -> Noticed:
+    coming: asyncio.Future[Noticed] = asyncio.ensure_future(anext(stream))
+    try:
+        while not (await asyncio.wait([coming], timeout=tick))[0]:
+            wait()
+        return coming.result()
+    finally:
+        coming.cancel()
+        await asyncio.gather(coming, return_exceptions=True)  # nobody else may ask before it has ended
+
+
+def _note(told: Told) -> None:
+    """Say what has become of a file, apart from what was appended."""
+    if told.problem:
+        say(f"note: sub-agent {printable(told.agent)} cannot be shown: {printable(told.problem)}")
+    if told.news in (News.NOTHING, News.GREW):
+        return
+    who = f"sub-agent {printable(told.agent)}" if told.agent else "the session"
+    say(f"note: {who}: {told.news.value}")
+
 
 _AROUND: Final = 3
 """Lines of a screen that are left free when the past is shown."""
@@ -74,7 +212,6 @@ def command(
     view = View(history=history, thinking=thinking).with_queue()
     if not plain and is_terminal():
         return _play(found, view, **where)
-    from claude_session_player.cli.following import follow_session
 
     shown = max(get_terminal_size().lines - _AROUND, 1) if lines is None else lines
     return follow_session(found, view, shown)
@@ -84,10 +221,10 @@ def _play(found: Found, view: View, roots: tuple[str, ...], no_cache: bool) -> i
     """The session in the player's window."""
     from functools import partial
 
-    from claude_session_player.play.forward import Timing
-    from claude_session_player.play.recording import of_found
+    from claude_session_player.player.recording import of_found
+    from claude_session_player.player.stream import Timing
     from claude_session_player.store.store import Store
-    from claude_session_player.tui.player_app import run_player
+    from claude_session_player.tui.player import run_player
 
     open_store = partial(Store.open, *roots, cache=_cache(no_cache), required=False)
     code, account = run_player(of_found(found, open_store), view, Timing(), is_followed=True)
@@ -98,14 +235,12 @@ def _play(found: Found, view: View, roots: tuple[str, ...], no_cache: bool) -> i
 def _follow_all(roots: tuple[str, ...], no_cache: bool, *, plain: bool) -> int:
     with opened(roots, no_cache) as store:
         roots, in_use = store.roots, _in_use(store)
-    from claude_session_player.tui.shelf import Shelf
+    from claude_session_player.tui.jobs import Shelf
 
     shelf = Shelf(roots, _cache(no_cache))
     if plain:
-        from claude_session_player.cli.following import follow_all
-
         return follow_all(roots, in_use, shelf.session)
-    from claude_session_player.tui.running import RunningApp
+    from claude_session_player.tui.live import RunningApp
 
     app = RunningApp(shelf, in_use)
     app.run()
@@ -120,7 +255,7 @@ def _cache(no_cache: bool) -> str | None:
 
 def _in_use(store: Store) -> list[str]:
     """The files that some process has open for writing, or locked."""
-    from claude_session_player.store.inuse import LOCKED, WRITING, InUse
+    from claude_session_player.store.in_use import LOCKED, WRITING, InUse
 
     since = (wall_clock() - _USED_SECONDS) * 1_000_000_000
     paths = [file.path for file in store.files() if file.stamp.mtime_ns > since]

@@ -6,10 +6,15 @@ from typing import Any
 
 import click
 
-from claude_session_player.cli.filters import filter_options
-from claude_session_player.cli.output import print_encoded
-from claude_session_player.cli.showing import say
-from claude_session_player.cli.stores import archive_options, json_options, opened, utc_option
+from claude_session_player.cli._options import (
+    archive_options,
+    filter_options,
+    json_options,
+    opened,
+    store_options,
+    utc_option,
+)
+from claude_session_player.cli._output import print_encoded, say, show
 from claude_session_player.store.filters import Filter
 
 
@@ -27,16 +32,31 @@ def command(wanted: Filter, form: str | None, **where: Any) -> None:
     with opened(**where) as store:
         sessions = store.sessions(wanted)
     if store.has_removals:
-        from claude_session_player.cli.cleaning import name_interrupted
+        from claude_session_player.cli.clean import name_interrupted
 
         name_interrupted(store.roots)
     if form:
         print_encoded((session.json for session in sessions), form)
         return
     if sessions:
-        from claude_session_player.cli import tables
+        from claude_session_player.cli import _tables
 
-        tables.print_sessions(sessions, [file.id for file in store.seen()])
+        _tables.print_sessions(sessions, [file.id for file in store.seen()])
     else:
         like_that = "" if wanted == Filter() else " that is like this"
         say(f"there is no session in {', '.join(store.roots)}{like_that}")
+
+
+@click.command()
+@json_options
+@utc_option
+@store_options
+def projects(form: str | None, **where: Any) -> None:
+    """List projects, the last active first.
+
+    The path is the one that the sessions themselves name. Two paths that share a directory of the store are two
+    projects.
+    """
+    with opened(**where) as store:
+        found = store.projects()
+    show(found, form, "print_projects", f"there are no projects in {', '.join(store.roots)}")

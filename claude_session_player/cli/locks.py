@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from claude_session_player.cli.output import encode, print_text
-from claude_session_player.cli.refs import complete_ref, find_session, needs_store
-from claude_session_player.cli.showing import say
-from claude_session_player.cli.stores import json_option, opened, store_options, utc_option
+from claude_session_player.cli._options import json_option, opened, store_options, utc_option
+from claude_session_player.cli._output import encode, print_text, say
+from claude_session_player.cli._refs import complete_ref, find_session, needs_store
 from claude_session_player.errors import SessionInUse
-from claude_session_player.humanize import ago
-from claude_session_player.text import display_path, printable
-from claude_session_player.times import file_time
+from claude_session_player.util.humanize import ago
+from claude_session_player.util.text import display_path, printable
+from claude_session_player.util.times import file_time
 
 if TYPE_CHECKING:
-    from claude_session_player.store.inuse import Evidence, Ways
+    from claude_session_player.store.in_use import Evidence, Ways
     from claude_session_player.store.session import Session
 
     Signs = list[tuple[Session, list[Evidence]]]
@@ -38,7 +37,7 @@ def command(ref: str | None, as_json: bool, **where: Any) -> int:
 
     REF is a path, an id or at least 4 characters of its beginning, latest, a title in quotes, or a breadcrumb.
     """
-    from claude_session_player.care.locks import look_at
+    from claude_session_player.store.session import look_at
 
     with opened(**where, required=ref is None or needs_store(ref)) as store:
         sessions = store.sessions() if ref is None else [find_session(store, ref)]
@@ -74,8 +73,8 @@ def _exit_code(ref: str | None, used: list[Session]) -> int:
 
 def _print_table(noticed: Signs, known: list[str]) -> None:
     """A line for each session."""
-    from claude_session_player.cli.tables import Column, print_table, short_ids
-    from claude_session_player.times import local_now
+    from claude_session_player.cli._tables import Column, print_table, short_ids
+    from claude_session_player.util.times import local_now
 
     now = local_now()
     print_table(

@@ -2,29 +2,76 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.cli.options import chosen_view, view_options
-from claude_session_player.cli.output import piece_printer, stdout
-from claude_session_player.cli.refs import Source, complete_ref, find_source
-from claude_session_player.cli.report import note_empty, warn
-from claude_session_player.cli.source import kept, unfolding
-from claude_session_player.cli.stores import archive_options, utc_option
-from claude_session_player.cli.terminal import is_terminal
-from claude_session_player.cli.timing import timing_options
+from claude_session_player.cli._options import archive_options, utc_option
+from claude_session_player.cli._output import note_empty, piece_printer, stdout, warn
+from claude_session_player.cli._refs import Source, check_file, check_head, complete_ref, find_source, kept, unfolding
+from claude_session_player.cli._screen import chosen_view, timing_options, view_options
 from claude_session_player.linking.prompts import with_queued_prompts
-from claude_session_player.names import LATEST
-from claude_session_player.play.appended import Piece
-from claude_session_player.play.destination import HOW, Destination, destination
-from claude_session_player.play.forward import Timing
-from claude_session_player.play.plain import plain_frames
-from claude_session_player.play.projection import Projection
-from claude_session_player.play.timeline import IDLE
-from claude_session_player.view import View
+from claude_session_player.player.playback import Projection
+from claude_session_player.player.recording import Recording, of_found, of_lines, of_session
+from claude_session_player.player.stream import Piece, Timing, plain_frames
+from claude_session_player.player.timeline import HOW, IDLE, Destination, destination
+from claude_session_player.store.layout import found_at
+from claude_session_player.store.store import Store
+from claude_session_player.util.dirs import LATEST
+from claude_session_player.util.terminal import is_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from claude_session_player.models import View
+
+
+@contextmanager
+def recording_of(source: Source, **where: Any) -> Iterator[Recording]:
+    """What is played; in the end, what was unpacked for it is removed. Raises where it is no session file."""
+    with ExitStack() as stack:
+        yield _recording(kept(source), partial(_store, stack, **where))
+
+
+def lone_recording(source: Source) -> Recording:
+    """What is played of a session that is kept, without its sub-agents."""
+    return _recording(source, partial(Store.open, cache=None, required=False))
+
+
+def _recording(source: Source, open_store: Callable[[], Store]) -> Recording:
+    if source.path is None:
+        check_head(source.head, source.name)
+        return of_lines(source.lines, source.name)
+    check_file(source.path, source.name)
+    if source.inline is not None:
+        return of_session(source.inline, open_store)
+    return of_found(source.found or found_at(os.path.abspath(source.path)), open_store)
+
+
+def _store(
+    stack: ExitStack,
+    roots: tuple[str, ...] = (),
+    no_cache: bool = False,
+    archived: bool = False,
+    archive: str | None = None,
+) -> Store:
+    """The store that is meant, opened in whichever thread asks for it."""
+    from claude_session_player.store.store import DEFAULT_CACHE
+
+    cache = None if no_cache else DEFAULT_CACHE
+    if not archived and archive is None:
+        return Store.open(*roots, cache=cache, required=False)
+    from claude_session_player.archive.archive_dir import existing
+    from claude_session_player.archive.archived_store import ArchivedStore
+
+    store = ArchivedStore.at_vault(existing(archive), cache)
+    stack.callback(store.close)
+    return store
+
 
 _LONGEST_SLEEP: Final = 3600.0
 """Seconds: a session may pause for longer than a system can sleep."""
@@ -82,8 +129,7 @@ def play(
 
 
 def _full_screen(source: Source, view: View, timing: Timing, start: Destination | None, **where: Any) -> int:
-    from claude_session_player.cli.recordings import recording_of
-    from claude_session_player.tui.player_app import run_player
+    from claude_session_player.tui.player import run_player
 
     with recording_of(source, **where) as recording:
         code, account = run_player(recording, view, timing, start)
@@ -120,8 +166,6 @@ def tell(
 
 def _line_of(place: Destination, source: Source, view: View, timing: Timing) -> int:
     """The line of the file on which a place in the film is; a film is made to find it."""
-    from claude_session_player.cli.recordings import lone_recording
-
     if timing.idle == 0:
         timing = timing._replace(idle=IDLE)  # a film that takes no time has no places
     projection = Projection(lone_recording(source), view, lambda: 0.0, timing)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from claude_session_player import humanize
-from claude_session_player.cli.output import encode, print_text
-from claude_session_player.cli.refs import STANDARD_INPUT, complete_ref, find_source
-from claude_session_player.cli.stores import json_option, store_options
+from claude_session_player.cli._options import json_option, store_options
+from claude_session_player.cli._output import encode, print_text
+from claude_session_player.cli._refs import STANDARD_INPUT, complete_ref, find_source
+from claude_session_player.util import humanize
 
 if TYPE_CHECKING:
-    from claude_session_player.care.repair import Repaired
+    from claude_session_player.doctor.repair import Repaired
 
 
 @click.command()
@@ -29,7 +29,7 @@ def command(ref: str, target: str, as_json: bool, **where: Any) -> None:
     its line, its place in the file, the reason, and its text. Everything else is copied as it is, so that the copy
     replays like the original. REF is a session file, or names one of the store.
     """
-    from claude_session_player.care.repair import REJECTED, repair
+    from claude_session_player.doctor.repair import REJECTED, repair
 
     source = find_source(ref, **where)
     if source.path is None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from claude_session_player.cli.options import chosen_view, print_screen, screen_options
-from claude_session_player.cli.refs import complete_ref, find_source
-from claude_session_player.cli.report import note_empty, note_left_out, warn
-from claude_session_player.cli.source import load
-from claude_session_player.cli.stores import archive_options, utc_option
-from claude_session_player.times import parse_typed_time
+from claude_session_player.cli._options import archive_options, utc_option
+from claude_session_player.cli._output import note_empty, note_left_out, warn
+from claude_session_player.cli._refs import complete_ref, find_source, load
+from claude_session_player.cli._screen import chosen_view, print_screen, screen_options
+from claude_session_player.util.times import parse_typed_time
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 FOUND_TROUBLE = 1
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player import humanize
-from claude_session_player.cli.care import ARCHIVE_HELP, NOT_ALL, complete_archived, name_skipped, progress_bar
-from claude_session_player.cli.output import print_records, print_text
-from claude_session_player.cli.showing import say
-from claude_session_player.cli.stores import json_options, warn
+from claude_session_player.cli._archives import ARCHIVE_HELP, NOT_ALL, complete_archived, name_skipped, progress_bar
+from claude_session_player.cli._options import json_options, warn
+from claude_session_player.cli._output import print_records, print_text, say
 from claude_session_player.errors import BadArchive, SessionError
-from claude_session_player.text import display_path, printable
+from claude_session_player.util import humanize
+from claude_session_player.util.text import display_path, printable
 
 if TYPE_CHECKING:
-    from claude_session_player.care.restore import Outcome, Step
-    from claude_session_player.care.vault import Archived, Vault
+    from collections.abc import Sequence
+
+    from claude_session_player.archive.archive_dir import Archived, Vault
+    from claude_session_player.archive.restore import Outcome, Step
     from claude_session_player.store.layout import Trouble
 
 _MOST: Final = 10
@@ -42,8 +42,8 @@ def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str |
     newest that has the session's own file comes back; where another one has more, its path is said. Where
     $CLAUDE_CONFIG_DIR names several stores, each session goes to its own.
     """
-    from claude_session_player.care import restore
-    from claude_session_player.care.vault import existing
+    from claude_session_player.archive import restore
+    from claude_session_player.archive.archive_dir import existing
 
     if bool(refs) == is_all:
         raise click.UsageError(
@@ -90,10 +90,10 @@ def _all_steps(vault: Vault, refs: Sequence[str], root: str | None) -> tuple[lis
 
 def _steps(vault: Vault, ref: str, root: str | None) -> list[Step]:
     """What is meant by a reference: one archive by its path, else the best version of a session."""
-    from claude_session_player.care import lookup, restore
-    from claude_session_player.care.manifest import ARCHIVE
+    from claude_session_player.archive import archive_dir, restore
+    from claude_session_player.archive.manifest import ARCHIVE
 
-    found = lookup.find(vault, ref)
+    found = archive_dir.find(vault, ref)
     if ref.endswith(ARCHIVE):
         return restore.plan([found], root)
     versions = vault.versions(found.manifest.main)
@@ -102,15 +102,15 @@ def _steps(vault: Vault, ref: str, root: str | None) -> list[Step]:
 
 def _concerns(trouble: Trouble, steps: Sequence[Step]) -> bool:
     """True for another version of a session, which may be newer, and cannot be read."""
-    from claude_session_player.care.manifest import version_of
+    from claude_session_player.archive.manifest import version_of
 
     name = os.path.basename(trouble.path)
     return any(version_of(name, step.archived.manifest.main) is not None for step in steps)
 
 
 def _restore(steps: Sequence[Step], outcomes: list[Outcome]) -> None:
-    from claude_session_player.care import restore
-    from claude_session_player.care.bundles import EACH
+    from claude_session_player.archive import restore
+    from claude_session_player.archive.session_files import EACH
 
     with progress_bar("restoring", sum(step.archived.manifest.size + EACH for step in steps)) as progress:
         outcomes.extend(restore.apply(steps, progress))
@@ -125,7 +125,7 @@ def _tell(outcomes: Sequence[Outcome], form: str | None) -> None:
         print_records(map(_record, outcomes), form)
         return
     if done := [outcome for outcome in outcomes if not outcome.error]:
-        from claude_session_player.cli.archive_tables import print_restored
+        from claude_session_player.cli._archives import print_restored
 
         print_restored(done)
     counts = Counter(outcome.status for outcome in outcomes)
@@ -152,7 +152,7 @@ def _record(outcome: Outcome) -> dict[str, Any]:
 
 def _note_versions(outcomes: Sequence[Outcome], archives: Sequence[Archived]) -> None:
     """Say where other versions are, which have what was not restored."""
-    from claude_session_player.care.lookup import others
+    from claude_session_player.archive.archive_dir import others
 
     chosen = [outcome.archived for outcome in outcomes]
     noted = [
@@ -167,7 +167,7 @@ def _note_versions(outcomes: Sequence[Outcome], archives: Sequence[Archived]) ->
 
 
 def _warn_of_cleanup(outcomes: Sequence[Outcome]) -> None:
-    from claude_session_player.care.restore import is_due, period_of
+    from claude_session_player.archive.restore import is_due, period_of
 
     due = [outcome for outcome in outcomes if not outcome.error and is_due(outcome.archived.manifest, outcome.root)]
     if due:

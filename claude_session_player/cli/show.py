@@ -3,30 +3,183 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from datetime import UTC, timedelta
+from functools import wraps
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from claude_session_player.cli.choices import choice_options
-from claude_session_player.cli.options import format_option
-from claude_session_player.cli.output import print_pages, print_pieces
-from claude_session_player.cli.pricing import load_prices
-from claude_session_player.cli.refs import STANDARD_INPUT, Source, complete_ref, needs_store, source_in
-from claude_session_player.cli.report import name_problems, note, note_not_shown, warn
-from claude_session_player.cli.showing import say
-from claude_session_player.cli.source import require_session
-from claude_session_player.cli.stores import archive_options, opened, utc_option
-from claude_session_player.cli.tellers import AT_ONCE, cast_of, chain_sources, events_of, of_session, on_branch, teller
-from claude_session_player.conversation.choice import HEADS, Choice
-from claude_session_player.conversation.entries import Entry, Kind
-from claude_session_player.conversation.walk import Told, Walk
+from claude_session_player.cli._options import archive_options, load_prices, opened, utc_option
+from claude_session_player.cli._output import name_problems, note, note_not_shown, print_pages, print_pieces, say, warn
+from claude_session_player.cli._refs import (
+    STANDARD_INPUT,
+    Source,
+    check_file,
+    check_head,
+    complete_ref,
+    needs_store,
+    require_session,
+    source_in,
+)
+from claude_session_player.cli._screen import format_option
+from claude_session_player.errors import BadFilter
 from claude_session_player.export import TranscriptWriter, Writes, format_named, formats
-from claude_session_player.export.assets import Assets
-from claude_session_player.export.conversation import Style, not_told
-from claude_session_player.store.outputs import resolver
-from claude_session_player.store.store import Store
+from claude_session_player.export.transcript import Assets, Style, not_told
+from claude_session_player.format.line_reader import split_lines
+from claude_session_player.parser import decode_lines, is_subagent_file, only_sidechains, read_events
+from claude_session_player.store.extras import resolver
+from claude_session_player.store.filters import parse_span
+from claude_session_player.transcript.builder import Telling
+from claude_session_player.transcript.entries import Entry, Kind
+from claude_session_player.transcript.filters import CATEGORIES, HEADS, Bound, Choice
+from claude_session_player.transcript.outline import Reading
+from claude_session_player.transcript.subagents import Actor, Cast, actor_of, all_subagents
+from claude_session_player.transcript.walk import Told, Walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+
+    from claude_session_player.format.events import Event
+    from claude_session_player.store.store import Store
+
+AT_ONCE: Final = 16 << 20
+"""A larger session is told while it is read, without a look at all of it before."""
+_MOST_UNKNOWN: Final = 10_000
+"""So many records of unknown types at the beginning of a file are kept in mind until one of a known type comes."""
+
+
+def teller(source: Source, cast: Cast, known: Set[str | None] = frozenset()) -> Telling:
+    """Who tells a session; events that are known are not told again."""
+    return Telling(cast, is_agent=_is_agent(source), known=known)
+
+
+def cast_of(store: Store, sources: Iterable[Source]) -> Cast:
+    """The sub-agents of some sessions, linked to their calls; of those with one id, the first."""
+    actors: dict[str, list[Actor]] = {}
+    is_linked = False
+    for source in sources:
+        if source.found is None or source.inline is not None:
+            continue
+        is_linked = True
+        own: dict[str, list[Actor]] = {}
+        for agent in all_subagents(store.of(source.found)):
+            own.setdefault(agent.id, []).append(actor_of(agent))
+        actors = own | actors
+    return Cast(chain.from_iterable(actors.values()), is_linked=is_linked)
+
+
+def events_of(source: Source) -> Iterator[Event]:
+    """The events of what was asked for; raises where it is no session file."""
+    if source.inline is not None:
+        return iter(source.inline.events())
+    if source.path is None:
+        check_head(source.head, source.name)
+        return read_events(source.lines)
+    check_file(source.path, source.name)
+    return read_events(source.path)
+
+
+def of_session(walk: Walk, events: Iterable[Event]) -> Iterator[Told]:
+    """All that is told on a walk; nothing where the file holds only records of unknown types, and so is no session."""
+    told = walk.told(events)
+    unknown: list[Told] = []
+    for one in told:
+        if one.entry.kind is not Kind.RECORD:
+            return chain(unknown, (one,), told)
+        if len(unknown) < _MOST_UNKNOWN:
+            unknown.append(one)
+    return iter(unknown if walk.main.account.is_session else ())
+
+
+def on_branch(source: Source, number: int) -> Callable[[int], bool]:
+    """Tells which lines belong to a branch. The whole file is read for that."""
+    if source.path is None:
+        raise click.UsageError("--branch needs a file: standard input can be read only once")
+    reading = Reading(skips_sidechains=not _is_agent(source))
+    reading.read(events_of(source))
+    branches = reading.branches
+    many = len(branches.paths())
+    if number > many:
+        raise click.UsageError(f"--branch {number}: there {'is 1 branch' if many == 1 else f'are {many} branches'}")
+    return lambda line: branches.is_on(number, line)
+
+
+def chain_sources(store: Store, source: Source) -> list[Source]:
+    """The sessions that this one continues, the oldest first, and this one."""
+    if source.found is None or source.inline is not None:
+        raise click.UsageError("--chain needs a session that has a file of its own")
+    from claude_session_player.transcript.chains import chain_of
+
+    earlier = [session.found for session in chain_of(store.of(source.found), store)]
+    return [Source(found.name, found.path, found) for found in earlier]
+
+
+def _is_agent(source: Source) -> bool:
+    """True for a sub-agent; standard input is one where its first line is."""
+    if source.inline is not None:
+        return True
+    if source.path is not None:
+        return is_subagent_file(source.path)
+    return only_sidechains(decode_lines(split_lines(source.head)[:1], 0, 0))
+
+
+_R = TypeVar("_R")
+_WORDS: Final = ",".join(CATEGORIES)
+
+
+def _words(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> frozenset[str]:
+    words = [word.strip() for value in values for word in value.split(",") if word.strip()]
+    for word in words:
+        if word not in CATEGORIES:
+            raise click.BadParameter(f"{word!r} is none of {', '.join(CATEGORIES)}")
+    return frozenset(words)
+
+
+def _start(ctx: click.Context, param: click.Parameter, value: str | None) -> Bound | None:
+    return None if value is None else _bounds(value)[0]
+
+
+def _end(ctx: click.Context, param: click.Parameter, value: str | None) -> Bound | None:
+    return None if value is None else _bounds(value)[1]
+
+
+def _bounds(value: str) -> tuple[Bound, Bound]:
+    """A line, or the first and the last moment of a time; of a day, all of it is included."""
+    if value.strip().isdecimal():
+        return int(value), int(value)
+    try:
+        start, end = (moment.astimezone(UTC) for moment in parse_span(value))
+    except BadFilter as error:
+        raise click.BadParameter(
+            f"{value!r} is no line number and no time: write 120, 2026-01-17, today or '2026-01-17 20:31:59'"
+        ) from error
+    return start, end if start == end else end - timedelta(microseconds=1)
+
+
+_OPTIONS: Final = (
+    click.option("--only", multiple=True, callback=_words, metavar="KINDS", help=f"Only these: {_WORDS}."),
+    click.option("--hide", multiple=True, callback=_words, metavar="KINDS", help="All but these; the same words."),
+    click.option("--tool", metavar="NAME", help="Only calls of this tool; mcp__* stands for all that begin so."),
+    click.option("--from", "start", callback=_start, metavar="N|TIME", help="From this line of the file, or time."),
+    click.option("--to", "end", callback=_end, metavar="N|TIME", help="Up to this line, or time, included."),
+)
+_NAMES: Final = ("only", "hide", "tool", "start", "end")
+
+
+def choice_options(function: Callable[..., _R]) -> Callable[..., _R]:
+    """The options as one parameter: `choice`, a `Choice`."""
+
+    @wraps(function)
+    def with_choice(**given: Any) -> _R:
+        chosen = {name: given.pop(name) for name in _NAMES}
+        return function(choice=Choice(**chosen), **given)
+
+    for option in reversed(_OPTIONS):
+        with_choice = option(with_choice)
+    return with_choice
+
 
 _T = TypeVar("_T")
 
@@ -215,7 +368,7 @@ class _Show:
             return
         if wanted or (not self._is_part and found.stamp.size <= AT_ONCE):
             from claude_session_player.export.summary import facts_markdown
-            from claude_session_player.insight.summary import summarize
+            from claude_session_player.stats.summary import summarize
 
             session = self._store.of(found)
             if session.facts.is_session:

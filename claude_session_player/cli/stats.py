@@ -7,20 +7,189 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.cli.filters import window_options
-from claude_session_player.cli.pricing import load_prices, prices_option
-from claude_session_player.cli.refs import complete_ref, find_session, needs_store
-from claude_session_player.cli.showing import say
-from claude_session_player.cli.stores import opened, store_options, utc_option
+from claude_session_player.cli._options import (
+    load_prices,
+    opened,
+    prices_option,
+    store_options,
+    utc_option,
+    window_options,
+)
+from claude_session_player.cli._output import encode, print_text, say, stdout
+from claude_session_player.cli._refs import complete_ref, find_session, needs_store
+from claude_session_player.cli._tables import Column, print_table, short_ids
+from claude_session_player.stats.prices import Prices, TokenCount
+from claude_session_player.stats.tokens import (
+    BY,
+    DAY,
+    PERIODS,
+    SESSION,
+    Group,
+    Share,
+    count_sessions,
+    grouped,
+    summed,
+    unpriced_models,
+)
 from claude_session_player.store.filters import Filter
+from claude_session_player.util import humanize
+from claude_session_player.util.text import display_path, file_name, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from claude_session_player.store.session import Session
     from claude_session_player.store.store import Store
 
+_OF_SESSION: Final = ("title", "project", "path")
+
+
+def topmost(groups: Sequence[Group], by: str, top: int | None) -> Sequence[Group]:
+    """So many groups; of days, weeks and months, the last ones."""
+    if top is None:
+        return groups
+    return groups[-top:] if by in PERIODS else groups[:top]
+
+
+def print_json(shares: Sequence[Share], prices: Prices, top: int | None) -> None:
+    """One object: all together, by each of the groupings, and where the prices come from."""
+    tables: dict[str, Any] = {
+        f"by_{by}": [_record(by, group) for group in topmost(grouped(shares, by), by, top)] for by in BY
+    }
+    sessions, _ = count_sessions(shares)
+    told: dict[str, Any] = {
+        "totals": {"sessions": sessions, **_numbers(summed(shares))},
+        **tables,
+        "unknown_models": [_record("model", group) for group in unpriced_models(shares)],
+        "prices": {
+            "source": display_path(prices.source),
+            "version": prices.version,
+            "date": prices.date,
+            "own_file": display_path(prices.own_path) if prices.own_path else None,
+            "own_models": sorted(prices.own_models),
+        },
+    }
+    print_text(encode(told))
+
+
+def print_csv(shares: Sequence[Share], by: str, top: int | None) -> None:
+    """The rows of one grouping, with a header."""
+    import csv
+
+    extra = _OF_SESSION if by == SESSION else ()
+    writer = csv.writer(stdout(), lineterminator="\n")
+    writer.writerow((by, *extra, "responses", *TokenCount._fields, "total", "cost_usd", "unpriced"))
+    for group in topmost(grouped(shares, by), by, top):
+        cost = "" if group.cost is None else f"{group.cost.normalize():f}"
+        told = _of_session(group) if extra else {}
+        name = display_path(group.name or "")
+        numbers = (group.responses, *group.tokens, group.tokens.total, cost, group.unpriced)
+        writer.writerow((name, *(told[key] for key in extra), *numbers))
+
+
+def _record(by: str, group: Group) -> dict[str, Any]:
+    name = None if group.name is None else display_path(group.name)
+    return {by: name, **(_of_session(group) if by == SESSION else {}), **_numbers(group)}
+
+
+def _of_session(group: Group) -> dict[str, Any]:
+    assert group.first is not None
+    session = group.first.session
+    return {"title": session.title, "project": group.first.project, "path": display_path(session.path)}
+
+
+def _numbers(group: Group) -> dict[str, Any]:
+    return dict(_pairs(group))
+
+
+def _pairs(group: Group) -> Iterator[tuple[str, Any]]:
+    yield "responses", group.responses
+    yield "tokens", {**group.tokens._asdict(), "total": group.tokens.total}
+    yield "cost_usd", None if group.cost is None else float(group.cost)
+    yield "unpriced_tokens", group.unpriced
+
+
+_USUAL: Final = ("model", DAY, "project")
+_ROWS: Final = 15
+_DAYS: Final = 30
+_BAR: Final = 8
+_NAMES: Final[dict[str, Callable[[str], str]]] = {"model": humanize.model, "project": file_name}
+_NUMBERS: Final = (("INPUT", 0, 4), ("OUTPUT", 1, 6), ("WRITE 5M", 2, 3), ("WRITE 1H", 3, 3), ("READ", 4, 5))
+"""The columns of tokens: which of `TokenCount` they show, and how dear they are."""
+
+
+def print_stats(shares: Sequence[Share], prices: Prices, groupings: Sequence[str], top: int | None) -> None:
+    """All that is asked for, the totals first."""
+    for line in _totals(shares, prices):
+        print_text(printable(line))
+    for by in dict.fromkeys(groupings or _USUAL):
+        groups = grouped(shares, by)
+        rows = topmost(groups, by, top or (_DAYS if by in PERIODS else _ROWS))
+        if rows:
+            print_text("")
+            _print_groups(by, rows)
+        if left := len(groups) - len(rows):
+            print_text(f"… and {left} {'earlier' if by in PERIODS else 'more'}")
+
+
+def _totals(shares: Sequence[Share], prices: Prices) -> Iterator[str]:
+    total = summed(shares)
+    sessions, orphans = count_sessions(shares)
+    tokens = total.tokens
+    told = (
+        humanize.many(sessions - orphans, "session"),
+        *([f"{orphans} more of which only sub-agents are left"] if orphans else []),
+        humanize.many(total.responses, "response"),
+        f"{humanize.number(tokens.total)} tokens",
+        humanize.dollars(total.cost, total.unpriced),
+    )
+    yield ", ".join(told)
+    input, output, short, hour, read = map(humanize.number, tokens)
+    yield f"input {input}, output {output}; cache writes {short} (5 m), {hour} (1 h); cache reads {read}"
+    if unknown := unpriced_models(shares):
+        names = ", ".join(group.name or "(no model)" for group in unknown)
+        yield f"no price is known for {humanize.number(total.unpriced)} tokens, and they are not in the cost: {names}"
+    yield f"prices: {display_path(prices.source)}"
+
+
+def _print_groups(by: str, groups: Sequence[Group]) -> None:
+    print_table(
+        (
+            *_names(by, groups),
+            Column("RESPONSES", [str(group.responses) for group in groups], 1, right=True),
+            *(
+                Column(name, [humanize.number(group.tokens[kind]) for group in groups], rank, right=True)
+                for name, kind, rank in _NUMBERS
+            ),
+            Column("COST", [humanize.dollars(group.cost, group.unpriced) for group in groups], 9, right=True),
+            Column("", _bars(groups), 7, style="cyan"),
+        )
+    )
+
+
+def _names(by: str, groups: Sequence[Group]) -> Iterator[Column]:
+    if by == SESSION:
+        ids = [group.name or "" for group in groups]
+        yield Column("SESSION", short_ids(ids, ids), 11, style="cyan")
+        titles = [group.first.session.title if group.first else None for group in groups]
+        yield Column("TITLE", [title or "(no title)" for title in titles], 8, 14)
+        return
+    word = _NAMES.get(by, str)
+    names = [display_path(word(group.name)) if group.name else f"(no {by})" for group in groups]
+    yield Column(by.upper(), names, 10, 12, style="green")
+
+
+def _bars(groups: Sequence[Group]) -> list[str]:
+    """How much each is, beside the most: of the cost, or of the tokens where not all have a price."""
+    has_costs = all(group.cost is not None and not group.unpriced for group in groups)
+    sizes = [float(group.cost or 0) if has_costs else group.tokens.total for group in groups]
+    most = max(sizes) or 1
+    return [humanize.bar(size / most, _BAR) for size in sizes]
+
+
 JSON: Final = "json"
 CSV: Final = "csv"
-_LATER: Final = ("insight.prices", "insight.tokens")
+_LATER: Final = ("stats.prices", "stats.tokens")
 _GROUPINGS: Final = ("model", "project", "day", "week", "month", "session", "agent")
 
 
@@ -74,7 +243,7 @@ def command(
     _prepare("cli.stats_records" if form else "cli.stats_tables")
     with opened(**where, required=not refs or any(map(needs_store, refs))) as store:
         sessions = _chosen(store, refs, wanted)
-        from claude_session_player.insight.tokens import Window, count_tokens
+        from claude_session_player.stats.tokens import Window, count_tokens
 
         prices = load_prices(own)
         window = Window(wanted.since, wanted.before) if wanted.since or wanted.before else None
@@ -85,16 +254,12 @@ def command(
     elif window and not shares:
         say("no responses between these times")
     if form:
-        from claude_session_player.cli import stats_records
-
         if form == JSON:
-            stats_records.print_json(shares, prices, top)
+            print_json(shares, prices, top)
         else:
-            stats_records.print_csv(shares, groupings[0] if groupings else "model", top)
+            print_csv(shares, groupings[0] if groupings else "model", top)
     elif shares or (sessions and not window):
-        from claude_session_player.cli import stats_tables
-
-        stats_tables.print_stats(shares, prices, groupings, top)
+        print_stats(shares, prices, groupings, top)
 
 
 def _prepare(*modules: str) -> None:

@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from claude_session_player.cli.output import encode, print_text
-from claude_session_player.cli.pricing import load_prices, prices_option
-from claude_session_player.cli.refs import STANDARD_INPUT, complete_ref, find_session, needs_store
-from claude_session_player.cli.stores import json_option, opened, store_options, utc_option
+from claude_session_player.cli._options import (
+    json_option,
+    load_prices,
+    opened,
+    prices_option,
+    store_options,
+    utc_option,
+)
+from claude_session_player.cli._output import encode, print_text
+from claude_session_player.cli._refs import STANDARD_INPUT, complete_ref, find_session, needs_store
 
 if TYPE_CHECKING:
-    from claude_session_player.insight.summary import SessionSummary
+    from claude_session_player.stats.summary import SessionSummary
 
 
 @click.command()
@@ -29,7 +35,7 @@ def command(ref: str, as_json: bool, own: str | None, **where: Any) -> None:
     'get' takes.
     """
     from claude_session_player.export.summary import show_command, summary_markdown
-    from claude_session_player.insight.summary import summarize
+    from claude_session_player.stats.summary import summarize
 
     with opened(**where, required=needs_store(ref)) as store:
         summary = summarize(find_session(store, ref), load_prices(own))

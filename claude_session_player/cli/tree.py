@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from claude_session_player.cli.output import print_text, stdout
-from claude_session_player.cli.refs import complete_ref, find_session, needs_store
-from claude_session_player.cli.showing import say
-from claude_session_player.cli.stores import json_option, opened, store_options, utc_option
+from claude_session_player.cli._options import json_option, opened, store_options, utc_option
+from claude_session_player.cli._output import print_text, say, stdout
+from claude_session_player.cli._refs import complete_ref, find_session, needs_store
 
 FOUND_TROUBLE = 1
 
@@ -28,11 +27,11 @@ def command(ref: str, prompts: bool, strict: bool, as_json: bool, **where: Any) 
     The live branch goes down along the left side; branches that were left behind stand below the fork. Parallel tools
     are no forks. Sessions that this one continues, and those that continue it, are named. REF is what 'get' takes.
     """
-    from claude_session_player.conversation.chains import relatives_of
-    from claude_session_player.conversation.outline import outline_of
     from claude_session_player.export.outline import drawn, encoded
-    from claude_session_player.text import printable
-    from claude_session_player.times import local_now
+    from claude_session_player.transcript.chains import relatives_of
+    from claude_session_player.transcript.outline import outline_of
+    from claude_session_player.util.text import printable
+    from claude_session_player.util.times import local_now
 
     with opened(**where, required=needs_store(ref)) as store:
         session = find_session(store, ref)

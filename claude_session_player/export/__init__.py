@@ -9,8 +9,8 @@ from claude_session_player.export.registry import Format, TranscriptWriter, Writ
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from claude_session_player.events import Event
     from claude_session_player.export.asciicast import Setup
+    from claude_session_player.format.events import Event
     from claude_session_player.models import ScreenState
 
 __all__ = [

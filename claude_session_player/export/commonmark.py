@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from claude_session_player.export.escaping import (
-    escape_inline,
-    escape_markdown,
-    escape_text,
-    fenced_blocks,
-    has_fences,
-)
-from claude_session_player.humanize import many
-from claude_session_player.parts import Item
-from claude_session_player.text import clean, cut, one_line
+from claude_session_player.export.escaping import escape_inline, escape_markdown, escape_text, fenced_blocks, has_fences
+from claude_session_player.util.humanize import many
+from claude_session_player.util.text import clean, cut, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from claude_session_player.format.content import Item
 
 _RUN: Final = re.compile(r"`+")
 _PARAGRAPH: Final = re.compile(r"[^\s#>|\-+*=<\[`~:_\d\\]")

@@ -11,10 +11,12 @@ text: odd code may show a backslash too many, but nowhere is one too few. Every 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from html import unescape
 from io import StringIO
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 _FENCE: Final = re.compile(r"^([ \t]*)(`{3,}(?=[^`]*$)|~{3,})(.*)$", re.MULTILINE)
 _ANY_FENCE: Final = re.compile(r"^.*(?:```|~~~)", re.MULTILINE)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import tzinfo
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from claude_session_player import rawjson
-from claude_session_player.conversation.nodes import Node, NodeKind
-from claude_session_player.humanize import many
-from claude_session_player.text import ELLIPSIS, printable
-from claude_session_player.times import parse_time, to_zone
+from claude_session_player.format import lenient_json
+from claude_session_player.transcript.outline import Node, NodeKind
+from claude_session_player.util.humanize import many
+from claude_session_player.util.text import ELLIPSIS, printable
+from claude_session_player.util.times import parse_time, to_zone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import tzinfo
 
 _WIDEST: Final = 120
 _DEEPEST: Final = 36
@@ -53,7 +55,7 @@ def encoded(root: Node) -> str:
         if isinstance(part, str):
             pieces.append(part)
             continue
-        pieces.append(rawjson.compact({"kind": part.kind, **part.facts})[:-1] + ',"children":[')
+        pieces.append(lenient_json.compact({"kind": part.kind, **part.facts})[:-1] + ',"children":[')
         waiting.append("]}")
         for child in reversed(part.children):
             waiting += (child, ",")

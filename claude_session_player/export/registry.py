@@ -5,7 +5,6 @@ A new format is a module of this package and its row here. What its object has t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -13,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from claude_session_player.errors import BadFilter
 
 if TYPE_CHECKING:
-    from claude_session_player.conversation.walk import Told
-    from claude_session_player.export.conversation import Style
+    from collections.abc import Callable, Iterable, Iterator
+
+    from claude_session_player.export.transcript import Style
+    from claude_session_player.transcript.walk import Told
 
 
 class Writes(Enum):
@@ -89,13 +90,13 @@ def format_named(name: str, *writes: Writes) -> Format:
 
 
 for _row in (
-    Format("markdown", ".md", "markdown", Writes.SCREEN, f"{_HERE}.markdown:write_markdown"),
+    Format("markdown", ".md", "markdown", Writes.SCREEN, f"{_HERE}.terminal:write_markdown"),
     Format(
         "json",
         ".jsonl",
         "json: one element a line with all its facts",
         Writes.SCREEN,
-        f"{_HERE}.jsonlines:write_elements",
+        f"{_HERE}.json:write_elements",
     ),
     Format("text", ".txt", "text: in colour on a terminal", Writes.SCREEN, f"{_HERE}.terminal:write_text"),
     Format(
@@ -105,14 +106,14 @@ for _row in (
         Writes.RECORDING,
         f"{_HERE}.asciicast:write_asciicast",
     ),
-    Format("markdown", ".md", "markdown", Writes.TRANSCRIPT, f"{_HERE}.conversation:MARKDOWN"),
+    Format("markdown", ".md", "markdown", Writes.TRANSCRIPT, f"{_HERE}.transcript:MARKDOWN"),
     Format(
         "json",
         ".json",
         "json: an array of entries with all their facts",
         Writes.TRANSCRIPT,
-        f"{_HERE}.conversation_json:ARRAY",
+        f"{_HERE}.json:ARRAY",
     ),
-    Format("jsonl", ".jsonl", "jsonl: one entry a line", Writes.TRANSCRIPT, f"{_HERE}.conversation_json:LINES"),
+    Format("jsonl", ".jsonl", "jsonl: one entry a line", Writes.TRANSCRIPT, f"{_HERE}.json:LINES"),
 ):
     register(_row)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from claude_session_player.export.commonmark import code
 from claude_session_player.export.escaping import escape_inline
-from claude_session_player.humanize import dollars, duration_words, many
-from claude_session_player.insight.summary import SessionSummary
-from claude_session_player.names import PROGRAM
-from claude_session_player.text import printable
+from claude_session_player.util.dirs import PROGRAM
+from claude_session_player.util.humanize import dollars, duration_words, many
+from claude_session_player.util.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from claude_session_player.stats.summary import SessionSummary
 
 _MOST_KINDS: Final = 8
 _PLAIN: Final = re.compile(r"[\w./-]+")

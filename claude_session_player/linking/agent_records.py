@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from claude_session_player.content import joined, result_text
-from claude_session_player.events import REFUSALS, Content, Event, Progress, ToolResult, ToolUse
+from claude_session_player.format.content import joined, result_text
+from claude_session_player.format.events import REFUSALS, Content, Event, Progress, ToolResult, ToolUse
+from claude_session_player.format.results import decode_agent_identity
 from claude_session_player.linking.subagents import BY_RESULT, BY_TEXT, AgentCall, Naming
 from claude_session_player.parser import decode_lines
-from claude_session_player.results import decode_agent_identity
-from claude_session_player.text import as_title
+from claude_session_player.util.text import as_title
 
 AGENT_PROGRESS: Final = "agent_progress"
 """The type of progress that a sub-agent reports."""

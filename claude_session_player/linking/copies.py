@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from claude_session_player import rawjson
-from claude_session_player.content import joined, said_in
-from claude_session_player.events import (
+from claude_session_player.format import lenient_json
+from claude_session_player.format.content import joined, said_in
+from claude_session_player.format.events import (
     COMPACTION,
     QUEUED,
     AnyBlock,
@@ -312,7 +312,7 @@ def call_key(block: ToolUse) -> int:
 def _of_call(block: ToolUse, place: _Place, response: str | None) -> Keys:
     if block.id:
         return (call_key(block),)
-    given = rawjson.compact(block.input)
+    given = lenient_json.compact(block.input)
     return tuple(hash((one, block.name, given)) for one in place)
 
 
@@ -327,7 +327,7 @@ def _of_picture(block: Image | Document, place: _Place, response: str | None) ->
 
 
 def _of_other(block: Other, place: _Place, response: str | None) -> Keys:
-    body = rawjson.compact(block.body)
+    body = lenient_json.compact(block.body)
     return tuple(hash((one, block.kind, body)) for one in place)
 
 

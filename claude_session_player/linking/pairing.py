@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct
 
-from claude_session_player.open_calls import OpenCalls
+from claude_session_player.models import OpenCalls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 C = TypeVar("C")
 R = TypeVar("R")

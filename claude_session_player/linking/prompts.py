@@ -8,14 +8,14 @@ says the same between its `enqueue` and the next response.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
 from heapq import heappop
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from claude_session_player.content import joined
-from claude_session_player.events import (
+from claude_session_player.format.coerce import content_of
+from claude_session_player.format.content import joined
+from claude_session_player.format.events import (
     QUEUED,
     Assistant,
     Attached,
@@ -26,9 +26,11 @@ from claude_session_player.events import (
     ToolResult,
     User,
 )
-from claude_session_player.fit import content_of
-from claude_session_player.prompts import Said, classify
-from claude_session_player.rawjson import load
+from claude_session_player.format.lenient_json import load
+from claude_session_player.format.prompts import Said, classify
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator
 
 _NOT_PEOPLE: Final = frozenset(("task-notification", "peer", "system", "agent", "hook"))
 """Who stands in a user's place without being one, as `origin.kind` names them."""

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from claude_session_player.text import as_title, cut
-from claude_session_player.titles import TITLE_KEYS
+from claude_session_player.format.events import TITLE_KEYS
+from claude_session_player.util.text import as_title, cut
 
 PROMPT_LENGTH: Final = 2000
 """Of a prompt, so many characters are kept."""

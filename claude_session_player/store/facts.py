@@ -1,9 +1,20 @@
-"""The facts of one session file, as the catalogue keeps them: tuples, which are made fast and stay as they are."""
+"""The responses of one session file, as the catalogue keeps them: column by column, because that is fastest."""
+
+from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from claude_session_player.format.line_reader import read_lines
 from claude_session_player.linking.subagents import AgentCall
+from claude_session_player.util.fsutil import only_regular
+
+if TYPE_CHECKING:
+    from claude_session_player.store.index import Row
+    from claude_session_player.store.layout import Found
 
 
 class Tokens(NamedTuple):
@@ -95,3 +106,186 @@ def decode_facts(data: bytes) -> Facts:
         is_session,
         meta,
     )
+
+
+_MINUTE: Final = 16
+_SMALL: Final = "I"
+_LARGE: Final = "Q"
+_LIMIT: Final = 1 << 32
+_TOKENS: Final = 5
+
+LINE: Final = "\0line "
+"""How a response is known that has no id: by its line. No id begins like this."""
+
+
+class Responses(NamedTuple):
+    """The responses of a file, each once. Columns have one entry for each response."""
+
+    models: Sequence[str | None] = ()
+    agents: Sequence[str | None] = (None,)
+    """The sub-agents inside of the file; `None` stands for the file's own conversation."""
+    keys: Sequence[str] = ()
+    """What a response is known by, in all files."""
+    times: Sequence[str] = ()
+    """To the minute; those that are spelled in another way are whole, and those that are not told are empty."""
+    model: Sequence[int] = ()
+    agent: Sequence[int] = ()
+    """Which of `models` and `agents` it is."""
+    input: Sequence[int] = ()
+    output: Sequence[int] = ()
+    cache_written: Sequence[int] = ()
+    cache_read: Sequence[int] = ()
+    one_hour: Sequence[int] = ()
+    """Of those that were written into the cache, those that stay for an hour."""
+
+
+def encode_responses(place: str, said: Mapping[str, Response], speakers: Mapping[str, str]) -> bytes:
+    """Responses as bytes, by what they are known by, with the sub-agents inside of the file that gave them.
+
+    An answer that has no id of any kind is known by its line in the file at `place`.
+    """
+    import struct
+
+    if not said:
+        return b""
+    tokens, names, times = zip(*said.values(), strict=True)
+    models = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    agents = {name: number for number, name in enumerate(dict.fromkeys((None, *speakers.values())))}
+    keys = _lines([f"{place} {key}" if key.startswith(LINE) else key for key in said])
+    minutes = _lines([time[:_MINUTE] if time and time[-1] == "Z" else time or "" for time in times])
+    numbers = list(chain.from_iterable(zip(*tokens, strict=True)))
+    if len(models) > 1:
+        numbers += (models[name] for name in names)
+    if len(agents) > 1:
+        numbers += (agents[speakers.get(key)] for key in said)
+    size = _SMALL if max(numbers) < _LIMIT else _LARGE
+    head = json.dumps([len(said), list(models), list(agents), len(keys), len(minutes), size]).encode()
+    return b"\n".join((head, keys, minutes, struct.pack(f"={len(numbers)}{size}", *numbers)))
+
+
+def decode_responses(data: bytes) -> Responses:
+    """The responses that bytes hold."""
+    if not data:
+        return Responses()
+    head, _, body = data.partition(b"\n")
+    count, models, agents, keys, times, size = json.loads(head.decode())
+    numbers = memoryview(body[keys + times + 2 :]).cast(size).tolist()
+    columns = [numbers[start : start + count] for start in range(0, len(numbers), count)]
+    tokens, rest = columns[:_TOKENS], columns[_TOKENS:]
+    model = rest.pop(0) if len(models) > 1 else [0] * count
+    agent = rest.pop(0) if len(agents) > 1 else [0] * count
+    minutes = body[keys + 1 : keys + 1 + times].decode().split("\n")
+    return Responses(models, agents, body[:keys].decode().split("\n"), minutes, model, agent, *tokens)
+
+
+def _lines(texts: Sequence[str]) -> bytes:
+    joined = "\n".join(texts)
+    if joined.count("\n") >= len(texts):  # an id with a line break in it
+        joined = "\n".join(text.replace("\n", "\0") for text in texts)
+    return joined.encode("utf-8", "replace")
+
+
+Stretch = tuple[int, int]
+"""The numbers of the first and of the last line."""
+
+
+class StretchReader:
+    """Knows where stretches of lines begin in a file, so that n of them are read without reading all of it n times.
+
+    The file is read through once, for the places of all stretches, and again only where it is another file by then.
+    """
+
+    def __init__(self, path: str, stretches: Iterable[Stretch]) -> None:
+        self._path = path
+        self._firsts = sorted({first for first, _ in stretches})
+        self._known: tuple[int, ...] = ()
+        self._offsets: dict[int, int] = {}
+
+    def lines(self, stretches: Sequence[Stretch]) -> Iterator[tuple[int, bytes]]:
+        """The lines of some of the stretches with their numbers, in the order of the file. Raises `OSError`."""
+        with open(self._path, "rb", opener=only_regular) as file:
+            status = os.fstat(file.fileno())
+            version = (status.st_ino, status.st_size, status.st_mtime_ns)
+            if version != self._known:
+                self._offsets = dict(_offsets(read_lines(file), self._firsts))
+                self._known = version
+            done = 0
+            for first, last in sorted(stretches):
+                if first in self._offsets:
+                    file.seek(self._offsets[first])
+                    for number, line in zip(range(first, last + 1), read_lines(file), strict=False):
+                        if number > done:  # stretches may overlap
+                            yield number, line
+                    done = max(done, last)
+
+
+def _offsets(lines: Iterable[bytes], firsts: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The offset of each of these lines, as far as the file has them."""
+    wanted = iter(firsts)
+    first = next(wanted, None)
+    offset = 0
+    for number, line in enumerate(lines, 1):
+        if number == first:
+            yield number, offset
+            first = next(wanted, None)
+            if first is None:
+                return
+        offset += len(line)
+
+
+Recall = Callable[[Sequence["Member"]], dict[str, bytes]]
+"""Fetches the responses of some files, by path."""
+
+
+class Member:
+    """A session file with its row of the catalogue. Facts and responses are fetched when somebody asks for them."""
+
+    __slots__ = ("_facts", "_recall", "_responses", "found", "inline_calls", "inline_lines", "row")
+
+    def __init__(self, found: Found, row: Row, recall: Recall, responses: bytes | None = None) -> None:
+        self.found = found
+        self.row = row
+        self.inline_calls: dict[str, AgentCall] | None = None
+        """The calls of the sub-agents inside of the file, as soon as somebody has found them."""
+        self.inline_lines: StretchReader | None = None
+        """Reads the lines of these sub-agents, as soon as somebody has asked for some."""
+        self._facts: Facts | None = None
+        self._recall = recall
+        self._responses = responses
+
+    @property
+    def facts(self) -> Facts:
+        """All that is known of the file."""
+        if self._facts is None:
+            self._facts = decode_facts(self.row.facts)
+        return self._facts
+
+    @property
+    def is_stale(self) -> bool:
+        """True where the file is another one since the catalogue knows it."""
+        return self.row.stamp != self.found.version
+
+    @property
+    def responses(self) -> Responses:
+        """The responses of the file, each once."""
+        recall([self])
+        return decode_responses(self._responses or b"")
+
+    @property
+    def session_id(self) -> str | None:
+        """The session that the file belongs to: by its directory, else by what its lines say."""
+        if not self.found.is_agent:
+            return self.found.id
+        return self.found.parent or self.facts.session_id
+
+
+def recall(members: Sequence[Member]) -> None:
+    """Let these files have their responses at hand: all at once is much faster than one by one."""
+    unknown: dict[Recall, list[Member]] = {}
+    for member in members:
+        if member._responses is None:
+            unknown.setdefault(member._recall, []).append(member)
+    for fetch, some in unknown.items():
+        known = fetch(some)
+        for member in some:
+            member._responses = known.get(member.found.name, b"")

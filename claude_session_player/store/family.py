@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from claude_session_player.linking.subagents import Agent, AgentCall, link_subagents
-from claude_session_player.store.facts import Facts, Inline
+from claude_session_player.store.facts import Facts, Inline, Member
 from claude_session_player.store.layout import Found
-from claude_session_player.store.member import Member
 
 _DEEPEST: Final = 50
 """Sub-agents that call each other in longer chains belong to the session."""

@@ -7,11 +7,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from claude_session_player.store.catalogue import Catalogue, Kept, Row
-from claude_session_player.store.jobs import DIGEST, Job, Result
+from claude_session_player.store.facts import Member
+from claude_session_player.store.index import Catalogue, Kept, Row
 from claude_session_player.store.layout import Found, Trouble, Walk
-from claude_session_player.store.member import Member
-from claude_session_player.store.reading import read_all
+from claude_session_player.store.workers import DIGEST, Job, Result, read_all
 
 _KEEP_SECONDS: Final = 0.2
 

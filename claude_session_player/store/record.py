@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from claude_session_player.linking.titles import session_title
-from claude_session_player.names import PROGRAM
 from claude_session_player.store.facts import Facts, Speech, Tokens
 from claude_session_player.store.layout import Found
-from claude_session_player.store.paths import real_path
-from claude_session_player.text import display_path
-from claude_session_player.times import file_time
+from claude_session_player.store.roots import real_path
+from claude_session_player.util.dirs import PROGRAM
+from claude_session_player.util.text import display_path
+from claude_session_player.util.times import file_time
 
 _PLAIN: Final = re.compile(r"[\w.-]+")
 PLATFORM: Final = "claude"

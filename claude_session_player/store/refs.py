@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from claude_session_player.errors import Ambiguous, CannotRead, NoSuchSession
-from claude_session_player.humanize import many
-from claude_session_player.names import LATEST, PROGRAM
-from claude_session_player.regular_file import only_regular
 from claude_session_player.store.layout import AGENT, HISTORY, SUFFIX, Found
-from claude_session_player.store.locate import store_around
-from claude_session_player.store.paths import spellings
+from claude_session_player.store.roots import spellings, store_around
 from claude_session_player.store.session import Session
-from claude_session_player.text import cut, display_path, file_name
+from claude_session_player.util.dirs import LATEST, PROGRAM
+from claude_session_player.util.fsutil import only_regular
+from claude_session_player.util.humanize import many
+from claude_session_player.util.text import cut, display_path, file_name
 
 if TYPE_CHECKING:
     from claude_session_player.store.store import Store

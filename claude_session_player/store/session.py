@@ -1,32 +1,28 @@
 """A session of a store: its summary, its sub-agents, its events."""
 
+from __future__ import annotations
+
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from claude_session_player.errors import SessionInUse
 from claude_session_player.linking.subagents import AgentCall, helper_kind
 from claude_session_player.linking.titles import session_title
-from claude_session_player.regular_file import only_regular, only_small
-from claude_session_player.store.facts import Facts, Inline, Speech
+from claude_session_player.store.facts import Facts, Inline, Member, Speech, StretchReader, recall
 from claude_session_player.store.family import Family, Link, inline_calls
-from claude_session_player.store.inuse import InUse
+from claude_session_player.store.in_use import InUse
 from claude_session_player.store.layout import SUBAGENT, Found, Trouble, Walk
-from claude_session_player.store.member import Member, recall
-from claude_session_player.store.record import (
-    Summary,
-    hint,
-    mtime,
-    seconds,
-    speech_record,
-)
-from claude_session_player.store.stretches import StretchReader
-from claude_session_player.text import as_title, display_path, escape_controls
+from claude_session_player.store.record import Summary, hint, mtime, seconds, speech_record
+from claude_session_player.util.fsutil import only_regular, only_small
+from claude_session_player.util.text import as_title, display_path, escape_controls
 
 if TYPE_CHECKING:
-    from claude_session_player.events import Event
-    from claude_session_player.store.responses import Responses
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from claude_session_player.format.events import Event
+    from claude_session_player.store.facts import Responses
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -188,7 +184,7 @@ class Session:
         return own + len(below) + sum(map(self._family.count_inline, below)) if below else own
 
     @cached_property
-    def subagents(self) -> "list[Session]":
+    def subagents(self) -> list[Session]:
         """The sub-agents that this one called, the earliest first; each has its own."""
         if self._inline:
             return []
@@ -196,7 +192,7 @@ class Session:
         return sorted([*children, *self.inline_subagents], key=lambda child: (child.created_at or "", child.id))
 
     @property
-    def inline_subagents(self) -> "list[Session]":
+    def inline_subagents(self) -> list[Session]:
         """The sub-agents that stand inside of this one's file, and in no other."""
         found = [] if self._inline else self._family.inline(self._member)
         return [Session(self._member, self._family, self.use, inline) for inline in found]
@@ -207,14 +203,14 @@ class Session:
         return self.is_subagent and not self.is_inline and self._family.main is None
 
     @property
-    def head(self) -> "Session":
+    def head(self) -> Session:
         """The session that a sub-agent belongs to, where it has a file; else the sub-agent itself."""
         if not self.is_subagent or self._family.main is None:
             return self
         return Session(self._family.main, self._family, self.use)
 
     @property
-    def parts(self) -> "list[Session]":
+    def parts(self) -> list[Session]:
         """The session and its sub-agents at any depth, as far as they have files: one for each file."""
         return [self, *(Session(member, self._family, self.use) for member in self._below)]
 
@@ -225,7 +221,7 @@ class Session:
         return [member.found for member in members if member is not None]
 
     @property
-    def responses(self) -> "Responses":
+    def responses(self) -> Responses:
         """The responses in the session's file; those of sub-agents inside of it are told apart there."""
         return self._member.responses
 
@@ -297,7 +293,7 @@ class Session:
 
     # --- what is in it --------------------------------------------------------------------------
 
-    def events(self) -> "Iterator[Event]":
+    def events(self) -> Iterator[Event]:
         """Every record of the session, in the order of the file."""
         from claude_session_player.parser import decode_lines, read_events
 
@@ -313,7 +309,7 @@ class Session:
         if not self.is_reported:
             yield from (line for _, line in self._own_lines())
             return
-        from claude_session_player.events import Progress
+        from claude_session_player.format.events import Progress
         from claude_session_player.parser import decode_lines
 
         for number, line in self._own_lines():
@@ -328,7 +324,7 @@ class Session:
         return self._file_lines()
 
     def _file_lines(self) -> Iterator[tuple[int, bytes]]:
-        from claude_session_player.line_reader import read_lines
+        from claude_session_player.format.line_reader import read_lines
 
         with open(self.path, "rb", opener=only_regular) as file:
             yield from enumerate(read_lines(file), 1)
@@ -341,9 +337,9 @@ class Session:
             self._member.inline_lines = StretchReader(self.path, stretches)
         return self._member.inline_lines
 
-    def _reported(self, events: "Iterable[Event]") -> "Iterator[Event]":
+    def _reported(self, events: Iterable[Event]) -> Iterator[Event]:
         """What lines of progress report of this sub-agent."""
-        from claude_session_player.events import Progress
+        from claude_session_player.format.events import Progress
         from claude_session_player.linking.agent_records import reported_events
 
         for event in events:
@@ -412,8 +408,22 @@ def recall_responses(sessions: Sequence[Session]) -> None:
 
 
 def _run(path: str) -> dict[str, Any]:
-    from claude_session_player.store.documents import document
+    from claude_session_player.store.extras import document
 
     troubles: list[Trouble] = []
     run = document(path, troubles)
     return {"run": run, "trouble": troubles[0].reason if troubles else None}
+
+
+def look_at(sessions: Sequence[Session]) -> InUse:
+    """A new look at all processes, for sessions of one store."""
+    return sessions[0].use.anew() if sessions else InUse()
+
+
+def require_unused(session: Session) -> None:
+    """Raise `SessionInUse` where a session, or a sub-agent of it, is in use."""
+    if signs := look_at([session]).uses(session.paths):
+        what = ", ".join(dict.fromkeys(sign.words for sign in signs))
+        raise SessionInUse(
+            f"session {display_path(session.id)} is in use ({what}): try again when nobody works with it"
+        )

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
 
 from claude_session_player.errors import CannotRead, NoStore
-from claude_session_player.store.catalogue import Catalogue, default_folder
+from claude_session_player.store.extras import Project, projects_of
 from claude_session_player.store.family import families
 from claude_session_player.store.filters import Filter
-from claude_session_player.store.inuse import InUse
+from claude_session_player.store.in_use import InUse
+from claude_session_player.store.index import Catalogue, default_folder
 from claude_session_player.store.layout import Found, Trouble, found_at
 from claude_session_player.store.library import Library, Progress
-from claude_session_player.store.locate import locate
-from claude_session_player.store.member import Member
-from claude_session_player.store.projects import Project, projects_of
+from claude_session_player.store.roots import locate
 from claude_session_player.store.session import Session
-from claude_session_player.text import display_path
+from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
-    from claude_session_player.store.memories import Memory
-    from claude_session_player.store.settings import Settings
-    from claude_session_player.store.todos import Todo
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from claude_session_player.store.extras import Memory, Settings, Todo
+    from claude_session_player.store.facts import Member
 
 _T = TypeVar("_T")
 
@@ -183,20 +182,20 @@ class Store:
 
     def todos(self, project: str | None = None) -> list[Todo]:
         """The todo lists; those of one project, where a part of its path is given."""
-        from claude_session_player.store.todos import todos_of
+        from claude_session_player.store.extras import todos_of
 
         sessions = self._everything()
         return self._noting(lambda troubles: todos_of(self.roots, sessions, project, troubles))
 
     def memories(self, project: str | None = None, tag: str | None = None) -> list[Memory]:
         """What Claude was asked to remember, the last changed first."""
-        from claude_session_player.store.memories import memories_of
+        from claude_session_player.store.extras import memories_of
 
         return self._noting(lambda troubles: memories_of(self.roots, project, tag, troubles))
 
     def settings(self) -> list[Settings]:
         """The settings files, with secrets masked."""
-        from claude_session_player.store.settings import settings_of
+        from claude_session_player.store.extras import settings_of
 
         return self._noting(lambda troubles: settings_of(self.roots, troubles))
 

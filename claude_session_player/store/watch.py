@@ -10,12 +10,14 @@ import os
 import stat
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from claude_session_player.store.layout import META, SUFFIX, Found, is_session_name, walk_folders
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 
 _DEBOUNCE: Final = 50
 """Milliseconds for which changes are gathered at most, before they are told."""

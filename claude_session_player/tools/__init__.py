@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from claude_session_player import rawjson
-from claude_session_player.parts import Sketch
-from claude_session_player.text import clean, file_name
-from claude_session_player.tools import looks
-from claude_session_player.tools.looks import Look, Reply
+from claude_session_player.format import lenient_json
+from claude_session_player.tools import parts
+from claude_session_player.tools.parts import Look, Reply
+from claude_session_player.util.text import clean, file_name
+
+if TYPE_CHECKING:
+    from claude_session_player.format.content import Sketch
 
 
 class Touch(Enum):
@@ -37,41 +39,41 @@ class Tool(Struct, frozen=True):
     fields: tuple[str, ...] = ()
     shape: Callable[[str], str] | None = None
     is_agent: bool = False
-    look: Look = looks.anything
+    look: Look = parts.anything
     touch: Touch | None = None
     file: str = "file_path"
     asks: bool = False
 
 
-_AGENT = Tool(("description",), is_agent=True, look=looks.agent)
-_SHELL = Tool(("description", "command"), look=looks.shell)
-_PLAN = Tool(look=looks.plan, asks=True)
+_AGENT = Tool(("description",), is_agent=True, look=parts.agent)
+_SHELL = Tool(("description", "command"), look=parts.shell)
+_PLAN = Tool(look=parts.plan, asks=True)
 
 TOOLS: Final[dict[str, Tool]] = {
     "Bash": _SHELL,
-    "Read": Tool(("file_path",), file_name, look=looks.read, touch=Touch.READ),
-    "Write": Tool(("file_path",), file_name, look=looks.write, touch=Touch.WRITE),
-    "Edit": Tool(("file_path",), file_name, look=looks.edit, touch=Touch.EDIT),
-    "MultiEdit": Tool(look=looks.edit, touch=Touch.EDIT),
-    "NotebookRead": Tool(look=looks.read, touch=Touch.READ, file="notebook_path"),
-    "NotebookEdit": Tool(look=looks.notebook, touch=Touch.EDIT, file="notebook_path"),
-    "Glob": Tool(("pattern",), look=looks.search),
-    "Grep": Tool(("pattern",), look=looks.search),
-    "LS": Tool(look=looks.search),
+    "Read": Tool(("file_path",), file_name, look=parts.read, touch=Touch.READ),
+    "Write": Tool(("file_path",), file_name, look=parts.write, touch=Touch.WRITE),
+    "Edit": Tool(("file_path",), file_name, look=parts.edit, touch=Touch.EDIT),
+    "MultiEdit": Tool(look=parts.edit, touch=Touch.EDIT),
+    "NotebookRead": Tool(look=parts.read, touch=Touch.READ, file="notebook_path"),
+    "NotebookEdit": Tool(look=parts.notebook, touch=Touch.EDIT, file="notebook_path"),
+    "Glob": Tool(("pattern",), look=parts.search),
+    "Grep": Tool(("pattern",), look=parts.search),
+    "LS": Tool(look=parts.search),
     "Task": _AGENT,
     "Agent": _AGENT,  # the name of Task since 2.1.63
-    "Workflow": Tool(look=looks.workflow),
-    "WebSearch": Tool(("query",), look=looks.web),
-    "WebFetch": Tool(("url",), look=looks.web),
-    "TodoWrite": Tool(look=looks.todos),
-    "TaskCreate": Tool(look=looks.task),
-    "TaskUpdate": Tool(look=looks.task),
-    "AskUserQuestion": Tool(look=looks.questions, asks=True),
+    "Workflow": Tool(look=parts.workflow),
+    "WebSearch": Tool(("query",), look=parts.web),
+    "WebFetch": Tool(("url",), look=parts.web),
+    "TodoWrite": Tool(look=parts.todos),
+    "TaskCreate": Tool(look=parts.task),
+    "TaskUpdate": Tool(look=parts.task),
+    "AskUserQuestion": Tool(look=parts.questions, asks=True),
     "ExitPlanMode": _PLAN,
     "exit_plan_mode": _PLAN,  # its name in 1.0
-    "Skill": Tool(look=looks.skill),
-    "SlashCommand": Tool(look=looks.skill),
-    "SendMessage": Tool(look=looks.message),
+    "Skill": Tool(look=parts.skill),
+    "SlashCommand": Tool(look=parts.skill),
+    "SendMessage": Tool(look=parts.message),
 }
 
 _OTHER: Final = Tool()
@@ -108,7 +110,7 @@ def label(name: str, tool_input: Any) -> str:
     for field in tool.fields:
         if (value := tool_input.get(field)) not in (None, ""):
             if not isinstance(value, str):
-                return rawjson.compact(value)
+                return lenient_json.compact(value)
             return tool.shape(clean(value)) if tool.shape else clean(value)
     return ""
 

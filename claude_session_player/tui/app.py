@@ -3,28 +3,130 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
+import ctypes
 import gc
 import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
-from types import FrameType
-from typing import Any, ClassVar, Final
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from rich.cells import cell_len
 from rich.console import RenderableType
+from rich.segment import Segment
 from rich.text import Text
 from textual.app import App, ReturnType
 from textual.binding import Binding
+from textual.color import Color
 from textual.driver import Driver
+from textual.drivers import linux_driver
 from textual.filter import LineFilter
 
-from claude_session_player.names import PROGRAM
-from claude_session_player.text import cut, printable
-from claude_session_player.tui.daemon_threads import DaemonThreads
-from claude_session_player.tui.line_filter import HARMLESS
-from claude_session_player.tui.theme import terminal_theme
+from claude_session_player.tui.widgets.rows import terminal_theme
+from claude_session_player.util.dirs import PROGRAM
+from claude_session_player.util.text import cut, harmless, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import FrameType
+
+_REST: Final = 0.05
+"""Seconds until the keyboard is read again: an error that stays must not keep a core busy."""
+
+
+class TerminalDriver(linux_driver.LinuxDriver):
+    """Passes over what Textual cannot read: it would end the program."""
+
+    def run_input_thread(self) -> None:
+        """Read keys until the program ends; after a sequence that is refused, begin anew."""
+        while not self.exit_event.is_set():
+            try:
+                super().run_input_thread()
+            except OSError:  # there is no terminal any more
+                raise
+            except Exception:
+                self.exit_event.wait(_REST)
+
+
+def _lenient_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
+    """Bytes that are no text become signs that no key has, and nothing around them is lost."""
+    return partial(codecs.getincrementaldecoder(encoding), "replace")
+
+
+_module: Any = linux_driver
+_module.getincrementaldecoder = _lenient_decoder
+
+
+class HarmlessFilter(LineFilter):
+    """Lets nothing through that a terminal would obey, whichever widget drew it. No row changes its width."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Segments are as they were, unless they hold something of that kind, or a link."""
+        return [segment if segment.control or _is_harmless(segment) else _as_text(segment) for segment in segments]
+
+
+def _is_harmless(segment: Segment) -> bool:
+    return segment.text.isprintable() and not (segment.style and segment.style.link)
+
+
+def _as_text(segment: Segment) -> Segment:
+    text, style, _ = segment
+    if harmless(text) != text:
+        text = "".join(sign if harmless(sign) == sign else "�" * cell_len(sign) for sign in text)
+    return Segment(text, style.update_link(None) if style and style.link else style)
+
+
+HARMLESS: Final = HarmlessFilter()
+
+
+_THREAD_PATIENCE: Final = 1.0
+"""Seconds in which work may come to its end by itself, and again as many in which it may tidy up."""
+
+
+class DaemonThreads(ThreadPoolExecutor):
+    """A thread for each piece of work. At the end it is waited for a short time only, because it may hang."""
+
+    def __init__(self) -> None:
+        super().__init__(max_workers=1)  # it is never used
+        self._running: set[threading.Thread] = set()
+
+    def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Begin at once."""
+        future: Future[Any] = Future()
+        thread = threading.Thread(target=self._run, args=(future, work, args, kwargs), daemon=True)
+        self._running.add(thread)
+        thread.start()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Wait for a while; then interrupt what still runs, so that it leaves nothing behind that is half done."""
+        if wait and not self._have_ended():
+            for thread in tuple(self._running):
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit)
+                )
+            self._have_ended()
+
+    def _have_ended(self) -> bool:
+        until = time.monotonic() + _THREAD_PATIENCE
+        for thread in tuple(self._running):
+            thread.join(max(until - time.monotonic(), 0))
+        return not self._running
+
+    def _run(self, future: Future[Any], work: Callable[..., Any], args: Any, kwargs: Any) -> None:
+        try:
+            if future.set_running_or_notify_cancel():
+                future.set_result(work(*args, **kwargs))
+        except BaseException as error:
+            future.set_exception(error)
+        finally:
+            self._running.discard(threading.current_thread())
+
 
 _ENDINGS: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
@@ -62,7 +164,6 @@ class TerminalApp(App[ReturnType]):
         usual = super().get_driver_class()
         if usual.__name__ != "LinuxDriver":
             return usual
-        from claude_session_player.tui.driver import TerminalDriver
 
         return TerminalDriver
 

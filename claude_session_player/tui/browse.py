@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import RenderableType
 from textual import events as textual_events
@@ -20,14 +18,10 @@ from textual.worker import Worker, WorkerCancelled, get_current_worker
 
 from claude_session_player.errors import SessionError
 from claude_session_player.store.filters import Filter
-from claude_session_player.store.locate import usual_places
-from claude_session_player.text import printable
-from claude_session_player.times import local_now
-from claude_session_player.tui import browse_words, chores, opening
+from claude_session_player.store.roots import usual_places
+from claude_session_player.tui import jobs, listing, player
 from claude_session_player.tui.app import TerminalApp
-from claude_session_player.tui.browse_keys import FILTER_KEYS, KEYS
-from claude_session_player.tui.browse_messages import Arrived, Exported, Failed, Summarized
-from claude_session_player.tui.export_popup import ExportPopup, Target, usual_folder
+from claude_session_player.tui.jobs import Arrived, Exported, Failed, Shelf, Summarized
 from claude_session_player.tui.keys import HelpScreen, KeyBar
 from claude_session_player.tui.listing import (
     Choice,
@@ -39,14 +33,17 @@ from claude_session_player.tui.listing import (
     projects_in,
     resume_command,
 )
-from claude_session_player.tui.preview_pane import REST, PreviewPane
-from claude_session_player.tui.project_popup import ProjectPopup
-from claude_session_player.tui.row_table import RowTable
-from claude_session_player.tui.rows import DrawnMarkdown
-from claude_session_player.tui.said_line import SaidLine
-from claude_session_player.tui.session_table import FilterInput, SessionTable
-from claude_session_player.tui.shelf import Shelf
-from claude_session_player.tui.text_popup import TextPopup
+from claude_session_player.tui.popups import ExportPopup, ProjectPopup, Target, usual_folder
+from claude_session_player.tui.widgets.preview import REST, PreviewPane
+from claude_session_player.tui.widgets.rows import DrawnMarkdown
+from claude_session_player.tui.widgets.table import FILTER_KEYS, KEYS, FilterInput, RowTable, SessionTable
+from claude_session_player.tui.widgets.text import SaidLine, TextPopup
+from claude_session_player.util.text import printable
+from claude_session_player.util.times import local_now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
 
 _EVERYTHING: Final = Filter(include_subagents=True)
 
@@ -151,7 +148,7 @@ class BrowseScreen(Screen[None]):
         total = len(self._choice.wider().select(self._entries))
         key = table.current.key if table.current and table.cursor else None
         table.show(rows, place_of(rows, key, table.cursor))
-        self.query_one("#status", Static).update(browse_words.status(self._choice, len(rows), total, self._waiting))
+        self.query_one("#status", Static).update(listing.status(self._choice, len(rows), total, self._waiting))
 
     def _change(self, choice: Choice) -> None:
         """Want something else."""
@@ -163,7 +160,7 @@ class BrowseScreen(Screen[None]):
 
     @on(RowTable.Moved)
     def _show_preview(self) -> None:
-        self.query_one(PreviewPane).show(self._table.current, browse_words.nothing(self._choice, self._waiting))
+        self.query_one(PreviewPane).show(self._table.current, listing.nothing(self._choice, self._waiting))
 
     @on(DescendantFocus)
     def _show_keys(self) -> None:
@@ -189,7 +186,7 @@ class BrowseScreen(Screen[None]):
         if entry := self._table.current:
             self.set_focus(self._table)
             try:
-                opening.play(self.app, entry.session, live=live, open_store=self._shelf.open)
+                player.play(self.app, entry.session, live=live, open_store=self._shelf.open)
             except SessionError as error:
                 self._said.say(str(error))
 
@@ -204,7 +201,7 @@ class BrowseScreen(Screen[None]):
     def _summarize(self, entry: Entry, popup: TextPopup) -> None:
         text: RenderableType
         try:
-            text = DrawnMarkdown(chores.summary_text(self._shelf, entry.session.found))
+            text = DrawnMarkdown(jobs.summary_text(self._shelf, entry.session.found))
         except (SessionError, OSError) as error:
             text = printable(str(error))
         self.post_message(Summarized(popup, text))
@@ -227,7 +224,7 @@ class BrowseScreen(Screen[None]):
     @work(thread=True, group="export")
     def _export(self, entry: Entry, target: Target) -> None:
         try:
-            chores.write_export(entry.session, target)
+            jobs.write_export(entry.session, target)
         except SessionError as error:
             self.post_message(Failed(str(error)))
         else:
@@ -294,7 +291,7 @@ class BrowseScreen(Screen[None]):
     def action_help(self) -> None:
         """Tell what the keys do."""
         keys = dict.fromkeys((*KEYS, *FILTER_KEYS))  # some are in both
-        self.app.push_screen(HelpScreen("Keys of the list", tuple(keys), browse_words.NOTES))
+        self.app.push_screen(HelpScreen("Keys of the list", tuple(keys), listing.NOTES))
 
 
 def _go_on(worker: Worker[None], done: int, total: int) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 from textual import on
@@ -18,27 +17,28 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from claude_session_player.errors import SessionError
-from claude_session_player.models import ScreenElement
-from claude_session_player.play.destination import Destination
-from claude_session_player.play.details import details_of
-from claude_session_player.play.forward import Timing
-from claude_session_player.play.projection import Projection
-from claude_session_player.play.recording import Recording
-from claude_session_player.play.running import Board
+from claude_session_player.live.running import Board
+from claude_session_player.models import ScreenElement, View
+from claude_session_player.player.playback import Projection
+from claude_session_player.player.search import details_of
+from claude_session_player.player.stream import Timing
 from claude_session_player.store import watch
 from claude_session_player.store.layout import AGENT
-from claude_session_player.text import cut, printable
-from claude_session_player.times import wall_clock
-from claude_session_player.tui import workers
-from claude_session_player.tui.company_bar import CompanyBar
-from claude_session_player.tui.keys import Key, KeyBar
-from claude_session_player.tui.pane import ScreenPane
-from claude_session_player.tui.player_keys import footer_keys
-from claude_session_player.tui.rows import element_rows
-from claude_session_player.tui.status import status_text
-from claude_session_player.tui.text_line import TextLine
-from claude_session_player.tui.timeline_bar import TimelineBar
-from claude_session_player.view import View
+from claude_session_player.tui import jobs
+from claude_session_player.tui.keys import Key, KeyBar, footer_keys
+from claude_session_player.tui.widgets.rows import element_rows
+from claude_session_player.tui.widgets.screen_pane import ScreenPane
+from claude_session_player.tui.widgets.status import CompanyBar, status_text
+from claude_session_player.tui.widgets.text import TextLine
+from claude_session_player.tui.widgets.timeline import TimelineBar
+from claude_session_player.util.text import cut, printable
+from claude_session_player.util.times import wall_clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from claude_session_player.player.recording import Recording
+    from claude_session_player.player.timeline import Destination
 
 _FASTEST: Final = 1 / 30
 """Seconds between two pictures, at least."""
@@ -229,7 +229,7 @@ class PlayerWindow(Screen[None]):
         self.show_status()
 
     def _details(self, element: ScreenElement, width: int) -> list[Strip]:
-        from claude_session_player.tui.parts import details_rows
+        from claude_session_player.tui.widgets.parts import details_rows
 
         head = element_rows(element, replace(self.pane.view, thinking=True), width)
         try:
@@ -263,9 +263,9 @@ class PlayerWindow(Screen[None]):
         """Begin to take in the film."""
         projection = self.projection
         if projection.is_followed:
-            work = workers.follow(projection, self._tell, self._notice)
+            work = jobs.follow(projection, self._tell, self._notice)
         else:
-            work = workers.develop(projection, self._tell)
+            work = jobs.develop(projection, self._tell)
         self.run_worker(work, exclusive=True, group="film")
 
     def _tell(self, words: str) -> None:

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
-from claude_session_player.care.restore import put_back
-from claude_session_player.care.unpacking import check, read_manifest
+from claude_session_player.archive.pack import check, read_manifest
+from claude_session_player.archive.restore import put_back
 from claude_session_player.errors import BadArchive
 from tests.archives import seen
 from tests.hostile.archive_kinds import (

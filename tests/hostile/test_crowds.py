@@ -16,19 +16,20 @@ from uuid import UUID
 
 import pytest
 
-from claude_session_player import Store, line_reader, read_events, replay
-from claude_session_player.care.inspection import Job, inspect
-from claude_session_player.care.repair import repair
-from claude_session_player.conversation.chains import _records
-from claude_session_player.line_reader import LongLine, read_batches, read_lines
+from claude_session_player import Store, read_events, replay
+from claude_session_player.doctor.checks import Job, inspect
+from claude_session_player.doctor.repair import repair
+from claude_session_player.format import line_reader
+from claude_session_player.format.line_reader import LongLine, read_batches, read_lines
+from claude_session_player.live.running import Tail
 from claude_session_player.parser import decode_lines
-from claude_session_player.play.film import Film
-from claude_session_player.play.following import Followed
-from claude_session_player.play.tail import Tail
-from claude_session_player.play.tape import FileTape, MemoryTape
+from claude_session_player.player.follow import Followed
+from claude_session_player.player.frame_index import Film
+from claude_session_player.player.recording import FileTape, MemoryTape
 from claude_session_player.store.layout import DEEPEST, TOO_DEEP, Trouble, Walk
 from claude_session_player.store.library import Library
 from claude_session_player.store.watch import Folder, files_in
+from claude_session_player.transcript.chains import _records
 from tests.builder import SessionBuilder, call, text
 from tests.hostile.effort import IS_FULL, pick, sample
 from tests.hostile.work import assert_linear
@@ -43,7 +44,7 @@ FLAT = 120 * MEGABYTE
 
 _CHILD = """
 import re, sys
-from claude_session_player import line_reader
+from claude_session_player.format import line_reader
 line_reader.LONGEST, line_reader.HEAVIEST = int(sys.argv[1]), 4 * int(sys.argv[1])
 from claude_session_player.cli import run
 code = run(sys.argv[2:])

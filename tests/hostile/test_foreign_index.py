@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.care.clean import Rules, plan
-from claude_session_player.names import PROGRAM
-from claude_session_player.store.catalogue import Catalogue, Kept, Row
+from claude_session_player.archive.clean import Rules, plan
+from claude_session_player.store.index import Catalogue, Kept, Row
+from claude_session_player.util.dirs import PROGRAM
 from tests.builder import SessionBuilder
 from tests.program import csp
 from tests.stores import ONE, TWO, StoreBuilder

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from claude_session_player.conversation.cast import Actor
 from claude_session_player.export.commonmark import follows, prose, quoted, tidy
-from claude_session_player.export.conversation import Style, blocks, document
 from claude_session_player.export.escaping import escape_inline, escape_markdown, escape_text
+from claude_session_player.export.transcript import Style, blocks, document
+from claude_session_player.transcript.subagents import Actor
 from tests.builder import SessionBuilder, call, text, thought
 from tests.hostile.effort import pick
 from tests.hostile.work import assert_linear

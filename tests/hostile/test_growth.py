@@ -13,18 +13,17 @@ from typing import Any, Final
 import pytest
 
 from claude_session_player import View
-from claude_session_player.care.clean import Unreadable
+from claude_session_player.archive.clean import Unreadable
 from claude_session_player.cli import run
-from claude_session_player.conversation.nodes import Node, NodeKind
 from claude_session_player.export.outline import drawn
-from claude_session_player.play.company import Company
-from claude_session_player.play.film import Film
-from claude_session_player.play.glimpse import Glimpse
-from claude_session_player.play.search import Search
-from claude_session_player.play.tape import FileTape
+from claude_session_player.live.running import Glimpse
+from claude_session_player.player.follow import Company
+from claude_session_player.player.frame_index import Film
+from claude_session_player.player.recording import FileTape
+from claude_session_player.player.search import Search
+from claude_session_player.store.extras import masked, references, resolved
 from claude_session_player.store.layout import Trouble, found_at
-from claude_session_player.store.outputs import references, resolved
-from claude_session_player.store.settings import masked
+from claude_session_player.transcript.outline import Node, NodeKind
 from tests.hostile.effort import IS_FULL, pick, sample
 from tests.hostile.shapes import SHAPES
 from tests.hostile.work import assert_linear

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.care import leases, removal
-from claude_session_player.care.bundles import Bundle, change_of
-from claude_session_player.care.leases import HAS_LEASES, Leases
-from claude_session_player.care.removal import Leaving, remove
+from claude_session_player.archive import removal, trash
+from claude_session_player.archive.removal import Leaving, remove
+from claude_session_player.archive.session_files import Bundle, change_of
+from claude_session_player.archive.trash import HAS_LEASES, Leases
 from tests import agreement
 from tests.archives import seen
 from tests.bins import bundle, fine
@@ -149,7 +149,7 @@ def test_a_session_stays_that_somebody_opens_for_writing_at_the_last_moment(
 def test_more_files_than_leases_are_held_are_all_asked_for(
     builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leases, "_MOST", 2)
+    monkeypatch.setattr(trash, "_MOST", 2)
     path = builder.home() / ONE / "tool-results" / "toolu_9.txt"
     with path.open("ab"), Leases(bundle(builder, ONE)) as held:
         assert held.refusal is not None
@@ -184,7 +184,7 @@ def test_a_lease_is_taken_on_the_file_of_the_plan_and_on_no_other(builder: Store
 
 
 def test_it_is_said_where_no_lease_was_granted(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leases, "HAS_LEASES", False)
+    monkeypatch.setattr(trash, "HAS_LEASES", False)
     options = ["--root", str(builder.root), "--to", str(builder.root.parent / "archive"), "--no-cache"]
     code, _, talk = agreement.csp("clean", "--older-than", "1d", "--apply", *options)
     assert code == 0

@@ -17,11 +17,9 @@ import pytest
 from msgspec import Raw
 from PIL import Image
 
-from claude_session_player.content import picture
-from claude_session_player.image_types import image_type
-from claude_session_player.parts import Picture
-from claude_session_player.tui import pictures
-from claude_session_player.tui.pictures import Allowance, picture_rows
+from claude_session_player.format.content import Picture, image_type, picture
+from claude_session_player.tui.widgets import parts
+from claude_session_player.tui.widgets.parts import Allowance, picture_rows
 from tests.builder import SessionBuilder
 from tests.hostile.effort import pick
 from tests.hostile.pictures import MAGIC, ODD_PICTURES, ODD_PICTURES_SHOWN, SHOWN, block, every_format, png, saved
@@ -156,7 +154,7 @@ def test_whatever_a_decoder_raises_is_a_mark(error: type[Exception], monkeypatch
     def failing(data: bytes) -> Image.Image:
         raise error
 
-    monkeypatch.setattr(pictures, "_DECODERS", dict.fromkeys(pictures._DECODERS, failing))
+    monkeypatch.setattr(parts, "_DECODERS", dict.fromkeys(parts._DECODERS, failing))
     assert rows_of(FORMATS["PNG"]) == 1
 
 
@@ -217,12 +215,12 @@ def _picture(data: bytes) -> Picture:
 def test_a_picture_with_too_much_data_is_not_even_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     made = _picture(saved("PNG"))
     assert len(picture_rows(made, 80)) > 1
-    monkeypatch.setattr(pictures, "_MOST_DATA", len(made.data) - 1)
+    monkeypatch.setattr(parts, "_MOST_DATA", len(made.data) - 1)
     assert len(picture_rows(made, 80)) == 1
 
 
 def test_a_webp_is_bounded_before_it_takes_memory_for_its_points(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", None)  # what it was is put back in the end
-    monkeypatch.setattr(pictures, "MOST_POINTS", 2)
+    monkeypatch.setattr(parts, "MOST_POINTS", 2)
     with pytest.raises(Image.DecompressionBombError):
-        pictures._opened(_picture(saved("WEBP")), Allowance())
+        parts._opened(_picture(saved("WEBP")), Allowance())

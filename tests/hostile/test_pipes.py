@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import claude_session_player
-from claude_session_player.regular_file import only_regular
+from claude_session_player.util.fsutil import only_regular
 from tests.builder import SessionBuilder
 from tests.hostile.effort import sample
 from tests.hostile.windows import Window
@@ -117,22 +117,21 @@ def readers() -> Iterator[str]:
 
 
 ALLOWED = (
-    "regular_file.py: ",  # the owner
+    "util/fsutil.py: ",  # the owner
     "cli/__init__.py: os.open(os.devnull",
-    "cli/source.py: open(path, 'rb')",  # what is named on the command line may be a pipe
-    "insight/own_prices.py: ",  # and so may this
-    "insight/listed.py: ",  # a file of the package
-    "care/durable.py: os.open(path, os.O_RDONLY",  # directories
-    "care/durable.py: os.open(path, _NEW",  # new files
-    "care/directory.py: ",  # waits for nothing, and follows no link
-    "care/bins.py: open(_opened_note(bin)",  # opened in such a directory
-    "care/leases.py: os.open(path, _OPEN)",  # waits for nothing, and has no use for what is in it
-    "care/packing.py: os.open(bundle.place(item), _OPEN)",  # does not wait, and compares what it opened
-    "care/packing.py: open(handle",
-    "care/packing.py: os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL",
-    "store/catalogue.py: os.open(path, os.O_CREAT",
-    "store/inuse.py: os.open(path, _OPEN)",  # does not wait, and asks what it opened
-    "store/processes.py: ",  # /proc
+    "cli/_refs.py: open(path, 'rb')",  # what is named on the command line may be a pipe
+    "stats/prices.py: ",  # and so may this; the other is a file of the package
+    "archive/handles.py: os.open(path, os.O_RDONLY",  # directories
+    "archive/handles.py: os.open(path, _NEW",  # new files
+    "archive/handles.py: ",  # waits for nothing, and follows no link
+    "archive/trash.py: open(_opened_note(bin)",  # opened in such a directory
+    "archive/trash.py: os.open(path, _OPEN)",  # waits for nothing, and has no use for what is in it
+    "archive/pack.py: os.open(bundle.place(item), _OPEN)",  # does not wait, and compares what it opened
+    "archive/pack.py: open(handle",
+    "archive/pack.py: os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL",
+    "store/index.py: os.open(path, os.O_CREAT",
+    "store/in_use.py: os.open(path, _OPEN)",  # does not wait, and asks what it opened
+    "store/in_use.py: ",  # /proc
 )
 
 

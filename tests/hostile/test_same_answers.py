@@ -9,19 +9,19 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as some
 
-from claude_session_player.events import QueueOperation
+from claude_session_player.format.events import QueueOperation
 from claude_session_player.linking.prompts import PromptQueue
-from claude_session_player.open_calls import OpenCalls
-from claude_session_player.store import settings
-from claude_session_player.store.outputs import references
-from claude_session_player.store.stretches import StretchReader
+from claude_session_player.models import OpenCalls
+from claude_session_player.store import extras
+from claude_session_player.store.extras import references
+from claude_session_player.store.facts import StretchReader
 
 _PERSISTED = re.compile(r"<persisted-output>.*?saved to: ([^\n]+?)\s*\n.*?(?:</persisted-output>|\Z)", re.DOTALL)
-_W = settings._WORDS
+_W = extras._WORDS
 _PLAIN_SECRETS = {
     3: re.compile(r"\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?"),
-    7: re.compile(rf"(?i)(?:(?<=\s)|^)--?[\w-]*(?:{_W})[\w-]*[ =]{settings._VALUE}"),
-    8: re.compile(rf"(?i)[\w-]*(?:{_W})[\w-]*\s*[=:]\s*{settings._VALUE}"),
+    7: re.compile(rf"(?i)(?:(?<=\s)|^)--?[\w-]*(?:{_W})[\w-]*[ =]{extras._VALUE}"),
+    8: re.compile(rf"(?i)[\w-]*(?:{_W})[\w-]*\s*[=:]\s*{extras._VALUE}"),
 }
 _PLAIN_FLAG = re.compile(rf"(?i)--?[\w-]*(?:{_W}|auth)[\w-]*|-u|--user")
 _PLAIN_NOT_SECRET = re.compile(r"(?i)helper$|max.*tokens?|tokens?_(?:limit|count)")
@@ -43,14 +43,14 @@ def test_references_are_those_that_a_plain_pattern_finds(text: str) -> None:
 @given(_joined(_words))
 def test_secrets_are_masked_as_plain_patterns_mask_them(text: str) -> None:
     for number, plain in _PLAIN_SECRETS.items():
-        masked = settings._SECRETS[number].sub(settings._masked_match, text)
-        assert masked == plain.sub(settings.MASK, text), plain.pattern
+        masked = extras._SECRETS[number].sub(extras._masked_match, text)
+        assert masked == plain.sub(extras.MASK, text), plain.pattern
 
 
 @given(_joined([*_words, "auth", "u", "user", "helper", "_limit", "s"]))
 def test_names_are_judged_as_plain_patterns_judge_them(text: str) -> None:
-    assert bool(settings._SECRET_FLAG.fullmatch(text)) == bool(_PLAIN_FLAG.fullmatch(text))
-    assert bool(settings._NOT_SECRET.search(text)) == bool(_PLAIN_NOT_SECRET.search(text))
+    assert bool(extras._SECRET_FLAG.fullmatch(text)) == bool(_PLAIN_FLAG.fullmatch(text))
+    assert bool(extras._NOT_SECRET.search(text)) == bool(_PLAIN_NOT_SECRET.search(text))
 
 
 @given(some.lists(some.tuples(some.sampled_from(["add", "pop", "any", "discard"]), some.sampled_from("ab"))))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from claude_session_player.care.vault import Vault
+from claude_session_player.archive.archive_dir import Vault
 from tests.archives import archived, contents
 from tests.bins import interrupted
 from tests.hostile.effort import pick, sample

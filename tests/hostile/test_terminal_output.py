@@ -14,9 +14,10 @@ import msgspec
 import pytest
 from rich.text import Text
 
-from claude_session_player import events, glances, results, terminal_guard
 from claude_session_player.cli.app import COMMANDS
-from claude_session_player.text import escape_controls, harmless
+from claude_session_player.format import events, partial_records, results
+from claude_session_player.util import terminal
+from claude_session_player.util.text import escape_controls, harmless
 from tests import agreement
 from tests.builder import SessionBuilder, call, text
 from tests.hostile import sessions
@@ -214,7 +215,7 @@ def test_a_console_filters_what_it_draws_and_not_what_it_says_itself() -> None:
             return True
 
     for payload in PAYLOADS.values():
-        drawn = terminal_guard.console(file := Tty())
+        drawn = terminal.console(file := Tty())
         drawn.print(Text(f"{payload} words", style="bold"))
         assert "words" in file.getvalue()
         assert not obeyed(file.getvalue().encode(errors="replace"))
@@ -246,7 +247,7 @@ def test_the_built_session_has_every_field_that_anything_reads() -> None:
     built = set(_keys(sessions.records()))
     structs = [
         kind
-        for module in (events, results, glances)
+        for module in (events, results, partial_records)
         for kind in vars(module).values()
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind.__module__ == module.__name__
     ]

@@ -1,0 +1,294 @@
+"""Bundles: everything on disk that belongs to one session, as it is at one moment."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from claude_session_player.errors import SessionError
+from claude_session_player.store.layout import (
+    AGENT,
+    DEEPEST,
+    KINDS,
+    META,
+    SESSION,
+    SUBAGENT,
+    SUFFIX,
+    TOO_DEEP,
+    is_session_id,
+)
+from claude_session_player.util.text import display_path
+
+if TYPE_CHECKING:
+    from claude_session_player.store.session import Session
+
+FILE: Final = "file"
+FOLDER: Final = "folder"
+LINK: Final = "link"
+_KINDS: Final[dict[int, str]] = {stat.S_IFREG: FILE, stat.S_IFDIR: FOLDER, stat.S_IFLNK: LINK}
+
+Progress = Callable[[int], None]
+"""Is told how many bytes more are done."""
+EACH: Final = 64 << 10
+"""So many bytes a session counts for besides its own: each takes time, however small it is."""
+
+
+class Refused(SessionError):
+    """A session that is left as it is, because not all of it could be kept; the message says why."""
+
+
+class Item(NamedTuple):
+    """A file, a directory or a symbolic link of a session."""
+
+    path: str
+    """Below the root of the store, with "/" on every system."""
+    kind: str
+    size: int
+    mtime_ns: int
+    inode: int
+    device: int
+    mode: int
+    target: str = ""
+    """Where a link leads."""
+
+
+class Bundle(NamedTuple):
+    """All that belongs to one session: its file, its directory, its sub-agents beside it and their descriptions."""
+
+    id: str
+    kind: str
+    root: str
+    main: str
+    """The path of the session's own file below the root; of orphaned sub-agents, where it would be."""
+    items: tuple[Item, ...]
+    """The session's own file comes first, and each directory before what is in it."""
+    title: str | None = None
+    project: str | None = None
+    created_at: str | None = None
+    updated_at: str | None = None
+    origin: str | None = None
+    """The store that it comes from, where it lies elsewhere by now."""
+
+    @property
+    def store(self) -> str:
+        """The store that it comes from."""
+        return self.origin or self.root
+
+    @property
+    def files(self) -> list[Item]:
+        """The regular files."""
+        return [item for item in self.items if item.kind == FILE]
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files."""
+        return sum(item.size for item in self.files)
+
+    def place(self, item: Item) -> str:
+        """Where an item is on disk."""
+        return os.path.join(self.root, *item.path.split("/"))
+
+
+class Gathered(NamedTuple):
+    """Bundles, and the sessions of which none could be made: each with the reason."""
+
+    bundles: list[Bundle]
+    refused: list[tuple[Session, Refused]]
+
+
+def bundles_of(sessions: Iterable[Session], roots: Sequence[str]) -> Gathered:
+    """The bundle of each session, once, in the given order; sub-agents count as the session that they belong to."""
+    gathered = Gathered([], [])
+    seen: set[tuple[str, str]] = set()
+    for session in sessions:
+        head = session.head
+        place = (head.found.home, _owner(head) or head.path)
+        if place in seen:
+            continue
+        seen.add(place)
+        try:
+            gathered.bundles.append(bundle_of(head, root_of(head.path, roots)))
+        except Refused as refusal:
+            gathered.refused.append((head, refusal))
+    return gathered
+
+
+def root_of(path: str, roots: Sequence[str]) -> str:
+    """The store that holds a file; raises `Refused` where none does."""
+    for root in roots:
+        if path.startswith(os.path.join(root, "")):
+            return root
+    raise Refused(f"{display_path(path)} is in no store: only sessions of a store can be taken care of")
+
+
+def bundle_of(session: Session, root: str) -> Bundle:
+    """All that belongs to a session of a store. Raises `Refused`."""
+    head = session.head
+    owner = _owner(head)
+    main = head.path if owner is None else os.path.join(head.found.home, owner + SUFFIX)
+    files = [head.found] if head.is_orphan and owner is None else head.files
+    beside = [file.path for file in files if os.path.dirname(file.path) == head.found.home]
+    own = own_folder(main)
+    try:
+        if not _is_below(os.path.realpath(head.found.home), os.path.realpath(root)):
+            raise Refused(
+                f"{display_path(_first_link(head.found.home, root))} is a symbolic link that leads out of the store: "
+                "name the real place with --root"
+            )
+        if own is None and len(beside) < len(files):
+            raise Refused(
+                f"{display_path(_stem(main))}: no session is called so, and what is in there may not be its own"
+            )
+        paths = sorted({*beside, *_descriptions(beside)}, key=lambda path: (path != main, path))
+        items = tuple(_item(path, root, own) for path in (*paths, *_walked(own)))
+    except OSError as error:
+        raise Refused(f"{display_path(error.filename or main)}: {error.strerror or error}") from error
+    return Bundle(
+        id=os.path.basename(_stem(main)),
+        kind=SUBAGENT if head.is_orphan else head.found.kind,
+        root=root,
+        main=_relative(main, root),
+        items=items,
+        title=head.title,
+        project=head.project,
+        created_at=head.created_at,
+        updated_at=head.updated_at,
+    )
+
+
+def bundle_below(root: str, main: str, *, title: str | None, origin: str) -> Bundle:
+    """All that lies in the home of a session below a directory that is laid out like a store. Raises `Refused`."""
+    path = os.path.join(root, *main.split("/"))
+    home, own = os.path.dirname(path), own_folder(path)
+    try:
+        beside = sorted(os.path.join(home, name) for name in os.listdir(home) if os.path.join(home, name) != own)
+        beside.sort(key=lambda one: one != path)
+        items = tuple(_item(one, root, own) for one in (*beside, *_walked(own)))
+    except OSError as error:
+        raise Refused(f"{display_path(error.filename or path)}: {error.strerror or error}") from error
+    kind = KINDS.get(main.partition("/")[0], SESSION)
+    return Bundle(os.path.basename(_stem(path)), kind, root, main, items, title, origin=origin)
+
+
+def change_of(bundle: Bundle) -> str | None:
+    """What of a bundle is not as it was any more, in words; `None` where all is. Times of directories do not count."""
+    own = own_folder(os.path.join(bundle.root, *bundle.main.split("/")))
+    beside = [bundle.place(item) for item in bundle.items if not is_own(item.path, bundle.main)]
+    try:
+        now = [_item(path, bundle.root, own) for path in {*beside, *_descriptions(beside), *_walked(own)}]
+    except (OSError, Refused) as error:
+        return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+    before, after = ({item.path: _state(item) for item in items} for items in (bundle.items, now))
+    for path in sorted(before.keys() | after.keys()):
+        if before.get(path) != after.get(path):
+            return f"{display_path(path)} {_CHANGES[path in before, path in after]}"
+    return None
+
+
+_CHANGES: Final = {(True, True): "has changed", (True, False): "is gone", (False, True): "is new"}
+
+
+def own_folder(main: str) -> str | None:
+    """The directory that a session owns, by the path of its file.
+
+    Only the id of a session makes a directory its own: beside a file `memory.jsonl`, memories are still memories.
+    """
+    own = _stem(main)
+    return own if is_session_id(os.path.basename(own)) else None
+
+
+def is_own(path: str, main: str) -> bool:
+    """True for the directory that a session owns, and for what is in it."""
+    own = own_folder(main)
+    return own is not None and (path == own or path.startswith(f"{own}/"))
+
+
+def leads_out(path: str, target: str, own: str | None) -> bool:
+    """True where a link may lead out of the directory that a session owns.
+
+    Only a way that climbs first, and not too far, and then descends is sure to stay inside.
+
+    >>> leads_out("p/s/a/link", "../b", "p/s"), leads_out("p/s/link", "../b", "p/s"), leads_out("p/s/l", "/b", "p/s")
+    (False, True, True)
+    """
+    if own is None:
+        return True
+    steps = target.split("/")
+    climbs = next((number for number, step in enumerate(steps) if step != ".."), len(steps))
+    depth = path.count("/") - own.count("/") - 1
+    rest = steps[climbs:]
+    is_plain = "\\" not in target and "\0" not in target and not {"", ".", ".."} & set(rest)
+    return not is_plain or climbs > depth or not path.startswith(f"{own}/")
+
+
+def _first_link(path: str, root: str) -> str:
+    """The symbolic link on the way from a store to something in it, which leads elsewhere."""
+    way = _relative(path, root).split("/")
+    steps = (os.path.join(root, *way[:count]) for count in range(1, len(way)))
+    return next((step for step in steps if os.path.islink(step)), path)
+
+
+def _owner(head: Session) -> str | None:
+    """The id of the session that an orphaned sub-agent belonged to."""
+    return head.parent_id if head.is_orphan else None
+
+
+def _descriptions(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        if os.path.basename(path).startswith(AGENT) and path.endswith(SUFFIX):
+            meta = path.removesuffix(SUFFIX) + META
+            if os.path.lexists(meta):
+                yield meta
+
+
+def _walked(own: str | None, depth: int = 0) -> Iterator[str]:
+    """A directory and everything in it, hidden or not; links are not followed. There may be no such directory."""
+    if depth > DEEPEST:
+        raise Refused(f"{display_path(own or '')} is {TOO_DEEP}: it cannot be kept; take it away")
+    if own is None or not os.path.lexists(own):
+        return
+    yield own
+    if os.path.islink(own) or not os.path.isdir(own):
+        return
+    with os.scandir(own) as entries:
+        found = sorted(entries, key=lambda entry: entry.name)
+    for entry in found:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walked(entry.path, depth + 1)
+        else:
+            yield entry.path
+
+
+def _item(path: str, root: str, own: str | None) -> Item:
+    """Raises `Refused` for what cannot be kept, and `OSError`."""
+    status = os.lstat(path)
+    kind = _KINDS.get(stat.S_IFMT(status.st_mode))
+    relative = _relative(path, root)
+    if kind is None:
+        raise Refused(f"{display_path(path)} is no file, directory or link: it cannot be kept; take it away")
+    target = os.readlink(path) if kind == LINK else ""
+    if kind == LINK and leads_out(relative, target, own and _relative(own, root)):
+        raise Refused(f"{display_path(path)} is a symbolic link that leads out of the session: take it away")
+    size = status.st_size if kind == FILE else 0
+    return Item(
+        relative, kind, size, status.st_mtime_ns, status.st_ino, status.st_dev, stat.S_IMODE(status.st_mode), target
+    )
+
+
+def _state(item: Item) -> object:
+    """What tells one state of an item from another."""
+    return (FOLDER, item.inode) if item.kind == FOLDER else item._replace(mode=0)
+
+
+def _stem(main: str) -> str:
+    return main.removesuffix(SUFFIX)
+
+
+def _relative(path: str, root: str) -> str:
+    return path.removeprefix(os.path.join(root, "")).replace(os.sep, "/")
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path.startswith(os.path.join(folder, ""))

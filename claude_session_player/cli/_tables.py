@@ -1,0 +1,284 @@
+"""Tables for people. What does not fit into the terminal is left out, the least important column first."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.cells import cell_len, set_cell_size
+
+from claude_session_player.cli._output import encode, print_styled, print_text, stdout
+from claude_session_player.util import humanize
+from claude_session_player.util.text import ELLIPSIS, display_path, file_name, printable
+from claude_session_player.util.times import local_now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from claude_session_player.files.activity import TouchedFile
+    from claude_session_player.store.extras import Memory, Project, Settings, Todo
+    from claude_session_player.store.session import Session
+
+_GAP: Final = 2
+_PIPE_WIDTH: Final = 160
+_SHORT_ID: Final = 8
+_STYLES: Final = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "magenta": 35, "cyan": 36}
+"""The numbers by which terminals know them."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: the least that it needs, and how dear it is; the dearest stays longest."""
+
+    name: str
+    cells: Sequence[str]
+    rank: int
+    least: int | None = None
+    """The width to which it may shrink; `None` for never."""
+    style: str = ""
+    right: bool = False
+    keeps_end: bool = False
+
+    @cached_property
+    def width(self) -> int:
+        """The width of its widest cell."""
+        return max(map(_width, (self.name, *self.cells)))
+
+    @property
+    def needs(self) -> int:
+        """The width that it cannot do without."""
+        return self.width if self.least is None else min(self.width, self.least)
+
+
+def _width(text: str) -> int:
+    """How many columns of a terminal a text takes; most texts are plain, and not worth a table of widths."""
+    return len(text) if text.isascii() and text.isprintable() else cell_len(text)
+
+
+def print_table(columns: Iterable[Column]) -> None:
+    """Print columns as a table as wide as the terminal."""
+    width = _table_width()
+    kept = _fitting(list(columns), width)
+    paint = _painted if _has_colours() else _plain
+    drawn = [_drawn(column, size, paint) for column, size in zip(kept, _widths(kept, width), strict=True)]
+    gap = " " * _GAP
+    print_styled("\n".join(gap.join(row).rstrip() for row in zip(*drawn, strict=True)))
+
+
+def _drawn(column: Column, width: int, paint: Callable[[str, str], str]) -> list[str]:
+    """The heading and the cells of a column, as wide as it is."""
+    cells = [paint(_sized(cell, width, column.right), column.style) for cell in _cells(column, width)]
+    return [paint(_sized(column.name, width, column.right), "bold"), *cells]
+
+
+def _sized(cell: str, width: int, right: bool) -> str:
+    size = _width(cell)
+    if size > width:
+        return set_cell_size(cell, width - 1) + ELLIPSIS
+    return " " * (width - size) + cell if right else cell + " " * (width - size)
+
+
+def _plain(cell: str, style: str) -> str:
+    return cell
+
+
+def _painted(cell: str, style: str) -> str:
+    """White space stays as it is: at the end of a line it is cut off."""
+    text = cell.strip(" ")
+    return cell.replace(text, f"\x1b[{_STYLES[style]}m{text}\x1b[0m", 1) if style and text else cell
+
+
+def _cells(column: Column, width: int) -> list[str]:
+    """The cells of a column; of a path, the end says more than the beginning."""
+    cells = [printable(cell) for cell in column.cells]
+    if not column.keeps_end:
+        return cells
+    return [cell if len(cell) <= width else ELLIPSIS + cell[len(cell) - width + 1 :] for cell in cells]
+
+
+def _fitting(columns: list[Column], width: int) -> list[Column]:
+    """Columns that fit, and hold anything; the cheapest are left out first."""
+    kept = [column for column in columns if any(column.cells)]
+    while len(kept) > 1 and sum(column.needs + _GAP for column in kept) - _GAP > width:
+        kept.remove(min(kept, key=lambda column: column.rank))
+    return kept
+
+
+def _widths(columns: Sequence[Column], width: int) -> list[int]:
+    """Each column has what it needs; what is left goes to those that want more, the most modest first.
+
+    The one that is left in a very narrow terminal has all of it.
+    """
+    widths = {column.name: min(column.needs, width) for column in columns}
+    left = width - sum(widths.values()) - _GAP * (len(columns) - 1)
+    for column in sorted(columns, key=lambda column: column.width - column.needs):
+        more = max(min(column.width - column.needs, left), 0)
+        widths[column.name] += more
+        left -= more
+    return list(widths.values())
+
+
+def _table_width() -> int:
+    return get_terminal_size().columns if stdout().isatty() else _PIPE_WIDTH
+
+
+def _has_colours() -> bool:
+    """True for a terminal that understands colours, unless none are wanted. That of Windows has to be told first."""
+    is_able = sys.platform != "win32" and os.environ.get("TERM") not in ("dumb", "unknown")
+    return stdout().isatty() and is_able and not os.environ.get("NO_COLOR")
+
+
+# --- what is shown --------------------------------------------------------------------------------
+
+
+def print_sessions(sessions: Sequence[Session], known: Iterable[str]) -> None:
+    """A line for each session; ids are as long as it takes to tell them from all that are known."""
+    now = local_now()
+    ids = short_ids([session.id for session in sessions], known)
+    rows = [session.summary for session in sessions]
+    print_table(
+        (
+            Column("ID", ids, 11, style="cyan"),
+            Column("WHEN", [humanize.ago(row.updated_at, now) for row in rows], 8),
+            Column("TITLE", [("↳ " if row.parent_id else "") + (row.title or "(no title)") for row in rows], 10, 20),
+            Column("PROJECT", [file_name(row.project or "") for row in rows], 7, 12, style="green"),
+            Column("BRANCH", [row.git_branch or "" for row in rows], 3, 12, style="magenta"),
+            Column("MODEL", [humanize.model(row.model) for row in rows], 4),
+            Column("LASTED", [humanize.span(row.duration_seconds) for row in rows], 2, right=True),
+            Column("EVENTS", [str(row.events) for row in rows], 5, right=True),
+            Column("SIZE", [humanize.size(row.size) for row in rows], 6, right=True),
+            Column("AGENTS", [str(row.subagent_count or "") for row in rows], 1, right=True),
+            Column("STATE", ["in use" if row.in_use else "" for row in rows], 8, style="yellow"),
+        )
+    )
+
+
+def print_projects(projects: Sequence[Project]) -> None:
+    """A line for each project."""
+    now = local_now()
+    paths = [row.path or f"({file_name(row.directory)})" for row in projects]
+    print_table(
+        (
+            Column("PROJECT", paths, 9, 20, style="green", keeps_end=True),
+            Column("SESSIONS", [str(row.sessions) for row in projects], 8, right=True),
+            Column("AGENTS", [str(row.subagents or "") for row in projects], 1, right=True),
+            Column("SIZE", [humanize.size(row.size) for row in projects], 6, right=True),
+            Column("LAST ACTIVE", [humanize.ago(row.updated_at, now) for row in projects], 7),
+            Column("DIRECTORY", [file_name(row.directory) for row in projects], 2, style="dim"),
+        )
+    )
+
+
+def print_todos(todos: Sequence[Todo]) -> None:
+    """A line for each todo."""
+    marks = {"completed": "✔", "in_progress": "▶"}
+    print_table(
+        (
+            Column("", [marks.get(row.status, "○") for row in todos], 9),
+            Column("TODO", [_one_line(row.text) for row in todos], 10, 20),
+            Column("STATUS", [row.status for row in todos], 4),
+            Column("PROJECT", [file_name(row.project or "") for row in todos], 6, 12, style="green"),
+            Column("SESSION", [(row.session_id or "")[:8] for row in todos], 5, style="cyan"),
+            Column("CREATED", [_day(row.created) for row in todos], 3),
+        )
+    )
+
+
+def _day(time: str | None) -> str:
+    """The day of a time; one that is written without a time of day is that day in every zone."""
+    day = (time or "")[:10]
+    return day if time == day else humanize.day_of(time or "") or day
+
+
+def print_memories(memories: Sequence[Memory]) -> None:
+    """A line for each memory."""
+    print_table(
+        (
+            Column("ID", [row.id for row in memories], 6, style="cyan"),
+            Column("MEMORY", [_one_line(row.content) for row in memories], 10, 20),
+            Column("TAGS", [", ".join(row.tags) for row in memories], 5, 12, style="magenta"),
+            Column("PROJECTS", [", ".join(map(file_name, row.projects)) for row in memories], 4, 12, style="green"),
+            Column("UPDATED", [_day(row.updated or row.created) for row in memories], 3),
+        )
+    )
+
+
+def print_files(files: Sequence[TouchedFile], project: str | None) -> None:
+    """A line for each file that a session touched; times of one day are told without it."""
+    now = local_now()
+    moments = [(humanize.local(file.all.first_time, now), humanize.local(file.all.last_time, now)) for file in files]
+    one_day = len({time[:10] for pair in moments for time in pair if time != humanize.UNKNOWN}) <= 1
+    first, last = ([_short(time, one_day) for time in times] for times in zip(*moments, strict=True))
+    paths = [printable(humanize.below(file.path, project)) for file in files]
+    print_table(
+        (
+            Column("FILE", paths, 11, 20, style="green", keeps_end=True),
+            Column("READ", [str(f.all.reads + f.all.attached or "") for f in files], 10, right=True),
+            Column("WRITTEN", [str(f.all.writes or "") for f in files], 9, right=True),
+            Column("EDITED", [str(f.all.edits or "") for f in files], 8, right=True),
+            Column("FAILED", [str(f.all.failed or "") for f in files], 5, right=True, style="red"),
+            Column("FIRST", first, 4),
+            Column("LAST", last, 7),
+            Column("BY", [_agents(f) for f in files], 6, 8, style="cyan"),
+        )
+    )
+
+
+def _short(time: str, one_day: bool) -> str:
+    if time == humanize.UNKNOWN:
+        return ""
+    return time[11:] if one_day else time[5:16]
+
+
+def _agents(file: TouchedFile) -> str:
+    """Who touched a file, where it was not the session alone."""
+    names = ["session" if agent is None else display_path(agent)[:_SHORT_ID] for agent in file.by]
+    return "" if names == ["session"] else ", ".join(names)
+
+
+def print_settings(files: Sequence[Settings]) -> None:
+    """A line for each setting, named by its path through the file."""
+    for file in files:
+        rows = list(_flat(file.settings))
+        print_text(printable(humanize.near(file.path)))
+        print_table(
+            (
+                Column("SETTING", [name for name, _ in rows] or [""], 10, 20, style="cyan"),
+                Column("VALUE", [value for _, value in rows] or ["(none)"], 9, 20),
+            )
+        )
+
+
+def _flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from _flat(item, f"{name}.{key}" if name else key)
+    elif isinstance(value, list) and value:
+        for number, item in enumerate(value):
+            yield from _flat(item, f"{name}[{number}]")
+    else:
+        yield name, _one_line(value) if isinstance(value, str) else encode(value)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text[:2000].split())
+
+
+def short_ids(ids: Sequence[str], known: Iterable[str]) -> list[str]:
+    """Each id, shortened to what tells it from all others, and to no less than 8 characters.
+
+    >>> short_ids(["1f2e3d4c-aaaa", "99887766-cccc", "ses_1"], ["1f2e3d4c-bbbb"])
+    ['1f2e3d4c-a', '99887766', 'ses_1']
+    """
+    ordered = sorted({*ids, *known})
+    needed = dict.fromkeys(ordered, _SHORT_ID)
+    for first, second in pairwise(ordered):
+        shorter = min(len(first), len(second))
+        alike = next((number for number in range(shorter) if first[number] != second[number]), shorter) + 1
+        needed[first], needed[second] = max(needed[first], alike), max(needed[second], alike)
+    return [display_path(id[: needed[id]]) for id in ids]

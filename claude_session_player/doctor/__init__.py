@@ -1,0 +1,1 @@
+"""What is wrong with session files, and how to repair them."""

@@ -1,0 +1,119 @@
+"""What can be wrong with a session: the kinds of findings, how bad each is, and what to do about it."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from claude_session_player.util.dirs import PROGRAM
+
+
+class Severity(IntEnum):
+    """How bad a finding is, the least first."""
+
+    ADVICE = 0
+    """Good to know."""
+    WARNING = 1
+    """Something is missing, or does not fit together."""
+    ERROR = 2
+    """Something is damaged, and cannot be read as it is."""
+
+
+class Kind(NamedTuple):
+    """A kind of finding."""
+
+    name: str
+    severity: Severity
+    what: str
+    advice: str
+    """What to do; `{repair}` stands for the command that writes a repaired copy of the file."""
+    problem: str | None = None
+    """One of the common problems of sessions, by the name under which people know it."""
+
+
+class Finding(NamedTuple):
+    """Something that is wrong, and where: the number of the line, and the offset of a byte in the file."""
+
+    kind: Kind
+    path: str
+    line: int | None = None
+    offset: int | None = None
+    detail: str = ""
+
+
+NOT_FOUND: Final = "Session not found"
+CORRUPTED: Final = "Session corrupted"
+LOCKED: Final = "Session locked"
+TOO_BIG: Final = "Session too large"
+ELSEWHERE: Final = "Wrong project"
+
+_A, _W, _E = Severity
+
+UNREADABLE: Final = Kind("unreadable", _E, "cannot be read", "see to it that the file is there and may be read")
+MALFORMED: Final = Kind("malformed-line", _E, "a line that is no JSON", "{repair} moves it aside", CORRUPTED)
+CUT: Final = Kind("cut-line", _E, "a record that is cut short", "{repair} moves it aside", CORRUPTED)
+GLUED: Final = Kind("glued-records", _E, "several records on one line", "{repair} splits them", CORRUPTED)
+NULS: Final = Kind("nul-bytes", _E, "NUL bytes, as a crash leaves them", "{repair} drops them", CORRUPTED)
+ENCODING: Final = Kind("invalid-utf-8", _E, "bytes that are no UTF-8", "{repair} escapes them", CORRUPTED)
+NO_OBJECT: Final = Kind("not-an-object", _E, "a record that is no object", "{repair} moves it aside", CORRUPTED)
+LONG_LINE: Final = Kind(
+    "long-line", _W, "a line that is too large to be read", f"{PROGRAM} get FILE --line NUMBER prints it", TOO_BIG
+)
+BOM: Final = Kind("byte-order-mark", _W, "a byte order mark", "{repair} drops it", CORRUPTED)
+NO_UUID: Final = Kind(
+    "missing-uuid", _W, "a record without a uuid", "nothing to do: it is read all the same, but no other can follow it"
+)
+SAME_UUID: Final = Kind(
+    "duplicate-uuid", _W, "a uuid that another record has", "nothing to do: a copy is read once, other words are kept"
+)
+NO_PARENT: Final = Kind(
+    "missing-parent", _W, "a parent that is not in the file", "nothing to do, if the session continues another one"
+)
+NO_RESULT: Final = Kind(
+    "call-without-result", _W, "a call of a tool without a result", "nothing to do: the session was interrupted there"
+)
+NO_CALL: Final = Kind(
+    "result-without-call", _W, "a result of a tool without its call", "nothing to do: it is shown without its call"
+)
+NO_TIME: Final = Kind(
+    "bad-timestamp", _W, "a timestamp that is none", "nothing to do: the record is read without a time"
+)
+UNLINKED: Final = Kind(
+    "unlinked-subagent", _W, "a sub-agent that no call leads to", f"read it by itself: {PROGRAM} show ID"
+)
+NO_OUTPUT: Final = Kind(
+    "missing-output",
+    _W,
+    "an output of a tool that is not beside the session any more",
+    f"{PROGRAM} restore, if the session is in the archive",
+)
+WRONG_PROJECT: Final = Kind(
+    "wrong-project",
+    _W,
+    "no working directory of the session is spelled like its project directory",
+    "resume it from the directory where it was created, or move it into the project directory of that one",
+    ELSEWHERE,
+)
+BAD_ID: Final = Kind(
+    "bad-id",
+    _W,
+    "the file's name is no session id, neither a UUID nor 26 letters and digits",
+    "Claude Code does not find it by this name: rename the file to the id inside of it",
+    NOT_FOUND,
+)
+TOO_LARGE: Final = Kind("too-large", _W, "larger than 10 MB", "start a new session", TOO_BIG)
+IN_USE: Final = Kind("in-use", _W, "in use", "wait until whoever uses it is done, and change nothing", LOCKED)
+INTERRUPTED: Final = Kind(
+    "interrupted-removal",
+    _W,
+    "a session whose removal was interrupted",
+    f"{PROGRAM} clean --recover puts it back, or into the archive where something new is in its place",
+    NOT_FOUND,
+)
+OLD: Final = Kind("old", _A, "last written to more than 24 hours ago", "start a new session instead of resuming it")
+EMPTY: Final = Kind("empty", _A, "nothing in it", f"{PROGRAM} clean --empty removes such sessions")
+
+KINDS: Final = tuple(value for value in globals().values() if isinstance(value, Kind))
+"""All kinds, in the order in which they are told."""
+DAMAGE: Final = frozenset((MALFORMED, CUT, GLUED, NULS, ENCODING, NO_OBJECT, BOM))
+"""What a repaired copy is free of."""

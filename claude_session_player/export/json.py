@@ -1,0 +1,131 @@
+"""A conversation as facts: a record for each entry, flat; `depth` and `agent` say whose it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, fields
+from datetime import UTC
+from enum import Enum
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from claude_session_player.export.registry import TranscriptWriter
+from claude_session_player.format import lenient_json
+from claude_session_player.format.lenient_json import array, encode
+from claude_session_player.models import Activity, ScreenElement, ScreenState
+from claude_session_player.transcript.entries import Call, Entry, Kind
+from claude_session_player.transcript.subagents import Actor
+from claude_session_player.util.humanize import shown_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from claude_session_player.export.transcript import Style
+    from claude_session_player.transcript.walk import Told
+
+_INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def write_elements(state: ScreenState, file: TextIO) -> None:
+    """Write one JSON object a line."""
+    for element in state.elements:
+        file.write(lenient_json.compact(facts(element)) + "\n")
+
+
+def facts(element: ScreenElement) -> dict[str, Any]:
+    """Everything that an element knows; `time` is in UTC, and `timestamp` as the file has it.
+
+    >>> from claude_session_player.models import UserMessage
+    >>> facts(UserMessage("Hi", line=3))["kind"], facts(UserMessage("Hi", line=3))["time"]
+    ('user_message', 'Unknown time')
+    """
+    kind = _INNER_CAPITAL.sub("_", type(element).__name__).lower()
+    known = {field.name: _plain(getattr(element, field.name)) for field in fields(element)}
+    return {"kind": kind, "line": known.pop("line"), "time": shown_time(element.timestamp, UTC), **known}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    return asdict(value) if isinstance(value, Activity) else value
+
+
+_RECORDS: Final = (Kind.NOTE, Kind.RECORD)
+"""Entries that may say of which type their record is."""
+
+
+def record(told: Told, style: Style) -> dict[str, Any] | None:
+    """The facts of one entry; `None` for what only separates others, or belongs to a full telling. Nothing is cut."""
+    entry = told.entry
+    if told.is_end or entry.kind is Kind.SECTION or (entry.aside and not style.is_full):
+        return None
+    facts: dict[str, Any] = {
+        "kind": entry.kind.value,
+        "line": entry.line or None,
+        "timestamp": entry.timestamp,
+        "uuid": entry.uuid,
+        "depth": told.depth,
+        "agent": told.actor.id if told.actor else None,
+    }
+    if isinstance(entry, Call):
+        return facts | _call(entry, style)
+    if isinstance(entry.body, Actor):
+        return facts | _actor(entry.body)
+    if entry.kind in (Kind.FORK, Kind.RETURN):
+        return facts | {"back_to": entry.body.line}
+    facts["text"] = entry.text
+    if entry.kind is Kind.BLOCK:
+        facts["body"] = entry.body
+    elif entry.kind in _RECORDS and entry.body is not None:
+        facts["record"] = entry.body
+        if entry.kind is Kind.RECORD:
+            facts["text"] = f"{entry.text} {entry.body}"
+    return facts | _pictures(entry, style)
+
+
+def _pictures(entry: Entry, style: Style) -> dict[str, Any]:
+    """Where pictures are kept in files, `url` says where."""
+    found = [
+        {"kind": one.kind, "media_type": one.media_type, "url": one.url or style.save(one) or ""}
+        for one in entry.pictures
+    ]
+    return {"pictures": found} if found else {}
+
+
+def _call(call: Call, style: Style) -> dict[str, Any]:
+    reply, result = call.reply(), call.result
+    return _pictures(call, style) | {
+        "tool": call.name,
+        "tool_use_id": call.id,
+        "input": call.input,
+        "result": None
+        if reply is None or result is None
+        else {
+            "text": style.resolve(reply.text),
+            "is_error": reply.is_error,
+            "line": result.line,
+            "timestamp": result.timestamp,
+            "uuid": result.uuid,
+        },
+        "agents": [actor.id for actor in call.actors],
+    }
+
+
+def _actor(actor: Actor) -> dict[str, Any]:
+    return {"id": actor.id, "type": actor.kind, "title": actor.title, "workflow": actor.workflow}
+
+
+def _records(told: Iterable[Told], style: Style) -> Iterator[dict[str, Any]]:
+    return (facts for one in told if (facts := record(one, style)) is not None)
+
+
+def _as_array(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    return chain(array(map(encode, records)), "\n")
+
+
+def _as_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    return (f"{encode(facts)}\n" for facts in records)
+
+
+ARRAY: Final = TranscriptWriter(_records, _as_array)
+LINES: Final = TranscriptWriter(_records, _as_lines)

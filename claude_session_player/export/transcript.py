@@ -1,0 +1,406 @@
+"""A conversation as markdown: an entry a block, sub-agents one block quote deeper each."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from msgspec.structs import replace
+
+from claude_session_player.errors import CannotWrite
+from claude_session_player.export.commonmark import (
+    checklist,
+    code,
+    fenced,
+    follows,
+    line,
+    prose,
+    quoted,
+    shortened,
+    tidy,
+    words,
+)
+from claude_session_player.export.registry import TranscriptWriter
+from claude_session_player.format import lenient_json
+from claude_session_player.format.content import Checklist, Code, Data, Diff, Picture, Prose, Sketch, image_type
+from claude_session_player.format.events import text_of
+from claude_session_player.line_audit import Account, Fate
+from claude_session_player.transcript.entries import Call, Entry, Kind
+from claude_session_player.util.humanize import shown_time, size
+from claude_session_player.util.text import cut
+from claude_session_player.util.times import zone_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from claude_session_player.tools.parts import Reply
+    from claude_session_player.transcript.subagents import Actor
+    from claude_session_player.transcript.walk import Told
+
+_PDF: Final = b"%PDF-"
+_PDF_SUFFIX: Final = ".pdf"
+_UNKNOWN_SUFFIX: Final = ".bin"
+
+
+class Assets:
+    """A directory for pictures. The name of a picture is made of its content, so that it is written once."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def save(self, picture: Picture) -> str | None:
+        """Write a picture, and give its path; `None` where it has no data. Raises `CannotWrite`."""
+        try:
+            data = base64.b64decode(text_of(picture.data), validate=True)
+        except (binascii.Error, ValueError):
+            return None
+        if not data:
+            return None
+        name = hashlib.sha256(data).hexdigest()[:16] + _suffix(data)
+        path = os.path.join(self._folder, name)
+        try:
+            os.makedirs(self._folder, exist_ok=True)
+            with contextlib.suppress(FileExistsError), open(path, "xb") as file:
+                file.write(data)
+        except OSError as error:
+            raise CannotWrite(f"{path}: {error.strerror or error}") from error
+        return path.replace(os.sep, "/")
+
+
+def is_image(path: str) -> bool:
+    """True for a file that a page can show as a picture."""
+    return not path.endswith((_PDF_SUFFIX, _UNKNOWN_SUFFIX))
+
+
+def _suffix(data: bytes) -> str:
+    """How the name of a file ends, by what is in it: what a session calls it may make a program run it."""
+    if type := image_type(data):
+        return type.suffix
+    return _PDF_SUFFIX if data.startswith(_PDF) else _UNKNOWN_SUFFIX
+
+
+_AT_ONCE: Final = 100
+_NAME: Final = 100
+_WORDS: Final = 300
+_WEB: Final = re.compile(r"https?://", re.IGNORECASE)
+_UNSAFE: Final = re.compile(r"[<>\\\x00-\x1f\x7f-\x9f]")
+_REJECTED: Final = "The user doesn't want to proceed with this tool use"
+
+
+def _no_file(picture: Picture) -> str | None:
+    return None
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+@dataclass(frozen=True)
+class Style:
+    """How much is told, and how."""
+
+    code_lines: int | None = 20
+    """Lines of a command, an output, or data."""
+    diff_lines: int | None = 40
+    is_full: bool = False
+    """Tell also what the harness put in, and results that say no more than that all went well."""
+    with_lines: bool = False
+    """Say on which line of the file each entry stands."""
+    save: Callable[[Picture], str | None] = _no_file
+    """Keeps a picture, and gives the address under which it is found."""
+    resolve: Callable[[str], str] = _as_it_is
+    """Gives the whole of an output of which a result holds only the beginning."""
+
+    @classmethod
+    def full(cls, **more: Any) -> Style:
+        """The style that leaves nothing out."""
+        return cls(None, None, True, **more)
+
+
+HEADINGS: Final = {
+    Kind.PROMPT: "User",
+    Kind.TASK: "User",
+    Kind.MESSAGE: "Message",
+    Kind.OUTPUT: "Output",
+    Kind.INJECTED: "Injected",
+    Kind.ANSWER: "Assistant",
+    Kind.THOUGHT: "Thinking",
+    Kind.CALL: "Tool",
+    Kind.RESULT: "Result",
+    Kind.BLOCK: "Block",
+    Kind.ERROR: "Error",
+    Kind.SUMMARY: "Summary",
+    Kind.COMPACTION: "Compaction",
+    Kind.FORK: "Fork",
+    Kind.RETURN: "Return",
+    Kind.NOTE: "Note",
+    Kind.RECORD: "Note",
+    Kind.AGENT: "Agent",
+}
+
+
+_BY_MODEL: Final = frozenset((Kind.ANSWER, Kind.THOUGHT, Kind.SUMMARY, Kind.TASK))
+"""Kinds of entries that are written in markdown, by the model."""
+
+
+def blocks(told: Iterable[Told], style: Style) -> Iterator[tuple[int, str]]:
+    """The text of each entry that has anything to say in this style, and how many block quotes it stands in."""
+    waiting, writers, is_full = iter(told), _WRITERS, style.is_full
+    while some := list(islice(waiting, _AT_ONCE)):  # to tell and to write by turns takes longer
+        texts = [(one.depth, writers[one.entry.kind](one, style)) for one in some if is_full or not one.entry.aside]
+        yield from [block for block in texts if block[1]]
+
+
+def transcript(blocks: Iterable[tuple[int, str]]) -> Iterator[str]:
+    """The same as `document`, with the zone of its times above it; nothing where there are no entries."""
+    pieces = document(blocks)
+    for first in pieces:
+        yield f"All times are in {zone_name()}.\n\n{first}"
+        break
+    yield from pieces
+
+
+def document(blocks: Iterable[tuple[int, str]]) -> Iterator[str]:
+    """Pieces that together are one document; it ends in a line break."""
+    before, gap = 0, ""
+    for depth, text in blocks:
+        if depth or before:
+            gap = gap and "> " * min(before, depth) + "\n"
+            text, before = quoted(text, depth), depth
+        yield f"{gap}{text}\n"
+        gap = "\n"
+
+
+MARKDOWN: Final = TranscriptWriter(blocks, document, transcript, is_document=True)
+
+
+def not_told(account: Account) -> str:
+    """What became of the lines that are not in a full telling; records of unknown types are in it."""
+    fates = (Fate.HIDDEN, Fate.MALFORMED)
+    counts = {rule or fate.name.lower(): count for fate in fates for rule, count in account.by_rule(fate).items()}
+    if not counts:
+        return ""
+    items = "\n".join(f"- {words(rule)}: {count:,}" for rule, count in counts.items())
+    return f"\n## Lines that are not told\n\n{items}\n"
+
+
+def _head(entry: Entry, style: Style, about: str = "") -> str:
+    """Who, and when."""
+    head = f"**{_heading(entry.kind, about)}** ({shown_time(entry.timestamp)})"
+    return f"{head} · line {entry.line}" if style.with_lines and entry.line else head
+
+
+@lru_cache(1000)
+def _heading(kind: Kind, about: str) -> str:
+    name = words(line(about, _NAME).strip())  # white space before a mark of emphasis would undo it
+    return f"{HEADINGS[kind]}: {name}" if name else HEADINGS[kind]
+
+
+def _words(told: Told, style: Style) -> str:
+    entry = told.entry
+    text = prose(tidy(entry.text), by_model=entry.kind in _BY_MODEL)
+    if entry.pictures:
+        text = "\n\n".join(filter(None, (text, *(_picture(picture, style) for picture in entry.pictures))))
+    return follows(_head(entry, style), text)
+
+
+def _verbatim(told: Told, style: Style) -> str:
+    """What is no markdown."""
+    text = fenced(shortened(tidy(told.entry.text), style.code_lines))
+    return f"{_head(told.entry, style)}\n\n{text}"
+
+
+def _block(told: Told, style: Style) -> str:
+    entry = told.entry
+    data = f"\n\n{_data(entry.body, style)}" if entry.body is not None else ""
+    return _head(entry, style, entry.text) + data
+
+
+def _note(told: Told, style: Style) -> str:
+    """A remark: about a record that is told as one line, or in as many words as it has."""
+    entry = told.entry
+    if entry.body is None:
+        return _words(told, style)
+    return f"{_head_of_line(entry, style)} {words(entry.text, None if style.is_full else _WORDS)}"
+
+
+def _record(told: Told, style: Style) -> str:
+    """That a record is there, and where."""
+    entry = told.entry
+    place = "" if style.with_lines else f" (line {entry.line})"
+    return f"{_head_of_line(entry, style)} {entry.text} {code(cut(entry.body, _NAME))}{place}"
+
+
+def _head_of_line(entry: Entry, style: Style) -> str:
+    """The head of what is told on the same line."""
+    return f"{_head(entry, style)} ·" if style.with_lines else _head(entry, style)
+
+
+def _compaction(told: Told, style: Style) -> str:
+    entry = told.entry
+    about = f" {words(entry.text, _WORDS)}" if entry.text else ""
+    return f"{_head(entry, style)}{about}"
+
+
+def _fork(told: Told, style: Style) -> str:
+    return f"{_head(told.entry, style)} back to line {told.entry.body.line}, and on from there"
+
+
+def _return(told: Told, style: Style) -> str:
+    return f"{_head(told.entry, style)} on from line {told.entry.body.line}, where it was before the fork"
+
+
+def _section(told: Told, style: Style) -> str:
+    return f"## {words(told.entry.text)}"
+
+
+def _agent(told: Told, style: Style) -> str:
+    actor: Actor = told.entry.body
+    about = " · ".join(line(word) for word in (actor.workflow, actor.kind, actor.title) if word)
+    head = f"**{_heading(Kind.AGENT, actor.id)}** ({shown_time(actor.started)})"
+    return f"{head} {words(about, _WORDS)}" if about else head
+
+
+# --- tools ------------------------------------------------------------------------------------------
+
+
+def _call(told: Told, style: Style) -> str:
+    call = told.entry
+    assert isinstance(call, Call)
+    if told.is_end:
+        return _ending(call, style)
+    reply = None if told.actor_follows else _reply(call, style)  # else it is told behind the sub-agents
+    sketch = call.sketch(reply)
+    texts = [_call_head(call, sketch, reply, style)]
+    if not (told.actor_follows and len(call.actors) == 1):
+        texts += [_PARTS[type(part)](part, style) for part in sketch.given]
+    if reply is not None and (sketch.returned or call.pictures):
+        texts += _returned(call, sketch, style)
+    return "\n\n".join(filter(None, texts))
+
+
+def _ending(call: Call, style: Style) -> str:
+    """What came back behind sub-agents: they have told it themselves, unless it is an error."""
+    if not (style.is_full or call.is_error or len(call.actors) > 1):
+        return ""
+    return _late(call, style)
+
+
+def _result(told: Told, style: Style) -> str:
+    """A result whose call is not near."""
+    call = told.entry
+    assert isinstance(call, Call)
+    return _late(call, style)
+
+
+def _late(call: Call, style: Style) -> str:
+    reply = _reply(call, style)
+    sketch = call.sketch(reply)
+    if sketch.returned and type(sketch.returned[0]) is Prose:
+        return "\n\n".join(filter(None, _returned(call, sketch, style)))
+    of = f" of line {call.body}" if isinstance(call.body, int) else ""
+    head = f"{_head(_result_entry(call), style, call.name)}{of}{_outcome(call, sketch, reply)}"
+    return "\n\n".join(filter(None, (head, *_returned(call, sketch, style))))
+
+
+def _call_head(call: Call, sketch: Sketch, reply: Reply | None, style: Style) -> str:
+    about = f" {words(sketch.words, _WORDS)}" if sketch.words else ""
+    name = f" {code(sketch.name)}" if sketch.name else ""
+    gap = " ·" if style.with_lines and about and not name else ""
+    return f"{_head(call, style, call.name)}{name}{gap}{about}{_outcome(call, sketch, reply)}"
+
+
+def _outcome(call: Call, sketch: Sketch, reply: Reply | None) -> str:
+    if call.is_error:
+        reply = reply or call.reply()
+        return " → rejected" if reply is not None and reply.text.startswith(_REJECTED) else " → failed"
+    return f" → {sketch.outcome}" if sketch.outcome and (sketch.returned or not call.pictures) else ""
+
+
+def _reply(call: Call, style: Style) -> Reply | None:
+    reply = call.reply()
+    return replace(reply, text=style.resolve(tidy(reply.text))) if style.is_full and reply is not None else reply
+
+
+def _returned(call: Call, sketch: Sketch, style: Style) -> list[str]:
+    returned = sketch.returned
+    texts = [_PARTS[type(part)](part, style) for part in returned]
+    if texts and type(returned[0]) is Prose:  # what was given is prose, too
+        texts[0] = follows(_head(_result_entry(call), style, call.name), texts[0])
+    if call.pictures:
+        texts += [_picture(picture, style) for picture in call.pictures]
+    return texts
+
+
+def _result_entry(call: Call) -> Entry:
+    result = call.result
+    return Entry(Kind.RESULT, result.line, result.timestamp) if result else Entry(Kind.RESULT)
+
+
+def _code(part: Code, style: Style) -> str:
+    if part.lines == 0 and not style.is_full:
+        return ""
+    lines = style.code_lines if style.is_full or part.lines is None else part.lines
+    return fenced(tidy(shortened(part.text, lines)), part.language) if part.text else ""
+
+
+def _data(value: Any, style: Style) -> str:
+    return fenced(shortened(lenient_json.pretty(value), style.code_lines), "json")
+
+
+def _diff(part: Diff, style: Style) -> str:
+    return fenced(tidy(shortened(part.text, style.diff_lines)), "diff") if part.text else ""
+
+
+def _picture(picture: Picture, style: Style) -> str:
+    """The picture where it is kept beside the text, a link where it has an address, else its size.
+
+    A picture that is elsewhere is not shown: whoever reads the text would ask for it, and so tell of it.
+    """
+    kind = words(picture.kind)
+    if _WEB.match(picture.url):
+        return f"[{kind}](<{_address(picture.url)}>)"
+    if address := style.save(picture):
+        return f"{'!' if is_image(address) else ''}[{kind}](<{_address(address)}>)"
+    count = max(len(picture.data) - 2, 0) * 3 // 4
+    return f"[{kind} {size(count)}]" if count else f"[{kind}]"
+
+
+def _address(text: str) -> str:
+    return _UNSAFE.sub(lambda found: quote(found[0]), line(text))
+
+
+_PARTS: Final[dict[type, Callable[[Any, Style], str]]] = {
+    Prose: lambda part, style: prose(tidy(part.text), by_model=True),
+    Code: _code,
+    Diff: _diff,
+    Checklist: lambda part, style: checklist(part.items),
+    Data: lambda part, style: _data(part.value, style),
+    Picture: _picture,
+}
+
+_WRITERS: Final[dict[Kind, Callable[[Told, Style], str]]] = {
+    **dict.fromkeys(Kind, _words),
+    Kind.CALL: _call,
+    Kind.RESULT: _result,
+    Kind.OUTPUT: _verbatim,
+    Kind.INJECTED: _verbatim,
+    Kind.ERROR: _verbatim,
+    Kind.BLOCK: _block,
+    Kind.NOTE: _note,
+    Kind.RECORD: _record,
+    Kind.COMPACTION: _compaction,
+    Kind.FORK: _fork,
+    Kind.RETURN: _return,
+    Kind.SECTION: _section,
+    Kind.AGENT: _agent,
+}

@@ -1,0 +1,1 @@
+"""What a record of a session file is: all knowledge of the format."""

@@ -1,0 +1,290 @@
+"""The text of a message's content and of a tool's result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+from msgspec import Raw, Struct
+
+from claude_session_player.format import lenient_json
+from claude_session_player.format.coerce import content_of
+from claude_session_player.format.events import (
+    REFUSALS,
+    AnyBlock,
+    Attachment,
+    Content,
+    Document,
+    Event,
+    Image,
+    Text,
+    ToolResult,
+    Turn,
+    text_of,
+)
+from claude_session_player.format.results import (
+    ResultPart,
+    decode_agent_result,
+    decode_medium,
+    decode_result,
+    decode_result_part,
+)
+from claude_session_player.util.text import Cut, clean, one_line, without_blocks, without_overwritten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Prose(Struct, frozen=True, gc=False):
+    """Words, as markdown."""
+
+    text: str
+
+
+class Code(Struct, frozen=True, gc=False):
+    """Text in which every sign counts: a command, an output, a part of a file."""
+
+    text: str
+    language: str = ""
+    lines: int | None = None
+    """How many lines of it are enough, where that is not the usual number; 0 for none."""
+
+
+class Diff(Struct, frozen=True, gc=False):
+    """What was changed: each line begins with a space, a minus or a plus."""
+
+    text: str
+
+
+class Item(Struct, frozen=True, gc=False):
+    """A line of a check list."""
+
+    text: str
+    done: bool = False
+
+
+class Checklist(Struct, frozen=True, gc=False):
+    """What is to be done, or to be chosen from."""
+
+    items: tuple[Item, ...]
+
+
+class Data(Struct, frozen=True, gc=False):
+    """Anything that JSON can hold."""
+
+    value: Any
+
+
+class Picture(Struct, frozen=True, gc=False):
+    """A picture or a document: its data in base64, or its address."""
+
+    kind: str
+    media_type: str = ""
+    data: Raw = Raw()
+    url: str = ""
+
+
+Part = Prose | Code | Diff | Checklist | Data | Picture
+
+
+class Sketch(Struct, frozen=True, gc=False):
+    """How a call is told: some words, a name in which every sign counts, what was given and what came back."""
+
+    words: str = ""
+    name: str = ""
+    given: tuple[Part, ...] = ()
+    outcome: str = ""
+    """What came back, in a few words."""
+    returned: tuple[Part, ...] = ()
+
+
+_SHORT: Final = 512
+"""An output of fewer bytes is decoded as a whole."""
+_GLANCES: Final = (_SHORT, 4096, 65536)
+"""How many bytes of an output are searched for the lines that the view wants, before all of it is decoded."""
+
+_REMINDER_OPEN: Final = "<system-reminder>"
+_ERROR_OPEN: Final = "<tool_use_error>"
+_ERROR_CLOSE: Final = "</tool_use_error>"
+
+
+_PICTURES: Final = ("image", "document")
+
+_decode_string: Final = msgspec.json.Decoder(str).decode
+
+
+def said_in(event: Event) -> Content:
+    """What a record says: the content of a turn, or what a person typed meanwhile; nothing for all others."""
+    if isinstance(event, Turn):
+        return event.said
+    return event.attachment.prompt if isinstance(event, Attachment) and event.attachment is not None else None
+
+
+def joined(blocks: Iterable[AnyBlock]) -> str:
+    """The texts of a list of blocks by line breaks; any other block as `[type]`."""
+    return "\n".join((b.text or "") if type(b) is Text else f"[{b.kind}]" for b in blocks)
+
+
+def result_text(result: ToolResult, lines: int | None) -> tuple[str, Cut]:
+    """What is kept of a result, tidied and shortened."""
+    raw = result.content
+    if lines is not None and len(raw) > _SHORT and (head := _head(raw, lines)) is not None:
+        return "\n".join(head[: max(lines - 1, 1)]), Cut.LINES
+    return shortened(_tidy(raw_text(raw, lines)), lines)
+
+
+def result_parts(result: ToolResult) -> tuple[str, tuple[Picture, ...]]:
+    """All that a result says, tidied, and the pictures in it."""
+    raw = result.content
+    try:
+        content = decode_result(raw) if raw else None
+    except REFUSALS:
+        return _tidy(raw_text(raw, None)), ()
+    if type(content) is not list:
+        return _tidy(content or ""), ()
+    pictures = tuple(picture(part.type, part.source) for part in content if part.type in _PICTURES)
+    texts = (part.tool_name or _part_text(part, None) for part in content if part.type not in _PICTURES)
+    return _tidy("\n".join(texts)), pictures
+
+
+def pictures_of(blocks: Iterable[AnyBlock]) -> tuple[Picture, ...]:
+    """The pictures and documents among the blocks of a message."""
+    return tuple(picture(block.kind, block.source) for block in blocks if isinstance(block, Image | Document))
+
+
+def picture(kind: str | None, source: Raw) -> Picture:
+    """A picture or a document, as far as its source is understood."""
+    try:
+        medium = decode_medium(source)
+    except REFUSALS:
+        return Picture(kind or "?")
+    return Picture(kind or "?", medium.media_type or "", medium.data, medium.url or "")
+
+
+def shortened(text: str, lines: int | None) -> tuple[str, Cut]:
+    """The first lines of a text: all of them, or one less than `lines` where there are more."""
+    if lines is None:
+        return text, Cut.NONE
+    parts = text.split("\n", lines)
+    if len(parts) <= lines:
+        return text, Cut.NONE
+    return "\n".join(parts[: max(lines - 1, 1)]), Cut.LINES
+
+
+def agent_text(structured: Raw, result: ToolResult, width: int | None) -> tuple[str, Cut]:
+    """What is kept of a sub-agent's answer: its first `width` characters on one line, or all of it."""
+    text = agent_answer(structured)
+    text = (_tidy(raw_text(result.content, None)) if text is None else clean(text)).strip()
+    if width is None:
+        return text, Cut.NONE
+    text = one_line(text[: 2 * width + 2])  # a line break may be two characters
+    return (text, Cut.NONE) if len(text) <= width else (text[:width], Cut.WIDTH)
+
+
+def agent_answer(structured: Raw) -> str | None:
+    """The text of the first part of a sub-agent's structured answer, where there is one."""
+    try:
+        parts = decode_agent_result(structured).content
+        return text_of(decode_result_part(parts[0]).text) or None
+    except (IndexError, *REFUSALS):
+        return None
+
+
+def _tidy(text: str) -> str:
+    """A result as a terminal would show it, without what the harness put around it.
+
+    Line breaks in front and white space behind are dropped last, so that a removed reminder leaves none.
+    """
+    text = clean(text)
+    if "<" in text:
+        if _REMINDER_OPEN in text:
+            text = without_blocks(text, "system-reminder")
+        if (trimmed := text.lstrip("\r\n")).startswith(_ERROR_OPEN):
+            text = trimmed.removeprefix(_ERROR_OPEN).replace(_ERROR_CLOSE, "", 1)
+    return without_overwritten(text).lstrip("\n").rstrip()
+
+
+def raw_text(raw: Raw, lines: int | None = None) -> str:
+    """The text of a result's content; of a part that is longer than `lines` lines, its beginning is enough."""
+    try:
+        content = decode_result(raw) if raw else None
+    except REFUSALS:
+        odd = content_of(lenient_json.load(raw))
+        return joined(odd) if isinstance(odd, list) else odd or ""
+    if type(content) is str:
+        return content
+    texts: list[str] = []
+    for part in content or ():
+        texts.append(text := _part_text(part, lines))
+        if lines is not None and _may_reach_over(text):
+            lines = None
+    return "\n".join(texts)
+
+
+def _may_reach_over(text: str) -> bool:
+    """True where something begins that has to be removed, and may end in a later part."""
+    return "\x1b" in text or _REMINDER_OPEN in text
+
+
+def _part_text(part: ResultPart, lines: int | None) -> str:
+    if part.type != "text" and (part.type or not part.text):
+        return f"[{part.type}]"
+    if lines is not None and (head := _head(part.text, lines)) is not None:
+        return "\n".join(head)
+    return raw_text(part.text, None)
+
+
+def _head(raw: Raw, lines: int) -> list[str] | None:
+    """The first lines of a JSON string, one more than `lines`, without decoding the rest of it.
+
+    Gives `None` where there are not so many, or where the beginning holds anything that has to be tidied.
+    """
+    for size in _GLANCES:
+        glance = bytes(memoryview(raw)[:size])
+        try:
+            text = _decode_string(glance[: glance.rfind(b"\\n")] + b'"')
+        except REFUSALS:
+            return None
+        if text.startswith("\n"):
+            return None
+        # Behind a backslash an n is no line break, so that the lines may be wrong.
+        if "\\" in text or "\x1b" in text or "\x9b" in text or "\r" in text:
+            return None
+        if "<" in text and (_REMINDER_OPEN in text or _ERROR_OPEN in text):
+            return None
+        parts = text.split("\n", lines + 1)
+        if len(parts) > lines and parts[lines].strip():
+            return parts[: lines + 1]
+        if len(raw) <= size:
+            break
+    return None
+
+
+class ImageType(NamedTuple):
+    """A type of pictures, and how the name of such a file ends."""
+
+    name: str
+    suffix: str
+
+
+PNG: Final = ImageType("PNG", ".png")
+JPEG: Final = ImageType("JPEG", ".jpg")
+GIF: Final = ImageType("GIF", ".gif")
+WEBP: Final = ImageType("WebP", ".webp")
+
+_SIGNATURES: Final = (
+    (0, b"\x89PNG\r\n\x1a\n", PNG),
+    (0, b"\xff\xd8\xff", JPEG),
+    (0, b"GIF87a", GIF),
+    (0, b"GIF89a", GIF),
+    (8, b"WEBPVP8", WEBP),  # behind `RIFF` and a length
+)
+
+
+def image_type(data: bytes) -> ImageType | None:
+    """The type of a picture by its first bytes; `None` for everything else.
+
+    >>> image_type(b"GIF89a..."), image_type(b"%!PS-Adobe-3.0 EPSF-3.0")
+    (ImageType(name='GIF', suffix='.gif'), None)
+    """
+    return next((type for at, signature, type in _SIGNATURES if data.startswith(signature, at)), None)

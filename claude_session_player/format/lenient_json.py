@@ -1,0 +1,241 @@
+"""JSON as it is found: glued, cut, too deep, in the wrong encoding. Nothing here raises on data.
+
+The fast way through a file never comes here; a line does when the strict decoder refuses it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from claude_session_player.util.text import ELLIPSIS, escape_controls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MAX_DEPTH: Final = 100
+"""Deeper nesting is replaced by `…`: the decoders recurse, and no session means anything there."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*+"?|[\[{]+|[\]}]+', re.DOTALL)
+_PADDING = re.compile(r"[\s\ufeff\0]*")
+_WORDS: Final = ("true", "false", "null", "-1", ".1", "e+1", "e-1", "E+1", "E-1")
+_BEGINNINGS: Final = frozenset(word[:end] for word in _WORDS for end in range(len(word)))
+"""What is left of a word, or of the end of a number, that was cut."""
+_ESCAPE: Final = re.compile(r'"?\\?u?[0-9a-fA-F]{0,3}')
+_MAX_DIGITS: Final = 300
+_MAX_BITS: Final = 1000
+
+
+CUT_SHORT: Final = "cut short: the JSON ends in the middle"
+
+
+class Damage(msgspec.Struct, frozen=True):
+    """A stretch of text that is no JSON."""
+
+    reason: str
+
+
+def _number(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _MAX_DIGITS else float(digits)
+
+
+_lenient = json.JSONDecoder(strict=False, parse_int=_number)
+
+
+def decode_text(data: bytes) -> str:
+    """Text of any bytes; a byte that is no UTF-8 becomes a lone surrogate, so that offsets stay true."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def encoded_length(text: str) -> int:
+    """The number of bytes that `decode_text` made this text of."""
+    return len(text.encode("utf-8", "surrogateescape"))
+
+
+def values(text: str) -> Iterator[tuple[int, int, Any]]:
+    """Each JSON value of a line, where it begins and ends; the first stretch that is none, as `Damage`, is the last.
+
+    >>> list(values('{"a":1}{"b":2}'))
+    [(0, 7, {'a': 1}), (7, 14, {'b': 2})]
+    >>> list(values('{"a":1} oops'))[1]
+    (8, 12, Damage(reason='no JSON value here'))
+    """
+    at = 0
+    while (at := _skip(text, at)) < len(text):
+        value, after = value_at(text, at)
+        yield at, after, value
+        if isinstance(value, Damage):
+            return
+        at = after
+
+
+def value_at(text: str, at: int) -> tuple[Any, int]:
+    """The JSON value that begins at a position, or `Damage`, and the position behind it."""
+    try:
+        return _lenient.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        return Damage(_reason(error)), len(text)
+    except RecursionError:
+        pruned, end = _pruned(text, at)
+        try:
+            return _lenient.raw_decode(pruned)[0], end
+        except json.JSONDecodeError as error:
+            return Damage(_reason(error)), len(text)
+
+
+def object_at(text: str, at: int) -> tuple[dict[str, Any], int] | None:
+    """The JSON object that begins at a position, and the position behind it; none where there is no whole one.
+
+    What is too deep for the decoder counts as none: to look for its end at many positions would take too long.
+    """
+    try:
+        value, after = _lenient.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return None
+    return (value, after) if isinstance(value, dict) else None
+
+
+def is_end(text: str, at: int) -> bool:
+    """True where nothing but white space follows."""
+    return _skip(text, at) == len(text)
+
+
+def is_value(text: str) -> bool:
+    """True where a text is one JSON value.
+
+    >>> is_value('{"a": 1}'), is_value("{a}"), is_value("[image]")
+    (True, False, False)
+    """
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def load(raw: msgspec.Raw | bytes) -> Any:
+    """The value of a piece of JSON that was set aside while decoding; `None` where it is empty or broken."""
+    if not (data := bytes(raw)):
+        return None
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        value = next(iter(values(decode_text(data))), (0, 0, None))[2]
+        return None if isinstance(value, Damage) else msgspec.json.decode(dump(value))
+
+
+def dump(value: Any) -> bytes:
+    """Compact JSON of any value; what UTF-8 or JSON cannot hold is replaced.
+
+    >>> dump({"broken": "\\ud83d", 1: float("nan")})
+    b'{"broken":"\\xef\\xbf\\xbd","1":null}'
+    """
+    try:
+        return msgspec.json.encode(value)
+    except (TypeError, ValueError, RecursionError):
+        return msgspec.json.encode(_plain(value, MAX_DEPTH))
+
+
+def compact(value: Any) -> str:
+    """Compact JSON of any value, as text."""
+    return escape_controls(dump(value).decode())
+
+
+def pretty(value: Any) -> str:
+    """JSON of any value, over several lines."""
+    return escape_controls(msgspec.json.format(dump(value), indent=2).decode())
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """A copy that JSON can hold: no lone surrogates, no odd keys, not too deep."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("�", value)
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        return None
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if depth == 0:
+        return ELLIPSIS
+    if isinstance(value, dict):
+        return {_SURROGATE.sub("�", str(k)): _plain(v, depth - 1) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, depth - 1) for item in value]
+    return _SURROGATE.sub("�", str(value))
+
+
+def prune(text: str) -> str:
+    """The same JSON with everything nested deeper than `MAX_DEPTH` replaced by `"…"`."""
+    return _pruned(text, 0)[0]
+
+
+def _pruned(text: str, at: int) -> tuple[str, int]:
+    """The array or object that begins at a position, without what is too deep in it, and the position behind it.
+
+    One that is not closed goes on to the end of the text. Brackets that stand together are one token: a line may hold
+    millions of them.
+    """
+    kept: list[str] = []
+    depth, since = 0, at
+    for token in _TOKEN.finditer(text, at):
+        start, end = token.span()
+        if (sign := text[start]) in "[{":
+            if depth < MAX_DEPTH <= depth + end - start:
+                kept.append(f'{text[since : start + MAX_DEPTH - depth - 1]}"{ELLIPSIS}"')
+            depth += end - start
+        elif sign != '"':
+            if depth - end + start < MAX_DEPTH <= depth:
+                since = start + depth - MAX_DEPTH + 1
+            if end - start >= depth:
+                kept.append(text[since : start + depth])
+                return "".join(kept), start + depth
+            depth -= end - start
+    if depth < MAX_DEPTH:
+        kept.append(text[since:])
+    return "".join(kept), len(text)
+
+
+def _skip(text: str, at: int) -> int:
+    """The position of the next character that is not white space, a byte order mark or a NUL."""
+    match = _PADDING.match(text, at)
+    return match.end() if match else at
+
+
+def _reason(error: json.JSONDecodeError) -> str:
+    rest = error.doc[error.pos :].rstrip()
+    is_escape = error.msg.startswith("Invalid \\") and _ESCAPE.fullmatch(rest)
+    if error.msg.startswith("Unterminated string") or is_escape or rest in _BEGINNINGS:
+        return CUT_SHORT
+    if error.msg == "Expecting value":
+        return "no JSON value here"
+    return f"not JSON: {error.msg[0].lower()}{error.msg[1:]} at character {error.pos + 1}"
+
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+def encode(value: Any) -> str:
+    """Compact JSON; what a file of a store holds may be anything, and then takes another way."""
+    try:
+        text = _encode(value)
+        if not text.isascii():
+            text.encode()
+        return escape_controls(text)
+    except (ValueError, RecursionError, TypeError):
+        return compact(value)
+
+
+def array(texts: Iterable[str]) -> Iterator[str]:
+    """An array of encoded values, in pieces, without a final line break.
+
+    >>> "".join(array(["1", "2"])), "".join(array([]))
+    ('[1,\\n 2]', '[]')
+    """
+    before = "["
+    for text in texts:
+        yield before + text
+        before = ",\n "
+    yield "]" if before != "[" else "[]"

@@ -1,0 +1,236 @@
+"""The lines of a session file, none of them longer or heavier than memory allows: the one owner of these bounds.
+
+A longer line is never held, a heavier one never decoded. A `LongLine` stands for it. Every decoder refuses its bytes as
+it refuses damage, so that normal lines are read as fast as ever; where damage is looked at, the stand-in tells the
+length of the line.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import re
+import stat
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LONGEST = 128 << 20
+"""The longest line that is held, without its line end. Real sessions have lines of over 100 MB; Claude Code writes none
+above 512 MB."""
+HEAVIEST = 512 << 20
+"""So many bytes the heaviest line takes that is decoded and shown, or little more."""
+_COPIES: Final = 4
+"""So many times a text is in memory while it is shown."""
+_WIDEST: Final = 4
+"""So many bytes every character of a text takes where one of them needs so many."""
+_ROW: Final = 160
+"""So many bytes a line of a text takes in a recording."""
+_ITEM: Final = 640
+"""So many bytes any item of a record takes, where it is a block of content."""
+_MOST_FOR_A_BYTE: Final = _COPIES * _WIDEST + _ITEM // 2
+"""So many bytes a record takes for each of its own: an item has two, itself and a comma. (Empty ones may have less.)"""
+_TOKEN: Final = rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*+"?|[{\[,]'
+"""A text, or a sign before an item. It is compiled when it is needed, which is almost never."""
+_BATCH: Final = 1 << 18
+_PORTION: Final = 1 << 20
+
+
+class LongLine(bytes):
+    """Stands for a line that is too long to be held, or too heavy to be decoded.
+
+    Its length is that of the line; its bytes say only that.
+
+    >>> line = LongLine(1 << 30, is_complete=True)
+    >>> len(line), line.endswith(b"\\n"), bytes(line)
+    (1073741824, True, b'(a line of 1073741824 bytes)\\n')
+    """
+
+    size: int
+
+    def __new__(cls, size: int, *, is_complete: bool) -> LongLine:
+        """`is_complete` says whether the line has its line end."""
+        line = super().__new__(cls, b"(a line of %d bytes)" % size + b"\n" * is_complete)
+        line.size = size
+        return line
+
+    def __len__(self) -> int:
+        return self.size
+
+
+def is_too_long(size: int) -> bool:
+    """True for the length of a line that is not held, whatever is in it; its line end does not count."""
+    return size > LONGEST
+
+
+def as_held(line: bytes) -> bytes:
+    """The line itself, or what stands for it where it is too long or too heavy."""
+    is_complete = line.endswith(b"\n")
+    size = len(line) - is_complete
+    if is_too_long(size) or (_may_be_heavy(size) and _is_heavy(line, size)):
+        return LongLine(len(line), is_complete=is_complete)
+    return line
+
+
+def all_held(lines: list[bytes]) -> list[bytes]:
+    """Lines, or what stands for those of them that are too long or too heavy."""
+    longest = max(map(len, lines), default=0)
+    return list(map(as_held, lines)) if is_too_long(longest - 1) or _may_be_heavy(longest) else lines
+
+
+def most_at_once(size: int) -> int:
+    """So many bytes, but no more than one line may have: what is read at once holds no line that is too long."""
+    return min(size, LONGEST)
+
+
+def read_batches(file: BinaryIO) -> Iterator[list[bytes]]:
+    """The lines of a file, some at a time, which is faster than one by one; none of them is kept here."""
+    size = _size(file)
+    if size is None or is_too_long(size):
+        return iter(partial(_next_batch, file), [])
+    return map(all_held, iter(partial(file.readlines, _BATCH), []))
+
+
+def read_lines(file: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
+    """The lines of a file or a pipe, each as soon as it is there."""
+    return iter(partial(_read_line, file), b"")
+
+
+def complete_line(start: bytes, file: BinaryIO) -> bytes:
+    """A line of which the start was read already; where that has its line end, there is nothing to be added."""
+    if not start or start.endswith(b"\n"):
+        return start
+    rest = file.readline(max(LONGEST + 1 - len(start), 1))
+    is_complete = rest.endswith(b"\n")
+    if is_too_long(len(start) + len(rest) - is_complete):
+        return _pass_over(file, len(start) + len(rest), is_complete=is_complete)
+    return as_held(start + rest)
+
+
+def split_lines(data: bytes) -> list[bytes]:
+    """Bytes as lines, each with its end: a line feed, and nothing else. A mark stands for one that is too heavy."""
+    lines = io.BytesIO(data).readlines()
+    return all_held(lines) if _may_be_heavy(len(data)) else lines
+
+
+def find_line(file: BinaryIO, number: int) -> int:
+    """Go to the beginning of a line, counted from 1; how many lines are missing before there is such a one."""
+    missing = number - 1
+    while missing and (data := file.read(_PORTION)):
+        ends = data.count(b"\n")
+        if ends >= missing:
+            end = -1
+            for _ in range(missing):
+                end = data.find(b"\n", end + 1)
+            file.seek(end + 1 - len(data), os.SEEK_CUR)
+            missing = 0
+        else:
+            missing -= ends
+            if not data.strip(b"\0"):
+                _skip_hole(file)
+    return missing
+
+
+def rest_of_line(file: BinaryIO) -> Iterator[bytes]:
+    """The bytes up to the next line end, and this, some at a time: however many, memory stays the same."""
+    while data := file.readline(_PORTION):
+        yield data
+        if data.endswith(b"\n"):
+            return
+
+
+def portions(file: BinaryIO) -> Iterator[bytes]:
+    """The bytes of a file, some at a time, without those of its holes, which would all be NUL."""
+    while data := file.read(_PORTION):
+        yield data
+        if not data.strip(b"\0"):
+            _skip_hole(file)
+
+
+def copy_bytes(source: BinaryIO, start: int, size: int) -> Iterator[bytes]:
+    """So many bytes of a file, from a place on, some at a time; where the file is read otherwise does not change."""
+    end = start + size
+    while start < end and (data := os.pread(source.fileno(), min(_PORTION, end - start), start)):
+        yield data
+        start += len(data)
+
+
+def after_hole(descriptor: int, offset: int) -> int:
+    """The next place of a file, from this one on, that is not in a hole; its end, where nothing else comes."""
+    if not hasattr(os, "SEEK_DATA"):
+        return offset
+    try:
+        return max(os.lseek(descriptor, offset, os.SEEK_DATA), offset)
+    except OSError as error:
+        return max(os.fstat(descriptor).st_size, offset) if error.errno == errno.ENXIO else offset
+
+
+def _size(file: BinaryIO) -> int | None:
+    """How long a file is; `None` for a pipe."""
+    status = os.fstat(file.fileno())
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _may_be_heavy(size: int) -> bool:
+    return size * _MOST_FOR_A_BYTE > HEAVIEST
+
+
+def _is_heavy(line: bytes, size: int) -> bool:
+    """True where a line of this length would take too much memory: each text of it is looked at only in doubt."""
+    items = sum(map(line.count, (b"{", b"[", b",")))
+    return _text_weight(line, size) + items * _ITEM > HEAVIEST and _is_heavy_in_detail(line)
+
+
+def _is_heavy_in_detail(line: bytes) -> bool:
+    weight = 0
+    for token in re.finditer(_TOKEN, line):
+        text = token[0]
+        weight += _text_weight(text, len(text)) + _ITEM // 8 if text.startswith(b'"') else _ITEM
+        if weight > HEAVIEST:
+            return True
+    return False
+
+
+def _text_weight(text: bytes, size: int) -> int:
+    width = 1 if text.isascii() and b"\\u" not in text else _WIDEST
+    return size * _COPIES * width + text.count(b"\\n") * _ROW
+
+
+def _next_batch(file: BinaryIO) -> list[bytes]:
+    lines: list[bytes] = []
+    size = 0
+    while size < _BATCH and (line := _read_line(file)):
+        lines.append(line)
+        size += len(line)
+    return lines
+
+
+def _read_line(file: BinaryIO | io.BufferedIOBase) -> bytes:
+    line = file.readline(LONGEST + 1)
+    if len(line) <= LONGEST or line.endswith(b"\n"):
+        return as_held(line) if _may_be_heavy(len(line)) else line
+    return _pass_over(file, len(line), is_complete=False)
+
+
+def _pass_over(file: BinaryIO | io.BufferedIOBase, size: int, *, is_complete: bool) -> LongLine:
+    """Read on to the end of a line, and keep nothing of it."""
+    while not is_complete and (part := file.readline(_PORTION)):
+        size += len(part)
+        is_complete = part.endswith(b"\n")
+        if not is_complete and not part.strip(b"\0"):
+            size += _skip_hole(file)
+    return LongLine(size, is_complete=is_complete)
+
+
+def _skip_hole(file: BinaryIO | io.BufferedIOBase) -> int:
+    """Go to the end of the hole in which a file is read; how many bytes that is."""
+    if not (isinstance(file, io.BufferedReader) and file.seekable()):
+        return 0
+    start, descriptor = file.tell(), file.fileno()
+    place = os.lseek(descriptor, 0, os.SEEK_CUR)
+    end = after_hole(descriptor, start)
+    os.lseek(descriptor, place, os.SEEK_SET)  # a buffer knows where it left the file
+    return file.seek(end) - start

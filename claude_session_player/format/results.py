@@ -1,0 +1,251 @@
+"""What tools give back, and what the harness keeps of it beside that: structs for parts that stay raw in an event.
+
+Like the event model, this module knows the keys of the files. Each decoder raises one of `REFUSALS` on data that does
+not fit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Union
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from claude_session_player.format import lenient_json
+from claude_session_player.format.events import NOTHING, REFUSALS
+
+
+class ResultPart(Struct, gc=False):
+    """A part of a tool's result. Its text can be huge, and stays raw."""
+
+    type: str | None = None
+    text: Raw = NOTHING
+    source: Raw = NOTHING
+    """Of a picture or a document."""
+    tool_name: str | None = None
+    """Of a reference to a tool."""
+
+
+class Medium(Struct, gc=False):
+    """A picture or a document: its data in base64, or where it is."""
+
+    type: str | None = None
+    media_type: str | None = None
+    data: Raw = NOTHING
+    url: str | None = None
+
+
+class Patched(Struct, gc=False, rename="camel"):
+    """What an edit changed, beside the result that the model saw."""
+
+    structured_patch: list[Hunk]
+
+
+class Answers(Struct, gc=False):
+    """What a person chose when asked: an answer for each question."""
+
+    answers: dict[str, Any]
+
+
+class MadeTask(Struct, gc=False):
+    """The task that was put on the list."""
+
+    id: Any = None
+
+
+class TaskMade(Struct, gc=False):
+    """That a task was put on the list."""
+
+    task: MadeTask
+
+
+class RunStarted(Struct, gc=False, rename="camel"):
+    """The workflow run that a call started."""
+
+    run_id: str | None = None
+
+
+class AgentResult(Struct, gc=False):
+    """What a sub-agent gave back, beside the result that the model saw."""
+
+    content: list[Raw]
+
+
+class AgentIdentity(Struct, gc=False, rename="camel"):
+    """The sub-agent that gave it back."""
+
+    agent_id: str | None = None
+
+
+class WrappedOutput(Struct, gc=False):
+    """Transcript dialect: an output inside an object; which key it has depends on the tool."""
+
+    output: Raw = NOTHING
+    stdout: Raw = NOTHING
+    content: Raw = NOTHING
+    text: Raw = NOTHING
+
+
+class FileResult(Struct, gc=False, rename="camel"):
+    """What a tool that reads or changes a file gave back; every part stays raw, because it may be of any shape."""
+
+    type: Raw = NOTHING
+    file: Raw = NOTHING
+    content: Raw = NOTHING
+    old_string: Raw = NOTHING
+    new_string: Raw = NOTHING
+    replace_all: Raw = NOTHING
+    edits: Raw = NOTHING
+    original_file: Raw = NOTHING
+    original_of_many: Raw = field(default=NOTHING, name="originalFileContents")
+    """The same, as MultiEdit names it."""
+    structured_patch: Raw = NOTHING
+
+
+class FilePart(Struct, gc=False, rename="camel"):
+    """Some lines of a file, without their numbers. The empty line behind a final line break counts as one."""
+
+    content: str
+    start_line: int
+    total_lines: int
+
+
+class AttachedFile(Struct, gc=False):
+    """A file in an attachment."""
+
+    file: Raw = NOTHING
+
+
+class Hunk(Struct, gc=False, rename="camel"):
+    """A place where a file was changed; each line begins with a space, a minus or a plus.
+
+    Tabs at the beginning of lines stand there as two spaces each.
+    """
+
+    old_start: int
+    new_start: int
+    lines: list[str]
+
+
+class Replacement(Struct, gc=False):
+    """What an edit replaces: words that occur once, or all that are the same."""
+
+    old: str = field(name="old_string")
+    new: str = field(name="new_string")
+    everywhere: bool = field(default=False, name="replace_all")
+
+
+class FileInput(Struct, gc=False):
+    """What a tool that reads or changes a file is told; which of it is set depends on the tool."""
+
+    content: Any = None
+    edits: Any = None
+    offset: Any = None
+    limit: Any = None
+
+
+class BackupList(Struct, gc=False, rename="camel"):
+    """The copy of each watched file."""
+
+    tracked_file_backups: dict[str, Raw]
+
+
+class Backup(Struct, gc=False, rename="camel"):
+    """A copy of a file; without a name, there was no such file."""
+
+    name: str | None = field(default=None, name="backupFileName")
+    time: str | None = field(default=None, name="backupTime")
+    folder: str | None = field(default=None, name="realParentDir")
+
+
+class HookRun(Struct, gc=False):
+    """A hook that ran."""
+
+    command: str | None = None
+
+
+class DiagnosedFile(Struct, gc=False, rename="camel"):
+    """A file, and what is wrong with it."""
+
+    uri: str | None = None
+    file_path: str | None = None
+    diagnostics: Any = None
+
+
+decode_text: Final = msgspec.json.Decoder(str).decode
+decode_file_result: Final = msgspec.json.Decoder(FileResult).decode
+decode_file_part: Final = msgspec.json.Decoder(FilePart).decode
+decode_attached_file: Final = msgspec.json.Decoder(AttachedFile).decode
+decode_hunks: Final = msgspec.json.Decoder(list[Hunk]).decode
+decode_replacements: Final = msgspec.json.Decoder(list[Replacement]).decode
+decode_backup_list: Final = msgspec.json.Decoder(BackupList).decode
+decode_backup: Final = msgspec.json.Decoder(Backup).decode
+decode_result: Final = msgspec.json.Decoder(Union[str, list[ResultPart], None]).decode  # noqa: UP007
+decode_result_part: Final = msgspec.json.Decoder(ResultPart).decode
+decode_agent_result: Final = msgspec.json.Decoder(AgentResult).decode
+decode_agent_identity: Final = msgspec.json.Decoder(AgentIdentity).decode
+decode_medium: Final = msgspec.json.Decoder(Medium).decode
+decode_patched: Final = msgspec.json.Decoder(Patched).decode
+decode_answers: Final = msgspec.json.Decoder(Answers).decode
+decode_task_made: Final = msgspec.json.Decoder(TaskMade).decode
+decode_run_started: Final = msgspec.json.Decoder(RunStarted).decode
+decode_wrapped_output: Final = msgspec.json.Decoder(WrappedOutput).decode
+_decode_hook_runs: Final = msgspec.json.Decoder(list[HookRun]).decode
+_decode_diagnosed_files: Final = msgspec.json.Decoder(list[DiagnosedFile]).decode
+
+_REASON_KEYS: Final = ("blockingError", "message", "error", "stderr", "msg", "command")
+"""Where an object says why a hook failed, the best words first."""
+
+
+def file_input(value: Any) -> FileInput:
+    """What a call tells a tool about a file; nothing where it is no object."""
+    return msgspec.convert(value, FileInput) if isinstance(value, dict) else FileInput()
+
+
+def replacements_of(value: Any) -> list[Replacement] | None:
+    """The edits that a call asks for: one, or a list of them; `None` where they make no sense."""
+    try:
+        told = value if isinstance(value, list) else [value]
+        return msgspec.convert(told, list[Replacement])
+    except msgspec.ValidationError:
+        return None
+
+
+def hook_reason(raw: Raw | bytes) -> str:
+    """Why a hook failed, or what it says: words, an object that has them, or a list of such.
+
+    >>> hook_reason(b'{"blockingError": "lint failed", "command": "lint.sh"}'), hook_reason(b'["one", "two"]')
+    ('lint failed', 'one; two')
+    """
+    return _reason(lenient_json.load(raw))
+
+
+def _reason(value: Any) -> str:
+    if isinstance(value, list):
+        return "; ".join(filter(None, map(_reason, value)))
+    if isinstance(value, dict):
+        found = (value[key] for key in _REASON_KEYS if value.get(key))
+        return _reason(next(found, lenient_json.compact(value) if value else None))
+    return "" if value is None else str(value)
+
+
+def hook_commands(raw: Raw) -> list[str]:
+    """The commands of the hooks that ran."""
+    try:
+        return [run.command for run in _decode_hook_runs(raw) if run.command]
+    except REFUSALS:
+        return []
+
+
+def diagnosed_files(raw: Raw) -> list[tuple[str, int]]:
+    """The files of which something is wrong, and how many things that are.
+
+    >>> diagnosed_files(Raw(b'[{"uri": "file:///src/a.py", "diagnostics": [{"message": "unused"}]}]'))
+    [('/src/a.py', 1)]
+    """
+    try:
+        files = _decode_diagnosed_files(raw)
+    except REFUSALS:
+        return []
+    named = ((file.file_path or file.uri or "", file.diagnostics) for file in files)
+    return [(path.removeprefix("file://"), len(found)) for path, found in named if isinstance(found, list) and found]

@@ -1,0 +1,1 @@
+"""What running sessions do now."""

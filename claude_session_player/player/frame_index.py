@@ -1,0 +1,339 @@
+"""A session as a film: a frame for each line that changes the screen, and any screen of it in no time.
+
+The film is developed from its tape, a portion at a time. From time to time a keyframe is kept: a copy of the screen,
+which shares its elements with all others. Any screen is had from the keyframe before it, by the lines in between.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from enum import IntFlag
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from claude_session_player.format.events import Assistant, Event
+from claude_session_player.format.line_reader import LongLine, all_held, as_held, is_too_long, most_at_once, split_lines
+from claude_session_player.models import (
+    CompactionRule,
+    ScreenElement,
+    ScreenState,
+    SystemOutput,
+    ToolCall,
+    UserMessage,
+    View,
+)
+from claude_session_player.parser import decode_lines, is_whole_record, is_worth_decoding
+from claude_session_player.renderer import render
+from claude_session_player.tools import AGENTS
+from claude_session_player.util import gc_pause
+from claude_session_player.util.times import epoch
+
+if TYPE_CHECKING:
+    from claude_session_player.line_audit import Account
+    from claude_session_player.player.recording import Tape
+
+PORTION: Final = 1 << 18
+"""Bytes that are developed at a time, unless a line is longer."""
+SPACING: Final = 1000
+"""Lines between two keyframes, at first."""
+_MOST: Final = 64
+"""Keyframes that are kept: where there are more, every other one is let go."""
+_NEAR: Final = 50
+"""Lines between two screens that are remembered on a long way, for steps backwards."""
+_MOST_NEAR: Final = 5
+
+
+class Mark(IntFlag):
+    """What is worth to be seen on a timeline."""
+
+    NONE = 0
+    PROMPT = 1
+    ERROR = 2
+    COMPACTION = 4
+    AGENT = 8
+
+
+class Frame(NamedTuple):
+    """What one line does to the screen."""
+
+    line: int
+    time: float | None
+    """When it was written, in seconds since 1970."""
+    size: int
+    """Characters that appeared."""
+    marks: Mark
+
+
+class _Keyframe(NamedTuple):
+    lines: int
+    """How many lines led to this screen."""
+    screen: ScreenState
+
+
+class Film:
+    """The frames of a session so far, and any of its screens.
+
+    A frame is known by its number, counted from 0; the screen of frame -1 is empty.
+    """
+
+    def __init__(self, tape: Tape, view: View | None = None) -> None:
+        self.tape = tape
+        self.view = view or View()
+        self.frames: list[Frame] = []
+        self.decoded = 0
+        """How many lines were decoded so far, for whatever reason."""
+        self._offsets = array("Q", [0])
+        """Where each line begins, and where the next one will."""
+        self._rest = 0
+        self._tried = 0
+        """Bytes behind the last whole line that were seen already, and have no end of line."""
+        self._lacks_end = False
+        """True where the last line was taken in without its end."""
+        self._newest = ScreenState(self.view)
+        self._spacing = SPACING
+        self._keyframes = [_Keyframe(0, ScreenState(self.view))]
+        self._near: list[_Keyframe] = []
+        self._current = _Keyframe(0, ScreenState(self.view))
+
+    @property
+    def lines(self) -> int:
+        """How many lines are developed."""
+        return len(self._offsets) - 1
+
+    @property
+    def size(self) -> int:
+        """How many bytes are developed."""
+        return self._offsets[-1]
+
+    @property
+    def seen(self) -> int:
+        """How many bytes were looked at: those of a last line without an end, too."""
+        return self.size + self._rest
+
+    @property
+    def account(self) -> Account:
+        """What became of every line that is developed."""
+        return self._newest.account
+
+    @property
+    def keyframes(self) -> int:
+        """How many keyframes are kept."""
+        return len(self._keyframes)
+
+    # --- developing -----------------------------------------------------------------------------------
+
+    def develop(self, portion: int = PORTION) -> bool:
+        """Take in a portion of whole lines; false where there is none to be had, now."""
+        seen = self._rest
+        if is_too_long(seen):
+            return self._pass_over(portion)
+        portion = most_at_once(portion)
+        data = self.tape.read(self.size + seen, portion)
+        end = data.rfind(b"\n") + 1
+        if not end:
+            self._rest += len(data)
+            if len(data) < portion and data.rstrip().endswith(b"}") and is_worth_decoding(self._rest, self._tried):
+                self._take_whole_rest()
+            return bool(data)
+        if is_too_long(seen + (first := data.find(b"\n"))):
+            self._take_long(seen + first + 1, is_complete=True)
+            return True
+        data = self.tape.read(self.size, seen) + data[:end] if seen else data[:end]
+        self._rest = self._tried = 0
+        self._take(split_lines(self._without_late_end(data)))
+        return True
+
+    def _pass_over(self, portion: int) -> bool:
+        """Look for the end of a line that is too long to be held; true where there is more of it."""
+        start = self.tape.after_hole(self.seen)
+        data = self.tape.read(start, portion)
+        end = data.find(b"\n") + 1
+        has_more, self._rest = start + len(data) > self.seen, start + (end or len(data)) - self.size
+        if end:
+            self._take_long(self._rest, is_complete=True)
+        return has_more
+
+    def _take_long(self, size: int, *, is_complete: bool) -> None:
+        self._rest, self._lacks_end = 0, False
+        self._take([LongLine(size, is_complete=is_complete)])
+
+    def _take_whole_rest(self) -> None:
+        """Take in a last line without an end, where it is a whole record."""
+        rest = as_held(self.tape.read(self.size, self._rest))
+        self._tried = self._rest
+        if is_whole_record(rest):
+            self._rest = self._tried = 0
+            self._take([rest])
+            self._lacks_end = True
+
+    def _without_late_end(self, data: bytes) -> bytes:
+        """What was appended, without the end of a line that was taken in before."""
+        if self._lacks_end:
+            self._lacks_end = False
+            late = len(data) - len(data.removeprefix(b"\r").removeprefix(b"\n"))
+            self._offsets[-1] += late
+            return data[late:]
+        return data
+
+    def finish(self) -> None:
+        """Take in everything, and a last line that has no end."""
+        while self.develop():
+            pass
+        if is_too_long(self._rest):
+            self._take_long(self._rest, is_complete=False)
+        elif rest := self.tape.read(self.size, self._rest):
+            self._rest = 0
+            self._take([as_held(rest)])
+
+    def _take(self, lines: list[bytes]) -> None:
+        offset = self.size
+        events = iter(self._decode(lines, self.lines, offset))
+        event = next(events, None)
+        with gc_pause.paused():
+            for number, line in enumerate(lines, self.lines + 1):
+                added: list[Change] = []
+                time = None
+                while event is not None and event.line == number:
+                    time = epoch(event.timestamp) if time is None else time
+                    added.append(shown(self._newest, event))
+                    event = next(events, None)
+                offset += len(line)
+                self._offsets.append(offset)
+                self._note(number, time, added)
+
+    def _note(self, line: int, time: float | None, changes: list[Change]) -> None:
+        if (frame := framed(line, time, changes)) is not None:
+            self.frames.append(frame)
+        if line - self._keyframes[-1].lines >= self._spacing:
+            self._keyframes.append(_Keyframe(line, self._newest.copy()))
+            if len(self._keyframes) > _MOST:
+                self._keyframes = self._keyframes[::2]
+                self._spacing *= 2
+
+    # --- looking --------------------------------------------------------------------------------------
+
+    def screen(self, frame: int) -> ScreenState:
+        """The screen when a frame has appeared: to be looked at until the next is asked for, and not to be changed.
+
+        Elements that stay as they are, are the same objects on every screen.
+        """
+        wanted = self.frames[frame].line if frame >= 0 else 0
+        lines, state = self._before(wanted)
+        step = max(_NEAR, (wanted - lines) // _MOST_NEAR)
+        if wanted - lines > step:
+            self._near = []
+        while lines < wanted:
+            until = min(lines + step, wanted)
+            for event in self._decode(self._read(lines + 1, until), lines, self._offsets[lines]):
+                render(state, event)
+            lines = until
+            if lines < wanted:
+                self._near.append(_Keyframe(lines, state.copy()))
+        state.seal()
+        self._current = _Keyframe(lines, state)
+        return state
+
+    def events(self, line: int) -> list[Event]:
+        """What stands on a line; nothing, where it is not developed."""
+        if line > self.lines:
+            return []
+        return self._decode(self._read(line, line), line - 1, self._offsets[line - 1])
+
+    def frame_of(self, line: int) -> int:
+        """The last frame that has appeared when a line was read; the first one where none has."""
+        return max(bisect_right(self.frames, line, key=lambda frame: frame.line) - 1, 0)
+
+    def lines_before(self, offset: int) -> int:
+        """How many lines end before a place in the file, or at it."""
+        return bisect_right(self._offsets, offset) - 1
+
+    def _before(self, wanted: int) -> _Keyframe:
+        """The nearest screen before a line that is at hand, as one that may go on."""
+        if self._near and not self._near[0].lines <= wanted <= self._near[-1].lines + _NEAR * 2:
+            self._near = []
+        found = max(_last(self._keyframes, wanted), _last(self._near, wanted), key=lambda keyframe: keyframe.lines)
+        if found.lines <= self._current.lines <= wanted:
+            return self._current
+        return _Keyframe(found.lines, found.screen.copy())
+
+    def _read(self, first: int, last: int) -> list[bytes]:
+        start = self._offsets[first - 1]
+        ends = self._offsets[first : last + 1]
+        starts = (start, *ends[:-1])
+        if is_too_long(self._offsets[last] - start):
+            return [self._line(one, end - one) for one, end in zip(starts, ends, strict=True)]
+        data = self.tape.read(start, self._offsets[last] - start)
+        return all_held([data[one - start : end - start] for one, end in zip(starts, ends, strict=True)])
+
+    def _line(self, start: int, size: int) -> bytes:
+        return LongLine(size, is_complete=True) if is_too_long(size - 1) else as_held(self.tape.read(start, size))
+
+    def _decode(self, lines: list[bytes], before: int, offset: int) -> list[Event]:
+        self.decoded += len(lines)
+        return decode_lines(self.tape.as_read(lines, offset), before, offset)
+
+
+class Change(NamedTuple):
+    """What one record did to the screen."""
+
+    is_visible: bool
+    size: int
+    marks: Mark
+
+
+def framed(line: int, time: float | None, changes: list[Change]) -> Frame | None:
+    """The frame of a line, by what each of its records did; none where nothing is to be seen of them."""
+    if not any(change.is_visible for change in changes):
+        return None
+    marks = Mark.NONE
+    for change in changes:
+        marks |= change.marks
+    return Frame(line, time, sum(change.size for change in changes), marks)
+
+
+def shown(state: ScreenState, event: Event) -> Change:
+    """Let a record change the screen."""
+    render(state, event)
+    elements = state.elements
+    new = elements[state.settled :]
+    touched = [elements[position] for position in state.touched]
+    is_visible = bool(new or touched or state.removed or state.cleared)
+    marks = Mark.COMPACTION if state.cleared else Mark.NONE
+    for element in new:
+        marks |= _mark(element)
+    if _has_failed(event) or any(isinstance(element, ToolCall) and element.is_error for element in touched):
+        marks |= Mark.ERROR
+    return Change(is_visible, sum(map(_size, (*new, *touched))), marks)
+
+
+def _has_failed(event: Event) -> bool:
+    """True where the harness speaks in the model's place, because a request failed."""
+    return isinstance(event, Assistant) and event.is_api_error is True
+
+
+def _mark(element: ScreenElement) -> Mark:
+    match element:
+        case UserMessage():
+            return Mark.PROMPT
+        case CompactionRule():
+            return Mark.COMPACTION
+        case SystemOutput(is_error=True):
+            return Mark.ERROR
+        case ToolCall():
+            agent = Mark.AGENT if element.tool_name in AGENTS else Mark.NONE
+            return agent | (Mark.ERROR if element.is_error else Mark.NONE)
+    return Mark.NONE
+
+
+def _size(element: ScreenElement) -> int:
+    if isinstance(element, ToolCall):
+        return len(element.label) if element.result is None else len(element.result)
+    return len(getattr(element, "text", ""))
+
+
+def _last(keyframes: list[_Keyframe], wanted: int) -> _Keyframe:
+    place = bisect_right(keyframes, wanted, key=lambda keyframe: keyframe.lines)
+    return keyframes[place - 1] if place else _NOTHING
+
+
+_NOTHING: Final = _Keyframe(-1, ScreenState())

@@ -1,0 +1,261 @@
+"""How a tool's call is told: each look takes what a tool was given and what it gave back, and makes parts of it.
+
+Inputs come as the model wrote them: any field may be missing, or of any type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any, Final
+
+from msgspec import Raw, Struct
+
+from claude_session_player.format import lenient_json
+from claude_session_player.format.content import Checklist, Code, Data, Diff, Item, Part, Prose, Sketch
+from claude_session_player.format.events import NOTHING, REFUSALS
+from claude_session_player.format.results import Hunk, decode_answers, decode_file_result, decode_patched, decode_text
+from claude_session_player.tools.text_diff import text_diff
+from claude_session_player.util.humanize import many
+
+
+class Reply(Struct, frozen=True, gc=False):
+    """What a tool gave back: its text, and what the harness kept of it beside that."""
+
+    text: str = ""
+    is_error: bool = False
+    structured: Raw = NOTHING
+
+
+Look = Callable[[dict[str, Any], Reply | None], Sketch]
+
+_BRIEF: Final = 5
+_EXTENT: Final = (("from line", "offset"), ("at most", "limit"))
+_DONE: Final = frozenset(("completed", "done"))
+
+
+# --- anything -----------------------------------------------------------------------------------
+
+
+def anything(given: dict[str, Any], reply: Reply | None) -> Sketch:
+    """A tool that nobody knows: JSON in, text or JSON out."""
+    return Sketch("", "", (Data(given),) if given else (), *_output(reply))
+
+
+_Output = tuple[str, tuple[Part, ...]]
+"""What came back, in a few words, and in parts."""
+
+
+def _output(reply: Reply | None, lines: int | None = None) -> _Output:
+    """What came back, as it is; of errors nothing is left out."""
+    if reply is None:
+        return "", ()
+    text = reply.text
+    if not text:
+        return "no output", ()
+    language = "json" if text[0] in "{[" and lenient_json.is_value(text) else ""
+    return "", (Code(text, language, None if reply.is_error else lines),)
+
+
+def _quiet(reply: Reply | None) -> _Output:
+    """What came back says no more than that all went well."""
+    return _output(reply, 0) if reply is not None and reply.text else ("", ())
+
+
+def _text(given: dict[str, Any], *names: str) -> str:
+    """The first of some fields that holds anything."""
+    for name in names:
+        if value := given.get(name):
+            return value if isinstance(value, str) else lenient_json.compact(value)
+    return ""
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+# --- files and commands -------------------------------------------------------------------------
+
+
+def shell(given: dict[str, Any], reply: Reply | None) -> Sketch:
+    """A command and its output."""
+    words = _text(given, "description")
+    if given.get("run_in_background"):
+        words = f"{words} (in the background)".strip()
+    return Sketch(words, "", (Code(_text(given, "command"), "bash"),), *_output(reply))
+
+
+def read(given: dict[str, Any], reply: Reply | None) -> Sketch:
+    """Which file was read; how much of it was seen, and only on demand what."""
+    words = ", ".join([f"{word} {given[name]}" for word, name in _EXTENT if isinstance(given.get(name), int)])
+    path = _text(given, "file_path", "path", "notebook_path")
+    if reply is None or reply.is_error or not reply.text:
+        return Sketch(words, path, (), *_output(reply))
+    count = reply.text.count("\n") + 1
+    return Sketch(words, path, outcome=many(count, "line"), returned=(Code(reply.text, "", 0),))
+
+
+def write(given: dict[str, Any], reply: Reply | None) -> Sketch:
+    """A file that was written: what changed in it, where that is known, else all of it."""
+    content = _text(given, "content", "contents")
+    diff = _patch(reply)
+    if not diff and (original := _original(reply)):
+        diff = text_diff(original, content)
+        if not diff:
+            return Sketch("no changes", _text(given, "file_path", "path"), (), *_quiet(reply))
+    diff = diff or "+" + content.removesuffix("\n").replace("\n", "\n+")
+    return Sketch("", _text(given, "file_path", "path"), (Diff(diff),), *_quiet(reply))
+
+
+def edit(given: dict[str, Any], reply: Reply | None) -> Sketch:
+    """What an edit changed."""
+    edits = _dicts(given.get("edits")) or [given]
+    diff = _patch(reply) or "\n".join(text_diff(_text(e, "old_string"), _text(e, "new_string")) for e in edits)
+    words = "all occurrences" if given.get("replace_all") is True else ""
+    return Sketch(words, _text(given, "file_path", "path"), (Diff(diff),), *_quiet(reply))
+
+
+def notebook(given: dict[str, Any], reply: Reply | None) -> Sketch:
+    """A cell of a notebook that was changed."""
+    source = (Code(_text(given, "new_source")),)
+    return Sketch(_text(given, "edit_mode"), _text(given, "notebook_path"), source, *_quiet(reply))
+
+
+def search(given: dict[str, Any], reply: Reply | None) -> Sketch:
+    """What was searched for, and where."""
+    place = _text(given, "path")
+    name = _text(given, "pattern") or place
+    return Sketch(f"in {place}" if place and place != name else "", name, (), *_output(reply, _BRIEF))
+
+
+def web(given: dict[str, Any], reply: Reply | None) -> Sketch:
+    """A page that was fetched, or a search."""
+    return Sketch(_text(given, "prompt"), _text(given, "url", "query"), (), *_output(reply, _BRIEF))
+
+
+def _patch(reply: Reply | None) -> str:
+    """What was changed, as the harness noted it."""
+    if reply is None or reply.is_error or not reply.structured:
+        return ""
+    try:
+        hunks = decode_patched(reply.structured).structured_patch
+    except REFUSALS:
+        return ""
+    return "\n".join(chain.from_iterable((_hunk_head(hunk), *hunk.lines) for hunk in hunks))
+
+
+def _original(reply: Reply | None) -> str:
+    """What a file held before it was written, as the harness kept it."""
+    if reply is None or reply.is_error or not reply.structured:
+        return ""
+    try:
+        return decode_text(decode_file_result(reply.structured).original_file) or ""
+    except REFUSALS:
+        return ""
+
+
+def _hunk_head(hunk: Hunk) -> str:
+    added, removed = (sum(line.startswith(sign) for line in hunk.lines) for sign in "+-")
+    both = len(hunk.lines) - added - removed
+    return f"@@ -{hunk.old_start},{both + removed} +{hunk.new_start},{both + added} @@"
+
+
+# --- lists --------------------------------------------------------------------------------------
+
+
+def todos(given: dict[str, Any], reply: Reply | None) -> Sketch:
+    """The list of what is to be done."""
+    listed = given.get("todos") if isinstance(given.get("todos"), list) else []
+    entries = [todo if isinstance(todo, dict) else {"text": todo} for todo in listed or ()]
+    items = tuple(_item(_text(todo, "content", "text"), todo) for todo in entries)
+    return Sketch("", "", (Checklist(items),) if items else (Data(given),), *_quiet(reply))
+
+
+def task(given: dict[str, Any], reply: Reply | None) -> Sketch:
+    """One entry of the list: a new one, or one that changed."""
+    number = f"#{given['taskId']} " if "taskId" in given else ""
+    item = _item(f"{number}{_text(given, 'subject', 'activeForm')}".strip(), given)
+    rest = {key: value for key, value in given.items() if key not in _TASK_FIELDS}
+    details: tuple[Part, ...] = (Data(rest),) if rest else ()
+    description = (Prose(_text(given, "description")),) if given.get("description") else ()
+    return Sketch("", "", (Checklist((item,)), *description, *details), *_quiet(reply))
+
+
+_TASK_FIELDS: Final = frozenset(("taskId", "subject", "activeForm", "description", "status"))
+
+
+def _item(text: str, entry: dict[str, Any]) -> Item:
+    status = _text(entry, "status")
+    is_done = status in _DONE
+    words = status.replace("_", " ")
+    return Item(f"{text} ({words})" if words and not is_done and words != "pending" else text, is_done)
+
+
+def questions(given: dict[str, Any], reply: Reply | None) -> Sketch:
+    """What a person was asked, with what they chose."""
+    asked = _dicts(given.get("questions"))
+    if not asked:
+        return anything(given, reply)
+    answers = _answers(reply)
+    parts = tuple(chain.from_iterable(_question(entry, answers) for entry in asked))
+    return Sketch("", "", parts, *(_quiet(reply) if answers else _output(reply, _BRIEF)))
+
+
+def _answers(reply: Reply | None) -> dict[str, Any]:
+    try:
+        return decode_answers(reply.structured).answers if reply is not None else {}
+    except REFUSALS:
+        return {}
+
+
+def _question(entry: dict[str, Any], answers: dict[str, Any]) -> Iterator[Part]:
+    question = _text(entry, "question")
+    answer = answers.get(question)
+    chosen = [str(word) for word in answer] if isinstance(answer, list) else [str(answer)] if answer else []
+    options = [(_text(option, "label"), _text(option, "description")) for option in _dicts(entry.get("options"))]
+    labels = [label for label, _ in options]
+    if len(chosen) == 1 and chosen[0] not in labels:  # several choices come as one text
+        parts = chosen[0].split(", ")
+        chosen = parts if all(part in labels for part in parts) else chosen
+    items = [Item(f"{label}: {about}" if about else label, label in chosen) for label, about in options]
+    items += [Item(word, True) for word in chosen if word not in labels]
+    yield Prose(question)
+    yield Checklist(tuple(items))
+
+
+# --- plans, skills, other agents ----------------------------------------------------------------
+
+
+def plan(given: dict[str, Any], reply: Reply | None) -> Sketch:
+    """A plan, and whether it was approved."""
+    parts = (Prose(_text(given, "plan")),) if given.get("plan") else ()
+    if reply is not None and not reply.is_error and reply.text.startswith("User has approved"):
+        return Sketch(given=parts, outcome="approved", returned=(Code(reply.text, "", 0),))
+    return Sketch("", "", parts, *_output(reply, _BRIEF))
+
+
+def skill(given: dict[str, Any], reply: Reply | None) -> Sketch:
+    """A skill or a command that was called by name."""
+    return Sketch(_text(given, "args"), _text(given, "skill", "command"), (), *_output(reply, _BRIEF))
+
+
+def agent(given: dict[str, Any], reply: Reply | None) -> Sketch:
+    """A sub-agent: its kind, what it is for, its task and its answer."""
+    words = ": ".join(filter(None, (_text(given, "subagent_type"), _text(given, "description"))))
+    task = (Prose(_text(given, "prompt")),) if given.get("prompt") else ()
+    if reply is None or reply.is_error or not reply.text:
+        return Sketch(words, "", task, *_output(reply))
+    return Sketch(words, given=task, returned=(Prose(reply.text),))
+
+
+def workflow(given: dict[str, Any], reply: Reply | None) -> Sketch:
+    """A workflow: its script."""
+    script = (Code(_text(given, "script"), "javascript"),) if given.get("script") else (Data(given),)
+    return Sketch(_text(given, "name", "description"), "", script, *_output(reply, _BRIEF))
+
+
+def message(given: dict[str, Any], reply: Reply | None) -> Sketch:
+    """A message to another agent."""
+    receiver = _text(given, "to", "recipient")
+    words = ": ".join(filter(None, (f"to {receiver}" if receiver else "", _text(given, "summary"))))
+    return Sketch(words, "", (Prose(_text(given, "message", "content")),), *_quiet(reply))

@@ -1,0 +1,177 @@
+"""Sessions that continue others: a resumed or forked session begins with the events of the one that it continues.
+
+Copies keep their uuids, so that files with events in common belong together. Only the files of the same project, and
+copies made before compactions, are searched; a file is read until the first thing that tells, and never into memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from claude_session_player.errors import CannotRead
+from claude_session_player.format.events import REFUSALS, Assistant, User, tag_of
+from claude_session_player.format.line_reader import portions, read_lines
+from claude_session_player.format.partial_records import Identity, identify
+from claude_session_player.parser import open_session
+from claude_session_player.store.layout import HISTORY, SESSION, Found, Trouble, Walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from claude_session_player.store.session import Session
+    from claude_session_player.store.store import Store
+
+_HEAD: Final = 200
+"""Among so many lines stands what a session begins with."""
+_NEEDLES: Final = 3
+_SPOKEN: Final = frozenset((tag_of(User), tag_of(Assistant)))
+
+
+class Relative(NamedTuple):
+    """A session that has events in common with another one, or continues it."""
+
+    session: Session
+    common: int
+    """How many events stand in both files."""
+    is_older: bool
+    """True for one that the other continues; false for one that continues the other."""
+
+
+def chain_of(session: Session, store: Store) -> list[Session]:
+    """The sessions that a session continues, the oldest first, and itself as the last."""
+    chain = [session]
+    known = {session.path}
+    while True:
+        older = [relative for relative in relatives_of(chain[0], store, known) if relative.is_older]
+        if not older:
+            return chain
+        chain[:0] = [relative.session for relative in older]
+        known.update(relative.session.path for relative in older)
+
+
+def relatives_of(session: Session, store: Store, known: Iterable[str] = ()) -> list[Relative]:
+    """The sessions that a session continues, the oldest first, and then those that continue it.
+
+    What cannot be read is a trouble of the store. Raises `CannotRead` or `OSError` where that is the session itself.
+    """
+    if session.is_subagent:
+        return []
+    head = _Head.of(session.path)
+    passed_over = {session.path, *known}
+    files = [file for file in _candidates(session.found, head, store) if file.path not in passed_over]
+    found: list[Relative] = []
+    own = _Content.of(session.path) if files else _Content({}, frozenset())
+    for file in files:
+        try:
+            is_older = _is_continued(head, own, file.path)
+            if is_older is not None:
+                common = len(own.spoken.keys() & _Content.of(file.path).spoken.keys())
+                found.append(Relative(store.of(file), common, is_older))
+        except (CannotRead, OSError) as error:  # it may be a relative: who is not told would take the rest for all
+            if os.path.lexists(file.path):
+                store.note(Trouble(file.path, getattr(error, "strerror", None) or str(error)))
+    return sorted(found, key=lambda relative: (not relative.is_older, relative.common, relative.session.updated_at))
+
+
+def _is_continued(head: _Head, own: _Content, path: str) -> bool | None:
+    """True for a file that a session continues, false for one that continues it, `None` for all others."""
+    if _holds(path, head.needles):
+        other = _Content.of(path)
+        if common := own.spoken.keys() & other.spoken.keys():
+            return _came_first(other.spoken, own.spoken, common)
+        if not head.pointers.isdisjoint(other.uuids):
+            return True
+    return None if _Head.of(path).pointers.isdisjoint(own.uuids) else False
+
+
+class _Head(NamedTuple):
+    """What the beginning of a file tells about where it comes from."""
+
+    needles: tuple[bytes, ...]
+    """Uuids: of the first events, and of events that it comes behind."""
+    pointers: frozenset[str]
+    """The latter."""
+    sessions: frozenset[str]
+    """Sessions that it names."""
+
+    @classmethod
+    def of(cls, path: str) -> _Head:
+        seen: list[Identity] = list(islice(_records(path), _HEAD))
+        own = {record.uuid for record in seen if record.uuid}
+        spoken = [r.uuid for r in seen if r.uuid and r.type in _SPOKEN and not r.is_meta][:_NEEDLES]
+        first = next((record for record in seen if record.uuid), Identity())
+        forks = [record.forked_from for record in seen if record.forked_from]
+        named = (first.parent_uuid, first.logical_parent_uuid, *(fork.message_uuid for fork in forks))
+        pointers = frozenset(uuid for uuid in named if uuid) - own
+        needles = dict.fromkeys((*spoken, *sorted(pointers)))
+        sessions = frozenset(fork.session_id for fork in forks if fork.session_id)
+        return cls(tuple(uuid.encode(errors="replace") for uuid in needles), pointers, sessions)
+
+
+class _Content(NamedTuple):
+    """The uuids of a file."""
+
+    spoken: dict[str, str | None]
+    """Of what was said, with its time."""
+    uuids: frozenset[str]
+    """Of all records."""
+
+    @classmethod
+    def of(cls, path: str) -> _Content:
+        spoken: dict[str, str | None] = {}
+        uuids = set()
+        for record in _records(path):
+            if record.uuid:
+                uuids.add(record.uuid)
+                if record.type in _SPOKEN and not record.is_meta:
+                    spoken.setdefault(record.uuid, record.timestamp)
+        return cls(spoken, frozenset(uuids))
+
+
+def _candidates(found: Found, head: _Head, store: Store) -> Iterator[Found]:
+    """The files that may hold what a session continues, or what continues it."""
+    is_stored = found.path.startswith(tuple(os.path.join(root, "") for root in store.roots))
+    for file in store.files() if is_stored else Walk().project(found.home):
+        is_near = file.kind == SESSION and (file.home == found.home or file.id in head.sessions)
+        if is_near or _is_history(file, found) or _is_history(found, file):
+            yield file
+
+
+def _is_history(file: Found, session: Found) -> bool:
+    """True for a copy of a session that was made before a compaction."""
+    return file.kind == HISTORY and session.kind == SESSION and file.id.startswith(f"{session.id}-")
+
+
+def _holds(path: str, needles: Iterable[bytes]) -> bool:
+    """True where any of these is in a file; read in portions, and no further than to the first."""
+    wanted = tuple(needles)
+    overlap = max(map(len, wanted), default=1) - 1
+    rest = b""
+    with open_session(path) as file:
+        for portion in portions(file):
+            data = rest + portion
+            if any(needle in data for needle in wanted):
+                return True
+            rest = data[-overlap:] if overlap else b""
+    return False
+
+
+def _came_first(theirs: dict[str, str | None], own: dict[str, str | None], common: set[str]) -> bool:
+    """True where another file was there first: it goes no further, or it went on before this one did."""
+    left = [time or "" for uuid, time in theirs.items() if uuid not in common]
+    mine = [time or "" for uuid, time in own.items() if uuid not in common]
+    if not left or not mine:
+        return not left
+    return min(left) <= min(mine)
+
+
+def _records(path: str) -> Iterator[Identity]:
+    """The records of a file, as far as they can be decoded at a glance. Raises `CannotRead` or `OSError`."""
+    with open_session(path) as file:
+        for line in read_lines(file):
+            if not line.isspace():
+                with contextlib.suppress(*REFUSALS):
+                    yield identify(line)

@@ -1,0 +1,306 @@
+"""Remarks: records of the harness that a person wants to know of, each told as one line.
+
+The tables at the end say which records these are. A record that is in none of them is not a remark, and costs no
+more than looking its type up.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from msgspec import Raw, Struct
+
+from claude_session_player import tools
+from claude_session_player.format import lenient_json
+from claude_session_player.format.content import Picture, Sketch, agent_answer, result_parts
+from claude_session_player.format.events import (
+    NOTHING,
+    Attached,
+    Event,
+    PermissionMode,
+    PullRequest,
+    System,
+    ToolResult,
+)
+from claude_session_player.format.results import diagnosed_files, hook_commands, hook_reason
+from claude_session_player.tools.parts import Reply
+from claude_session_player.util.text import clean, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from claude_session_player.transcript.subagents import Actor
+
+
+class Kind(Enum):
+    """Who or what an entry comes from."""
+
+    __hash__ = object.__hash__  # kinds are looked up for every entry, and that of Enum is slow
+
+    PROMPT = "prompt"
+    """A person."""
+    TASK = "task"
+    """Whoever called a sub-agent."""
+    MESSAGE = "message"
+    """Another agent, or something else that stands in a user's place."""
+    OUTPUT = "output"
+    """A command that a person ran, or a notice."""
+    INJECTED = "injected"
+    """The harness, in a user's place."""
+    ANSWER = "answer"
+    THOUGHT = "thought"
+    CALL = "call"
+    RESULT = "result"
+    """A result whose call is not near."""
+    BLOCK = "block"
+    """A part of a message that nobody knows."""
+    ERROR = "error"
+    SUMMARY = "summary"
+    COMPACTION = "compaction"
+    FORK = "fork"
+    """The conversation went back, and took another way."""
+    RETURN = "return"
+    """It goes on where it was before a fork."""
+    NOTE = "note"
+    """A remark of the harness. `body` is the type of its record, where the remark is one line."""
+    RECORD = "record"
+    """A record that nobody has words for; `body` is its type."""
+    AGENT = "agent"
+    """The beginning of a sub-agent that does not follow its call."""
+    SECTION = "section"
+
+
+class Entry(Struct):
+    """One thing that was said or done. `aside` is true for what only a full telling has."""
+
+    kind: Kind
+    line: int = 0
+    timestamp: str | None = None
+    uuid: str | None = None
+    text: str = ""
+    pictures: tuple[Picture, ...] = ()
+    body: Any = None
+    aside: bool = False
+
+
+class Result(Struct):
+    """What a tool gave back, and where that stands."""
+
+    block: ToolResult
+    structured: Raw = NOTHING
+    line: int = 0
+    timestamp: str | None = None
+    uuid: str | None = None
+
+    @property
+    def is_error(self) -> bool:
+        """True where the tool says that it failed."""
+        return self.block.is_error is True
+
+
+class Call(Entry):
+    """A call of a tool, with its result once there is one, and the sub-agents that it started.
+
+    As an entry of kind RESULT it is a result that comes late, or alone: then `line` is the result's.
+    """
+
+    name: str = ""
+    id: str | None = None
+    input: Any = None
+    result: Result | None = None
+    actors: tuple[Actor, ...] = ()
+    subject: str | None = None
+    """Of a task that is named only by its number: what it is."""
+    place: int = 0
+    """Its number among the entries."""
+
+    @property
+    def is_agent(self) -> bool:
+        """True where a sub-agent was called, be its conversation at hand or not."""
+        return bool(self.actors) or self.name in tools.AGENTS
+
+    @property
+    def is_error(self) -> bool:
+        """True where the tool failed."""
+        return self.result is not None and self.result.block.is_error is True
+
+    def reply(self) -> Reply | None:
+        """What came back, as text."""
+        result = self.result
+        if result is None:
+            return None
+        text, self.pictures = result_parts(result.block)
+        if self.name in tools.AGENTS:
+            text = agent_answer(result.structured) or text
+        return Reply(text, result.block.is_error is True, result.structured)
+
+    def sketch(self, reply: Reply | None) -> Sketch:
+        """How the call is told."""
+        given = {"subject": self.subject, **self.input} if self.subject else self.input
+        return tools.told(self.name, given, reply)
+
+
+_FIRST_MODE: Final = "default"
+"""The permission mode that a session begins with where nothing else is said."""
+_MOST_FILES: Final = 3
+
+
+class Remarks:
+    """Words for the remarks of one conversation. A state that stays as it is, and a link, are told once."""
+
+    def __init__(self) -> None:
+        self._permission_mode = _FIRST_MODE
+        self._is_planning = False
+        self._links: set[str] = set()
+        self._reasons: set[str] = set()
+        """Why hooks failed since the last summary of hooks, which says it again."""
+
+    # --- hooks --------------------------------------------------------------------------------------
+
+    def blocking_hook(self, attached: Attached) -> str:
+        """A hook that did not let the model go on as it wanted."""
+        return self._hook(attached, "blocked", hook_reason(attached.blocking_error))
+
+    def failing_hook(self, attached: Attached) -> str:
+        """A hook that failed, and kept nothing from going on."""
+        code = f" (exit code {attached.exit_code})" if attached.exit_code else ""
+        return self._hook(attached, f"failed{code}", hook_reason(attached.stderr) or hook_reason(attached.content))
+
+    def stopping_hook(self, attached: Attached) -> str:
+        """A hook that ended the turn."""
+        return self._hook(attached, "stopped the turn", hook_reason(attached.message))
+
+    def _hook(self, attached: Attached, outcome: str, reason: str) -> str:
+        self._reasons.add(_words(reason))
+        return _sentence(f"{attached.hook_name or 'A'} hook {outcome}", reason)
+
+    def stop_hooks(self, event: System) -> str:
+        """What hooks had to say when the model stopped."""
+        told, self._reasons = self._reasons, set()
+        reasons = _stop_reasons(event)
+        if reasons or event.prevented_continuation:
+            new = [reason for reason in reasons if _words(reason) not in told]
+            outcome = "Stop hook stopped the turn" if event.prevented_continuation else "Stop hook failed"
+            return _sentence(outcome, "; ".join(new)) if new or not told else ""
+        if context := hook_reason(event.hook_context):
+            return _sentence("Stop hook", context)
+        commands = hook_commands(event.hooks)
+        return _sentence("Stop hook ran", ", ".join(commands)) if event.has_output and commands else ""
+
+    # --- state --------------------------------------------------------------------------------------
+
+    def permission_mode(self, mode: str | None) -> str:
+        """What tools are allowed to do, where that changes."""
+        if not mode or mode == self._permission_mode:
+            return ""
+        self._permission_mode = mode
+        return f"Permission mode: {mode}"
+
+    def plan_mode_on(self, attached: Attached) -> str:
+        """The model shall plan; it is reminded of that again and again."""
+        is_new, self._is_planning = not self._is_planning, True
+        return "Plan mode on" if is_new else ""
+
+    def plan_mode_off(self, attached: Attached) -> str:
+        """The model may work again."""
+        self._is_planning = False
+        return "Plan mode off"
+
+    # --- files and links ----------------------------------------------------------------------------
+
+    def attached_path(self, attached: Attached) -> str:
+        """A file or a directory that a person named with `@`."""
+        return _sentence(f"Attached {attached.type}", _path(attached))
+
+    def edited_file(self, attached: Attached) -> str:
+        """A file that somebody else changed."""
+        return _sentence("File changed outside the session", _path(attached))
+
+    def diagnostics(self, attached: Attached) -> str:
+        """What a language server found."""
+        files = diagnosed_files(attached.files)
+        total = sum(count for _, count in files)
+        named = [f"{path} ({count})" for path, count in files[:_MOST_FILES]]
+        named += [f"{len(files) - _MOST_FILES} more files"] if len(files) > _MOST_FILES else []
+        return _sentence(f"{total} diagnostic{'' if total == 1 else 's'}", ", ".join(named)) if total else ""
+
+    def pull_request(self, event: PullRequest) -> str:
+        """A pull request; every push links it again."""
+        if not event.url or event.url in self._links:
+            return ""
+        self._links.add(event.url)
+        number = f" #{event.number}" if event.number is not None else ""
+        place = f" in {event.repository}" if event.repository else ""
+        return _sentence(f"Pull request{number}{place}", event.url)
+
+
+def _stop_reasons(event: System) -> list[str]:
+    errors = lenient_json.load(event.hook_errors)
+    reasons = [hook_reason(lenient_json.dump(error)) for error in errors] if isinstance(errors, list) else []
+    if event.prevented_continuation and event.stop_reason:
+        reasons.append(event.stop_reason)
+    return list(dict.fromkeys(reasons))
+
+
+def _path(attached: Attached) -> str:
+    return attached.display_path or attached.filename or attached.path or ""
+
+
+def _words(text: str) -> str:
+    return one_line(clean(text)).strip()
+
+
+def _sentence(subject: str, about: str) -> str:
+    words = _words(about)
+    return f"{subject}: {words}" if words else subject
+
+
+def _always(record: Any) -> bool:
+    return True
+
+
+def _in_full_only(record: Any) -> bool:
+    return False
+
+
+def _with_words(event: System) -> bool:
+    """True where hooks said something, and did not merely run."""
+    return bool(event.prevented_continuation or hook_reason(event.hook_context) or _stop_reasons(event))
+
+
+class Description(NamedTuple):
+    """How a record is told."""
+
+    words: Callable[[Remarks, Any], str]
+    """One line; nothing where there is nothing new."""
+    is_told: Callable[[Any], bool] = _in_full_only
+    """Whether it is told by default, or only in full."""
+    kind: Kind = Kind.NOTE
+
+
+ATTACHMENTS: Final[dict[str | None, Description]] = {
+    "hook_blocking_error": Description(Remarks.blocking_hook, _always),
+    "hook_non_blocking_error": Description(Remarks.failing_hook, _always),
+    "hook_error_during_execution": Description(Remarks.failing_hook, _always),
+    "hook_stopped_continuation": Description(Remarks.stopping_hook, _always),
+    "plan_mode": Description(Remarks.plan_mode_on),
+    "plan_mode_reentry": Description(Remarks.plan_mode_on),
+    "plan_mode_exit": Description(Remarks.plan_mode_off),
+    "file": Description(Remarks.attached_path),
+    "directory": Description(Remarks.attached_path),
+    "edited_text_file": Description(Remarks.edited_file),
+    "diagnostics": Description(Remarks.diagnostics),
+}
+"""By the type of the attachment."""
+
+SUBTYPES: Final[dict[str | None, Description]] = {
+    "stop_hook_summary": Description(Remarks.stop_hooks, _with_words),
+}
+"""By the subtype of a system record."""
+
+RECORDS: Final[dict[type[Event], Description]] = {
+    PullRequest: Description(Remarks.pull_request, _always),
+    PermissionMode: Description(lambda remarks, event: remarks.permission_mode(event.mode)),
+}
+"""By the type of any other record."""

@@ -1,0 +1,1 @@
+"""The parts that windows are made of."""

@@ -1,0 +1,175 @@
+"""Elements of a screen to rows of a terminal: wrapped, with their colours, and answers with their markdown drawn.
+
+What is loaded for markdown and code is loaded when it is first needed: most sessions begin with a prompt.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from functools import cache
+from io import StringIO
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from rich.theme import Theme
+from textual.strip import Strip
+
+from claude_session_player.export.terminal import fold_all, styled
+from claude_session_player.models import AssistantText, ScreenElement, ToolCall, View
+from claude_session_player.util.humanize import many
+from claude_session_player.util.text import harmless
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LIGHT_BACKGROUNDS: Final = frozenset(("7", "15"))
+
+
+def is_light(colours: str) -> bool:
+    """Whether a terminal is light, by what it says of its colours in `COLORFGBG`; where it says nothing, it is dark.
+
+    >>> is_light("0;15"), is_light("15;0"), is_light("")
+    (True, False, False)
+    """
+    return colours.rpartition(";")[2] in _LIGHT_BACKGROUNDS
+
+
+def terminal_theme() -> str:
+    """The theme of windows. Both use the colours of the terminal; they differ in those that are hard to see on one."""
+    return f"ansi-{_shade()}"
+
+
+def code_theme() -> str:
+    """The colours of code."""
+    return f"ansi_{_shade()}"
+
+
+def _shade() -> str:
+    return "light" if is_light(os.environ.get("COLORFGBG", "")) else "dark"
+
+
+MOST_DRAWN: Final = 20_000
+"""Characters of an answer that are drawn as markdown; a longer one is shown as it is."""
+MOST_SHOWN: Final = 50_000
+"""Characters of an element that are shown in its place, on the screen."""
+_NARROWEST: Final = 8
+
+_STYLES: Final = Theme(
+    {
+        "markdown.code": "cyan",
+        "markdown.code_block": "none",
+        "markdown.block_quote": "dim",
+        "markdown.h1": "bold underline",
+        "markdown.h2": "bold underline",
+        "markdown.h3": "bold",
+        "markdown.h4": "bold italic",
+        "markdown.item.bullet": "bold",
+        "markdown.link": "blue",
+        "markdown.link_url": "blue underline",
+        "markdown.hr": "dim",
+        "markdown.table.border": "dim",
+    }
+)
+"""Nothing but colours that the terminal has, and none behind the text: it may be dark or light."""
+
+
+def element_rows(element: ScreenElement, view: View, width: int) -> list[Strip]:
+    """The rows of one element."""
+    width = max(width, _NARROWEST)
+    if isinstance(element, AssistantText) and len(element.text) <= MOST_DRAWN:
+        return indented(markdown_rows(element.text, width - 2) or [Strip.blank(0)], "● ", Style(bold=True))
+    text = styled(_shortened(element), view)
+    return text_rows(text, width)
+
+
+def markdown_rows(text: str, width: int) -> list[Strip]:
+    """Markdown, drawn."""
+    return _without_wide_gaps(drawn(_markdown(text), width))
+
+
+@dataclass(frozen=True)
+class DrawnMarkdown:
+    """Markdown as something that any widget can show, in any width."""
+
+    text: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for row in markdown_rows(self.text, options.max_width):
+            yield from row
+            yield Segment.line()
+
+
+def text_rows(text: Text, width: int) -> list[Strip]:
+    """A text in rows; what does not fit goes on below the words of its line, not below its mark."""
+    text.expand_tabs(8)
+    rows = list(fold_all(text.plain, max(width, _NARROWEST)))
+    pieces = text.divide([place for row in rows for place in (row.start, row.end)])  # one is between two rows
+    return [Strip(_segments(piece, row.blanks)) for row, piece in zip(rows, pieces[1::2], strict=True)]
+
+
+def _segments(text: Text, blanks: int) -> list[Segment]:
+    console = _console()
+    segments = list(Segment.apply_style(text.render(console, end=""), console.get_style(text.style)))
+    return [Segment(" " * blanks), *segments] if blanks else segments
+
+
+def drawn(what: RenderableType, width: int) -> list[Strip]:
+    """Anything that can be drawn, in rows of this width."""
+    console = _console()
+    options = console.options.update(width=max(width, _NARROWEST))
+    lines = console.render_lines(what, options, pad=False)
+    return [Strip(_without_spaces(line)) for line in lines]
+
+
+def indented(rows: Iterable[Strip], first: str, style: Style | None = None) -> list[Strip]:
+    """Rows with something before the first of them, and as much space before the others."""
+    space = Segment(" " * len(first))
+    return [Strip([space if n else Segment(first, style), *row]) for n, row in enumerate(rows)]
+
+
+def _shortened(element: ScreenElement) -> ScreenElement:
+    """The element without what nobody could read in one place."""
+    name = "result" if isinstance(element, ToolCall) else "text"
+    text = getattr(element, name, None)
+    if not isinstance(text, str) or len(text) <= MOST_SHOWN:
+        return element
+    more = f"… ({many(len(text) - MOST_SHOWN, 'more character')})"
+    changed: dict[str, Any] = {name: f"{text[:MOST_SHOWN]}\n{more}"}
+    return replace(element, **changed)
+
+
+def _markdown(text: str) -> RenderableType:
+    from rich.markdown import Markdown
+
+    return Markdown(harmless(text), code_theme=code_theme(), hyperlinks=False)
+
+
+def _without_wide_gaps(rows: list[Strip]) -> list[Strip]:
+    """Rows without empty ones at the ends, and with one where there are several: code comes with its own."""
+    kept: list[Strip] = []
+    for row in rows:
+        if row.text.strip() or (kept and kept[-1].text.strip()):
+            kept.append(row)
+    return kept[:-1] if kept and not kept[-1].text.strip() else kept
+
+
+def _without_spaces(line: list[Segment]) -> list[Segment]:
+    """A row without the spaces that it ends with, where they have no colour: they say nothing."""
+    while line and not (line[-1].style and line[-1].style.bgcolor):
+        last = line[-1]
+        text = last.text.rstrip(" ")
+        line = line[:-1]
+        if text:
+            return [*line, Segment(text, last.style)]
+    return line
+
+
+@cache
+def _console() -> Console:
+    return Console(
+        file=StringIO(), force_terminal=True, color_system="standard", theme=_STYLES, legacy_windows=False, emoji=False
+    )

@@ -1,0 +1,1 @@
+"""What knows nothing of sessions: text, times, files, directories, the terminal."""

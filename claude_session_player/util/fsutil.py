@@ -1,0 +1,149 @@
+"""Opens files of a store, which anybody may have replaced by something else.
+
+A pipe would keep whoever opens or reads it waiting for ever, and a device may do anything. What a path is can change
+between a look at it and its opening, so that the open file is asked.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final, TextIO
+
+from claude_session_player.errors import AlreadyThere, CannotWrite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES)
+"""How file systems refuse hard links."""
+
+
+def place(source: str, target: str) -> None:
+    """Let a file be at another place in the same file system, too. Raises `FileExistsError`: nothing is replaced."""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        if os.path.lexists(target):  # a file system without links has no better way
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from error
+        os.rename(source, target)
+
+
+NOT_REGULAR: Final = "not a regular file"
+LARGEST: Final = 256 << 20
+"""The most bytes of a file that is read whole: such files are small, and this fits into memory several times."""
+_TOO_LARGE: Final = f"larger than {LARGEST >> 20} MB"
+_FLAGS: Final[int] = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_LEASE_SECONDS: Final = 2.0
+"""How long a file is waited for whose lease somebody has to give back first."""
+_STEP: Final = 0.01
+
+
+def only_regular(path: str, flags: int) -> int:
+    """An `opener` for `open()` that never waits: raises `OSError` for everything but a regular file.
+
+    >>> open("/dev/null", opener=only_regular)
+    Traceback (most recent call last):
+        ...
+    OSError: [Errno 22] not a regular file: '/dev/null'
+    """
+    handle = _opened(path, flags | _FLAGS)
+    try:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISREG(mode):
+            return handle
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        raise OSError(errno.EINVAL, NOT_REGULAR, path)
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def only_small(path: str, flags: int) -> int:
+    """The same for files that are read whole: raises `OSError` for one that is larger than they ever are."""
+    handle = only_regular(path, flags)
+    if os.fstat(handle).st_size > LARGEST:
+        os.close(handle)
+        raise OSError(errno.EFBIG, _TOO_LARGE, path)
+    return handle
+
+
+def _opened(path: str, flags: int) -> int:
+    """Nothing is waited for but a lease: who does not wait is told to try again."""
+    until = 0.0
+    while True:
+        try:
+            return os.open(path, flags, 0o666)
+        except BlockingIOError:
+            now = time.monotonic()
+            until = until or now + _LEASE_SECONDS
+            if now >= until:
+                raise
+            time.sleep(_STEP)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # a socket, or a pipe from which nobody reads
+                raise OSError(errno.EINVAL, NOT_REGULAR, path) from error
+            raise
+
+
+@contextmanager
+def whole_file(path: str, *, may_replace: bool) -> Iterator[TextIO]:
+    """The file to write to. Raises `AlreadyThere` for one that may not be replaced, or `CannotWrite`.
+
+    A file comes to its place when all of it is written; whatever goes wrong before, there is none. Pipes and devices
+    are written to as they are.
+    """
+    if _is_stream(path):
+        with _open_text(path) as file:
+            yield file
+        return
+    path = os.path.realpath(path) if may_replace else path
+    _refuse(path, may_replace)
+    try:
+        folder = TemporaryDirectory(prefix=".export-", dir=os.path.dirname(os.path.abspath(path)))
+    except OSError as error:
+        raise CannotWrite(f"{path}: {error.strerror or error}") from error
+    with folder as name:
+        part = os.path.join(name, "part")
+        with _open_text(part) as file:
+            yield file
+        _put(part, path, may_replace)
+
+
+def _is_stream(path: str) -> bool:
+    """True for a pipe or a device, where nothing can be lost."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+def _refuse(path: str, may_replace: bool) -> None:
+    if os.path.isdir(path):
+        raise CannotWrite(f"{path} is a directory: name a file")
+    if not may_replace and os.path.lexists(path):
+        raise AlreadyThere(f"{path} is there already")
+
+
+def _open_text(path: str) -> TextIO:
+    try:
+        return open(path, "w", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise CannotWrite(f"{path}: {error.strerror or error}") from error
+
+
+def _put(part: str, path: str, may_replace: bool) -> None:
+    try:
+        os.replace(part, path) if may_replace else place(part, path)
+    except FileExistsError:
+        raise AlreadyThere(f"{path} appeared meanwhile") from None
+    except OSError as error:
+        raise CannotWrite(f"{path}: {error.strerror or error}") from error

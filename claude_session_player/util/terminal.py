@@ -1,0 +1,95 @@
+"""The boundary to a terminal: whatever a session, a file name or an archive says is shown there, never obeyed.
+
+`guard_terminals` is called once, before anything is printed. From then on `print`, `click.echo` and every other writer
+that knows only `sys.stdout` and `sys.stderr` goes through the filter. Text with colours has two ways of its own: a
+`console`, which filters what it draws, and `write_styled`, which lets nothing but colours through.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Any, Final, TextIO, cast
+
+from claude_session_player.util.text import harmless
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_COLOUR: Final = r"(\x1b\[[0-9;]*m)"
+
+
+class TerminalStream(io.TextIOWrapper):
+    """A terminal that gets text only. Pipes and files are not wrapped: they get data to the letter."""
+
+    def __init__(self, terminal: io.TextIOWrapper) -> None:
+        terminal.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+        super().__init__(
+            cast("Any", terminal.buffer),
+            encoding="utf-8",
+            errors="backslashreplace",
+            newline="\n",
+            line_buffering=True,
+            write_through=True,  # nothing is held back here, so that both ways to the terminal keep their order
+        )
+        self.unfiltered: Final[TextIO] = terminal
+
+    def write(self, text: str, /) -> int:
+        """Write what a terminal shows; what it would obey becomes a mark."""
+        super().write(harmless(text))
+        return len(text)
+
+    def write_styled(self, text: str) -> None:
+        """Write text whose colours are ours: whoever calls it has made everything else in it printable."""
+        parts = re.split(_COLOUR, text)
+        parts[::2] = map(harmless, parts[::2])
+        super().write("".join(parts))
+
+
+def guard_terminals() -> None:
+    """Put the filter before stdout and stderr, each where it is a terminal."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper) and not isinstance(stream, TerminalStream) and stream.isatty():
+            setattr(sys, name, TerminalStream(stream))
+
+
+def write_styled(file: TextIO, text: str) -> None:
+    """Write text with our own colours, which are no business of the filter."""
+    if isinstance(file, TerminalStream):
+        file.write_styled(text)
+    else:
+        file.write(text)
+
+
+def console(file: TextIO) -> Console:
+    """A console that draws on this file: its own controls reach the terminal, those of what it draws do not."""
+    from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+    from rich.control import Control
+    from rich.segment import Segment
+
+    class Filtered:
+        def __init__(self, what: ConsoleRenderable) -> None:
+            self._what = what
+
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            for segment in console.render(self._what, options):
+                yield segment if segment.control else Segment(harmless(segment.text), segment.style)
+
+    class Hook(RenderHook):
+        def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+            return [one if isinstance(one, Control) else Filtered(one) for one in renderables]
+
+    target = file.unfiltered if isinstance(file, TerminalStream) else file
+    made = Console(file=target, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    made.push_render_hook(Hook())
+    return made
+
+
+def is_terminal() -> bool:
+    """True where a full-screen program can run: it reads from stdin and draws on stderr; stdout is data."""
+    return os.environ.get("TERM") != "dumb" and all(
+        stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)
+    )
