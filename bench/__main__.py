@@ -18,14 +18,14 @@ from typing import TypeVar
 from bench.measure import Row, best_process_times, best_times, peak_memory, process, until_shown
 from bench.sessions import write_long_line, write_session, write_store
 from claude_session_player import ScreenState, Session, Store, read_events, render, replay, summarize
-from claude_session_player.export.transcript import Style, blocks, document
+from claude_session_player.export.transcript import TranscriptStyle, entry_blocks, join_blocks
 from claude_session_player.format.events import decode
 from claude_session_player.formatter import MarkdownWindow
-from claude_session_player.player.frame_index import Film
-from claude_session_player.player.recording import FileTape
-from claude_session_player.transcript.builder import Telling
-from claude_session_player.transcript.subagents import Cast
-from claude_session_player.transcript.walk import Walk
+from claude_session_player.player.frame_index import FrameIndex
+from claude_session_player.player.recording import FileSource
+from claude_session_player.transcript.builder import TranscriptBuilder
+from claude_session_player.transcript.subagents import SubagentFinder
+from claude_session_player.transcript.walk import TranscriptWalk
 from claude_session_player.util import gc_pause
 from tests import corpus
 
@@ -101,14 +101,18 @@ def show(folder: Path) -> Iterator[Row]:
     path = write_session(folder / "show.jsonl", 50)
     lines = _lines(path)
 
-    def told(cast: Cast) -> str:
+    def told(cast: SubagentFinder) -> str:
         with gc_pause.paused():
-            return "".join(document(blocks(Walk(Telling(cast)).told(read_events(path)), Style())))
+            return "".join(
+                join_blocks(
+                    entry_blocks(TranscriptWalk(TranscriptBuilder(cast)).told(read_events(path)), TranscriptStyle())
+                )
+            )
 
     alone, reported, loads, file_loads = best_times(
         ROUNDS,
-        lambda: told(Cast(is_linked=True)),
-        lambda: told(Cast()),
+        lambda: told(SubagentFinder(is_linked=True)),
+        lambda: told(SubagentFinder()),
         lambda: _each(lines, json.loads),
         lambda: _each_line(path, json.loads),
     )
@@ -166,7 +170,7 @@ def first_frame(folder: Path) -> Iterator[Row]:
 def seeking(folder: Path) -> Iterator[Row]:
     """Any screen of a session of 50,000 lines, from a keyframe: the slowest of 200, each the best of three times."""
     path = write_session(folder / "seek.jsonl", 130)
-    film = Film(FileTape(str(path)))
+    film = FrameIndex(FileSource(str(path)))
     while film.lines < 50_000 and film.develop():
         pass
     places = random.Random(6).sample(range(len(film.frames)), 200)

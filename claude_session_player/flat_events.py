@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from claude_session_player.format.content import joined, result_text
+from claude_session_player.format.content import join_texts, result_text
 from claude_session_player.format.events import (
     AnyBlock,
     Assistant,
@@ -15,7 +15,7 @@ from claude_session_player.format.events import (
     Blank,
     Event,
     Malformed,
-    Other,
+    MessageEvent,
     Progress,
     RedactedThinking,
     ServerToolUse,
@@ -26,33 +26,34 @@ from claude_session_player.format.events import (
     TooLong,
     ToolResult,
     ToolUse,
-    Turn,
-    Unknown,
+    UnknownBlock,
+    UnknownRecord,
     User,
-    text_of,
+    raw_as_text,
 )
 from claude_session_player.linking.prompts import human_prompt
-from claude_session_player.util.text import clean
+from claude_session_player.util.text import strip_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-def count(event: Event) -> int:
-    """How many facts `normalize` gives for an event.
+def count_flat_events(event: Event) -> int:
+    """How many facts `flatten_event` gives for an event.
 
-    >>> count(User(content="Hi")), count(Assistant(content=[Text("a"), Text("b")])), count(Blank())
-    (1, 2, 0)
+    >>> events = [User(content="Hi"), Assistant(content=[Text("a"), Text("b")]), Blank()]
+    >>> [count_flat_events(event) for event in events]
+    [1, 2, 0]
     """
-    if isinstance(event, Turn) and type(content := event.said) is list:
+    if isinstance(event, MessageEvent) and type(content := event.said) is list:
         return len(content) or 1
     return 0 if type(event) is Blank else 1
 
 
-def normalize(event: Event) -> Iterator[dict[str, Any]]:
+def flatten_event(event: Event) -> Iterator[dict[str, Any]]:
     """The facts of one event, one dictionary for each block.
 
-    >>> [fact["type"] for fact in normalize(Assistant(content=[Text("Let me look."), ToolUse("t1", "Bash", {})]))]
+    >>> [fact["type"] for fact in flatten_event(Assistant(content=[Text("Let me look."), ToolUse("t1", "Bash", {})]))]
     ['assistant', 'tool_use']
     """
     if type(event) is Blank:
@@ -65,7 +66,7 @@ def normalize(event: Event) -> Iterator[dict[str, Any]]:
 
 
 def _facts(event: Event) -> Iterator[dict[str, Any]]:
-    if isinstance(event, Turn):
+    if isinstance(event, MessageEvent):
         yield from _turn(event)
         return
     describe = _DESCRIPTIONS.get(type(event))
@@ -74,7 +75,7 @@ def _facts(event: Event) -> Iterator[dict[str, Any]]:
     yield {"type": event.kind} if describe is None else describe(event)
 
 
-def _turn(event: Turn) -> Iterator[dict[str, Any]]:
+def _turn(event: MessageEvent) -> Iterator[dict[str, Any]]:
     content = event.said
     blocks: list[AnyBlock] = content if isinstance(content, list) else [Text(content)]
     human = human_prompt(event) is not None
@@ -99,7 +100,7 @@ def _text(block: Text) -> dict[str, Any]:
 
 
 def _thinking(block: Thinking) -> dict[str, Any]:
-    return {"type": "thinking", "text": text_of(block.thinking)}
+    return {"type": "thinking", "text": raw_as_text(block.thinking)}
 
 
 def _redacted(block: RedactedThinking) -> dict[str, Any]:
@@ -116,7 +117,7 @@ def _tool_result(block: ToolResult) -> dict[str, Any]:
 
 
 def _other(block: Any) -> dict[str, Any]:
-    return {"type": "block", "name": block.kind, "body": block.body if isinstance(block, Other) else None}
+    return {"type": "block", "name": block.kind, "body": block.body if isinstance(block, UnknownBlock) else None}
 
 
 _BLOCKS: Final[dict[type[Any], Callable[[Any], dict[str, Any]]]] = {
@@ -143,13 +144,18 @@ def _progress(event: Progress) -> dict[str, Any]:
         "type": "progress",
         "name": data.type if data else None,
         "tool_use_id": event.parent_call,
-        "text": clean(words),
+        "text": strip_escapes(words),
     }
 
 
 def _system(event: System) -> dict[str, Any]:
     compaction = event.compact_metadata or event.stream_compaction
-    facts = {"type": "system", "name": event.subtype, "text": text_of(event.content), "duration_ms": event.duration_ms}
+    facts = {
+        "type": "system",
+        "name": event.subtype,
+        "text": raw_as_text(event.content),
+        "duration_ms": event.duration_ms,
+    }
     if compaction is not None:
         facts |= {"trigger": compaction.trigger, "tokens": compaction.pre_tokens}
     return facts
@@ -161,7 +167,7 @@ def _attachment(event: Attachment) -> dict[str, Any]:
     return {
         "type": "attachment",
         "name": attached.type if attached else None,
-        "text": joined(prompt) if isinstance(prompt, list) else prompt or "",
+        "text": join_texts(prompt) if isinstance(prompt, list) else prompt or "",
         "human": human_prompt(event) is not None,
     }
 
@@ -170,7 +176,7 @@ def _title(event: Title) -> dict[str, Any]:
     return {"type": event.kind, "text": event.title or ""}
 
 
-def _unknown(event: Unknown) -> dict[str, Any]:
+def _unknown(event: UnknownRecord) -> dict[str, Any]:
     return {"type": "unknown", "name": event.name}
 
 
@@ -182,7 +188,7 @@ _DESCRIPTIONS: Final[dict[type[Event], Callable[[Any], dict[str, Any]]]] = {
     Progress: _progress,
     System: _system,
     Attachment: _attachment,
-    Unknown: _unknown,
+    UnknownRecord: _unknown,
     Malformed: _malformed,
     TooLong: _malformed,
 }

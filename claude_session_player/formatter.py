@@ -7,20 +7,20 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player.models import (
-    Activity,
     AssistantText,
     CompactionRule,
     ScreenElement,
     ScreenState,
     SystemOutput,
     ThinkingIndicator,
+    ToolActivity,
     ToolCall,
     TurnDuration,
     UserMessage,
     View,
 )
 from claude_session_player.util.humanize import turn_duration
-from claude_session_player.util.text import ELLIPSIS, Cut, cut, hang, one_line
+from claude_session_player.util.text import ELLIPSIS, Cut, hanging_indent, one_line, truncate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -53,10 +53,10 @@ _ACTIVITIES: Final = {
 
 def to_markdown(elements: Iterable[ScreenElement], view: View) -> str:
     """The whole screen, without a final line break."""
-    return "".join(pieces(elements, view))
+    return "".join(markdown_pieces(elements, view))
 
 
-def pieces(elements: Iterable[ScreenElement], view: View) -> Iterator[str]:
+def markdown_pieces(elements: Iterable[ScreenElement], view: View) -> Iterator[str]:
     """The screen in pieces, so that it can be written without being joined."""
     return chain.from_iterable(_pieces_by_element(elements, view))
 
@@ -65,7 +65,7 @@ def _pieces_by_element(elements: Iterable[ScreenElement], view: View) -> Iterato
     previous: ScreenElement | None = None
     for element in elements:
         if previous is not None:
-            yield gap(previous, element)
+            yield gap_between(previous, element)
         yield _FORMATS[type(element)](element, view)
         previous = element
 
@@ -75,29 +75,29 @@ def element_text(element: ScreenElement, view: View) -> str:
     return "".join(_FORMATS[type(element)](element, view))
 
 
-def gap(previous: ScreenElement, element: ScreenElement) -> str:
+def gap_between(previous: ScreenElement, element: ScreenElement) -> str:
     """What stands between two neighbours: nothing but a line break within one response."""
     return "\n" if element.request_id and element.request_id == previous.request_id else "\n\n"
 
 
-def activity_text(activity: Activity, width: int | None) -> str:
+def activity_text(activity: ToolActivity, width: int | None) -> str:
     """What a running tool reports, in words."""
     if activity.kind == "bash":
-        return cut(activity.detail, width) or "running…"
+        return truncate(activity.detail, width) or "running…"
     return _ACTIVITIES[activity.kind].format(one_line(activity.detail) or ELLIPSIS)
 
 
 def _user(element: UserMessage, view: View) -> Iterable[str]:
-    return hang(f"{PROMPT} ", element.text, INDENT) if element.text else PROMPT
+    return hanging_indent(f"{PROMPT} ", element.text, INDENT) if element.text else PROMPT
 
 
 def _answer(element: AssistantText, view: View) -> Iterable[str]:
-    return hang(ANSWER, element.text, INDENT)
+    return hanging_indent(ANSWER, element.text, INDENT)
 
 
 def _thinking(element: ThinkingIndicator, view: View) -> Iterable[str]:
     head = f"{ASIDE}Thinking…"
-    return hang(f"{head}\n{INDENT}", element.text, INDENT) if view.thinking and element.text else (head,)
+    return hanging_indent(f"{head}\n{INDENT}", element.text, INDENT) if view.thinking and element.text else (head,)
 
 
 def _duration(element: TurnDuration, view: View) -> Iterable[str]:
@@ -123,7 +123,7 @@ def _label(text: str, width: int | None) -> str:
     if "\n" in text or "\r" in text:
         text = one_line(text)
     if width is not None and len(text) > width:
-        text = cut(text, width)
+        text = truncate(text, width)
     return text or ELLIPSIS
 
 
@@ -135,7 +135,9 @@ def _call(element: ToolCall, view: View) -> Iterable[str]:
     head = f"{ANSWER}{_tool_name(element.tool_name, width)}({_label(element.label, width)})"
     if element.result is not None:
         mark = FAILURE if element.is_error else RESULT
-        return hang(f"{head}\n{mark}", element.result or _nothing(element.cut), RESULT_INDENT, _ENDS[element.cut])
+        return hanging_indent(
+            f"{head}\n{mark}", element.result or _nothing(element.cut), RESULT_INDENT, _ENDS[element.cut]
+        )
     if element.activity is not None:
         return head, "\n", RESULT, activity_text(element.activity, view.progress_width)
     return (head,)
@@ -204,4 +206,4 @@ class MarkdownWindow:
         elements = self.state.elements
         element = elements[position]
         text = "".join(_FORMATS[type(element)](element, self.state.view))
-        return gap(elements[position - 1], element) + text if position else text
+        return gap_between(elements[position - 1], element) + text if position else text

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Fate(IntEnum):
+class LineStatus(IntEnum):
     """What became of a line, the most visible first."""
 
     SHOWN = 0
@@ -22,37 +22,37 @@ class Fate(IntEnum):
     MALFORMED = 4
 
 
-class Outcome(Struct, frozen=True, eq=False):
+class LineOutcome(Struct, frozen=True, eq=False):
     """A fate and the rule behind it. Compared by identity, because one is counted for every line."""
 
-    fate: Fate
+    fate: LineStatus
     rule: str = ""
 
 
-SHOWN = Outcome(Fate.SHOWN)
-MERGED = Outcome(Fate.MERGED)
-MALFORMED = Outcome(Fate.MALFORMED)
-BLANK = Outcome(Fate.HIDDEN, "blank line")
+SHOWN = LineOutcome(LineStatus.SHOWN)
+MERGED = LineOutcome(LineStatus.MERGED)
+MALFORMED = LineOutcome(LineStatus.MALFORMED)
+BLANK = LineOutcome(LineStatus.HIDDEN, "blank line")
 
-_hidden: dict[str, Outcome] = {}
-_unknown: dict[str, Outcome] = {}
+_hidden: dict[str, LineOutcome] = {}
+_unknown: dict[str, LineOutcome] = {}
 
 
-def hidden(rule: str) -> Outcome:
+def hidden_by_rule(rule: str) -> LineOutcome:
     """The one outcome of a rule that hides lines.
 
-    >>> hidden("isMeta") is hidden("isMeta")
+    >>> hidden_by_rule("isMeta") is hidden_by_rule("isMeta")
     True
     """
-    return _hidden.get(rule) or _hidden.setdefault(rule, Outcome(Fate.HIDDEN, rule))
+    return _hidden.get(rule) or _hidden.setdefault(rule, LineOutcome(LineStatus.HIDDEN, rule))
 
 
-def unknown(kind: str) -> Outcome:
+def unknown_type(kind: str) -> LineOutcome:
     """The one outcome of a record type that nobody knows."""
-    return _unknown.get(kind) or _unknown.setdefault(kind, Outcome(Fate.UNKNOWN, kind))
+    return _unknown.get(kind) or _unknown.setdefault(kind, LineOutcome(LineStatus.UNKNOWN, kind))
 
 
-class Issue(Struct, frozen=True):
+class LineIssue(Struct, frozen=True):
     """A place that could not be read: its line, the byte offset in the file, and why."""
 
     line: int
@@ -60,19 +60,19 @@ class Issue(Struct, frozen=True):
     reason: str
 
 
-class Account(Struct):
+class LineAudit(Struct):
     """What became of each line. The totals add up to `lines`, always.
 
-    >>> account = Account()
+    >>> account = LineAudit()
     >>> account.add(1, SHOWN)
-    >>> account.add(2, hidden("isMeta"))
-    >>> account.lines, account.total(Fate.SHOWN), account.by_rule(Fate.HIDDEN)
+    >>> account.add(2, hidden_by_rule("isMeta"))
+    >>> account.lines, account.total(LineStatus.SHOWN), account.by_rule(LineStatus.HIDDEN)
     (2, 1, {'isMeta': 1})
     """
 
-    outcomes: list[Outcome] = []
+    outcomes: list[LineOutcome] = []
     """The outcome of each line, in the order of the file."""
-    issues: list[Issue] = []
+    issues: list[LineIssue] = []
     """Every place that could not be read."""
     unknown_events: Counter[str] = field(default_factory=Counter)
     """How many records of each unknown type there were, those on glued lines included."""
@@ -80,7 +80,7 @@ class Account(Struct):
     """The first line of each unknown type."""
     last_line: int = 0
 
-    def add(self, line: int, outcome: Outcome) -> None:
+    def add(self, line: int, outcome: LineOutcome) -> None:
         """Book one record; a line with several records counts once, as its most visible one."""
         if line != self.last_line:
             self.last_line = line
@@ -88,7 +88,7 @@ class Account(Struct):
         elif outcome.fate < self.outcomes[-1].fate:
             self.outcomes[-1] = outcome
 
-    def add_all(self, lines: list[int], outcomes: Sequence[Outcome]) -> None:
+    def add_all(self, lines: list[int], outcomes: Sequence[LineOutcome]) -> None:
         """Book some records, each with its line."""
         last = self.last_line
         if lines == list(range(last + 1, last + 1 + len(lines))):  # a record a line, as almost always
@@ -108,11 +108,11 @@ class Account(Struct):
         """The number of lines so far."""
         return len(self.outcomes)
 
-    def total(self, fate: Fate) -> int:
+    def total(self, fate: LineStatus) -> int:
         """The number of lines with this fate."""
         return sum(n for outcome, n in Counter(self.outcomes).items() if outcome.fate is fate)
 
-    def by_rule(self, fate: Fate) -> dict[str, int]:
+    def by_rule(self, fate: LineStatus) -> dict[str, int]:
         """The lines with this fate by rule, the most frequent first."""
         found = [(o.rule, n) for o, n in Counter(self.outcomes).items() if o.fate is fate]
         return dict(sorted(found, key=lambda item: (-item[1], item[0])))
@@ -125,6 +125,6 @@ class Account(Struct):
     @property
     def is_session(self) -> bool:
         """True where at least one line is a record of a session."""
-        evidence = (Fate.SHOWN, Fate.MERGED, Fate.HIDDEN)
-        foreign = (BLANK, hidden("todo"))
+        evidence = (LineStatus.SHOWN, LineStatus.MERGED, LineStatus.HIDDEN)
+        foreign = (BLANK, hidden_by_rule("todo"))
         return any(o.fate in evidence and o not in foreign for o in set(self.outcomes))

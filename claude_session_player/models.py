@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from claude_session_player.line_audit import Account
+from claude_session_player.line_audit import LineAudit
 from claude_session_player.util.text import Cut
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class OpenCalls(Generic[T]):
 
 
 @dataclass(slots=True, kw_only=True)
-class Origin:
+class ElementOrigin:
     """Where an element comes from: its source line, time, response and record."""
 
     line: int = 0
@@ -129,35 +129,35 @@ class Origin:
 
 
 @dataclass(slots=True)
-class UserMessage(Origin):
+class UserMessage(ElementOrigin):
     """What a person typed."""
 
     text: str = ""
 
 
 @dataclass(slots=True)
-class AssistantText(Origin):
+class AssistantText(ElementOrigin):
     """What the model said, as markdown."""
 
     text: str = ""
 
 
 @dataclass(slots=True)
-class ThinkingIndicator(Origin):
+class ThinkingIndicator(ElementOrigin):
     """A thought; its text is kept where the view shows thoughts."""
 
     text: str = ""
 
 
 @dataclass(slots=True)
-class TurnDuration(Origin):
+class TurnDuration(ElementOrigin):
     """How long a turn took."""
 
     duration_ms: int = 0
 
 
 @dataclass(slots=True)
-class SystemOutput(Origin):
+class SystemOutput(ElementOrigin):
     """A plain line: the output of a local command, a notice, or a result whose call is not here."""
 
     text: str = ""
@@ -166,7 +166,7 @@ class SystemOutput(Origin):
 
 
 @dataclass(slots=True)
-class CompactionRule(Origin):
+class CompactionRule(ElementOrigin):
     """The place where the conversation was compacted; only a view with history has it."""
 
     trigger: str | None = None
@@ -174,7 +174,7 @@ class CompactionRule(Origin):
 
 
 @dataclass(slots=True, frozen=True)
-class Activity:
+class ToolActivity:
     """What a running tool last reported."""
 
     kind: str
@@ -182,7 +182,7 @@ class Activity:
 
 
 @dataclass(slots=True)
-class ToolCall(Origin):
+class ToolCall(ElementOrigin):
     """A call of a tool, with its result once there is one.
 
     `label` is the whole text that stands for the input.
@@ -195,7 +195,7 @@ class ToolCall(Origin):
     cut: Cut = Cut.NONE
     id: str | None = None
     input: Any = None
-    activity: Activity | None = None
+    activity: ToolActivity | None = None
     result_line: int | None = None
     result_timestamp: str | None = None
 
@@ -206,7 +206,7 @@ ScreenElement: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class ScreenChanges:
     """What the last `render` did to the elements, for a window that redraws only that.
 
     Apply them in this order: `cleared` (everything that was there is gone), `removed` (positions as they were,
@@ -220,7 +220,7 @@ class Changes:
 
 
 @dataclass(slots=True)
-class Orphan:
+class OrphanResult:
     """A result that came before its call: its serial number, and what the call will take over.
 
     `booking` is the place of its line in the account, where it is all that the line has. `summary` is the text that
@@ -275,11 +275,11 @@ class ScreenState:
         """The response that was written last."""
         self.open_calls: OpenCalls[int] = OpenCalls()
         """Serial numbers of calls without an id that have no result yet, for dialects that link by order."""
-        self.orphans: dict[str, Orphan] = {}
+        self.orphans: dict[str, OrphanResult] = {}
         """Results whose call has not come yet, by the call's id."""
         self.queue: Any = None
         """The prompts that wait, or were just taken up, where the view shows them; see `linking.prompts`."""
-        self.account = Account()
+        self.account = LineAudit()
         """What became of every line so far."""
         self.settled = 0
         """How many elements there were before the last `render`, without those that it removed."""
@@ -336,10 +336,10 @@ class ScreenState:
             self.removed, self.cleared = [], False
 
     @property
-    def changes(self) -> Changes:
+    def changes(self) -> ScreenChanges:
         """What the last `render` changed."""
         added = range(self.settled, len(self.elements))
-        return Changes(self.cleared, tuple(self.removed), tuple(self.touched), added)
+        return ScreenChanges(self.cleared, tuple(self.removed), tuple(self.touched), added)
 
     def seal(self) -> None:
         """Let the elements be kept by others: from now on, one that changes is replaced by another object."""

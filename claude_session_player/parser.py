@@ -14,7 +14,7 @@ import msgspec
 
 from claude_session_player.errors import CannotRead
 from claude_session_player.format import lenient_json
-from claude_session_player.format.coerce import event_of, event_on
+from claude_session_player.format.coerce import coerce_event, coerce_line
 from claude_session_player.format.dialects import DIALECTS, translate
 from claude_session_player.format.events import (
     CONVERSATION,
@@ -24,11 +24,11 @@ from claude_session_player.format.events import (
     Event,
     Malformed,
     TooLong,
-    Unknown,
+    UnknownRecord,
     decode,
 )
 from claude_session_player.format.line_reader import LongLine, is_too_long, read_batches, read_lines
-from claude_session_player.util.fsutil import only_regular
+from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.humanize import size
 
 Source: TypeAlias = str | os.PathLike[str] | Iterable[bytes]
@@ -42,7 +42,7 @@ _TRIES: Final = 8
 _SHORT_REST: Final = 1 << 20
 
 
-class Piece(NamedTuple):
+class LinePiece(NamedTuple):
     """A stretch of a line that the strict decoder refused, between two of its bytes."""
 
     start: int
@@ -72,7 +72,7 @@ def parse_object(value: Any) -> Event:
     """
     if not isinstance(value, dict):
         return Malformed(reason="a record that is no object")
-    event = translate(event_of(value))
+    event = translate(coerce_event(value))
     event.line = 0
     return event
 
@@ -112,7 +112,7 @@ def open_session(path: str | os.PathLike[str], buffering: int = _BUFFER) -> Bina
     Only a regular file is one of a session: whoever reads from pipes opens them, and hands over their lines.
     """
     try:
-        return open(path, "rb", buffering=buffering, opener=only_regular)
+        return open(path, "rb", buffering=buffering, opener=regular_opener)
     except OSError as error:
         raise CannotRead(f"{os.fspath(path)}: {error.strerror or error}") from error
 
@@ -190,7 +190,7 @@ def _decode_each(lines: Sequence[bytes], number: int, offset: int) -> list[Event
         try:
             event = decode(line)
         except msgspec.ValidationError:
-            event = event_on(line)
+            event = coerce_line(line)
         except REFUSALS:
             event = None
         if event is None:
@@ -210,7 +210,7 @@ def _salvage(line: bytes, number: int, offset: int) -> Iterator[Event]:
         yield TooLong(line=number, offset=offset, reason=reason, size=len(line))
         return
     event = None
-    for piece in salvage(line):
+    for piece in salvage_line(line):
         event = piece.event
         event.line = number
         if isinstance(event, Malformed):
@@ -222,15 +222,15 @@ def _salvage(line: bytes, number: int, offset: int) -> Iterator[Event]:
         yield Malformed(line=number, offset=offset, reason=reason) if nuls else Blank(line=number)
 
 
-def salvage(line: bytes) -> Iterator[Piece]:
+def salvage_line(line: bytes) -> Iterator[LinePiece]:
     """What can be had of a line that the strict decoder refused, piece by piece; a blank line has none.
 
-    >>> [(piece.start, piece.end, piece.event.kind) for piece in salvage(b'{"type":"user"}{"type":"us')]
+    >>> [(piece.start, piece.end, piece.event.kind) for piece in salvage_line(b'{"type":"user"}{"type":"us')]
     [(0, 15, 'user'), (15, 26, '(malformed)')]
     """
     text = lenient_json.decode_text(line)
     counted = start = others = 0
-    for position, after, value in lenient_json.values(text):
+    for position, after, value in lenient_json.json_values(text):
         start += lenient_json.encoded_length(text[counted:position])
         others += not isinstance(value, dict)
         if others > _MOST_VALUES:
@@ -239,9 +239,9 @@ def salvage(line: bytes) -> Iterator[Piece]:
         behind = _record_behind(text, position) if is_damaged else None
         end = start + lenient_json.encoded_length(text[position : behind[0] if behind else after])
         event = Malformed(reason=value.reason) if isinstance(value, lenient_json.Damage) else parse_object(value)
-        yield Piece(start, end, value, event)
+        yield LinePiece(start, end, value, event)
         if behind is not None:
-            yield Piece(end, len(line.rstrip(b"\0\r\n\t ")), behind[1], parse_object(behind[1]))
+            yield LinePiece(end, len(line.rstrip(b"\0\r\n\t ")), behind[1], parse_object(behind[1]))
         if is_damaged:
             return
         counted = position
@@ -254,7 +254,7 @@ def _record_behind(text: str, at: int) -> tuple[int, dict[str, Any]] | None:
         found = lenient_json.object_at(text, start)
         if found is not None and lenient_json.is_end(text, found[1]):
             event = parse_object(found[0])
-            if event.uuid and not isinstance(event, Unknown):
+            if event.uuid and not isinstance(event, UnknownRecord):
                 return start, found[0]
     return None
 

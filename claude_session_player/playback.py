@@ -34,7 +34,7 @@ def replay(
     >>> replay(lines, until=1).to_markdown()
     '❯ Hi'
     """
-    state, events = begun(source, view)
+    state, events = start_replay(source, view)
     if until is not None:
         events = _through(events, until)
     if at is not None:
@@ -45,7 +45,7 @@ def replay(
     return state
 
 
-def begun(source: Source, view: View | None = None) -> tuple[ScreenState, Iterator[Event]]:
+def start_replay(source: Source, view: View | None = None) -> tuple[ScreenState, Iterator[Event]]:
     """The empty screen of a session, with the view that fits its file, and the events that fill it."""
     view = view or View()
     if view.sidechains:

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player import tools
-from claude_session_player.format.content import agent_text, joined, result_text, shortened
+from claude_session_player.format.content import agent_text, join_texts, result_text, shorten_lines
 from claude_session_player.format.events import (
     CONVERSATION,
     NOTHING,
@@ -23,7 +23,6 @@ from claude_session_player.format.events import (
     Content,
     Event,
     Malformed,
-    Other,
     Progress,
     ProgressData,
     QueueOperation,
@@ -35,42 +34,52 @@ from claude_session_player.format.events import (
     TooLong,
     ToolResult,
     ToolUse,
-    Unknown,
+    UnknownBlock,
+    UnknownRecord,
     User,
-    text_of,
+    raw_as_text,
 )
-from claude_session_player.format.prompts import classify
+from claude_session_player.format.prompts import classify_prompt
 from claude_session_player.formatter import activity_text
-from claude_session_player.line_audit import BLANK, MALFORMED, MERGED, SHOWN, Issue, Outcome, hidden, unknown
+from claude_session_player.line_audit import (
+    BLANK,
+    MALFORMED,
+    MERGED,
+    SHOWN,
+    LineIssue,
+    LineOutcome,
+    hidden_by_rule,
+    unknown_type,
+)
 from claude_session_player.linking.prompts import PromptQueue
 from claude_session_player.models import (
-    Activity,
     AssistantText,
     CompactionRule,
-    Orphan,
+    OrphanResult,
     ScreenElement,
     ScreenState,
     SystemOutput,
     ThinkingIndicator,
+    ToolActivity,
     ToolCall,
     TurnDuration,
     UserMessage,
 )
 from claude_session_player.parser import parse_object
-from claude_session_player.util.text import Cut, clean, last_line, trim_breaks, without_overwritten
+from claude_session_player.util.text import Cut, drop_overwritten, last_line, strip_escapes, trim_breaks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SIDECHAIN: Final = hidden("sidechain")
-META: Final = hidden("isMeta")
-COMPACT_SUMMARY: Final = hidden("isCompactSummary")
-TRANSCRIPT_ONLY: Final = hidden("isVisibleInTranscriptOnly")
-NO_ANSWER: Final = hidden("answer without text")
-NO_DURATION: Final = hidden("turn_duration without a duration")
-COMPACTED: Final = hidden("compact_boundary")
-NO_CALL: Final = hidden("progress without a call")
-LATE: Final = hidden("progress after the result")
+SIDECHAIN: Final = hidden_by_rule("sidechain")
+META: Final = hidden_by_rule("isMeta")
+COMPACT_SUMMARY: Final = hidden_by_rule("isCompactSummary")
+TRANSCRIPT_ONLY: Final = hidden_by_rule("isVisibleInTranscriptOnly")
+NO_ANSWER: Final = hidden_by_rule("answer without text")
+NO_DURATION: Final = hidden_by_rule("turn_duration without a duration")
+COMPACTED: Final = hidden_by_rule("compact_boundary")
+NO_CALL: Final = hidden_by_rule("progress without a call")
+LATE: Final = hidden_by_rule("progress after the result")
 
 _LOOK_BACK: Final = 1000
 """How many elements are searched for the call that a line names by its uuid."""
@@ -105,7 +114,7 @@ def render(state: ScreenState, line: Any) -> ScreenState:
 # --- people -----------------------------------------------------------------------------------
 
 
-def _user(state: ScreenState, event: User) -> Outcome:
+def _user(state: ScreenState, event: User) -> LineOutcome:
     if event.is_meta or event.is_compact_summary or event.is_visible_in_transcript_only:
         return META if event.is_meta else COMPACT_SUMMARY if event.is_compact_summary else TRANSCRIPT_ONLY
     message = event.message
@@ -121,47 +130,47 @@ def _user(state: ScreenState, event: User) -> Outcome:
         if type(block) is ToolResult:
             outcomes.append(_result(state, event, block, alone=is_alone))
         elif block is rest[0]:
-            outcomes.append(_prompt(state, event, joined(rest)))
+            outcomes.append(_prompt(state, event, join_texts(rest)))
     return min(outcomes, key=lambda outcome: outcome.fate)
 
 
-def _attachment(state: ScreenState, event: Attachment) -> Outcome:
+def _attachment(state: ScreenState, event: Attachment) -> LineOutcome:
     attached = event.attachment
     if attached is None or attached.type != QUEUED:
-        return hidden(f"attachment {attached.type}" if attached else "attachment")
+        return hidden_by_rule(f"attachment {attached.type}" if attached else "attachment")
     if attached.is_meta:
         return META
     return _said(state, event, attached.prompt)
 
 
-def _said(state: ScreenState, event: Event, said: Content) -> Outcome:
+def _said(state: ScreenState, event: Event, said: Content) -> LineOutcome:
     """What a person typed, or that there is nothing."""
     if not said and said != "":
         return _show(state, event, UserMessage(EMPTY if said is None else NO_CONTENT))
-    return _prompt(state, event, joined(said) if isinstance(said, list) else said)
+    return _prompt(state, event, join_texts(said) if isinstance(said, list) else said)
 
 
-def _prompt(state: ScreenState, event: Event, text: str) -> Outcome:
-    said = classify(text)
+def _prompt(state: ScreenState, event: Event, text: str) -> LineOutcome:
+    said = classify_prompt(text)
     if state.queue is not None:
         _drop_queued(state, said.prompt)
     if said.prompt is not None:
         return _show(state, event, UserMessage(said.prompt))
     for output in said.outputs:
-        kept = shortened(output, state.view.result_lines) if said.shorten else (output, Cut.NONE)
+        kept = shorten_lines(output, state.view.result_lines) if said.shorten else (output, Cut.NONE)
         _show(state, event, SystemOutput(*kept))
     return SHOWN if said.outputs else said.hidden_by
 
 
-def _queue_operation(state: ScreenState, event: QueueOperation) -> Outcome:
+def _queue_operation(state: ScreenState, event: QueueOperation) -> LineOutcome:
     """What a person typed while the model worked, as soon as the model is given it."""
     if not state.view.queued:
-        return hidden(event.kind)
+        return hidden_by_rule(event.kind)
     if state.queue is None:
         state.queue = PromptQueue()
     taken = state.queue.operate(event)
     if taken is None:
-        return hidden(event.kind)
+        return hidden_by_rule(event.kind)
     return _show(state, event, UserMessage(taken.text or ""))
 
 
@@ -178,7 +187,7 @@ def _drop_queued(state: ScreenState, prompt: str | None) -> None:
 # --- the model --------------------------------------------------------------------------------
 
 
-def _assistant(state: ScreenState, event: Assistant) -> Outcome:
+def _assistant(state: ScreenState, event: Assistant) -> LineOutcome:
     message = event.message
     said = event.content if message is None else message.content
     if state.queue is not None:
@@ -197,12 +206,12 @@ def _assistant(state: ScreenState, event: Assistant) -> Outcome:
 
 
 def _text(state: ScreenState, block: Text) -> ScreenElement | None:
-    text = clean(block.text or "")
+    text = strip_escapes(block.text or "")
     return AssistantText(trim_breaks(text)) if text and not text.isspace() else None
 
 
 def _thinking(state: ScreenState, block: Thinking) -> ScreenElement:
-    return ThinkingIndicator(trim_breaks(clean(text_of(block.thinking))) if state.view.thinking else "")
+    return ThinkingIndicator(trim_breaks(strip_escapes(raw_as_text(block.thinking))) if state.view.thinking else "")
 
 
 def _redacted(state: ScreenState, block: RedactedThinking) -> ScreenElement:
@@ -210,12 +219,12 @@ def _redacted(state: ScreenState, block: RedactedThinking) -> ScreenElement:
 
 
 def _tool_use(state: ScreenState, block: ToolUse) -> ScreenElement:
-    name = clean(block.name or "")
+    name = strip_escapes(block.name or "")
     return ToolCall(name, tools.label(name, block.input), id=block.id, input=block.input)
 
 
 def _other(state: ScreenState, block: AnyBlock) -> ScreenElement:
-    return ToolCall(block.kind, input=block.body if isinstance(block, Other) else None)
+    return ToolCall(block.kind, input=block.body if isinstance(block, UnknownBlock) else None)
 
 
 def _register(state: ScreenState, call: ScreenElement) -> None:
@@ -230,7 +239,7 @@ def _register(state: ScreenState, call: ScreenElement) -> None:
     state.calls[call.id] = serial
 
 
-def _adopt(state: ScreenState, call: ToolCall, orphan: Orphan) -> None:
+def _adopt(state: ScreenState, call: ToolCall, orphan: OrphanResult) -> None:
     """Move a result that stands as a plain line to its call."""
     line = state.elements[state.position(orphan.serial)]
     assert isinstance(line, SystemOutput)
@@ -246,7 +255,7 @@ def _adopt(state: ScreenState, call: ToolCall, orphan: Orphan) -> None:
 # --- tools ------------------------------------------------------------------------------------
 
 
-def _result(state: ScreenState, event: User, result: ToolResult, *, alone: bool) -> Outcome:
+def _result(state: ScreenState, event: User, result: ToolResult, *, alone: bool) -> LineOutcome:
     serial = state.calls.get(result.tool_use_id) if result.tool_use_id else _unnamed_call(state, event, result)
     if serial is None:
         return _early_result(state, event, result, alone=alone)
@@ -264,7 +273,7 @@ def _result(state: ScreenState, event: User, result: ToolResult, *, alone: bool)
     return MERGED
 
 
-def _early_result(state: ScreenState, event: User, result: ToolResult, *, alone: bool) -> Outcome:
+def _early_result(state: ScreenState, event: User, result: ToolResult, *, alone: bool) -> LineOutcome:
     """A result without its call stands as a plain line, and waits for the call to come."""
     text, cut = result_text(result, state.view.result_lines)
     if result.tool_use_id:
@@ -272,7 +281,7 @@ def _early_result(state: ScreenState, event: User, result: ToolResult, *, alone:
             state.account.rebook(earlier.booking)
             state.remove(earlier.serial)
         summary = _summary(state, event, result, alone=alone)
-        state.orphans[result.tool_use_id] = Orphan(state.next_serial, _booking(state, event), *summary)
+        state.orphans[result.tool_use_id] = OrphanResult(state.next_serial, _booking(state, event), *summary)
     return _show(state, event, SystemOutput(text, cut, is_error=result.is_error is True))
 
 
@@ -302,10 +311,10 @@ def _unnamed_call(state: ScreenState, event: User, result: ToolResult) -> int | 
     return None
 
 
-def _progress(state: ScreenState, event: Progress) -> Outcome:
+def _progress(state: ScreenState, event: Progress) -> LineOutcome:
     data = event.data or ProgressData()
     if (activity := _activity(data)) is None:
-        return hidden(f"progress {data.type}")
+        return hidden_by_rule(f"progress {data.type}")
     serial = state.calls.get(event.parent_call or "")
     if serial is None:
         if activity.kind == "waiting":
@@ -321,19 +330,21 @@ def _progress(state: ScreenState, event: Progress) -> Outcome:
     return MERGED
 
 
-def _activity(data: ProgressData) -> Activity | None:
+def _activity(data: ProgressData) -> ToolActivity | None:
     """What a progress line reports, if it is of a kind that the screen shows."""
     reader = _ACTIVITIES.get(data.type or "")
     return reader(data) if reader else None
 
 
-_ACTIVITIES: Final[dict[str, Callable[[ProgressData], Activity]]] = {
-    "bash_progress": lambda data: Activity("bash", without_overwritten(last_line(clean(data.full_output or "")))),
-    "agent_progress": lambda data: Activity("agent"),
-    "hook_progress": lambda data: Activity("hook", clean(data.hook_name or "")),
-    "query_update": lambda data: Activity("query", clean(data.query or "")),
-    "search_results_received": lambda data: Activity("results", _number(data.result_count)),
-    "waiting_for_task": lambda data: Activity("waiting", clean(data.task_description or "")),
+_ACTIVITIES: Final[dict[str, Callable[[ProgressData], ToolActivity]]] = {
+    "bash_progress": lambda data: ToolActivity(
+        "bash", drop_overwritten(last_line(strip_escapes(data.full_output or "")))
+    ),
+    "agent_progress": lambda data: ToolActivity("agent"),
+    "hook_progress": lambda data: ToolActivity("hook", strip_escapes(data.hook_name or "")),
+    "query_update": lambda data: ToolActivity("query", strip_escapes(data.query or "")),
+    "search_results_received": lambda data: ToolActivity("results", _number(data.result_count)),
+    "waiting_for_task": lambda data: ToolActivity("waiting", strip_escapes(data.task_description or "")),
 }
 
 
@@ -344,7 +355,7 @@ def _number(value: float | str | None) -> str:
 # --- the harness ------------------------------------------------------------------------------
 
 
-def _system(state: ScreenState, event: System) -> Outcome:
+def _system(state: ScreenState, event: System) -> LineOutcome:
     match event.subtype:
         case "turn_duration":
             if event.duration_ms is None:
@@ -352,10 +363,10 @@ def _system(state: ScreenState, event: System) -> Outcome:
             return _show(state, event, TurnDuration(max(int(event.duration_ms), 0)))
         case "compact_boundary":
             return _compaction(state, event)
-    return hidden(f"system {event.subtype}" if event.subtype else "system")
+    return hidden_by_rule(f"system {event.subtype}" if event.subtype else "system")
 
 
-def _compaction(state: ScreenState, event: System) -> Outcome:
+def _compaction(state: ScreenState, event: System) -> LineOutcome:
     if not state.view.history:
         state.clear()
         return COMPACTED
@@ -364,33 +375,33 @@ def _compaction(state: ScreenState, event: System) -> Outcome:
     return _show(state, event, CompactionRule(trigger, tokens))
 
 
-def _quiet(state: ScreenState, event: Event) -> Outcome:
+def _quiet(state: ScreenState, event: Event) -> LineOutcome:
     """A record that has no look of its own on the screen."""
-    return hidden(event.kind)
+    return hidden_by_rule(event.kind)
 
 
-def _unknown(state: ScreenState, event: Unknown) -> Outcome:
+def _unknown(state: ScreenState, event: UnknownRecord) -> LineOutcome:
     state.account.unknown_events[event.name] += 1
     state.account.first_seen.setdefault(event.name, event.line)
-    return unknown(event.name)
+    return unknown_type(event.name)
 
 
-def _malformed(state: ScreenState, event: Malformed) -> Outcome:
-    state.account.issues.append(Issue(event.line, event.offset, event.reason))
+def _malformed(state: ScreenState, event: Malformed) -> LineOutcome:
+    state.account.issues.append(LineIssue(event.line, event.offset, event.reason))
     return MALFORMED
 
 
-def _too_long(state: ScreenState, event: TooLong) -> Outcome:
+def _too_long(state: ScreenState, event: TooLong) -> LineOutcome:
     """A mark takes the place of the line, so that nobody misses it in silence."""
     _show(state, event, SystemOutput(f"Line {event.line}: {event.reason}", is_error=True))
     return _malformed(state, event)
 
 
-def _blank(state: ScreenState, event: Blank) -> Outcome:
+def _blank(state: ScreenState, event: Blank) -> LineOutcome:
     return BLANK
 
 
-def _show(state: ScreenState, event: Event, element: ScreenElement) -> Outcome:
+def _show(state: ScreenState, event: Event, element: ScreenElement) -> LineOutcome:
     element.line, element.timestamp, element.uuid = event.line, event.timestamp, event.uuid
     state.elements.append(element)
     return SHOWN
@@ -406,13 +417,13 @@ _BLOCKS: Final[dict[type, Callable[[ScreenState, Any], ScreenElement | None]]] =
     ServerToolUse: _tool_use,
 }
 
-_HANDLERS: Final[dict[type, Callable[[ScreenState, Any], Outcome]]] = {
+_HANDLERS: Final[dict[type, Callable[[ScreenState, Any], LineOutcome]]] = {
     User: _user,
     Assistant: _assistant,
     System: _system,
     Progress: _progress,
     Attachment: _attachment,
-    Unknown: _unknown,
+    UnknownRecord: _unknown,
     Malformed: _malformed,
     TooLong: _too_long,
     Blank: _blank,

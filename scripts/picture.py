@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from claude_session_player import replay
-from claude_session_player.export.terminal import styled
-from claude_session_player.formatter import gap
+from claude_session_player.export.terminal import style_element
+from claude_session_player.formatter import gap_between
 
 ROOT = Path(__file__).parents[1]
 PATH = ROOT / "docs" / "demo.svg"
@@ -29,8 +29,8 @@ def picture() -> str:
     screen = Text()
     for number, element in enumerate(state.elements):
         if number:
-            screen.append(gap(state.elements[number - 1], element))
-        screen.append_text(styled(element, state.view))
+            screen.append(gap_between(state.elements[number - 1], element))
+        screen.append_text(style_element(element, state.view))
     console.print(screen)
     look = _NOT_OURS.sub("", CONSOLE_SVG_FORMAT)
     return console.export_svg(title="claude-session-player demo", code_format=look, unique_id="demo")

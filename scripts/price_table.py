@@ -17,7 +17,7 @@ from typing import Any
 import genai_prices
 from genai_prices.data_snapshot import get_snapshot
 
-from claude_session_player.stats.prices import AWS, PACKAGE, Period, Rates, Step, Tariff, tariff_record
+from claude_session_player.stats.prices import AWS, PACKAGE, RatePeriod, Rates, RateStep, Tariff, tariff_record
 
 PATH = Path(__file__).parents[1] / "claude_session_player" / "data" / "prices.jsonl"
 
@@ -77,18 +77,18 @@ def tariff(model: Any) -> Tariff | None:
     try:
         if isinstance(model.prices, list):
             return Tariff(tuple(_period(price, model.id) for price in model.prices))
-        return Tariff((Period(_steps(model.prices, model.id)),))
+        return Tariff((RatePeriod(_steps(model.prices, model.id)),))
     except (ValueError, AttributeError, TypeError):  # a rule of a kind that is not known
         return None
 
 
-def _period(conditional: Any, model: str) -> Period:
+def _period(conditional: Any, model: str) -> RatePeriod:
     steps, constraint = _steps(conditional.prices, model), getattr(conditional, "constraint", None)
     if constraint is None:
-        return Period(steps)
+        return RatePeriod(steps)
     if isinstance(day := getattr(constraint, "start_date", None), date):
-        return Period(steps, since=day.isoformat())
-    return Period(steps, between=(_clock(constraint.start_time), _clock(constraint.end_time)))
+        return RatePeriod(steps, since=day.isoformat())
+    return RatePeriod(steps, between=(_clock(constraint.start_time), _clock(constraint.end_time)))
 
 
 def _clock(moment: time) -> str:
@@ -97,13 +97,13 @@ def _clock(moment: time) -> str:
     return f"{moment:%H:%M:%S}"
 
 
-def _steps(price: Any, model: str) -> tuple[Step, ...]:
+def _steps(price: Any, model: str) -> tuple[RateStep, ...]:
     """The rates by the size of a request. Each kind of tokens may have its own sizes."""
     if getattr(price, "requests_kcount", None):
         raise ValueError("a price for requests, beside that of tokens")
     given = [getattr(price, key, None) for key in _KEYS]
     starts = sorted({tier.start for value in given for tier in getattr(value, "tiers", ())})
-    return tuple(Step(above, _rates([_at(value, above) for value in given], model)) for above in (-1, *starts))
+    return tuple(RateStep(above, _rates([_at(value, above) for value in given], model)) for above in (-1, *starts))
 
 
 def _at(value: Any, above: int) -> Decimal | None:

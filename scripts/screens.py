@@ -13,7 +13,7 @@ from typing import Any, Final
 from textual.app import App
 
 from claude_session_player.tui.browse import BrowseApp
-from claude_session_player.tui.jobs import Shelf
+from claude_session_player.tui.jobs import StoreOpener
 from claude_session_player.tui.player import PlayerApp, PlayerScreen
 from tests.players import of_file
 
@@ -33,7 +33,7 @@ def player() -> str:
 
 def browse() -> str:
     """The sessions of the example store, and the first of them beside the list."""
-    shelf = Shelf((str(ROOT / "tests" / "fixtures" / "store"),), None)
+    shelf = StoreOpener((str(ROOT / "tests" / "fixtures" / "store"),), None)
     return _drawn(lambda: BrowseApp(shelf, clock=lambda: _NOW, rest=0.001), ())
 
 

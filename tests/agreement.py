@@ -23,17 +23,17 @@ from typing import Any, Final
 
 from claude_session_player.cli import run
 from claude_session_player.cli._refs import find_source
-from claude_session_player.cli.play import recording_of
+from claude_session_player.cli.play import open_recording
 from claude_session_player.formatter import PROMPT
-from claude_session_player.live.running import Glimpse
+from claude_session_player.live.running import SessionPeek
 from claude_session_player.models import ScreenElement, ToolCall, UserMessage, View
-from claude_session_player.player.follow import Company, News
-from claude_session_player.player.playback import Projection
-from claude_session_player.player.recording import of_found
+from claude_session_player.player.follow import FileChange, FollowedGroup
+from claude_session_player.player.playback import Playback
+from claude_session_player.player.recording import recording_of_file
 from claude_session_player.player.stream import Timing
-from claude_session_player.store.layout import Found, found_at
+from claude_session_player.store.layout import SessionFile, session_file_at
 from claude_session_player.store.store import Store
-from claude_session_player.util.text import cut
+from claude_session_player.util.text import truncate
 from tests.naive_session import NaiveSession, read_session
 
 Record = dict[str, Any]
@@ -162,7 +162,7 @@ def collect(ref: str, root: Path | str | None = None, listed: Record | None = No
     _from_verify(table, head, _lines(answers["verify"]))
     _from_replay(table, answers)
     _from_player(table, ref, roots, head)
-    _from_follow(table, found_at(head["path"]), roots)
+    _from_follow(table, session_file_at(head["path"]), roots)
     _from_naive(table, read_session(Path(head["path"]), is_agent, _paths(head), _helpers(head)))
     return table
 
@@ -281,7 +281,7 @@ def _from_show(table: Table, entries: list[Record], is_agent: bool) -> None:
     prompts = [entry for entry in own if entry["kind"] in kinds and entry["text"] not in _NO_PROMPTS]
     table.add("prompts", "show", len(prompts))
     table.add("prompt lines", "show", sorted(entry["line"] for entry in prompts))
-    texts = [_without_pictures(cut(entry["text"], 2000)) for entry in prompts]
+    texts = [_without_pictures(truncate(entry["text"], 2000)) for entry in prompts]
     table.add("first prompt", "show", texts[0] if texts else None)
     table.add("last prompt", "show", texts[-1] if texts else None)
     calls = [entry for entry in own if entry["kind"] == "call"]
@@ -343,8 +343,8 @@ def _from_replay(table: Table, answers: Mapping[str, str]) -> None:
 
 
 def _from_player(table: Table, ref: str, roots: tuple[str, ...], head: Record) -> None:
-    with recording_of(find_source(ref, roots=roots), roots=roots) as recording:
-        projection = Projection(recording, _VIEW, lambda: 0.0, Timing())
+    with open_recording(find_source(ref, roots=roots), roots=roots) as recording:
+        projection = Playback(recording, _VIEW, lambda: 0.0, Timing())
         projection.finish()
         _from_film(table, "play", projection)
         described = recording.describe()
@@ -354,22 +354,22 @@ def _from_player(table: Table, ref: str, roots: tuple[str, ...], head: Record) -
         table.add("linked sub-agents", "play", linked)
 
 
-def _from_follow(table: Table, found: Found, roots: tuple[str, ...]) -> None:
-    company = Company(found, _VIEW)
+def _from_follow(table: Table, found: SessionFile, roots: tuple[str, ...]) -> None:
+    company = FollowedGroup(found, _VIEW)
     text = "\n".join(piece.text for piece in company.begin())
     company.close()
     table.add("prompts in plain text", "follow", _marks(text))
-    recording = of_found(found, partial(Store.open, *roots, required=False))
-    projection = Projection(recording, _VIEW, lambda: 0.0, Timing(), is_followed=True)
-    while projection.develop() is News.GREW:
+    recording = recording_of_file(found, partial(Store.open, *roots, required=False))
+    projection = Playback(recording, _VIEW, lambda: 0.0, Timing(), is_followed=True)
+    while projection.develop() is FileChange.GREW:
         pass
     _from_film(table, "follow", projection)
-    glimpse = Glimpse(found, Store.open(*roots, required=False).of)
+    glimpse = SessionPeek(found, Store.open(*roots, required=False).of)
     glimpse.catch_up()
     table.add("title", "follow --all", glimpse.title or None)
 
 
-def _from_film(table: Table, command: str, projection: Projection) -> None:
+def _from_film(table: Table, command: str, projection: Playback) -> None:
     film = projection.film
     _from_elements(table, command, film.screen(len(film.frames) - 1).elements)
     projection.close()
@@ -407,7 +407,7 @@ def _from_naive(table: Table, session: NaiveSession) -> None:
         return
     table.add("prompts", command, len(session.prompts))
     table.add("prompt lines", command, sorted(session.prompts))
-    texts = [_without_pictures(cut(text, 2000)) for text in session.prompts.values()]
+    texts = [_without_pictures(truncate(text, 2000)) for text in session.prompts.values()]
     table.add("first prompt", command, texts[0] if texts else None)
     table.add("last prompt", command, texts[-1] if texts else None)
     table.add("prompts on the screen", command, session.screen_prompts)

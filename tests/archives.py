@@ -14,25 +14,25 @@ from typing import Any
 import zstandard
 
 from claude_session_player import Filter
-from claude_session_player.archive.add import Outcome, apply, plan
-from claude_session_player.archive.archive_dir import Vault
-from claude_session_player.archive.pack import unpacking
-from claude_session_player.archive.session_files import Bundle, bundles_of
+from claude_session_player.archive.add import ArchiveOutcome, archive_sessions, plan_archive
+from claude_session_player.archive.archive_dir import ArchiveDir
+from claude_session_player.archive.pack import open_archive
+from claude_session_player.archive.session_files import SessionFiles, collect_session_files
 from tests.stores import ONE, StoreBuilder
 
 Seen = dict[str, tuple[object, ...]]
 
 
-def bundles(store: StoreBuilder) -> list[Bundle]:
+def bundles(store: StoreBuilder) -> list[SessionFiles]:
     """The bundle of every session of a store, orphans included."""
     found = store.open()
-    return bundles_of(found.sessions(Filter(include_orphans=True)), found.roots).bundles
+    return collect_session_files(found.sessions(Filter(include_orphans=True)), found.roots).bundles
 
 
-def archived(store: StoreBuilder, vault: Vault) -> list[Outcome]:
+def archived(store: StoreBuilder, vault: ArchiveDir) -> list[ArchiveOutcome]:
     """Put every session of a store into an archive."""
     with vault.locked():
-        return list(apply(vault, plan(vault, bundles(store))))
+        return list(archive_sessions(vault, plan_archive(vault, bundles(store))))
 
 
 def seen(folder: Path) -> Seen:
@@ -52,7 +52,7 @@ def seen(folder: Path) -> Seen:
 
 def contents(archive: str) -> dict[str, bytes]:
     """The files of an archive, by their paths below the store."""
-    with unpacking(archive) as opened:
+    with open_archive(archive) as opened:
         return {entry.path: b"".join(pieces) for entry, pieces in opened.contents() if entry.kind == "file"}
 
 

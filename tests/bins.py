@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from claude_session_player import Filter
 from claude_session_player.archive import removal
-from claude_session_player.archive.session_files import Bundle, bundles_of
+from claude_session_player.archive.session_files import SessionFiles, collect_session_files
 from claude_session_player.archive.trash import GONE, MOVING
 from tests.stores import StoreBuilder
 
@@ -18,15 +18,15 @@ class Killed(BaseException):
     """Ends a removal where nothing can be done about it any more, as a kill does."""
 
 
-def bundle(store: StoreBuilder, id: str) -> Bundle:
+def bundle(store: StoreBuilder, id: str) -> SessionFiles:
     """All that belongs to a session."""
     opened = store.open()
     sessions = [session for session in opened.sessions(Filter()) if session.id == id]
-    (found,) = bundles_of(sessions, opened.roots).bundles
+    (found,) = collect_session_files(sessions, opened.roots).bundles
     return found
 
 
-def fine(bundles: Sequence[Bundle]) -> list[None]:
+def fine(bundles: Sequence[SessionFiles]) -> list[None]:
     """Nothing speaks against a removal."""
     return [None] * len(bundles)
 
@@ -41,7 +41,7 @@ def interrupted(store: StoreBuilder, id: str, *, is_gone: bool) -> Path:
     steps: dict[str, Any] = {"empty": kill} if is_gone else {"change_of": kill, "put_back": kill}
     try:
         with patch.multiple(removal, **steps):
-            list(removal.remove([removal.Leaving(found)], fine, lambda _: None))
+            list(removal.remove_sessions([removal.Removal(found)], fine, lambda _: None))
     except Killed:
         pass
     mark = GONE if is_gone else MOVING

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from claude_session_player.tui.browse import BrowseApp
-from claude_session_player.tui.jobs import Shelf
+from claude_session_player.tui.jobs import StoreOpener
 from claude_session_player.tui.widgets.table import SessionTable
 from claude_session_player.tui.widgets.text import SaidLine
 from tests.builder import SessionBuilder, call, text
@@ -41,7 +41,7 @@ def kettles(tmp_path: Path) -> StoreBuilder:
 def browse(builder: StoreBuilder, script: Script, size: tuple[int, int] = SMALL, words: str = "") -> None:
     """Browse a store when all of it is on the screen."""
     app = BrowseApp(
-        Shelf((str(builder.root),), str(builder.root.parent / "cache")), words, clock=lambda: NOW, rest=0.001
+        StoreOpener((str(builder.root),), str(builder.root.parent / "cache")), words, clock=lambda: NOW, rest=0.001
     )
 
     async def body(pilot: Pilot[Any]) -> None:

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import pyte
 
 from claude_session_player.export import asciicast
-from claude_session_player.export.asciicast import BEGIN, END, Setup
-from claude_session_player.export.terminal import element_rows
-from claude_session_player.formatter import gap
+from claude_session_player.export.asciicast import BEGIN, END, RecordingSetup
+from claude_session_player.export.terminal import folded_rows
+from claude_session_player.formatter import gap_between
 from claude_session_player.models import ScreenState, View
 from claude_session_player.parser import Source
-from claude_session_player.playback import begun
+from claude_session_player.playback import start_replay
 
 
 class Cast(NamedTuple):
@@ -40,11 +40,11 @@ def cast_of(text: str) -> Cast:
     return Cast(header, [tuple(event) for event in events])
 
 
-def recorded(source: Source, how: Setup | None = None, view: View | None = None) -> Cast:
+def recorded(source: Source, how: RecordingSetup | None = None, view: View | None = None) -> Cast:
     """The recording of a session."""
-    state, events = begun(source, view)
+    state, events = start_replay(source, view)
     file = StringIO()
-    asciicast.write_asciicast(events, state, file, how or Setup())
+    asciicast.write_asciicast(events, state, file, how or RecordingSetup())
     return cast_of(file.getvalue())
 
 
@@ -91,8 +91,8 @@ def all_rows(state: ScreenState, width: int) -> list[str]:
     rows: list[str] = []
     for number, element in enumerate(state.elements):
         if number:
-            rows += [""] * (gap(state.elements[number - 1], element).count("\n") - 1)
-        rows += element_rows(element, state.view, width)
+            rows += [""] * (gap_between(state.elements[number - 1], element).count("\n") - 1)
+        rows += folded_rows(element, state.view, width)
     return rows
 
 

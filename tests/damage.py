@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Final
 
 from claude_session_player.doctor import findings as kinds
-from claude_session_player.doctor.findings import Kind
+from claude_session_player.doctor.findings import FindingKind
 
-Damaged = tuple[list[bytes], Counter[Kind]]
+Damaged = tuple[list[bytes], Counter[FindingKind]]
 """Some lines in place of one or two, and the damage that is in them."""
 
 
@@ -73,11 +73,11 @@ MAKERS: Final[tuple[Callable[[bytes, bytes, random.Random], Damaged], ...]] = (
 )
 
 
-def damage(lines: list[bytes], count: int, chance: random.Random) -> tuple[list[bytes], Counter[Kind]]:
+def damage(lines: list[bytes], count: int, chance: random.Random) -> tuple[list[bytes], Counter[FindingKind]]:
     """The same lines with so many damages in them, no two in the same pair of lines, and what has to be found."""
     pairs = set(chance.sample(range(len(lines) // 2), min(count, len(lines) // 2)))
     damaged: list[bytes] = []
-    made: Counter[Kind] = Counter()
+    made: Counter[FindingKind] = Counter()
     for pair in range(len(lines) // 2):
         first, second = lines[2 * pair : 2 * pair + 2]
         if pair in pairs:

@@ -12,7 +12,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from claude_session_player.parser import is_subagent_file
-from claude_session_player.player.recording import FileTape, Recording, of_lines
+from claude_session_player.player.recording import FileSource, Recording, recording_of_lines
 from claude_session_player.tui.player import PlayerApp, PlayerScreen
 from tests.builder import SessionBuilder, call, text, thought
 from tests.screens import SMALL, run, text_of
@@ -57,7 +57,7 @@ class Clock:
 
 def of_file(path: str) -> Recording:
     """A file by itself, of which no store knows."""
-    return Recording(os.path.basename(path), path, partial(FileTape, path), is_subagent_file(path), path)
+    return Recording(os.path.basename(path), path, partial(FileSource, path), is_subagent_file(path), path)
 
 
 def teapot() -> SessionBuilder:
@@ -80,11 +80,11 @@ def teapot() -> SessionBuilder:
 
 def scholar() -> Recording:
     lines = SessionBuilder(sidechain=True).prompt("How hot?").response(text("Between 70 and 80 degrees.")).lines
-    return of_lines(lines, "Find the temperature")
+    return recording_of_lines(lines, "Find the temperature")
 
 
 def recording(session: SessionBuilder | None = None) -> Recording:
-    made = of_lines((session or teapot()).lines, "A tea timer")
+    made = recording_of_lines((session or teapot()).lines, "A tea timer")
     return replace(made, place="/home/ada/teapot", agents=lambda: {"t": [scholar()]})
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_session_player import Store
-from claude_session_player.store.roots import encode
+from claude_session_player.store.roots import encode_project_path
 from tests.builder import START, SessionBuilder, call, text
 
 ONE = "1f2e3d4c-0001-4000-8000-000000000001"
@@ -32,7 +32,7 @@ class StoreBuilder:
 
     def home(self, cwd: str = ENGINE) -> Path:
         """The directory of a project."""
-        return self.root / "projects" / encode(cwd)
+        return self.root / "projects" / encode_project_path(cwd)
 
     def session(
         self, id: str = ONE, prompt: str = "Start the engine", *, cwd: str = ENGINE, days: int = 0, home: str = ""

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from claude_session_player.export.transcript import Style, blocks, document
-from claude_session_player.linking.agent_records import task_of
+from claude_session_player.export.transcript import TranscriptStyle, entry_blocks, join_blocks
+from claude_session_player.linking.agent_records import task_digest
 from claude_session_player.parser import read_events
-from claude_session_player.transcript.builder import Telling
-from claude_session_player.transcript.filters import Choice
-from claude_session_player.transcript.subagents import Actor, Cast
-from claude_session_player.transcript.walk import Told, Walk
+from claude_session_player.transcript.builder import TranscriptBuilder
+from claude_session_player.transcript.filters import EntryFilter
+from claude_session_player.transcript.subagents import Subagent, SubagentFinder
+from claude_session_player.transcript.walk import PlacedEntry, TranscriptWalk
 from tests.builder import SessionBuilder
 
 
-def walk(session: SessionBuilder, *actors: Actor, is_agent: bool = False) -> tuple[Walk, list[Told]]:
+def walk(
+    session: SessionBuilder, *actors: Subagent, is_agent: bool = False
+) -> tuple[TranscriptWalk, list[PlacedEntry]]:
     """A walk through a built session, and all that was told on it."""
-    walk = Walk(Telling(Cast(actors), is_agent=is_agent))
+    walk = TranscriptWalk(TranscriptBuilder(SubagentFinder(actors), is_agent=is_agent))
     return walk, list(walk.told(read_events(session.lines)))
 
 
-def markdown(session: SessionBuilder, *actors: Actor, choice: Choice | None = None, style: Style | None = None) -> str:
+def markdown(
+    session: SessionBuilder, *actors: Subagent, choice: EntryFilter | None = None, style: TranscriptStyle | None = None
+) -> str:
     """A built session as markdown."""
-    told: Iterable[Told] = walk(session, *actors)[1]
-    return "".join(document(blocks((choice or Choice()).of(told), style or Style())))
+    told: Iterable[PlacedEntry] = walk(session, *actors)[1]
+    return "".join(join_blocks(entry_blocks((choice or EntryFilter()).of(told), style or TranscriptStyle())))
 
 
-def actor(id: str, session: SessionBuilder, *, task: str | None = None, **more: str | None) -> Actor:
+def actor(id: str, session: SessionBuilder, *, task: str | None = None, **more: str | None) -> Subagent:
     """A sub-agent that says what a built session says."""
-    return Actor(id, lambda: read_events(session.lines), task=task_of(task), **more)  # type: ignore[arg-type]
+    return Subagent(id, lambda: read_events(session.lines), task=task_digest(task), **more)  # type: ignore[arg-type]
 
 
 def agent(task: str, *answers: str) -> SessionBuilder:
@@ -41,7 +45,7 @@ def agent(task: str, *answers: str) -> SessionBuilder:
     return session
 
 
-def said(told: Iterable[Told]) -> Iterator[str]:
+def said(told: Iterable[PlacedEntry]) -> Iterator[str]:
     """Who said something, and what."""
     for one in told:
         yield f"{'> ' * one.depth}{one.entry.kind.value}: {one.entry.text}"

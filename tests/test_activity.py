@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from claude_session_player.live.status import Activity, Phase, Status
+from claude_session_player.live.status import Phase, SessionActivity, SessionStatus
 from claude_session_player.parser import read_events
-from claude_session_player.util.times import epoch
+from claude_session_player.util.times import to_epoch
 from tests.builder import SessionBuilder, call, text, thought, timestamp
 
 Build = Callable[[SessionBuilder], object]
@@ -16,11 +16,11 @@ Build = Callable[[SessionBuilder], object]
 THINKING, RUNNING, WAITING, IDLE = Phase.THINKING, Phase.RUNNING, Phase.WAITING, Phase.IDLE
 
 
-def status(session: SessionBuilder, seconds: float = 12, *, is_subagent: bool = False) -> Status:
+def status(session: SessionBuilder, seconds: float = 12, *, is_subagent: bool = False) -> SessionStatus:
     """What goes on some seconds after the last line."""
-    activity = Activity(is_subagent=is_subagent)
+    activity = SessionActivity(is_subagent=is_subagent)
     activity.take(read_events(session.lines))
-    return activity.status((epoch(timestamp(len(session.lines))) or 0) + seconds)
+    return activity.status((to_epoch(timestamp(len(session.lines))) or 0) + seconds)
 
 
 def stopped(session: SessionBuilder, reason: str) -> SessionBuilder:
@@ -135,9 +135,9 @@ def test_after_ten_minutes_without_a_word_a_session_is_idle() -> None:
 
 
 def test_a_file_that_is_written_to_is_not_idle_whatever_its_times_say() -> None:
-    activity = Activity()
+    activity = SessionActivity()
     activity.take(read_events(SessionBuilder().prompt("Start").lines))
-    now = (epoch(timestamp(1)) or 0) + 5000
+    now = (to_epoch(timestamp(1)) or 0) + 5000
     assert activity.status(now).phase is IDLE
     assert activity.status(now, written=now - 1).phase is THINKING
 
@@ -199,6 +199,6 @@ def test_a_sub_agent_inside_of_a_session_does_not_count_but_in_its_own_file() ->
 
 
 def test_times_that_are_missing_do_no_harm() -> None:
-    activity = Activity()
+    activity = SessionActivity()
     activity.take(read_events([b'{"type":"user","message":{"content":"Hi"}}']))
     assert activity.status(0.0).how == "a prompt came at a time that is not known, and no answer yet"

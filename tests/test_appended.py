@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from claude_session_player import ScreenState, View, render
-from claude_session_player.player.frame_index import Film
-from claude_session_player.player.recording import FileTape, MemoryTape
-from claude_session_player.player.stream import Appended
+from claude_session_player.player.frame_index import FrameIndex
+from claude_session_player.player.recording import FileSource, MemorySource
+from claude_session_player.player.stream import AppendedText
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought
 
@@ -19,9 +19,9 @@ FILES = corpus.session_files()
 
 def told(session: SessionBuilder, view: View | None = None) -> str:
     """All that is told of a session, line after line."""
-    film = Film(MemoryTape(session.lines), view)
+    film = FrameIndex(MemorySource(session.lines), view)
     film.finish()
-    appended = Appended(film.view)
+    appended = AppendedText(film.view)
     frames = range(len(film.frames))
     return "".join(piece.lines for frame in frames for piece in appended.after(film.screen(frame)))
 
@@ -67,7 +67,7 @@ def test_results_and_words_on_one_line_are_both_told() -> None:
 
 
 def test_after_an_interruption_a_result_is_told_with_its_call() -> None:
-    appended, state = Appended(), ScreenState()
+    appended, state = AppendedText(), ScreenState()
     for line in SessionBuilder().response(call("Bash", "a", command="ls")).lines:
         render(state, json.loads(line))
     assert [piece.text for piece in appended.after(state)] == ["● Bash(ls)"]
@@ -80,11 +80,11 @@ def test_after_an_interruption_a_result_is_told_with_its_call() -> None:
 @pytest.mark.skipif(not FILES, reason="no corpus at hand")
 def test_of_real_sessions_every_prompt_and_answer_is_told_once() -> None:
     for path in FILES[::10]:
-        film = Film(FileTape(str(path)), View(history=True))
+        film = FrameIndex(FileSource(str(path)), View(history=True))
         film.finish()
         if not film.frames:
             continue
-        appended = Appended(film.view)
+        appended = AppendedText(film.view)
         pieces = [p for frame in range(len(film.frames)) for p in appended.after(film.screen(frame))]
         last = film.screen(len(film.frames) - 1).elements
         said = [element.uuid for element in last if element.uuid]

@@ -15,8 +15,8 @@ import pytest
 
 from claude_session_player.archive import add, pack
 from claude_session_player.archive.add import CHANGED, GROWN, NEW, PASSES, SKIPPED, UNCHANGED
-from claude_session_player.archive.archive_dir import PARTIAL, Vault
-from claude_session_player.archive.pack import check, read_manifest, trailer
+from claude_session_player.archive.archive_dir import PARTIAL, ArchiveDir
+from claude_session_player.archive.pack import archive_trailer, check_archive, read_manifest
 from claude_session_player.archive.session_files import EACH
 from claude_session_player.errors import BadArchive, CannotWrite, SessionError
 from tests.archives import archived, bundles, litter, seen
@@ -29,20 +29,20 @@ def store(tmp_path: Path) -> StoreBuilder:
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Vault:
-    return Vault(tmp_path / "archive")
+def vault(tmp_path: Path) -> ArchiveDir:
+    return ArchiveDir(tmp_path / "archive")
 
 
-def statuses(store: StoreBuilder, vault: Vault) -> list[str]:
+def statuses(store: StoreBuilder, vault: ArchiveDir) -> list[str]:
     return [outcome.status for outcome in archived(store, vault)]
 
 
-def only_archive(vault: Vault) -> str:
+def only_archive(vault: ArchiveDir) -> str:
     (path,) = vault.files()
     return path
 
 
-def test_every_kind_of_session_is_kept_where_it_is_looked_for(store: StoreBuilder, vault: Vault) -> None:
+def test_every_kind_of_session_is_kept_where_it_is_looked_for(store: StoreBuilder, vault: ArchiveDir) -> None:
     store.every_layout()
     before = seen(store.root)
     assert set(statuses(store, vault)) == {NEW}
@@ -55,7 +55,7 @@ def test_every_kind_of_session_is_kept_where_it_is_looked_for(store: StoreBuilde
 
 
 @pytest.mark.skipif(shutil.which("tar") is None or shutil.which("zstd") is None, reason="needs tar and zstd")
-def test_an_archive_can_be_opened_without_this_program(store: StoreBuilder, vault: Vault, tmp_path: Path) -> None:
+def test_an_archive_can_be_opened_without_this_program(store: StoreBuilder, vault: ArchiveDir, tmp_path: Path) -> None:
     store.session()
     archived(store, vault)
     subprocess.run(["zstd", "--quiet", "--test", only_archive(vault)], check=True)
@@ -66,25 +66,25 @@ def test_an_archive_can_be_opened_without_this_program(store: StoreBuilder, vaul
 
 
 def test_what_did_not_change_is_not_even_read(
-    store: StoreBuilder, vault: Vault, monkeypatch: pytest.MonkeyPatch
+    store: StoreBuilder, vault: ArchiveDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.every_layout()
     archived(store, vault)
-    monkeypatch.setattr(add, "checksums_of", None)
+    monkeypatch.setattr(add, "compute_checksums", None)
     assert set(statuses(store, vault)) == {UNCHANGED}
 
 
-def test_a_session_that_grew_replaces_its_archive(store: StoreBuilder, vault: Vault) -> None:
+def test_a_session_that_grew_replaces_its_archive(store: StoreBuilder, vault: ArchiveDir) -> None:
     main = store.session()
     archived(store, vault)
     with main.open("ab") as file:
         file.write(b'{"type": "mode"}\n')
     store.agent(place="subagents")
     assert statuses(store, vault) == [GROWN]
-    assert check(only_archive(vault)).entries[0].size == main.stat().st_size
+    assert check_archive(only_archive(vault)).entries[0].size == main.stat().st_size
 
 
-def test_a_session_that_lost_something_is_kept_in_both_versions(store: StoreBuilder, vault: Vault) -> None:
+def test_a_session_that_lost_something_is_kept_in_both_versions(store: StoreBuilder, vault: ArchiveDir) -> None:
     main = store.session()
     archived(store, vault)
     main.write_bytes(main.read_bytes()[:-20] + b"something else")
@@ -97,7 +97,7 @@ def test_a_session_that_lost_something_is_kept_in_both_versions(store: StoreBuil
     assert newest.version == 2
 
 
-def test_half_of_an_archived_session_needs_no_archive(store: StoreBuilder, vault: Vault) -> None:
+def test_half_of_an_archived_session_needs_no_archive(store: StoreBuilder, vault: ArchiveDir) -> None:
     store.session()
     agent = store.agent()
     archived(store, vault)
@@ -105,7 +105,7 @@ def test_half_of_an_archived_session_needs_no_archive(store: StoreBuilder, vault
     assert statuses(store, vault) == [UNCHANGED]
 
 
-def test_a_new_time_alone_makes_no_second_version(store: StoreBuilder, vault: Vault) -> None:
+def test_a_new_time_alone_makes_no_second_version(store: StoreBuilder, vault: ArchiveDir) -> None:
     touch(store.session())
     archived(store, vault)
     touch(store.home() / f"{ONE}.jsonl")
@@ -114,7 +114,9 @@ def test_a_new_time_alone_makes_no_second_version(store: StoreBuilder, vault: Va
     assert len(list(vault.files())) == 1
 
 
-def test_a_file_of_the_same_size_and_another_time_is_not_taken_for_the_same(store: StoreBuilder, vault: Vault) -> None:
+def test_a_file_of_the_same_size_and_another_time_is_not_taken_for_the_same(
+    store: StoreBuilder, vault: ArchiveDir
+) -> None:
     main = store.session()
     archived(store, vault)
     main.write_bytes(main.read_bytes().replace(b"engine", b"ENGINE"))
@@ -122,32 +124,32 @@ def test_a_file_of_the_same_size_and_another_time_is_not_taken_for_the_same(stor
     assert statuses(store, vault) == [CHANGED]
 
 
-def test_what_is_kept_has_the_time_that_the_session_has_now(store: StoreBuilder, vault: Vault) -> None:
+def test_what_is_kept_has_the_time_that_the_session_has_now(store: StoreBuilder, vault: ArchiveDir) -> None:
     main = store.session()
     archived(store, vault)
     touch(main, 5)
     (bundle,) = bundles(store)
     with vault.locked():
-        path = add.keep(vault, bundle).path
+        path = add.archive_session(vault, bundle).path
     assert path is not None
     assert read_manifest(path).entries[0].mtime_ns == main.stat().st_mtime_ns
 
 
-def test_an_archive_that_was_cut_off_is_written_anew(store: StoreBuilder, vault: Vault) -> None:
+def test_an_archive_that_was_cut_off_is_written_anew(store: StoreBuilder, vault: ArchiveDir) -> None:
     store.session()
     (store.home() / ONE).mkdir()
     (store.home() / ONE / "large").write_bytes(os.urandom(1 << 20))
     archived(store, vault)
     path = Path(only_archive(vault))
     whole = path.read_bytes()
-    for size in (len(whole) - 1, len(whole) - len(trailer(0)), 300 << 10):
+    for size in (len(whole) - 1, len(whole) - len(archive_trailer(0)), 300 << 10):
         path.write_bytes(whole[:size])
         assert statuses(store, vault) == [GROWN]
-        check(only_archive(vault))
+        check_archive(only_archive(vault))
         assert statuses(store, vault) == [UNCHANGED]
 
 
-def test_damage_in_the_middle_is_found_and_mended_where_all_is_checked(store: StoreBuilder, vault: Vault) -> None:
+def test_damage_in_the_middle_is_found_and_mended_where_all_is_checked(store: StoreBuilder, vault: ArchiveDir) -> None:
     store.session()
     (store.home() / ONE).mkdir()
     (store.home() / ONE / "large").write_bytes(os.urandom(1 << 20))
@@ -159,12 +161,14 @@ def test_damage_in_the_middle_is_found_and_mended_where_all_is_checked(store: St
     assert statuses(store, vault) == [UNCHANGED]
     for status in (GROWN, UNCHANGED):
         with vault.locked():
-            steps = add.plan(vault, bundles(store), is_checked=True)
-            assert [outcome.status for outcome in add.apply(vault, steps)] == [status]
-    check(only_archive(vault))
+            steps = add.plan_archive(vault, bundles(store), is_checked=True)
+            assert [outcome.status for outcome in add.archive_sessions(vault, steps)] == [status]
+    check_archive(only_archive(vault))
 
 
-def test_a_name_that_is_too_long_for_an_archive_hinders_only_its_session(store: StoreBuilder, vault: Vault) -> None:
+def test_a_name_that_is_too_long_for_an_archive_hinders_only_its_session(
+    store: StoreBuilder, vault: ArchiveDir
+) -> None:
     store.session()
     store.session("x" * 248)
     outcomes = {outcome.bundle.id: outcome for outcome in archived(store, vault)}
@@ -173,12 +177,12 @@ def test_a_name_that_is_too_long_for_an_archive_hinders_only_its_session(store: 
     assert not litter(Path(vault.folder))
 
 
-def test_a_name_that_only_just_fits_is_no_hindrance(store: StoreBuilder, vault: Vault) -> None:
+def test_a_name_that_only_just_fits_is_no_hindrance(store: StoreBuilder, vault: ArchiveDir) -> None:
     store.session("x" * 245)
     assert statuses(store, vault) == [NEW]
 
 
-def test_a_file_in_the_way_of_a_project_hinders_only_its_sessions(store: StoreBuilder, vault: Vault) -> None:
+def test_a_file_in_the_way_of_a_project_hinders_only_its_sessions(store: StoreBuilder, vault: ArchiveDir) -> None:
     store.session()
     store.session(TWO, cwd="/home/ada/kettle")
     Path(vault.folder).mkdir()
@@ -190,27 +194,27 @@ def test_a_file_in_the_way_of_a_project_hinders_only_its_sessions(store: StoreBu
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
 def test_what_hinders_every_session_stops_the_whole(
-    store: StoreBuilder, vault: Vault, monkeypatch: pytest.MonkeyPatch, number: int
+    store: StoreBuilder, vault: ArchiveDir, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     def hindered(*arguments: Any) -> None:
         raise OSError(number, os.strerror(number))
 
     store.session()
-    monkeypatch.setattr(add, "pack", hindered)
+    monkeypatch.setattr(add, "pack_session", hindered)
     with pytest.raises(CannotWrite):
         archived(store, vault)
 
 
-def test_each_session_counts_in_the_progress_however_small_it_is(store: StoreBuilder, vault: Vault) -> None:
+def test_each_session_counts_in_the_progress_however_small_it_is(store: StoreBuilder, vault: ArchiveDir) -> None:
     main = store.session()
     told: list[int] = []
     with vault.locked():
-        list(add.apply(vault, add.plan(vault, bundles(store)), told.append))
+        list(add.archive_sessions(vault, add.plan_archive(vault, bundles(store)), told.append))
     assert sum(told) == PASSES * main.stat().st_size + EACH
 
 
 def test_an_archive_is_on_disk_before_it_is_in_its_place_and_its_place_afterwards(
-    store: StoreBuilder, vault: Vault, monkeypatch: pytest.MonkeyPatch
+    store: StoreBuilder, vault: ArchiveDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     happened: list[str] = []
     fsync, replace = os.fsync, os.replace
@@ -232,7 +236,7 @@ def test_an_archive_is_on_disk_before_it_is_in_its_place_and_its_place_afterward
     assert happened == ["file", "replace", "folder"]
 
 
-def test_keeping_finds_a_damaged_archive_and_makes_it_anew(store: StoreBuilder, vault: Vault) -> None:
+def test_keeping_finds_a_damaged_archive_and_makes_it_anew(store: StoreBuilder, vault: ArchiveDir) -> None:
     store.session()
     (store.home() / ONE).mkdir()
     (store.home() / ONE / "large").write_bytes(os.urandom(1 << 20))
@@ -242,14 +246,14 @@ def test_keeping_finds_a_damaged_archive_and_makes_it_anew(store: StoreBuilder, 
     damaged[-20] ^= 1
     path.write_bytes(damaged)
     with pytest.raises(BadArchive):
-        check(str(path))
+        check_archive(str(path))
     (bundle,) = bundles(store)
     with vault.locked():
-        assert add.keep(vault, bundle).status == GROWN
-    check(only_archive(vault))
+        assert add.archive_session(vault, bundle).status == GROWN
+    check_archive(only_archive(vault))
 
 
-def test_an_unreadable_archive_is_left_alone_and_named(store: StoreBuilder, vault: Vault) -> None:
+def test_an_unreadable_archive_is_left_alone_and_named(store: StoreBuilder, vault: ArchiveDir) -> None:
     store.session()
     archived(store, vault)
     path = Path(only_archive(vault))
@@ -261,7 +265,7 @@ def test_an_unreadable_archive_is_left_alone_and_named(store: StoreBuilder, vaul
 
 @pytest.mark.parametrize("moment", ["pack", "check"])
 def test_a_session_that_changes_while_it_is_archived_is_skipped_and_named(
-    store: StoreBuilder, vault: Vault, monkeypatch: pytest.MonkeyPatch, moment: str
+    store: StoreBuilder, vault: ArchiveDir, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     main = store.session()
     real = getattr(add, moment)
@@ -280,7 +284,7 @@ def test_a_session_that_changes_while_it_is_archived_is_skipped_and_named(
 
 
 def test_a_file_that_is_rewritten_without_a_trace_is_noticed(
-    store: StoreBuilder, vault: Vault, monkeypatch: pytest.MonkeyPatch
+    store: StoreBuilder, vault: ArchiveDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main = store.session()
     real = pack._reading
@@ -297,7 +301,7 @@ def test_a_file_that_is_rewritten_without_a_trace_is_noticed(
 
 
 @pytest.mark.parametrize("name", ["back\\slash", ".hidden", "two words", "$(id)", "caf\xe9"])
-def test_a_session_that_could_not_be_restored_is_not_kept(store: StoreBuilder, vault: Vault, name: str) -> None:
+def test_a_session_that_could_not_be_restored_is_not_kept(store: StoreBuilder, vault: ArchiveDir, name: str) -> None:
     store.session()
     store.session(TWO)
     (store.home() / ONE).mkdir()
@@ -308,7 +312,7 @@ def test_a_session_that_could_not_be_restored_is_not_kept(store: StoreBuilder, v
     assert "take it away" in (outcomes[ONE].reason or "")
 
 
-def test_a_session_with_a_link_is_not_kept(store: StoreBuilder, vault: Vault) -> None:
+def test_a_session_with_a_link_is_not_kept(store: StoreBuilder, vault: ArchiveDir) -> None:
     store.session()
     (store.home() / ONE).mkdir()
     (store.home() / ONE / "link").symlink_to("tool-results")
@@ -316,22 +320,22 @@ def test_a_session_with_a_link_is_not_kept(store: StoreBuilder, vault: Vault) ->
     assert "symbolic link" in (outcome.reason or "")
 
 
-def test_a_long_title_is_kept_short(store: StoreBuilder, vault: Vault) -> None:
+def test_a_long_title_is_kept_short(store: StoreBuilder, vault: ArchiveDir) -> None:
     store.session()
     (bundle,) = bundles(store)
     with vault.locked():
-        path = add.keep(vault, bundle._replace(title="x" * 10**7, project="/" * 10**7)).path
+        path = add.archive_session(vault, bundle._replace(title="x" * 10**7, project="/" * 10**7)).path
     assert path is not None
     made = read_manifest(path)
     assert len(made.title or "") == len(made.project or "") == 1001
 
 
-def test_only_one_writes_to_an_archive_at_a_time(vault: Vault) -> None:
-    with vault.locked(), pytest.raises(CannotWrite, match="another"), Vault(vault.folder).locked():
+def test_only_one_writes_to_an_archive_at_a_time(vault: ArchiveDir) -> None:
+    with vault.locked(), pytest.raises(CannotWrite, match="another"), ArchiveDir(vault.folder).locked():
         pass
 
 
-def test_what_a_killed_run_left_behind_is_taken_away(store: StoreBuilder, vault: Vault) -> None:
+def test_what_a_killed_run_left_behind_is_taken_away(store: StoreBuilder, vault: ArchiveDir) -> None:
     store.session()
     archived(store, vault)
     left = Path(only_archive(vault)).parent / PARTIAL
@@ -340,7 +344,7 @@ def test_what_a_killed_run_left_behind_is_taken_away(store: StoreBuilder, vault:
     assert not left.exists()
 
 
-def test_partial_files_of_others_are_left_alone(store: StoreBuilder, vault: Vault) -> None:
+def test_partial_files_of_others_are_left_alone(store: StoreBuilder, vault: ArchiveDir) -> None:
     store.session()
     archived(store, vault)
     mine = Path(only_archive(vault) + ".partial")
@@ -354,13 +358,13 @@ def test_an_archive_inside_of_a_store_is_refused(store: StoreBuilder, tmp_path: 
     link.symlink_to(store.root)
     for folder in (store.root, store.root / "archive", link / "archive"):
         with pytest.raises(CannotWrite, match="inside of the store"):
-            Vault(folder).refuse_inside([str(store.root)])
+            ArchiveDir(folder).refuse_inside([str(store.root)])
         with pytest.raises(CannotWrite, match="inside of the store"):
-            Vault(folder).refuse_inside([str(link)])
-    Vault(tmp_path / "store-archive").refuse_inside([str(store.root)])
+            ArchiveDir(folder).refuse_inside([str(link)])
+    ArchiveDir(tmp_path / "store-archive").refuse_inside([str(store.root)])
 
 
-def test_only_the_beginning_of_an_archive_is_read_for_its_manifest(store: StoreBuilder, vault: Vault) -> None:
+def test_only_the_beginning_of_an_archive_is_read_for_its_manifest(store: StoreBuilder, vault: ArchiveDir) -> None:
     store.session()
     (store.home() / ONE).mkdir()
     (store.home() / ONE / "large").write_bytes(os.urandom(1 << 20))
@@ -369,19 +373,19 @@ def test_only_the_beginning_of_an_archive_is_read_for_its_manifest(store: StoreB
     path.write_bytes(path.read_bytes()[: 300 << 10])
     assert read_manifest(str(path)).id == ONE
     with pytest.raises(BadArchive, match="cut off"):
-        check(str(path))
+        check_archive(str(path))
 
 
 def test_an_archive_that_was_not_seen_is_not_overwritten(
-    store: StoreBuilder, vault: Vault, monkeypatch: pytest.MonkeyPatch
+    store: StoreBuilder, vault: ArchiveDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = store.session()
     (outcome,) = archived(store, vault)
     assert outcome.path is not None
     path.write_bytes(b"something else\n")
     before = Path(outcome.path).read_bytes()
-    monkeypatch.setattr(Vault, "versions", lambda self, main: [])
-    monkeypatch.setattr(Vault, "free", lambda self, main: outcome.path)
+    monkeypatch.setattr(ArchiveDir, "versions", lambda self, main: [])
+    monkeypatch.setattr(ArchiveDir, "free", lambda self, main: outcome.path)
     with contextlib.suppress(SessionError):
         archived(store, vault)
     assert Path(outcome.path).read_bytes() == before

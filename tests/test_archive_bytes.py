@@ -12,8 +12,8 @@ import pytest
 import zstandard
 
 from claude_session_player.archive import pack
-from claude_session_player.archive.manifest import decode, encode
-from claude_session_player.archive.pack import check, is_complete, read_manifest, trailer
+from claude_session_player.archive.manifest import decode_manifest, encode_manifest
+from claude_session_player.archive.pack import archive_trailer, check_archive, is_complete_archive, read_manifest
 from claude_session_player.errors import BadArchive
 from tests.archives import described, forged
 from tests.stores import ONE
@@ -57,7 +57,7 @@ def peak_of(path: Path) -> int:
     tracemalloc.start()
     try:
         with pytest.raises(BadArchive):
-            check(str(path))
+            check_archive(str(path))
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -78,7 +78,7 @@ def test_the_name_of_the_manifest_may_not_be_long_either(tmp_path: Path) -> None
 def test_headers_within_headers_come_to_an_end(tmp_path: Path) -> None:
     name = header("././@LongLink", 1, tarfile.GNUTYPE_LONGNAME) + b"x".ljust(512, b"\0")
     with pytest.raises(BadArchive):
-        check(str(packed(tmp_path / "x.tar.zst", name * 2000)))
+        check_archive(str(packed(tmp_path / "x.tar.zst", name * 2000)))
 
 
 def test_a_manifest_that_is_too_large_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,25 +89,25 @@ def test_a_manifest_that_is_too_large_is_none(tmp_path: Path, monkeypatch: pytes
         read_manifest(str(path))
 
 
-@pytest.mark.parametrize("more", [b"x", trailer(0), trailer(7) + b"x", bytes(5000)])
+@pytest.mark.parametrize("more", [b"x", archive_trailer(0), archive_trailer(7) + b"x", bytes(5000)])
 def test_nothing_else_is_behind_the_end(tmp_path: Path, more: bytes) -> None:
     path = sound(tmp_path / "x.tar.zst")
-    check(str(path))
+    check_archive(str(path))
     path.write_bytes(path.read_bytes() + more)
     with pytest.raises(BadArchive, match="behind its end"):
-        check(str(path))
+        check_archive(str(path))
 
 
 def test_an_archive_is_complete_where_its_last_bytes_say_so(tmp_path: Path) -> None:
     path = sound(tmp_path / "x.tar.zst")
-    assert not is_complete(str(path))
-    whole = path.read_bytes() + trailer(path.stat().st_size)
+    assert not is_complete_archive(str(path))
+    whole = path.read_bytes() + archive_trailer(path.stat().st_size)
     path.write_bytes(whole)
-    assert is_complete(str(path))
-    check(str(path))
+    assert is_complete_archive(str(path))
+    check_archive(str(path))
     for other in (b"", whole[:-1], whole[1:], whole + b"x"):
         path.write_bytes(other)
-        assert not is_complete(str(path))
+        assert not is_complete_archive(str(path))
 
 
 def test_damage_behind_the_last_file_is_found(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_damage_behind_the_last_file_is_found(tmp_path: Path) -> None:
     data[-1] ^= 1  # in the checksum of the whole
     path.write_bytes(data)
     with pytest.raises(BadArchive) as caught:
-        check(str(path))
+        check_archive(str(path))
     assert str(caught.value).count(str(path)) == 1
 
 
@@ -136,15 +136,15 @@ def manifest(**other: object) -> bytes:
     ],
 )
 def test_bytes_that_are_no_utf_8_are_known_again(root: str, expected: str) -> None:
-    made = decode(manifest(root=root, title=root))
+    made = decode_manifest(manifest(root=root, title=root))
     assert (made.root, made.title) == (expected, expected)
-    assert decode(encode(made)) == made
+    assert decode_manifest(encode_manifest(made)) == made
 
 
 def test_sizes_that_do_not_add_up_are_refused() -> None:
-    assert decode(manifest()).size == 2
+    assert decode_manifest(manifest()).size == 2
     with pytest.raises(BadArchive, match="do not add up"):
-        decode(manifest(size=3))
+        decode_manifest(manifest(size=3))
 
 
 @pytest.mark.parametrize("name", ["C:", "c:x", "C:x/y", "z:/y"])
@@ -155,13 +155,13 @@ def test_drive_letters_are_refused(name: str) -> None:
         folders.append(described(above, kind="folder", sha256="", size=0))
     entries = [described(MAIN, b"{}"), *folders, described(f"projects/-p/{ONE}/{name}")]
     with pytest.raises(BadArchive, match="not a name that Claude Code writes"):
-        decode(manifest(entries=entries))
+        decode_manifest(manifest(entries=entries))
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"format": null}', b"[" * 100_000])
 def test_what_is_no_manifest_is_said_in_plain_words(data: bytes) -> None:
     with pytest.raises(BadArchive) as caught:
-        decode(data)
+        decode_manifest(data)
     assert str(caught.value) == "its manifest cannot be understood"
 
 
@@ -170,5 +170,5 @@ def test_an_archive_whose_mark_alone_is_cut_can_be_read(tmp_path: Path, cut: int
     path = tmp_path / "x.tar.zst"
     forged(path, [described(MAIN, b"{}")], [(f"files/{MAIN}", b"{}")])
     data = path.read_bytes()
-    path.write_bytes((data + trailer(len(data)))[:-cut])
-    assert check(str(path)).size == 2
+    path.write_bytes((data + archive_trailer(len(data)))[:-cut])
+    assert check_archive(str(path)).size == 2

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.archive.manifest import is_project_name, is_written_name
-from claude_session_player.store.roots import spellings
+from claude_session_player.archive.manifest import is_claude_file_name, is_project_dir_name
+from claude_session_player.store.roots import project_dir_spellings
 from tests.archives import bundles
 from tests.corpus import STORE
 from tests.stores import Opened, StoreBuilder
@@ -17,8 +17,8 @@ def assert_written(paths: list[str]) -> None:
     for path in paths:
         place, *names = path.split("/")
         if place == "projects":
-            assert is_project_name(names.pop(0)), path
-        assert all(map(is_written_name, names)), path
+            assert is_project_dir_name(names.pop(0)), path
+        assert all(map(is_claude_file_name, names)), path
 
 
 def test_every_layout_has_names_that_are_restored(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_every_layout_has_names_that_are_restored(tmp_path: Path) -> None:
     ],
 )
 def test_a_name_that_claude_code_writes_is_restored(name: str) -> None:
-    assert is_written_name(name)
+    assert is_claude_file_name(name)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_name_that_claude_code_writes_is_restored(name: str) -> None:
     ],
 )
 def test_a_project_is_restored_however_its_directory_is_spelled(path: str) -> None:
-    assert all(map(is_project_name, spellings(path)))
+    assert all(map(is_project_dir_name, project_dir_spellings(path)))
 
 
 @pytest.mark.skipif(not STORE.is_dir(), reason="needs the corpus of real sessions")

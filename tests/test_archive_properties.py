@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from claude_session_player.archive.add import SKIPPED
-from claude_session_player.archive.archive_dir import Vault
-from claude_session_player.archive.restore import RESTORED, apply, plan
+from claude_session_player.archive.archive_dir import ArchiveDir
+from claude_session_player.archive.restore import RESTORED, plan_restore, restore_sessions
 from tests.archives import archived, litter, seen
 from tests.stores import ONE, StoreBuilder
 
@@ -55,10 +55,12 @@ def test_what_is_archived_comes_back_and_what_could_not_come_back_is_not_archive
         store.session()
         plant(store.home() / ONE, tree)
         before = seen(place / "store")
-        vault = Vault(place / "archive")
+        vault = ArchiveDir(place / "archive")
         outcomes = archived(store, vault)
         assert seen(place / "store") == before
-        statuses = [outcome.status for outcome in apply(plan(vault.everything(), str(place / "target")))]
+        statuses = [
+            outcome.status for outcome in restore_sessions(plan_restore(vault.everything(), str(place / "target")))
+        ]
         if not outcomes or outcomes[0].status == SKIPPED:
             assert not list(vault.files())
         else:

@@ -13,11 +13,11 @@ import pytest
 
 from claude_session_player import Filter
 from claude_session_player.archive import archived_store as module
-from claude_session_player.archive.archive_dir import Vault
+from claude_session_player.archive.archive_dir import ArchiveDir
 from claude_session_player.archive.archived_store import ArchivedStore
 from claude_session_player.archive.pack import read_manifest
 from claude_session_player.errors import BadArchive
-from claude_session_player.store.layout import Stamp, Walk, found_below
+from claude_session_player.store.layout import FileStamp, StoreWalk, session_files_among
 from tests.archives import archived
 from tests.program import csp
 from tests.stores import AGENT, ONE, TWO, StoreBuilder
@@ -33,13 +33,13 @@ def store(tmp_path: Path) -> StoreBuilder:
 
 
 @pytest.fixture
-def vault(tmp_path: Path, store: StoreBuilder) -> Vault:
-    vault = Vault(tmp_path / "archive")
+def vault(tmp_path: Path, store: StoreBuilder) -> ArchiveDir:
+    vault = ArchiveDir(tmp_path / "archive")
     archived(store, vault)
     return vault
 
 
-def told(text: bytes, store: StoreBuilder, vault: Vault) -> str:
+def told(text: bytes, store: StoreBuilder, vault: ArchiveDir) -> str:
     """An output in which neither the paths of the store nor those of the archive tell what was looked at."""
     words = text.decode().replace("get --archived ", "get ").replace("list --archived'", "list'")
     for path in vault.files():
@@ -70,7 +70,7 @@ def told(text: bytes, store: StoreBuilder, vault: Vault) -> str:
     ids=" ".join,
 )
 def test_what_is_archived_is_told_as_if_it_were_in_the_store(
-    store: StoreBuilder, vault: Vault, tmp_path: Path, arguments: list[str]
+    store: StoreBuilder, vault: ArchiveDir, tmp_path: Path, arguments: list[str]
 ) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -85,7 +85,7 @@ def test_what_is_archived_is_told_as_if_it_were_in_the_store(
 
 
 def test_a_second_look_unpacks_nothing(
-    store: StoreBuilder, vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: StoreBuilder, vault: ArchiveDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def records() -> list[Any]:
         found = ArchivedStore.at_vault(vault, str(tmp_path / "cache"))
@@ -98,7 +98,7 @@ def test_a_second_look_unpacks_nothing(
 
 
 def test_a_session_in_an_archive_anywhere_is_named_by_its_path(
-    store: StoreBuilder, vault: Vault, tmp_path: Path
+    store: StoreBuilder, vault: ArchiveDir, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "copy.tar.zst"
     shutil.copy(vault.place(f"projects/{store.home().name}/{TWO}.jsonl"), elsewhere)
@@ -107,7 +107,7 @@ def test_a_session_in_an_archive_anywhere_is_named_by_its_path(
     assert done.returncode == 0
 
 
-def test_a_damaged_archive_costs_only_itself(store: StoreBuilder, vault: Vault) -> None:
+def test_a_damaged_archive_costs_only_itself(store: StoreBuilder, vault: ArchiveDir) -> None:
     damaged = Path(vault.place(f"projects/{store.home().name}/{TWO}.jsonl"))
     damaged.write_bytes(damaged.read_bytes()[:-30])
     done = csp("list", "--jsonl", "--archive", vault.folder)
@@ -120,7 +120,7 @@ def test_a_damaged_archive_costs_only_itself(store: StoreBuilder, vault: Vault) 
 @pytest.mark.parametrize("size", [100, -40])
 @pytest.mark.parametrize("command", ["show", "get", "replay"])
 def test_a_damaged_archive_is_named_to_whoever_asks_for_it(
-    store: StoreBuilder, vault: Vault, command: str, size: int
+    store: StoreBuilder, vault: ArchiveDir, command: str, size: int
 ) -> None:
     damaged = Path(vault.place(f"projects/{store.home().name}/{TWO}.jsonl"))
     damaged.write_bytes(damaged.read_bytes()[:size])
@@ -130,7 +130,7 @@ def test_a_damaged_archive_is_named_to_whoever_asks_for_it(
 
 
 def test_half_of_a_damaged_archive_is_never_taken_for_the_whole(
-    store: StoreBuilder, vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: StoreBuilder, vault: ArchiveDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -148,33 +148,33 @@ def test_half_of_a_damaged_archive_is_never_taken_for_the_whole(
     assert not list(temporary.iterdir())
 
 
-def test_who_looks_for_what_is_not_archived_is_told_where_to_look(vault: Vault) -> None:
+def test_who_looks_for_what_is_not_archived_is_told_where_to_look(vault: ArchiveDir) -> None:
     done = csp("show", "zzzzzzzz", "--archive", vault.folder)
     assert done.returncode == 7
     assert b"list --archived" in done.stderr
 
 
-def test_nothing_of_what_is_archived_is_in_use(store: StoreBuilder, vault: Vault) -> None:
+def test_nothing_of_what_is_archived_is_in_use(store: StoreBuilder, vault: ArchiveDir) -> None:
     with (store.home() / f"{ONE}.jsonl").open("ab") as file:
         file.write(b"{}\n")
     archived(store, vault)
     assert not any(session.in_use for session in ArchivedStore.at_vault(vault, None).sessions())
 
 
-def test_the_newest_version_is_the_one_that_is_shown(store: StoreBuilder, vault: Vault) -> None:
+def test_the_newest_version_is_the_one_that_is_shown(store: StoreBuilder, vault: ArchiveDir) -> None:
     store.session(prompt="Begin anew")
     archived(store, vault)
     (session,) = [one for one in ArchivedStore.at_vault(vault, None).sessions() if one.id == ONE]
     assert session.title == "Begin anew"
 
 
-def test_a_store_and_the_archive_at_once_are_too_much(vault: Vault, store: StoreBuilder) -> None:
+def test_a_store_and_the_archive_at_once_are_too_much(vault: ArchiveDir, store: StoreBuilder) -> None:
     done = csp("list", "--archived", "--root", store.root)
     assert done.returncode == 2
     assert b"--root" in done.stderr
 
 
-def test_a_chain_needs_a_store(vault: Vault) -> None:
+def test_a_chain_needs_a_store(vault: ArchiveDir) -> None:
     done = csp("show", ONE, "--chain", "--archive", vault.folder)
     assert done.returncode == 2
     assert b"restore" in done.stderr
@@ -195,9 +195,9 @@ def test_files_are_known_by_their_paths_as_a_walk_knows_them(store: StoreBuilder
     store.agent("deep0001", place="subagents/agent-nest0001/subagents/.hidden")
     store.agent("deep0002", place="subagents/agent-nest0001/subagents")
     (store.home() / ONE / "other.jsonl").write_text("{}\n")
-    walked = {file.path: file._replace(device=0) for file in Walk().store(str(store.root))}
+    walked = {file.path: file._replace(device=0) for file in StoreWalk().store(str(store.root))}
     stamps = {}
     for path in store.root.rglob("*"):
         status = path.stat()
-        stamps[str(path.relative_to(store.root))] = Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
-    assert {file.path: file for file in found_below(str(store.root), stamps)} == walked
+        stamps[str(path.relative_to(store.root))] = FileStamp(status.st_size, status.st_mtime_ns, status.st_ino)
+    assert {file.path: file for file in session_files_among(str(store.root), stamps)} == walked

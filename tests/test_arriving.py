@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from claude_session_player import Filter
-from claude_session_player.store.store import Look
+from claude_session_player.store.store import StoreSnapshot
 from tests.builder import SessionBuilder, text
 from tests.stores import ONE, THREE, TWO, StoreBuilder, settle
 
@@ -50,7 +50,7 @@ def cache(tmp_path: Path) -> Path:
     return tmp_path / "cache"
 
 
-def titles(look: Look) -> list[str | None]:
+def titles(look: StoreSnapshot) -> list[str | None]:
     return [session.title for session in look.sessions]
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from claude_session_player import View
 from claude_session_player.export import asciicast
-from claude_session_player.export.asciicast import Setup
-from claude_session_player.playback import begun, replay
+from claude_session_player.export.asciicast import RecordingSetup
+from claude_session_player.playback import replay, start_replay
 from claude_session_player.player.stream import Timing
 from claude_session_player.player.timeline import Pace
 from tests import corpus
@@ -41,16 +41,16 @@ def at(*seconds: float) -> list[bytes]:
 
 def times(lines: list[bytes], **how: Any) -> list[float]:
     """When markers are set in a recording."""
-    return [time for time, _ in recorded(lines, Setup(**how)).of("m")]
+    return [time for time, _ in recorded(lines, RecordingSetup(**how)).of("m")]
 
 
 def test_the_header_of_version_2_says_how_large_the_terminal_is_and_when_it_began() -> None:
     header = {"version": 2, "width": 100, "height": 30, "env": {"TERM": "xterm-256color"}, "timestamp": 1768681919}
-    assert recorded(session().lines, Setup(width=100, height=30)).header == header
+    assert recorded(session().lines, RecordingSetup(width=100, height=30)).header == header
 
 
 def test_the_header_of_version_3_describes_the_terminal() -> None:
-    cast = recorded(session().lines, Setup(version=3))
+    cast = recorded(session().lines, RecordingSetup(version=3))
     term = {"cols": 80, "rows": 24, "type": "xterm-256color"}
     assert cast.header == {"version": 3, "term": term, "timestamp": 1768681919}
     assert cast.events[-1] == (0.0, "x", "0")
@@ -59,7 +59,7 @@ def test_the_header_of_version_3_describes_the_terminal() -> None:
 def test_the_times_of_version_3_are_those_of_version_2_from_one_event_to_the_next() -> None:
     lines = at(0, 0.001, 1.5, 7, 7, 7.25)
     moment, sums = 0.0, []
-    for time, _, _ in recorded(lines, Setup(version=3)).events:
+    for time, _, _ in recorded(lines, RecordingSetup(version=3)).events:
         moment += time
         sums.append(round(moment, 6))
     two = recorded(lines)
@@ -119,14 +119,14 @@ def test_a_session_in_which_nothing_is_shown_is_a_recording_of_an_empty_terminal
 
 def test_the_screen_at_any_moment_is_that_of_the_replay() -> None:
     lines = session().lines
-    cast = recorded(lines, Setup(width=40, height=6))
+    cast = recorded(lines, RecordingSetup(width=40, height=6))
     for second in range(6):
         state = replay(lines, until=second + 1)
         assert played(cast, second).rows == expected(state, 40, 6).rows
 
 
 def test_events_are_written_while_the_session_is_read() -> None:
-    state, events = begun(at(*range(3000)))
+    state, events = start_replay(at(*range(3000)))
     file = StringIO()
     written: list[int] = []
 
@@ -135,14 +135,14 @@ def test_events_are_written_while_the_session_is_read() -> None:
             written.append(file.tell())
             yield event
 
-    asciicast.write_asciicast(watched(), state, file, Setup())
+    asciicast.write_asciicast(watched(), state, file, RecordingSetup())
     assert written[1500] > 0
     assert written[-1] > written[1500]
 
 
 @pytest.mark.parametrize("path", corpus.session_files()[::8], ids=lambda path: path.name[:20])
 def test_real_sessions_end_with_the_screen_of_their_replay(path: Path) -> None:
-    cast = recorded(path, Setup(width=100, height=30))
+    cast = recorded(path, RecordingSetup(width=100, height=30))
     assert played(cast).rows == expected(replay(path), 100, 30).rows
 
 

@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import read_events
-from claude_session_player.linking.copies import Copies
+from claude_session_player.linking.copies import CopyDetector
 from claude_session_player.linking.prompts import human_prompt
-from claude_session_player.transcript.tree import Branches
+from claude_session_player.transcript.tree import ConversationTree
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought, uuid_of
 
 
-def grown(lines: Iterable[bytes]) -> Branches:
-    branches = Branches()
-    for event, is_copy in Copies().mark(read_events(lines)):
+def grown(lines: Iterable[bytes]) -> ConversationTree:
+    branches = ConversationTree()
+    for event, is_copy in CopyDetector().mark(read_events(lines)):
         if is_copy:
             branches.add_copy(event)
         else:
@@ -59,7 +59,7 @@ def test_lines_before_a_fork_are_on_all_branches_and_lines_behind_it_on_one() ->
 
 
 def test_the_fork_is_told_when_the_prompt_behind_it_comes() -> None:
-    branches = Branches()
+    branches = ConversationTree()
     told = {event.line: branches.add(event) for event in read_events(rewound().lines)}
     assert {line: fork for line, fork in told.items() if fork} == {6: (3, uuid_of(3))}
 
@@ -169,7 +169,7 @@ def test_a_subagent_that_hangs_on_a_line_of_the_session_is_no_fork() -> None:
 def test_the_same_uuid_twice_is_one_event() -> None:
     session = SessionBuilder().prompt("Make tea").response(text("Done."))
     events = list(read_events([*session.lines, *session.lines]))
-    branches = Branches()
+    branches = ConversationTree()
     for event in events:
         branches.add(event)
     assert branches.problems == [(3, "has the uuid of line 1"), (4, "has the uuid of line 2")]
@@ -327,7 +327,7 @@ def test_every_node_is_climbed_over_once() -> None:
             Counted.climbs += 1
             return super().__getitem__(place)  # type: ignore[call-overload,no-any-return]
 
-    branches = Branches()
+    branches = ConversationTree()
     branches._parents = Counted()
     rows = [(f"u{n}", f"u{n - 1}", n, 1 if n % 100 == 0 else 0) for n in range(1, 5001)]
     branches.grow(rows)

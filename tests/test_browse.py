@@ -16,7 +16,7 @@ from claude_session_player.store.library import Library
 from claude_session_player.store.session import Session
 from claude_session_player.tui import jobs, player
 from claude_session_player.tui.browse import BrowseApp
-from claude_session_player.tui.jobs import Shelf
+from claude_session_player.tui.jobs import StoreOpener
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.widgets import preview, text
 from claude_session_player.tui.widgets.preview import PreviewPane
@@ -164,7 +164,7 @@ def test_the_first_paint_opens_no_session_file(builder: StoreBuilder, monkeypatc
     os.utime(builder.home() / f"{ONE}.jsonl")
     seen = threading.Event()
     monkeypatch.setattr(Library, "_digested", lambda *_: iter(()) if seen.wait() else None)
-    app = BrowseApp(Shelf((str(builder.root),), cache), clock=lambda: NOW, rest=1000)
+    app = BrowseApp(StoreOpener((str(builder.root),), cache), clock=lambda: NOW, rest=1000)
 
     async def script(pilot: Pilot[Any]) -> None:
         try:
@@ -187,7 +187,7 @@ def test_a_screen_is_read_only_where_the_cursor_rests(builder: StoreBuilder, mon
         return []
 
     monkeypatch.setattr(preview, "preview_of", look)
-    app = BrowseApp(Shelf((str(builder.root),), None), clock=lambda: NOW, rest=1000)
+    app = BrowseApp(StoreOpener((str(builder.root),), None), clock=lambda: NOW, rest=1000)
 
     async def script(pilot: Pilot[Any]) -> None:
         await until(pilot, lambda: "Boil water" in text_of(app))
@@ -291,7 +291,9 @@ def test_keys_play_and_follow_the_session_under_the_cursor(
     builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch, key: str, live: bool
 ) -> None:
     played: list[tuple[str, bool]] = []
-    monkeypatch.setattr(player, "play", lambda app, session, *, live, open_store: played.append((session.id, live)))
+    monkeypatch.setattr(
+        player, "open_player", lambda app, session, *, live, open_store: played.append((session.id, live))
+    )
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("down", key)
@@ -304,7 +306,7 @@ def test_enter_plays_the_first_session_that_the_words_find(
     builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     played: list[str] = []
-    monkeypatch.setattr(player, "play", lambda app, session, *, live, open_store: played.append(session.id))
+    monkeypatch.setattr(player, "open_player", lambda app, session, *, live, open_store: played.append(session.id))
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("/", *"boil", "enter")

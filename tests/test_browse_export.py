@@ -15,7 +15,7 @@ from claude_session_player import export
 from claude_session_player.tui import browse as browse_module
 from claude_session_player.tui import jobs
 from claude_session_player.tui.browse import BrowseApp
-from claude_session_player.tui.popups import usual_folder
+from claude_session_player.tui.popups import default_export_dir
 from tests.browsing import answer, browse, kettles, said, until
 from tests.program import csp
 from tests.screens import LARGE, SMALL, check_picture, text_of
@@ -48,7 +48,7 @@ def test_what_is_written_is_what_export_writes(
     monkeypatch.chdir(tmp_path)
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await pilot.press("a", "e", *["down"] * [one.name for one in export.exported()].index(format))
+        await pilot.press("a", "e", *["down"] * [one.name for one in export.export_formats()].index(format))
         await until(pilot, lambda: f"[{format}]" in text_of(app))
         await pilot.press("enter")
         await until(pilot, lambda: "written to" in said(app))
@@ -118,7 +118,7 @@ def test_escape_leaves_the_export_and_writes_nothing(
 def test_the_whole_path_is_proposed_and_can_be_edited(
     builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ) -> None:
-    monkeypatch.setattr(browse_module, "usual_folder", lambda roots: "/home/ada/exports")
+    monkeypatch.setattr(browse_module, "default_export_dir", lambda roots: "/home/ada/exports")
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await until(pilot, lambda: "missing" in text_of(app))
@@ -156,9 +156,9 @@ def test_an_export_is_not_proposed_to_go_into_a_store(tmp_path: Path, monkeypatc
     monkeypatch.setenv("HOME", str(home))
     for here, proposed in ((store, home), (store / "projects", home), (tmp_path, tmp_path)):
         monkeypatch.chdir(here)
-        assert usual_folder([str(store)]) == str(proposed)
+        assert default_export_dir([str(store)]) == str(proposed)
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    assert usual_folder([str(store)]) == str(home)
+    assert default_export_dir([str(store)]) == str(home)
 
 
 def test_what_cannot_be_written_is_told(builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +174,7 @@ def test_what_cannot_be_written_is_told(builder: StoreBuilder, tmp_path: Path, m
         await until(pilot, lambda: answer(app) == f"There is no directory {tmp_path}/no.")
         await pilot.press("ctrl+a", "ctrl+k", *"store", "enter")
         await until(pilot, lambda: "/store is a directory: add the name of a file." in answer(app))
-        monkeypatch.setattr(jobs, "whole_file", refuse)
+        monkeypatch.setattr(jobs, "atomic_file", refuse)
         await pilot.press("1", "enter")
         await until(pilot, lambda: "store1 is not written: No space left on device" in said(app))
 

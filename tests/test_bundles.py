@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from claude_session_player import Filter
-from claude_session_player.archive.session_files import Bundle, Gathered, bundles_of, change_of
+from claude_session_player.archive.session_files import (
+    CollectedFiles,
+    SessionFiles,
+    collect_session_files,
+    describe_change,
+)
 from tests.archives import bundles
 from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder, touch
 
@@ -18,18 +23,18 @@ def store(tmp_path: Path) -> StoreBuilder:
     return StoreBuilder(tmp_path / "store")
 
 
-def only(store: StoreBuilder) -> Bundle:
+def only(store: StoreBuilder) -> SessionFiles:
     (bundle,) = bundles(store)
     return bundle
 
 
-def names(bundle: Bundle) -> list[str]:
+def names(bundle: SessionFiles) -> list[str]:
     return [item.path.rpartition("/")[2] for item in bundle.items]
 
 
-def gathered(store: StoreBuilder) -> Gathered:
+def gathered(store: StoreBuilder) -> CollectedFiles:
     found = store.open()
-    return bundles_of(found.sessions(Filter(include_orphans=True)), found.roots)
+    return collect_session_files(found.sessions(Filter(include_orphans=True)), found.roots)
 
 
 def test_a_bundle_is_everything_of_a_session_and_nothing_else(store: StoreBuilder) -> None:
@@ -142,7 +147,7 @@ def test_a_directory_belongs_only_to_a_session_with_an_id(store: StoreBuilder) -
     store.agent(session="memory")
     bundle = only(store)
     assert names(bundle) == ["memory.jsonl", f"agent-{AGENT}.jsonl"]
-    assert change_of(bundle) is None
+    assert describe_change(bundle) is None
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -160,15 +165,15 @@ def test_changes_of_a_bundle_are_told(store: StoreBuilder) -> None:
     agent = store.agent()
     (store.home() / ONE).mkdir()
     bundle = only(store)
-    assert change_of(bundle) is None
+    assert describe_change(bundle) is None
     (store.home() / ONE / "more").write_text("x")
-    assert "more is new" in str(change_of(bundle))
+    assert "more is new" in str(describe_change(bundle))
     (store.home() / ONE / "more").unlink()
-    assert change_of(bundle) is None
+    assert describe_change(bundle) is None
     touch(main)
-    assert f"{ONE}.jsonl has changed" in str(change_of(bundle))
+    assert f"{ONE}.jsonl has changed" in str(describe_change(bundle))
     touch(main, -1)
     store.meta(agent, agentType="Explore")
-    assert "meta.json is new" in str(change_of(bundle))
+    assert "meta.json is new" in str(describe_change(bundle))
     agent.unlink()
-    assert change_of(bundle) is not None
+    assert describe_change(bundle) is not None

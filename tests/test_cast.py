@@ -9,13 +9,13 @@ import pytest
 
 from claude_session_player import Conversation, Store, summarize
 from claude_session_player.parser import read_events
-from claude_session_player.store.layout import Found
-from claude_session_player.transcript.builder import Telling
-from claude_session_player.transcript.entries import Call, Kind
+from claude_session_player.store.layout import SessionFile
+from claude_session_player.transcript.builder import TranscriptBuilder
+from claude_session_player.transcript.entries import EntryKind, TranscriptCall
 from claude_session_player.transcript.forks import Fork
-from claude_session_player.transcript.outline import MarkKind, Reading
-from claude_session_player.transcript.subagents import cast_of
-from claude_session_player.transcript.walk import Walk
+from claude_session_player.transcript.outline import MarkedConversation, MarkKind
+from claude_session_player.transcript.subagents import session_subagents
+from claude_session_player.transcript.walk import TranscriptWalk
 from tests import corpus
 from tests.builder import SessionBuilder, call, text
 from tests.stores import AGENT, ONE, StoreBuilder
@@ -51,7 +51,11 @@ def test_what_names_a_sub_agent_counts_more_than_an_equal_task() -> None:
     session = caller().response(call("Task", "toolu_u", prompt=TASK))
     session.result("toolu_u", "agentId: a1").result("toolu_t", "agentId: a2")
     first, second = (actor(id, agent(TASK, id), task=TASK) for id in ("a1", "a2"))
-    found = [[one.id for one in e.entry.actors] for e in walk(session, first, second)[1] if isinstance(e.entry, Call)]
+    found = [
+        [one.id for one in e.entry.actors]
+        for e in walk(session, first, second)[1]
+        if isinstance(e.entry, TranscriptCall)
+    ]
     assert found == [["a2"], ["a2"], ["a1"], ["a1"]]
 
 
@@ -170,10 +174,10 @@ def test_almost_all_ordinary_sub_agents_of_real_sessions_are_linked(capsys: pyte
     store = Store.open(corpus.STORE, cache=None)
     total, unlinked = 0, []
     for path in corpus.session_files():
-        found: Found = store.place(path)
+        found: SessionFile = store.place(path)
         session = store.of(found)
         agents = [] if found.is_agent else session.parts[1:]
-        walk = Walk(Telling(cast_of(session)))
+        walk = TranscriptWalk(TranscriptBuilder(session_subagents(session)))
         for _ in walk.told(read_events(path) if agents else []):
             pass
         asked = [one for one in agents if one.speech.first_prompt and one.agent != "warmup"]
@@ -192,11 +196,11 @@ def test_real_sessions_are_told_drawn_and_summed_up_alike() -> None:
     store = Store.open(corpus.STORE, cache=None)
     for session in store.sessions():
         told = Conversation.of(session)
-        drawn = Reading(skips_sidechains=session.has_sidechains)
+        drawn = MarkedConversation(skips_sidechains=session.has_sidechains)
         drawn.read(session.events())
         summary = summarize(session)
         calls = [entry for turn in told.turns for entry in turn.calls]
-        prompts = [turn for turn in told.turns if turn.prompt and turn.prompt.kind is Kind.PROMPT]
+        prompts = [turn for turn in told.turns if turn.prompt and turn.prompt.kind is EntryKind.PROMPT]
         assert summary.user_messages == sum(mark.kind == MarkKind.PROMPT for mark in drawn.marks) == len(prompts), (
             session
         )
@@ -234,7 +238,7 @@ def test_what_goes_on_where_it_was_before_a_fork_is_marked() -> None:
     session.prompt("Right", parentUuid="00000000-0000-4000-8000-000000000002")
     session.response(text("L again"), parentUuid="00000000-0000-4000-8000-000000000004")
     marked = [(one.entry.kind, one.entry.body.line) for one in walk(session)[1] if isinstance(one.entry.body, Fork)]
-    assert marked == [(Kind.FORK, 2), (Kind.RETURN, 4)]
+    assert marked == [(EntryKind.FORK, 2), (EntryKind.RETURN, 4)]
 
 
 def chain_of_agents(builder: StoreBuilder) -> None:
@@ -255,7 +259,7 @@ def test_below_the_wanted_depth_nobody_turns_up_elsewhere(tmp_path: Path, depth:
     builder = StoreBuilder(tmp_path)
     chain_of_agents(builder)
     session = builder.open().resolve(ONE)
-    found = Walk(Telling(cast_of(session)), depth=depth)
+    found = TranscriptWalk(TranscriptBuilder(session_subagents(session)), depth=depth)
     told = list(found.told(session.events()))
     assert max(one.depth for one in told) == depth
     assert found.unlinked == []

@@ -207,7 +207,7 @@ def test_one_file_that_cannot_be_digested_costs_no_other(
     def fail(*_: Any) -> None:
         raise OverflowError("too much")
 
-    monkeypatch.setattr(extract.Digest, "_take_inline", fail)
+    monkeypatch.setattr(extract.FileExtractor, "_take_inline", fail)
     store = builder.open()
     assert len(store.sessions(EVERYTHING)) == 6
     assert [trouble.reason for trouble in store.troubles] == ["OverflowError: too much"]
@@ -326,7 +326,7 @@ def test_any_thread_may_ask_a_session_that_another_one_found(
 def test_a_mistake_in_a_question_is_not_taken_for_damage(builder: StoreBuilder, cache: Path) -> None:
     told(builder, cache)
     before = file_of(cache).read_bytes()
-    known = index.Catalogue(str(cache))
+    known = index.StoreIndex(str(cache))
     assert known._read("SELECT path FROM files WHERE path = ?", []) == []
     assert not known.is_kept
     assert file_of(cache).read_bytes() == before
@@ -343,7 +343,7 @@ def test_it_lies_where_the_platform_keeps_such_files(monkeypatch: pytest.MonkeyP
 
     for value in (str(tmp_path), ""):
         monkeypatch.setenv("XDG_CACHE_HOME", value)
-        assert index.default_folder() == platformdirs.user_cache_dir("claude-session-player", appauthor=False)
+        assert index.default_index_dir() == platformdirs.user_cache_dir("claude-session-player", appauthor=False)
 
 
 @settings(max_examples=40)

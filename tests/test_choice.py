@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from claude_session_player.parser import read_events
-from claude_session_player.transcript.builder import Telling
-from claude_session_player.transcript.filters import Choice
-from claude_session_player.transcript.subagents import Cast
-from claude_session_player.transcript.walk import Walk
+from claude_session_player.transcript.builder import TranscriptBuilder
+from claude_session_player.transcript.filters import EntryFilter
+from claude_session_player.transcript.subagents import SubagentFinder
+from claude_session_player.transcript.walk import TranscriptWalk
 from claude_session_player.util.times import parse_time
 from tests.builder import SessionBuilder, call, text, thought
 from tests.tellings import actor, agent, said, walk
@@ -28,9 +28,9 @@ HELPER = agent("Look", "Nothing.").response(call("mcp__tea__brew", "m")).result(
 
 
 def chosen(**wanted: Any) -> list[str]:
-    found = Choice(**wanted).of(walk(session(), actor("a1", HELPER))[1])
+    found = EntryFilter(**wanted).of(walk(session(), actor("a1", HELPER))[1])
     names = [getattr(one.entry, "name", "") for one in found if not one.is_end]
-    found = Choice(**wanted).of(walk(session(), actor("a1", HELPER))[1])
+    found = EntryFilter(**wanted).of(walk(session(), actor("a1", HELPER))[1])
     lines = said(one for one in found if not one.is_end)
     return [f"{line}{name}" for line, name in zip(lines, names, strict=True)]
 
@@ -107,7 +107,7 @@ def test_nothing_is_read_behind_the_last_wanted_line() -> None:
             read.append(one)
             yield one
 
-    list(Choice(end=2).of(watched()))
+    list(EntryFilter(end=2).of(watched()))
     assert [one.entry.line for one in read] == [1, 2, 3]
 
 
@@ -122,6 +122,6 @@ def test_the_end_of_a_call_is_told_only_where_its_beginning_is() -> None:
         session.response(call("Bash", f"b{number}")).result(f"b{number}")
         session.response(call("Task", f"t{number}", prompt=f"{number}")).result(f"t{number}", f"agentId: a{number}")
         actors.append(actor(f"a{number}", agent(f"{number}", "Done.")))
-    for choice in (Choice(tool="Bash"), Choice(hide=frozenset(("subagents",)))):
-        walking = Walk(Telling(Cast(actors))).told(read_events(session.lines))
+    for choice in (EntryFilter(tool="Bash"), EntryFilter(hide=frozenset(("subagents",)))):
+        walking = TranscriptWalk(TranscriptBuilder(SubagentFinder(actors))).told(read_events(session.lines))
         assert not [one for one in choice.of(walking) if one.is_end]

@@ -12,9 +12,18 @@ import pytest
 
 from claude_session_player import Filter
 from claude_session_player.archive import clean
-from claude_session_player.archive.add import keep
-from claude_session_player.archive.archive_dir import Vault
-from claude_session_player.archive.clean import Outcome, Plan, Reason, Rules, apply, finish_leftovers, is_empty, plan
+from claude_session_player.archive.add import archive_session
+from claude_session_player.archive.archive_dir import ArchiveDir
+from claude_session_player.archive.clean import (
+    CleanOutcome,
+    CleanPlan,
+    CleanReason,
+    CleanRules,
+    clean_sessions,
+    finish_removals,
+    is_empty_session,
+    plan_clean,
+)
 from claude_session_player.errors import BadFilter, CannotWrite
 from claude_session_player.store.in_use import InUse
 from claude_session_player.util.times import format_time
@@ -23,7 +32,7 @@ from tests.builder import START, SessionBuilder
 from tests.stores import ONE, THREE, TWO, StoreBuilder, settle
 
 LATER = START + timedelta(days=5)
-ALL = Rules(older_than=START + timedelta(days=1000))
+ALL = CleanRules(older_than=START + timedelta(days=1000))
 
 
 @pytest.fixture
@@ -38,20 +47,22 @@ def builder(tmp_path: Path) -> StoreBuilder:
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Vault:
-    return Vault(tmp_path / "archive")
+def vault(tmp_path: Path) -> ArchiveDir:
+    return ArchiveDir(tmp_path / "archive")
 
 
-def planned(builder: StoreBuilder, rules: Rules = ALL) -> Plan:
-    return plan(builder.open(), rules)
+def planned(builder: StoreBuilder, rules: CleanRules = ALL) -> CleanPlan:
+    return plan_clean(builder.open(), rules)
 
 
-def ids(made: Plan) -> set[str]:
+def ids(made: CleanPlan) -> set[str]:
     return {bundle.id for bundle in made.bundles}
 
 
-def cleaned(builder: StoreBuilder, vault: Vault, rules: Rules = ALL, *, delete: bool = False) -> list[Outcome]:
-    return list(apply(planned(builder, rules), vault, delete=delete))
+def cleaned(
+    builder: StoreBuilder, vault: ArchiveDir, rules: CleanRules = ALL, *, delete: bool = False
+) -> list[CleanOutcome]:
+    return list(clean_sessions(planned(builder, rules), vault, delete=delete))
 
 
 # --- the plan -------------------------------------------------------------------------------------
@@ -59,35 +70,35 @@ def cleaned(builder: StoreBuilder, vault: Vault, rules: Rules = ALL, *, delete: 
 
 def test_without_a_filter_there_is_no_plan(builder: StoreBuilder) -> None:
     with pytest.raises(BadFilter, match="Give a filter"):
-        planned(builder, Rules())
+        planned(builder, CleanRules())
     with pytest.raises(BadFilter, match="Give a filter"):
-        planned(builder, Rules(Filter(sort="size", limit=3, offset=1, reverse=True)))
+        planned(builder, CleanRules(Filter(sort="size", limit=3, offset=1, reverse=True)))
 
 
 @pytest.mark.parametrize("word", ["", "  "])
 def test_an_empty_word_is_no_filter(builder: StoreBuilder, word: str) -> None:
     with pytest.raises(BadFilter, match="which project"):
-        planned(builder, Rules(Filter(project=word), older_than=LATER))
+        planned(builder, CleanRules(Filter(project=word), older_than=LATER))
 
 
 def test_a_session_is_as_old_as_its_last_event(builder: StoreBuilder) -> None:
-    assert ids(planned(builder, Rules(older_than=LATER))) == {ONE}
+    assert ids(planned(builder, CleanRules(older_than=LATER))) == {ONE}
 
 
 def test_what_a_subagent_did_makes_a_session_younger(builder: StoreBuilder) -> None:
     agent = SessionBuilder(session_id=ONE, sidechain=True, start=START + timedelta(days=9)).prompt("Work")
     agent.write(builder.home() / ONE / "subagents" / "agent-a1.jsonl")
     settle(builder.root)
-    assert ids(planned(builder, Rules(older_than=LATER))) == set()
+    assert ids(planned(builder, CleanRules(older_than=LATER))) == set()
 
 
 def test_a_session_without_times_is_as_old_as_its_file(builder: StoreBuilder) -> None:
     path = builder.home() / "26charsessionidwithouttime.jsonl"
     path.write_text('{"type": "summary", "summary": "Old"}\n')
     os.utime(path, (1e9, 1e9))
-    assert path.stem in ids(planned(builder, Rules(older_than=LATER)))
+    assert path.stem in ids(planned(builder, CleanRules(older_than=LATER)))
     os.utime(path, (1.9e9, 1.9e9))
-    assert path.stem not in ids(planned(builder, Rules(older_than=LATER)))
+    assert path.stem not in ids(planned(builder, CleanRules(older_than=LATER)))
 
 
 def test_the_size_is_that_of_everything_that_belongs_to_a_session(builder: StoreBuilder) -> None:
@@ -95,28 +106,28 @@ def test_the_size_is_that_of_everything_that_belongs_to_a_session(builder: Store
     result.parent.mkdir(parents=True)
     result.write_text("x" * 100_000)
     settle(builder.root)
-    made = planned(builder, Rules(larger_than=100_000))
+    made = planned(builder, CleanRules(larger_than=100_000))
     assert ids(made) == {TWO}
     assert (made.size, made.files) == (100_000 + (builder.home() / f"{TWO}.jsonl").stat().st_size, 2)
-    assert ids(planned(builder, Rules(larger_than=made.size))) == set()
+    assert ids(planned(builder, CleanRules(larger_than=made.size))) == set()
 
 
 def test_all_rules_have_to_be_fulfilled(builder: StoreBuilder) -> None:
     later = START + timedelta(days=20)
-    assert ids(planned(builder, Rules(Filter(project="kettle"), older_than=later))) == {THREE}
-    assert ids(planned(builder, Rules(Filter(project="kettle"), older_than=LATER))) == set()
-    assert ids(planned(builder, Rules(Filter(title="stop"), larger_than=1))) == {TWO}
-    assert ids(planned(builder, Rules(Filter(title="stop"), empty=True))) == set()
+    assert ids(planned(builder, CleanRules(Filter(project="kettle"), older_than=later))) == {THREE}
+    assert ids(planned(builder, CleanRules(Filter(project="kettle"), older_than=LATER))) == set()
+    assert ids(planned(builder, CleanRules(Filter(title="stop"), larger_than=1))) == {TWO}
+    assert ids(planned(builder, CleanRules(Filter(title="stop"), empty=True))) == set()
 
 
 def test_the_limit_counts_sessions_that_fulfil_the_rules(builder: StoreBuilder) -> None:
-    assert ids(planned(builder, Rules(Filter(limit=1), older_than=LATER))) == {ONE}
+    assert ids(planned(builder, CleanRules(Filter(limit=1), older_than=LATER))) == {ONE}
 
 
 def test_the_plan_says_why(builder: StoreBuilder) -> None:
-    rules = Rules(Filter(project="kettle", since=START), larger_than=5, empty=True)
-    told = (Reason("larger_than", 5), Reason("empty"), Reason("project", "kettle"))
-    assert planned(builder, rules).reasons == (*told, Reason("since", format_time(START)))
+    rules = CleanRules(Filter(project="kettle", since=START), larger_than=5, empty=True)
+    told = (CleanReason("larger_than", 5), CleanReason("empty"), CleanReason("project", "kettle"))
+    assert planned(builder, rules).reasons == (*told, CleanReason("since", format_time(START)))
 
 
 @pytest.mark.parametrize(
@@ -145,8 +156,8 @@ def test_a_session_is_empty_when_nobody_said_anything(tmp_path: Path, lines: lis
     session.write(builder.home() / f"{ONE}.jsonl")
     settle(builder.root)
     (found,) = builder.open().sessions()
-    assert is_empty(found) is expected
-    assert ids(planned(builder, Rules(empty=True))) == ({ONE} if expected else set())
+    assert is_empty_session(found) is expected
+    assert ids(planned(builder, CleanRules(empty=True))) == ({ONE} if expected else set())
 
 
 def test_a_session_with_subagents_is_not_empty(tmp_path: Path) -> None:
@@ -154,7 +165,7 @@ def test_a_session_with_subagents_is_not_empty(tmp_path: Path) -> None:
     builder.agent()
     (builder.home() / f"{ONE}.jsonl").touch()
     settle(builder.root)
-    assert ids(planned(builder, Rules(empty=True))) == set()
+    assert ids(planned(builder, CleanRules(empty=True))) == set()
 
 
 def test_a_session_is_not_empty_where_something_with_bytes_belongs_to_it(tmp_path: Path) -> None:
@@ -164,10 +175,10 @@ def test_a_session_is_not_empty_where_something_with_bytes_belongs_to_it(tmp_pat
     (builder.home() / f"{ONE}.jsonl").touch()
     result.touch()
     settle(builder.root)
-    assert ids(planned(builder, Rules(empty=True))) == {ONE}
+    assert ids(planned(builder, CleanRules(empty=True))) == {ONE}
     result.write_text("much")
     settle(builder.root)
-    assert ids(planned(builder, Rules(empty=True))) == set()
+    assert ids(planned(builder, CleanRules(empty=True))) == set()
 
 
 def test_a_file_without_a_record_is_a_session_only_if_it_is_called_like_one(tmp_path: Path) -> None:
@@ -180,17 +191,17 @@ def test_a_file_without_a_record_is_a_session_only_if_it_is_called_like_one(tmp_
     for name in ("foo.jsonl", "ses_0002.jsonl"):
         (builder.root / "transcripts" / name).touch()
     settle(builder.root)
-    assert ids(planned(builder, Rules(empty=True))) == {ONE, "ses_0002"}
+    assert ids(planned(builder, CleanRules(empty=True))) == {ONE, "ses_0002"}
     assert ids(planned(builder)) == {ONE, "ses_0002"}
 
 
-def test_memories_are_never_removed(builder: StoreBuilder, vault: Vault) -> None:
+def test_memories_are_never_removed(builder: StoreBuilder, vault: ArchiveDir) -> None:
     builder.session("memory", "Remember")
     memory = builder.home() / "memory" / "MEMORY.md"
     memory.parent.mkdir()
     memory.write_text("Tea")
     settle(builder.root)
-    (outcome,) = cleaned(builder, vault, Rules(Filter(title="Remember")), delete=True)
+    (outcome,) = cleaned(builder, vault, CleanRules(Filter(title="Remember")), delete=True)
     assert (outcome.bundle.id, outcome.reason) == ("memory", None)
     assert memory.read_text() == "Tea"
 
@@ -200,11 +211,11 @@ def test_before_means_the_last_event_and_not_the_first(builder: StoreBuilder) ->
     long.line({"type": "user", "timestamp": format_time(LATER), "message": {"content": "Still here"}})
     long.write(builder.home() / f"{ONE}.jsonl")
     settle(builder.root)
-    assert ids(planned(builder, Rules(Filter(before=LATER)))) == set()
-    assert ids(planned(builder, Rules(older_than=LATER))) == set()
+    assert ids(planned(builder, CleanRules(Filter(before=LATER)))) == set()
+    assert ids(planned(builder, CleanRules(older_than=LATER))) == set()
     after = LATER + timedelta(milliseconds=1)
-    assert ids(planned(builder, Rules(Filter(before=after)))) == {ONE}
-    assert ids(planned(builder, Rules(older_than=after))) == {ONE}
+    assert ids(planned(builder, CleanRules(Filter(before=after)))) == {ONE}
+    assert ids(planned(builder, CleanRules(older_than=after))) == {ONE}
 
 
 def test_a_file_that_holds_no_session_is_left_alone(builder: StoreBuilder) -> None:
@@ -245,7 +256,8 @@ def test_subagents_are_never_removed_without_their_session(builder: StoreBuilder
     builder.agent("a1", session="gone-session")
     settle(builder.root)
     assert (
-        ids(planned(builder, Rules(Filter(title="Look around", include_subagents=True, include_orphans=True)))) == set()
+        ids(planned(builder, CleanRules(Filter(title="Look around", include_subagents=True, include_orphans=True))))
+        == set()
     )
 
 
@@ -256,7 +268,7 @@ def test_a_session_that_changes_while_the_plan_is_made_is_skipped(builder: Store
         file.write("\n")
     settle(builder.root)  # so that its time does not tell
     with patch.object(store, "sessions", lambda _: sessions):
-        made = plan(store, ALL)
+        made = plan_clean(store, ALL)
     assert ids(made) == {TWO, THREE}
     assert [one.reason for one in made.skipped] == [
         f"projects/-home-ada-engine/{ONE}.jsonl has changed while the plan was made"
@@ -273,7 +285,7 @@ def test_a_plan_changes_nothing(builder: StoreBuilder) -> None:
 
 
 @pytest.mark.parametrize("delete", [False, True])
-def test_everything_of_a_session_is_removed_and_nothing_else(tmp_path: Path, vault: Vault, delete: bool) -> None:
+def test_everything_of_a_session_is_removed_and_nothing_else(tmp_path: Path, vault: ArchiveDir, delete: bool) -> None:
     builder = StoreBuilder(tmp_path / "store")
     builder.every_layout()
     (builder.root / "settings.json").write_text("{}")
@@ -281,7 +293,9 @@ def test_everything_of_a_session_is_removed_and_nothing_else(tmp_path: Path, vau
     builder.json(Path("file-history") / ONE / "backup", {})
     settle(builder.root)
     before = seen(builder.root)
-    (outcome,) = cleaned(builder, vault, Rules(Filter(title="Start the engine", limit=1, sort="size")), delete=delete)
+    (outcome,) = cleaned(
+        builder, vault, CleanRules(Filter(title="Start the engine", limit=1, sort="size")), delete=delete
+    )
     assert (outcome.bundle.id, outcome.reason) == (ONE, None)
     assert (outcome.archive is None) == delete
     project = builder.home().relative_to(builder.root)
@@ -291,69 +305,69 @@ def test_everything_of_a_session_is_removed_and_nothing_else(tmp_path: Path, vau
     assert len(gone) > 10
 
 
-def test_a_session_is_in_the_archive_before_it_is_removed(builder: StoreBuilder, vault: Vault) -> None:
+def test_a_session_is_in_the_archive_before_it_is_removed(builder: StoreBuilder, vault: ArchiveDir) -> None:
     content = (builder.home() / f"{ONE}.jsonl").read_bytes()
-    (outcome,) = cleaned(builder, vault, Rules(older_than=LATER))
+    (outcome,) = cleaned(builder, vault, CleanRules(older_than=LATER))
     assert outcome.archive is not None
     (archived,) = vault.everything()
     assert (archived.path, archived.manifest.id, archived.manifest.size) == (outcome.archive, ONE, len(content))
     assert not (builder.home() / f"{ONE}.jsonl").exists()
 
 
-def test_a_file_that_grew_since_the_plan_stays(builder: StoreBuilder, vault: Vault) -> None:
+def test_a_file_that_grew_since_the_plan_stays(builder: StoreBuilder, vault: ArchiveDir) -> None:
     made = planned(builder)
     path = builder.home() / f"{TWO}.jsonl"
     with path.open("a") as file:
         file.write("\n")
     before = path.read_bytes()
-    outcomes = {outcome.bundle.id: outcome for outcome in apply(made, vault)}
+    outcomes = {outcome.bundle.id: outcome for outcome in clean_sessions(made, vault)}
     assert "has changed since the plan was made" in (outcomes[TWO].reason or "")
     assert path.read_bytes() == before
     assert [path.name for path in builder.root.rglob("*.jsonl")] == [path.name]
 
 
-def test_a_session_whose_directory_got_a_file_since_the_plan_stays(builder: StoreBuilder, vault: Vault) -> None:
+def test_a_session_whose_directory_got_a_file_since_the_plan_stays(builder: StoreBuilder, vault: ArchiveDir) -> None:
     (builder.home() / ONE).mkdir()
-    made = planned(builder, Rules(older_than=LATER))
+    made = planned(builder, CleanRules(older_than=LATER))
     (builder.home() / ONE / "new.txt").write_text("new")
-    (outcome,) = apply(made, vault)
+    (outcome,) = clean_sessions(made, vault)
     assert "new.txt is new since the plan was made" in (outcome.reason or "")
     assert (builder.home() / f"{ONE}.jsonl").exists()
 
 
-def test_a_session_that_is_gone_since_the_plan_is_named(builder: StoreBuilder, vault: Vault) -> None:
-    made = planned(builder, Rules(older_than=LATER))
+def test_a_session_that_is_gone_since_the_plan_is_named(builder: StoreBuilder, vault: ArchiveDir) -> None:
+    made = planned(builder, CleanRules(older_than=LATER))
     (builder.home() / f"{ONE}.jsonl").unlink()
-    (outcome,) = apply(made, vault)
+    (outcome,) = clean_sessions(made, vault)
     assert outcome.reason is not None
 
 
-def test_links_are_removed_and_not_followed(builder: StoreBuilder, vault: Vault) -> None:
+def test_links_are_removed_and_not_followed(builder: StoreBuilder, vault: ArchiveDir) -> None:
     folder = builder.home() / ONE
     (folder / "real").mkdir(parents=True)
     (folder / "real" / "file").write_text("content")
     (folder / "link").symlink_to("real")
     settle(builder.root)
-    (outcome,) = cleaned(builder, vault, Rules(older_than=LATER), delete=True)
+    (outcome,) = cleaned(builder, vault, CleanRules(older_than=LATER), delete=True)
     assert outcome.reason is None
     assert not folder.exists()
 
 
-def test_a_session_with_a_link_to_elsewhere_stays(builder: StoreBuilder, vault: Vault, tmp_path: Path) -> None:
+def test_a_session_with_a_link_to_elsewhere_stays(builder: StoreBuilder, vault: ArchiveDir, tmp_path: Path) -> None:
     (tmp_path / "dear").mkdir()
     (tmp_path / "dear" / "file").write_text("content")
     (builder.home() / ONE).mkdir()
     (builder.home() / ONE / "link").symlink_to(tmp_path / "dear")
     before = seen(tmp_path)
-    made = planned(builder, Rules(older_than=LATER))
+    made = planned(builder, CleanRules(older_than=LATER))
     assert [one.id for one in made.skipped] == [ONE]
-    assert list(apply(made, vault, delete=True)) == []
+    assert list(clean_sessions(made, vault, delete=True)) == []
     assert {path: what for path, what in seen(tmp_path).items() if not path.startswith("archive")} == before
 
 
-def test_what_was_done_is_logged(builder: StoreBuilder, vault: Vault) -> None:
-    (kept,) = cleaned(builder, vault, Rules(older_than=LATER))
-    cleaned(builder, vault, Rules(Filter(title="Boil")), delete=True)
+def test_what_was_done_is_logged(builder: StoreBuilder, vault: ArchiveDir) -> None:
+    (kept,) = cleaned(builder, vault, CleanRules(older_than=LATER))
+    cleaned(builder, vault, CleanRules(Filter(title="Boil")), delete=True)
     lines = [json.loads(line) for line in Path(vault.folder, "log.jsonl").read_text().splitlines()]
     assert [(line["action"], line["id"], line["title"]) for line in lines] == [
         ("removed", ONE, "Start the engine"),
@@ -368,41 +382,43 @@ def test_where_the_archive_cannot_be_written_everything_stays(builder: StoreBuil
     before = seen(builder.root)
     for delete in (False, True):
         with pytest.raises(CannotWrite):
-            cleaned(builder, Vault(tmp_path / "file" / "archive"), delete=delete)
+            cleaned(builder, ArchiveDir(tmp_path / "file" / "archive"), delete=delete)
     assert seen(builder.root) == before
 
 
-def test_many_are_removed_in_order_with_few_looks_at_all_processes(builder: StoreBuilder, vault: Vault) -> None:
+def test_many_are_removed_in_order_with_few_looks_at_all_processes(builder: StoreBuilder, vault: ArchiveDir) -> None:
     for number in range(40):
         builder.session(f"5d1f0c3a-{number:04}-4000-8000-000000000000")
     settle(builder.root)
     made = planned(builder)
     with patch.object(clean, "InUse", wraps=InUse) as looks:
-        outcomes = list(apply(made, vault))
+        outcomes = list(clean_sessions(made, vault))
     assert [(outcome.bundle, outcome.reason) for outcome in outcomes] == [(bundle, None) for bundle in made.bundles]
     assert looks.call_count == 2
     assert list(builder.root.rglob("*.jsonl")) == []
 
 
-def test_large_sessions_are_not_all_archived_before_the_first_is_removed(builder: StoreBuilder, vault: Vault) -> None:
+def test_large_sessions_are_not_all_archived_before_the_first_is_removed(
+    builder: StoreBuilder, vault: ArchiveDir
+) -> None:
     made = planned(builder)
     with patch.object(clean, "_LARGE", 1), patch.object(clean, "InUse", wraps=InUse) as looks:
-        assert [outcome.reason for outcome in apply(made, vault)] == [None] * 3
+        assert [outcome.reason for outcome in clean_sessions(made, vault)] == [None] * 3
     assert looks.call_count == 3
 
 
-def test_what_the_archive_took_before_it_was_full_is_removed_and_told(builder: StoreBuilder, vault: Vault) -> None:
+def test_what_the_archive_took_before_it_was_full_is_removed_and_told(builder: StoreBuilder, vault: ArchiveDir) -> None:
     made = planned(builder)
-    first = keep(vault, made.bundles[0])
-    outcomes: list[Outcome] = []
+    first = archive_session(vault, made.bundles[0])
+    outcomes: list[CleanOutcome] = []
     with patch.object(clean, "keep", side_effect=[first, CannotWrite("full")]), pytest.raises(CannotWrite):
-        outcomes.extend(apply(made, vault))
-    assert outcomes == [Outcome(made.bundles[0], first.path)]
+        outcomes.extend(clean_sessions(made, vault))
+    assert outcomes == [CleanOutcome(made.bundles[0], first.path)]
     assert not Path(made.bundles[0].place(made.bundles[0].items[0])).exists()
     assert all(Path(bundle.place(bundle.items[0])).exists() for bundle in made.bundles[1:])
 
 
-def test_there_is_nothing_to_finish_after_a_run(builder: StoreBuilder, vault: Vault) -> None:
+def test_there_is_nothing_to_finish_after_a_run(builder: StoreBuilder, vault: ArchiveDir) -> None:
     cleaned(builder, vault)
-    assert finish_leftovers(builder.open(), vault) == []
+    assert finish_removals(builder.open(), vault) == []
     assert litter(builder.root) == []

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.archive.archive_dir import Vault
-from claude_session_player.archive.session_files import Bundle
+from claude_session_player.archive.archive_dir import ArchiveDir
+from claude_session_player.archive.session_files import SessionFiles
 from claude_session_player.archive.trash import GONE, MOVING
 from tests.archives import Seen, bundles, contents, litter, seen
 from tests.bins import interrupted
@@ -69,7 +69,7 @@ def delete(world: Path) -> list[str | Path]:
     return [*clean(world), "--delete", "--yes"]
 
 
-def origin(before: Path) -> tuple[Seen, list[Bundle]]:
+def origin(before: Path) -> tuple[Seen, list[SessionFiles]]:
     """The store as it was before anything was done to it, and the sessions in it."""
     place = before.parent / "origin"
     if not place.exists():
@@ -77,18 +77,18 @@ def origin(before: Path) -> tuple[Seen, list[Bundle]]:
     return seen(place / STORE), bundles(Opened(place / STORE))
 
 
-def part(store: Seen, one: Bundle) -> Seen:
+def part(store: Seen, one: SessionFiles) -> Seen:
     """What a store shows of a session."""
     return {item.path: store[item.path] for item in one.items if item.path in store}
 
 
-def undecided(store: Seen, one: Bundle) -> Seen:
+def undecided(store: Seen, one: SessionFiles) -> Seen:
     """What will be put back of a session."""
     content = f"{one.main.rpartition('/')[0]}/{MOVING}{one.id}/content/"
     return part({path.removeprefix(content): what for path, what in store.items() if path.startswith(content)}, one)
 
 
-def is_decided(world: Path, store: Seen, one: Bundle) -> bool:
+def is_decided(world: Path, store: Seen, one: SessionFiles) -> bool:
     """True where there is a sign that a session was meant to be gone: its bin, or, when that is empty, the log."""
     log = world / ARCHIVE / "log.jsonl"
     lines = log.read_text().splitlines() if log.exists() else []
@@ -96,9 +96,9 @@ def is_decided(world: Path, store: Seen, one: Bundle) -> bool:
     return is_logged or f"{one.main.rpartition('/')[0]}/{GONE}{one.id}" in store
 
 
-def is_archived(world: Path, one: Bundle, before: Seen) -> bool:
+def is_archived(world: Path, one: SessionFiles, before: Seen) -> bool:
     """True where every byte of a session is in the archive."""
-    newest = Vault(world / ARCHIVE).newest(one.main)
+    newest = ArchiveDir(world / ARCHIVE).newest(one.main)
     files = {path: what[1] for path, what in part(before, one).items() if what[0] == "file"}
     return newest is not None and contents(newest.path) == files
 
@@ -168,7 +168,7 @@ def is_blocked(before: Path) -> bool:
     return (Opened(before / STORE).home() / f"{TWO}.jsonl").exists()
 
 
-def _main_of(sessions: list[Bundle], id: str) -> str:
+def _main_of(sessions: list[SessionFiles], id: str) -> str:
     return next(one.main for one in sessions if one.id == id)
 
 

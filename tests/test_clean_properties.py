@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claude_session_player import Filter
-from claude_session_player.archive.archive_dir import Vault
-from claude_session_player.archive.clean import Rules, apply, plan
+from claude_session_player.archive.archive_dir import ArchiveDir
+from claude_session_player.archive.clean import CleanRules, clean_sessions, plan_clean
 from claude_session_player.store.filters import SORTS
 from tests.archives import Seen, contents, litter, seen
 from tests.builder import START, SessionBuilder
@@ -76,7 +76,7 @@ FILTERS = st.fixed_dictionaries(
 ASKED = st.fixed_dictionaries(
     {}, optional={"older_than": DAYS, "larger_than": st.sampled_from([0, 500, 1500]), "empty": st.just(True)}
 )
-RULES = st.builds(lambda chosen, asked: Rules(Filter(**chosen), **asked), st.just({}) | FILTERS, ASKED).filter(
+RULES = st.builds(lambda chosen, asked: CleanRules(Filter(**chosen), **asked), st.just({}) | FILTERS, ASKED).filter(
     lambda rules: bool(rules.reasons)
 )
 
@@ -108,15 +108,15 @@ def build(builder: StoreBuilder, sessions: list[Made], strange: set[str]) -> Non
 @settings(max_examples=60)
 @given(sessions=STORES, strange=st.sets(st.sampled_from(STRANGE)), rules=RULES, delete=st.booleans())
 def test_only_what_the_plan_names_is_removed(
-    sessions: list[Made], strange: set[str], rules: Rules, delete: bool
+    sessions: list[Made], strange: set[str], rules: CleanRules, delete: bool
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         builder = StoreBuilder(Path(folder, "store"))
         build(builder, sessions, strange)
         before = seen(builder.root)
-        made = plan(builder.open(), rules)
+        made = plan_clean(builder.open(), rules)
         assert seen(builder.root) == before
-        outcomes = list(apply(made, Vault(Path(folder, "archive")), delete=delete))
+        outcomes = list(clean_sessions(made, ArchiveDir(Path(folder, "archive")), delete=delete))
         named = {item.path for bundle in made.bundles for item in bundle.items}
         assert not any("/memory/" in path or "/notes-of-ada/" in path for path in named)
         assert seen(builder.root) == {path: what for path, what in before.items() if path not in named}

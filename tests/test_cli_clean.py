@@ -12,8 +12,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from claude_session_player.archive.handles import Directory
-from claude_session_player.archive.trash import Bin, claimed
+from claude_session_player.archive.handles import OpenDirectory
+from claude_session_player.archive.trash import TrashDir, claim_trash_dir
 from tests.archives import contents, litter, seen
 from tests.bins import interrupted
 from tests.program import csp, told_on_terminal
@@ -252,7 +252,7 @@ def test_who_asks_for_a_session_that_waits_is_told_how_to_get_it_back(builder: S
 
 def test_a_session_that_is_being_removed_right_now_is_not_told(builder: StoreBuilder) -> None:
     bin = interrupted(builder, ONE, is_gone=False)
-    with Directory.at(str(bin.parent)) as home, Bin(home, bin.name) as opened, claimed(opened):
+    with OpenDirectory.at(str(bin.parent)) as home, TrashDir(home, bin.name) as opened, claim_trash_dir(opened):
         listed = csp("list", "--root", builder.root, "--no-cache")
     assert (listed.returncode, listed.stderr) == (0, b"")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.export import Writes, formats
+from claude_session_player.export import OutputKind, formats
 from tests.builder import SessionBuilder, text
 from tests.casts import cast_of, played
 from tests.program import PROGRAM, csp, on_terminal, told_on_terminal
@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> Path:
     return SessionBuilder().prompt("Make tea").response(text("Gladly.")).compaction().write(tmp_path / "s.jsonl")
 
 
-@pytest.mark.parametrize("format", [one.name for one in formats(Writes.SCREEN)])
+@pytest.mark.parametrize("format", [one.name for one in formats(OutputKind.SCREEN)])
 def test_a_screen_is_exported_as_replay_prints_it_with_its_history(format: str, path: Path, tmp_path: Path) -> None:
     target = tmp_path / "out"
     done = csp("export", path, "--format", format, "-o", target)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from claude_session_player.cli.play import tell
+from claude_session_player.cli.play import print_frames
 from claude_session_player.models import UserMessage
-from claude_session_player.player.stream import Piece
+from claude_session_player.player.stream import TextPiece
 from tests.builder import SessionBuilder, call, text
 from tests.program import PROGRAM, csp, on_terminal
 from tests.stores import ONE, StoreBuilder
@@ -31,8 +31,8 @@ TOLD = "❯ Make tea\n\n● Bash(boil)\n  └ hot\n\n── compacted ──\n\n
 
 def test_what_was_told_can_be_seen_while_the_next_is_waited_for() -> None:
     done: list[object] = []
-    pieces = [[Piece(UserMessage(word), (word,), False)] for word in ("one", "two", "three")]
-    tell(
+    pieces = [[TextPiece(UserMessage(word), (word,), False)] for word in ("one", "two", "three")]
+    print_frames(
         zip((0.0, 0.0, 1.5), pieces, strict=True),
         lambda shown: done.extend(piece.text for piece in shown),
         lambda: done.append("flush"),
@@ -43,7 +43,7 @@ def test_what_was_told_can_be_seen_while_the_next_is_waited_for() -> None:
 
 def test_a_pause_of_thousands_of_years_is_slept_by_the_hour() -> None:
     slept: list[float] = []
-    tell([(2.5 * 3600, [])], lambda shown: None, lambda: None, slept.append)
+    print_frames([(2.5 * 3600, [])], lambda shown: None, lambda: None, slept.append)
     assert slept == [3600, 3600, 1800]
 
 

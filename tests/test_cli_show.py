@@ -13,11 +13,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from claude_session_player.export.transcript import Style, blocks
+from claude_session_player.export.transcript import TranscriptStyle, entry_blocks
 from claude_session_player.parser import read_events
-from claude_session_player.transcript.builder import Telling
-from claude_session_player.transcript.subagents import Cast
-from claude_session_player.transcript.walk import Walk
+from claude_session_player.transcript.builder import TranscriptBuilder
+from claude_session_player.transcript.subagents import SubagentFinder
+from claude_session_player.transcript.walk import TranscriptWalk
 from tests.builder import START, SessionBuilder, call, text, thought
 from tests.program import csp
 from tests.stores import AGENT, ONE, StoreBuilder
@@ -375,7 +375,7 @@ def test_the_first_page_is_told_without_reading_the_rest() -> None:
     for number in range(5000):
         session.prompt(f"Prompt {number}").response(call("Bash", f"b{number}", command="ls")).result(f"b{number}")
     lines = iter(session.lines)
-    told = blocks(Walk(Telling(Cast())).told(read_events(lines)), Style())
+    told = entry_blocks(TranscriptWalk(TranscriptBuilder(SubagentFinder())).told(read_events(lines)), TranscriptStyle())
     first = [text for _, text in islice(told, 50)]
     assert first[0].endswith("Prompt 0")
     assert len(list(lines)) > 14_000

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from claude_session_player.cli.app import COMMANDS, app
-from claude_session_player.player.timeline import Moment, destination
+from claude_session_player.player.timeline import TimePosition, parse_position
 from tests.builder import SessionBuilder, text
 from tests.program import csp
 from tests.stores import ONE, StoreBuilder
@@ -85,7 +85,7 @@ def test_a_time_that_is_typed_is_read_in_the_zone_that_is_shown(
 @in_each_zone
 def test_the_player_goes_to_a_moment_of_the_zone(zone: str, first: str, last: str) -> None:
     with system_zone(zone):
-        assert destination(first) == destination(NIGHT) == Moment(1768681860.0)
+        assert parse_position(first) == parse_position(NIGHT) == TimePosition(1768681860.0)
 
 
 @pytest.mark.parametrize("zone", ZONES)

@@ -9,7 +9,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from claude_session_player.export.commonmark import code, fenced, follows, prose, quoted, shortened, tidy
+from claude_session_player.export.commonmark import (
+    block_quote,
+    code_block,
+    inline_code,
+    put_below,
+    safe_markdown,
+    shorten_text,
+    tidy_text,
+)
 from tests.builder import SessionBuilder, call
 from tests.tellings import actor, markdown
 
@@ -67,41 +75,41 @@ def heads(text: str) -> list[tuple[int, str]]:
 @example("\ttab\n</pre>\n```", 1)
 @example("first line\nsecond line\n---\nrest", 0)
 def test_a_text_never_swallows_what_follows_it(text: str, depth: int) -> None:
-    block = follows("**Head**", prose(tidy(text), by_model=True))
+    block = put_below("**Head**", safe_markdown(tidy_text(text), by_model=True))
     gap = "> " * depth
-    document = f"{quoted(block, depth)}\n{gap}\n{quoted('**Next**', depth)}\n"
+    document = f"{block_quote(block, depth)}\n{gap}\n{block_quote('**Next**', depth)}\n"
     assert heads(document) == [(depth, "**Head**"), (depth, "**Next**")]
 
 
 @given(texts, st.integers(0, 3))
 def test_code_is_what_it_was(text: str, depth: int) -> None:
-    text = tidy(text)
-    tokens = MARKDOWN.parse(quoted(fenced(text, "diff"), depth))
+    text = tidy_text(text)
+    tokens = MARKDOWN.parse(block_quote(code_block(text, "diff"), depth))
     fences = [(token.content, token.info) for token in tokens if token.type == "fence"]
     assert fences == [(f"{text}\n", "diff")]
 
 
 @given(st.text(alphabet="ab `", min_size=1).filter(str.strip))
 def test_a_name_is_what_it_was(name: str) -> None:
-    (inline,) = [token for token in MARKDOWN.parse(f"x {code(name)}") if token.type == "inline"]
+    (inline,) = [token for token in MARKDOWN.parse(f"x {inline_code(name)}") if token.type == "inline"]
     assert inline.children is not None
     assert [child.content for child in inline.children if child.type == "code_inline"] == [name]
 
 
 def test_every_line_of_a_quote_keeps_its_depth() -> None:
-    assert quoted("one\n\ntwo", 2).split("\n") == ["> > one", "> > ", "> > two"]
+    assert block_quote("one\n\ntwo", 2).split("\n") == ["> > one", "> > ", "> > two"]
 
 
 @pytest.mark.parametrize(
     "text", ["Plain words", "Words\n- and a list", "Words\n\nand more", "Words `code`", "Größe", "“Quoted”"]
 )
 def test_plain_words_follow_their_heading_at_once(text: str) -> None:
-    assert follows("**User**", text) == f"**User**\n{text}"
+    assert put_below("**User**", text) == f"**User**\n{text}"
 
 
 @pytest.mark.parametrize("text", ["- list", "1. list", "| a |\n|---|", "Title\n===", "    code", "```\n```", "# Head"])
 def test_anything_else_follows_behind_a_blank_line(text: str) -> None:
-    assert follows("**User**", text) == f"**User**\n\n{text}"
+    assert put_below("**User**", text) == f"**User**\n\n{text}"
 
 
 HOSTILE = st.sampled_from(("x\n\n```", "<!--", "a\n# b", "\x1b[2J", "**", "> q", "`", "\r\n\r\n~~~"))
@@ -122,10 +130,10 @@ def test_nothing_that_a_file_names_breaks_out_of_its_place(trigger: str, name: s
 
 def test_ordinary_markdown_is_left_alone() -> None:
     text = "Run:\n\n1. this\n   ```bash\n   ls\n\n   ```\n2. that\n\n```python\nif a < b:\n    pass\n```"
-    assert prose(text, by_model=True) == text
+    assert safe_markdown(text, by_model=True) == text
 
 
 def test_a_shortened_text_says_how_much_is_missing() -> None:
-    assert shortened("1\n2\n3", 3) == "1\n2\n3"
-    assert shortened("1\n2\n3", 2) == "1\n2\n… 1 more line"
-    assert shortened("1\n2\n3", None) == "1\n2\n3"
+    assert shorten_text("1\n2\n3", 3) == "1\n2\n3"
+    assert shorten_text("1\n2\n3", 2) == "1\n2\n… 1 more line"
+    assert shorten_text("1\n2\n3", None) == "1\n2\n3"

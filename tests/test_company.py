@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from claude_session_player import View
-from claude_session_player.export.terminal import Teller
+from claude_session_player.export.terminal import FollowWriter
 from claude_session_player.player import follow as company_module
-from claude_session_player.player.follow import Company, News, Told
-from claude_session_player.store.layout import found_at
+from claude_session_player.player.follow import FileChange, FollowedGroup, FollowedText
+from claude_session_player.store.layout import session_file_at
 from tests.builder import SessionBuilder, call, text
 from tests.stores import ONE, TWO, StoreBuilder
 
@@ -29,15 +29,15 @@ class Following:
 
     def begin(self, lines: int = 20) -> None:
         """Begin to follow it."""
-        self.company = Company(found_at(str(self.path)), View())
-        self.teller = Teller(self.file, View())
+        self.company = FollowedGroup(session_file_at(str(self.path)), View())
+        self.teller = FollowWriter(self.file, View())
         self.teller.begin(self.company.begin(), lines)
 
     def agent_file(self, id: str, folder: str = f"{ONE}/subagents") -> Path:
         """The file of a sub-agent."""
         return self.store.home() / folder / f"agent-{id}.jsonl"
 
-    def grow(self, path: Path, session: SessionBuilder) -> list[Told]:
+    def grow(self, path: Path, session: SessionBuilder) -> list[FollowedText]:
         """Append to a file, and print what that tells."""
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab") as file:
@@ -207,7 +207,7 @@ def test_the_one_that_is_let_go_is_the_one_that_was_silent_for_longest(
     following.agent_file("a2").unlink()
     assert list(following.company.notice([str(following.agent_file("a2"))])) == []
     following.agent_file("a1").unlink()
-    assert [told.news for told in following.company.notice([str(following.agent_file("a1"))])] == [News.DELETED]
+    assert [told.news for told in following.company.notice([str(following.agent_file("a1"))])] == [FileChange.DELETED]
 
 
 def test_a_sub_agent_that_cannot_be_read_is_told_once_and_shown_as_soon_as_it_can(following: Following) -> None:
@@ -225,10 +225,12 @@ def test_a_sub_agent_that_cannot_be_read_is_told_once_and_shown_as_soon_as_it_ca
 def test_a_file_that_is_replaced_or_deleted_is_told_as_that(following: Following) -> None:
     following.begin()
     following.path.write_bytes(b"")
-    assert [told.news for told in following.grow(following.path, SessionBuilder().prompt("Again"))] == [News.SHORTENED]
+    assert [told.news for told in following.grow(following.path, SessionBuilder().prompt("Again"))] == [
+        FileChange.SHORTENED
+    ]
     assert following.printed.endswith("❯ Again\n")
     following.path.unlink()
-    assert [told.news for told in following.company.notice([str(following.path)])] == [News.DELETED]
+    assert [told.news for told in following.company.notice([str(following.path)])] == [FileChange.DELETED]
     following.company.close()
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claude_session_player.format.content import result_parts, result_text, shortened
+from claude_session_player.format.content import result_parts, result_text, shorten_lines
 from claude_session_player.format.events import ToolResult
 from claude_session_player.util.text import Cut
 
@@ -171,4 +171,4 @@ def test_reading_only_the_head_of_a_result_gives_the_same_as_the_plain_rules(tex
     for content, whole in ((texts[0], plain_result(texts[0])), (listed, plain_result("\n".join(texts)))):
         assert result_text(result(content), None)[0] == whole
         assert result_parts(result(content))[0] == whole
-        assert result_text(result(content), lines) == shortened(whole, lines)
+        assert result_text(result(content), lines) == shorten_lines(whole, lines)

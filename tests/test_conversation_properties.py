@@ -9,10 +9,10 @@ from hypothesis import given
 from rich.cells import cell_len
 
 from claude_session_player import Filter
-from claude_session_player.export.outline import drawn, encoded
+from claude_session_player.export.outline import draw_outline, encode_outline
 from claude_session_player.export.summary import summary_markdown
 from claude_session_player.transcript.chains import chain_of, relatives_of
-from claude_session_player.transcript.outline import outline_of
+from claude_session_player.transcript.outline import build_outline
 from tests.test_outline import CONTRACT
 from tests.test_store_properties import built, damaged, trees
 from tests.test_summarize import compare
@@ -27,9 +27,9 @@ def test_every_session_of_any_store_has_a_structure_and_a_summary(
     with built(tree) as builder:
         store = builder.open()
         for session in store.sessions(EVERYTHING):
-            outline = outline_of(session, relatives_of(session, store), with_prompts=True)
-            CONTRACT.validate(json.loads(encoded(outline.root)))
-            assert all(cell_len(line) <= 80 for line in drawn(outline.root, UTC, 80))
+            outline = build_outline(session, relatives_of(session, store), with_prompts=True)
+            CONTRACT.validate(json.loads(encode_outline(outline.root)))
+            assert all(cell_len(line) <= 80 for line in draw_outline(outline.root, UTC, 80))
             assert all("\n" not in problem for problem in outline.problems)
             assert summary_markdown(compare(session)).startswith("Session ")
             assert chain_of(session, store)[-1].path == session.path

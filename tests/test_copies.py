@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from claude_session_player.format.events import (
     QUEUED,
     Assistant,
-    Attached,
     Attachment,
+    AttachmentData,
     Block,
     Event,
     Message,
@@ -28,7 +28,7 @@ from claude_session_player.format.events import (
     User,
 )
 from claude_session_player.linking import copies as module
-from claude_session_player.linking.copies import Copies, drop_copies
+from claude_session_player.linking.copies import CopyDetector, drop_copies
 from claude_session_player.parser import read_events
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, uuid_of
@@ -36,7 +36,7 @@ from tests.builder import SessionBuilder, call, text, uuid_of
 
 def copies(session: SessionBuilder) -> list[int]:
     """The lines that are copies."""
-    return [event.line for event, is_copy in Copies().mark(read_events(session.lines)) if is_copy]
+    return [event.line for event, is_copy in CopyDetector().mark(read_events(session.lines)) if is_copy]
 
 
 def anew(number: int, time: str = "2026-01-18T00:00:00.000Z") -> dict[str, Any]:
@@ -117,7 +117,7 @@ def test_a_block_of_a_type_that_has_no_rule_is_known_by_its_place_and_type() -> 
 
     charts: list[Any] = [Chart()]
     events = [Assistant(line=line, uuid=uuid, content=charts) for line, uuid in ((1, "a"), (2, "b"), (3, "a"))]
-    assert [event.line for event, is_copy in Copies().mark(events) if is_copy] == [3]
+    assert [event.line for event, is_copy in CopyDetector().mark(events) if is_copy] == [3]
 
 
 # --- many at a time -----------------------------------------------------------------------------
@@ -141,7 +141,7 @@ event = st.one_of(
     *(asked, answered) * 3,
     st.builds(User, **place, content=content),
     st.builds(Assistant, **place, message=st.builds(Message, ids, content), request_id=ids),
-    st.builds(Attachment, **place, attachment=st.builds(Attached, st.sampled_from((QUEUED, "file")), content)),
+    st.builds(Attachment, **place, attachment=st.builds(AttachmentData, st.sampled_from((QUEUED, "file")), content)),
     st.builds(System, **place, content=raw),
     st.builds(Progress, **place),
 )
@@ -149,7 +149,7 @@ event = st.one_of(
 
 def one_by_one(events: Iterable[Event], known: Set[str | None] = frozenset()) -> list[bool]:
     """The plain way to mark copies."""
-    return [is_copy for _, is_copy in Copies(known)._mark_each(events, iter(()))]
+    return [is_copy for _, is_copy in CopyDetector(known)._mark_each(events, iter(()))]
 
 
 @st.composite
@@ -175,8 +175,8 @@ def test_copies_are_the_same_many_at_a_time_and_one_by_one(
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(module, "_AT_ONCE", size)
-        batches = list(Copies(known).batches(events))
-        marked = list(Copies(known).mark(events))
+        batches = list(CopyDetector(known).batches(events))
+        marked = list(CopyDetector(known).mark(events))
     assert [event for event, _ in marked] == events
     assert [is_copy for _, is_copy in marked] == one_by_one(events, known)
     assert [len(some) for some, _ in batches[:-1]] == [size] * (len(batches) - 1)
@@ -185,4 +185,4 @@ def test_copies_are_the_same_many_at_a_time_and_one_by_one(
 @pytest.mark.parametrize("path", corpus.session_files(), ids=lambda path: path.stem)
 def test_copies_of_real_sessions_are_the_same_many_at_a_time_and_one_by_one(path: Any) -> None:
     events = list(read_events(path))
-    assert [is_copy for _, is_copy in Copies().mark(events)] == one_by_one(events)
+    assert [is_copy for _, is_copy in CopyDetector().mark(events)] == one_by_one(events)

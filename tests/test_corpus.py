@@ -9,7 +9,7 @@ import pytest
 from claude_session_player import ScreenState, View, render, replay
 from claude_session_player.format.events import QUIET_TYPES
 from claude_session_player.formatter import MarkdownWindow
-from claude_session_player.line_audit import Fate
+from claude_session_player.line_audit import LineStatus
 from claude_session_player.parser import read_events
 from claude_session_player.util.text import Cut
 from tests import corpus
@@ -29,7 +29,7 @@ def test_every_line_of_a_real_file_is_accounted_for(path: Path) -> None:
     lines = path.read_bytes().splitlines(keepends=True)
     account = state.account
     assert account.lines == path.read_bytes().count(b"\n") + (bool(lines) and not lines[-1].endswith(b"\n"))
-    assert account.lines == sum(account.total(fate) for fate in Fate)
+    assert account.lines == sum(account.total(fate) for fate in LineStatus)
     state.to_markdown().encode()
 
 

@@ -10,43 +10,43 @@ import jsonschema
 import pytest
 
 from claude_session_player import Store
-from claude_session_player.cli.files import content_record, file_record
-from claude_session_player.files.activity import Answer, Answers, files_of, touched
-from claude_session_player.files.rebuild import Rebuilder, rebuilt
-from claude_session_player.files.snapshots import Partial, decoded, file_result, read_part
+from claude_session_player.cli.files import content_record, touched_file_record
+from claude_session_player.files.activity import AnsweredCall, FileCalls, count_touches, touched_files
+from claude_session_player.files.rebuild import FileRebuilder, rebuild_file
+from claude_session_player.files.snapshots import PartialText, decode_raw, lines_from_read, structured_result
 from claude_session_player.format.events import Event
 from claude_session_player.format.results import decode_text
 from claude_session_player.parser import read_events
 from claude_session_player.store.filters import Filter
-from claude_session_player.tools import Touch
+from claude_session_player.tools import FileTouch
 from tests import corpus
 from tests.test_cli_store import SCHEMA
 
 pytestmark = pytest.mark.skipif(not corpus.session_files(), reason=f"there are no real sessions at {corpus.ROOT}")
 
 
-def truth(answer: Answer) -> Partial | None:
+def truth(answer: AnsweredCall) -> PartialText | None:
     """The whole file, as a result shows it: a read of all of it, or what was there before an edit."""
-    if answer.call.touch is Touch.READ:
-        part = read_part(answer.call.input, answer.result, answer.structured)
+    if answer.call.touch is FileTouch.READ:
+        part = lines_from_read(answer.call.input, answer.result, answer.structured)
         return part if part.complete else None
-    told = file_result(answer.structured)
-    text = decoded(decode_text, told.original_file) or decoded(decode_text, told.original_of_many)
-    return Partial.whole(text) if text is not None else None
+    told = structured_result(answer.structured)
+    text = decode_raw(decode_text, told.original_file) or decode_raw(decode_text, told.original_of_many)
+    return PartialText.whole(text) if text is not None else None
 
 
-def claims(path: Path) -> Iterator[tuple[Partial, Partial]]:
+def claims(path: Path) -> Iterator[tuple[PartialText, PartialText]]:
     """What was known of each file that had been changed, and the truth, wherever it shows."""
     events: list[Event] = list(read_events(path))
-    known = {file: Rebuilder(file) for file in touched(events)}
-    answers, changed = Answers(), set[str]()
+    known = {file: FileRebuilder(file) for file in count_touches(events)}
+    answers, changed = FileCalls(), set[str]()
     for event in events:
         for answer in answers.take(event):
-            if isinstance(answer, Answer) and not answer.failed:
+            if isinstance(answer, AnsweredCall) and not answer.failed:
                 shown = truth(answer)
                 if shown is not None and answer.call.path in changed:
                     yield known[answer.call.path].known, shown
-                if answer.call.touch is not Touch.READ:
+                if answer.call.touch is not FileTouch.READ:
                     changed.add(answer.call.path)
         for rebuilder in known.values():
             rebuilder.take(event)
@@ -72,6 +72,6 @@ def test_every_real_file_keeps_the_contract() -> None:
     contents = jsonschema.Draft202012Validator({**SCHEMA, "$ref": "#/$defs/file_content"})
     for session in Store.open(root, cache=None).sessions(Filter(include_subagents=True)):
         events = list(session.events())
-        for file in files_of(session):
-            files.validate(file_record(file))
-            contents.validate(content_record(rebuilt(events, file.path), None, []))
+        for file in touched_files(session):
+            files.validate(touched_file_record(file))
+            contents.validate(content_record(rebuild_file(events, file.path), None, []))

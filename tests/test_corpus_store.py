@@ -10,11 +10,11 @@ import jsonschema
 import pytest
 
 from claude_session_player import Filter, Store, View, replay
-from claude_session_player.flat_events import count, normalize
+from claude_session_player.flat_events import count_flat_events, flatten_event
 from claude_session_player.models import UserMessage
 from claude_session_player.renderer import EMPTY, NO_CONTENT
-from claude_session_player.store.roots import spellings
-from claude_session_player.util.text import cut
+from claude_session_player.store.roots import project_dir_spellings
+from claude_session_player.util.text import truncate
 from tests import corpus
 from tests.test_cli_store import SCHEMA
 
@@ -44,13 +44,13 @@ def test_every_real_session_keeps_the_contract(store: Store) -> None:
         record = json.loads(session.json)
         contract.validate(record)
         assert record == session.summary._asdict()
-        assert record["event_count"] == sum(count(event) for event in session.events())
+        assert record["event_count"] == sum(count_flat_events(event) for event in session.events())
 
 
 def test_every_real_event_keeps_the_contract(store: Store) -> None:
     contract = jsonschema.Draft202012Validator({**SCHEMA, "$ref": "#/$defs/event"})
     events = [event for session in store.sessions(EVERYTHING)[::7] for event in session.events()]
-    facts = [fact for event in events for fact in normalize(event)]
+    facts = [fact for event in events for fact in flatten_event(event)]
     assert facts
     assert [error.message for fact in facts for error in contract.iter_errors(fact)] == []
 
@@ -77,7 +77,7 @@ def test_every_real_subagent_has_a_session_and_those_at_hand_count_it(store: Sto
 
 def test_real_projects_are_spelled_like_their_directories(store: Store) -> None:
     projects = [project for project in store.projects() if project.path]
-    fitting = [p for p in projects if Path(p.directory).name in spellings(str(p.path))]
+    fitting = [p for p in projects if Path(p.directory).name in project_dir_spellings(str(p.path))]
     assert len(fitting) >= 0.8 * len(projects)
 
 
@@ -88,5 +88,5 @@ def test_the_first_prompt_is_the_first_on_the_screen(store: Store) -> None:
         told = session.summary
         assert (told.first_user_message is None) == (not prompts)
         if told.first_user_message and told.last_user_message:
-            assert cut(prompts[0], 2000) == told.first_user_message
-            assert cut(prompts[-1], 2000) == told.last_user_message
+            assert truncate(prompts[0], 2000) == told.first_user_message
+            assert truncate(prompts[-1], 2000) == told.last_user_message

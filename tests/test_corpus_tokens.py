@@ -8,7 +8,7 @@ import pytest
 
 from claude_session_player import Filter, Session, Store
 from claude_session_player.stats.prices import Prices
-from claude_session_player.stats.tokens import BY, TokenCount, count_tokens, grouped, session_usage, summed
+from claude_session_player.stats.tokens import BY, TokenCount, count_tokens, group_usage, session_usage, sum_usage
 from tests import corpus
 from tests.naive import naive_count
 
@@ -41,23 +41,23 @@ def test_every_real_session_of_a_store_has_the_tokens_of_a_naive_count(store: St
 def test_a_whole_real_store_has_the_tokens_of_a_naive_count(store: Store) -> None:
     files = [Path(file.path) for file in store.files()]
     shares = count_tokens(store.sessions(Filter(include_orphans=True)))
-    assert summed(shares).tokens == naive_count(files)
+    assert sum_usage(shares).tokens == naive_count(files)
 
 
 def test_copies_among_all_real_files_count_once() -> None:
     outside = Store.open(required=False, cache=None)
     sessions = [outside.at(path) for path in corpus.session_files()]
-    together = summed(count_tokens(sessions)).tokens
+    together = sum_usage(count_tokens(sessions)).tokens
     assert together == naive_count({Path(part.path) for session in sessions for part in session.parts})
     assert together.total < sum(total(session).total for session in sessions)
 
 
 def test_however_real_tokens_are_grouped_they_come_to_the_same(store: Store) -> None:
     shares = count_tokens(store.sessions(Filter(include_orphans=True)), Prices.load())
-    whole = summed(shares)
+    whole = sum_usage(shares)
     assert whole.cost
     for by in BY:
-        groups = grouped(shares, by)
+        groups = group_usage(shares, by)
         assert sum(group.responses for group in groups) == whole.responses
         assert sum(group.cost or 0 for group in groups) == whole.cost
         assert TokenCount(*map(sum, zip(*(group.tokens for group in groups), strict=True))) == whole.tokens

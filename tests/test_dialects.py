@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from claude_session_player.flat_events import normalize
+from claude_session_player.flat_events import flatten_event
 from claude_session_player.format.content import Code
 from claude_session_player.format.events import ToolResult, User
 from claude_session_player.parser import parse_object, read_events
 from claude_session_player.playback import replay
-from claude_session_player.player.frame_index import Film
-from claude_session_player.player.recording import MemoryTape
-from claude_session_player.player.search import details_of
-from claude_session_player.store.extract import Digest
-from claude_session_player.transcript.entries import Call
+from claude_session_player.player.frame_index import FrameIndex
+from claude_session_player.player.recording import MemorySource
+from claude_session_player.player.search import element_details
+from claude_session_player.store.extract import FileExtractor
+from claude_session_player.transcript.entries import TranscriptCall
 from tests.builder import SessionBuilder, call, uuid_of
 from tests.tellings import walk
 
@@ -46,22 +46,22 @@ def test_the_output_of_a_result_line_stands_under_its_call(record: dict[str, Any
     session = result_line(**record)
     assert replay(session.lines).to_markdown() == "❯ Go\n\n● Bash(ls)\n  └ hello"
     entry = walk(session)[1][1].entry
-    assert isinstance(entry, Call)
+    assert isinstance(entry, TranscriptCall)
     reply = entry.reply()
     assert reply is not None
     assert reply.text == "hello"
-    facts = [fact for event in read_events(session.lines) for fact in normalize(event)]
+    facts = [fact for event in read_events(session.lines) for fact in flatten_event(event)]
     assert facts[-1]["text"] == "hello"
-    digest = Digest(is_agent=False)
+    digest = FileExtractor(is_agent=False)
     digest.take(session.lines)
     assert digest.main.events == len(facts)
 
 
 def test_the_player_finds_the_whole_result_of_a_line_that_does_not_name_its_call() -> None:
-    film = Film(MemoryTape(result_line(message={"content": "hello"}).lines), None)
+    film = FrameIndex(MemorySource(result_line(message={"content": "hello"}).lines), None)
     film.finish()
     element = replay(result_line(message={"content": "hello"}).lines).elements[-1]
-    details = details_of(film, element)
+    details = element_details(film, element)
     assert details is not None
     assert details.returned == (Code("hello"),)
 
@@ -69,9 +69,9 @@ def test_the_player_finds_the_whole_result_of_a_line_that_does_not_name_its_call
 def test_a_message_of_several_results_is_several_facts_for_all() -> None:
     results = [{"type": "tool_result", "tool_use_id": id, "content": id} for id in ("t1", "t2")]
     session = result_line(message={"content": results})
-    digest = Digest(is_agent=False)
+    digest = FileExtractor(is_agent=False)
     digest.take(session.lines)
-    assert digest.main.events == sum(1 for event in read_events(session.lines) for _ in normalize(event)) == 4
+    assert digest.main.events == sum(1 for event in read_events(session.lines) for _ in flatten_event(event)) == 4
 
 
 def test_results_of_one_line_of_calls_go_to_its_calls_in_order() -> None:

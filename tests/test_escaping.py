@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player.export import escaping
-from claude_session_player.export.commonmark import prose
+from claude_session_player.export.commonmark import safe_markdown
 from claude_session_player.export.escaping import escape_inline, escape_markdown, escape_text
 
 HARMLESS = (
@@ -60,7 +60,7 @@ MODEL_ONLY = {
 @pytest.mark.parametrize("text", HARMLESS)
 @pytest.mark.parametrize("by_model", [True, False])
 def test_harmless_text_stays_as_it_is(text: str, by_model: bool) -> None:
-    assert prose(text, by_model=by_model) == text
+    assert safe_markdown(text, by_model=by_model) == text
 
 
 @pytest.mark.parametrize("text", ACTIVE)

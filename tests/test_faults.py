@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.archive.archive_dir import Vault
-from claude_session_player.archive.pack import check, read_manifest
-from claude_session_player.archive.restore import put_back
+from claude_session_player.archive.archive_dir import ArchiveDir
+from claude_session_player.archive.pack import check_archive, read_manifest
+from claude_session_player.archive.restore import restore_session
 from tests.archives import Seen, archived, bundles, litter, seen
 from tests.disks import disk, read_only
 from tests.faults import Scenario, survives
@@ -39,7 +39,7 @@ def without_archive(world: Path) -> None:
 
 
 def with_archive(world: Path) -> None:
-    archived(build(world), Vault(world / ARCHIVE))
+    archived(build(world), ArchiveDir(world / ARCHIVE))
 
 
 def grown(world: Path) -> None:
@@ -57,8 +57,8 @@ def half_restored(world: Path) -> None:
     """An archive, and a store in which half of the sessions is there."""
     with_archive(world)
     (world / TARGET / "projects").mkdir(parents=True)
-    for path in list(Vault(world / ARCHIVE).files())[::2]:
-        put_back(path, str(world / TARGET))
+    for path in list(ArchiveDir(world / ARCHIVE).files())[::2]:
+        restore_session(path, str(world / TARGET))
 
 
 def archive(world: Path) -> list[str | Path]:
@@ -72,8 +72,8 @@ def restore(world: Path) -> list[str | Path]:
 def kept(world: Path) -> dict[str, set[str]]:
     """The checksums of everything in the archive that is sound, by session."""
     sums: dict[str, set[str]] = {}
-    for path in Vault(world / ARCHIVE).files():
-        manifest = check(path)
+    for path in ArchiveDir(world / ARCHIVE).files():
+        manifest = check_archive(path)
         sums.setdefault(manifest.main, set()).update(entry.path + entry.sha256 for entry in manifest.entries)
     return sums
 
@@ -89,7 +89,7 @@ def nothing_is_lost(world: Path, before: Path) -> None:
 
 def all_is_archived(world: Path, before: Path) -> None:
     nothing_is_lost(world, before)
-    vault = Vault(world / ARCHIVE)
+    vault = ArchiveDir(world / ARCHIVE)
     for bundle in bundles(Opened(world / STORE)):
         newest = vault.newest(bundle.main)
         assert newest is not None
@@ -111,7 +111,7 @@ def sessions_are_whole(world: Path, before: Path) -> None:
     assert {name: origin[name] for name in there if there[name] != ("folder",)} == {
         name: what for name, what in there.items() if what != ("folder",)
     }
-    for path in Vault(world / ARCHIVE).files():
+    for path in ArchiveDir(world / ARCHIVE).files():
         manifest = read_manifest(path)
         if manifest.main in there:
             assert {entry.path for entry in manifest.entries} <= there.keys()
@@ -119,7 +119,7 @@ def sessions_are_whole(world: Path, before: Path) -> None:
 
 def all_is_restored(world: Path, before: Path) -> None:
     sessions_are_whole(world, before)
-    manifests = [read_manifest(path) for path in Vault(world / ARCHIVE).files()]
+    manifests = [read_manifest(path) for path in ArchiveDir(world / ARCHIVE).files()]
     assert {entry.path for manifest in manifests for entry in manifest.entries} <= visible(world).keys()
     for manifest in manifests:
         for entry in manifest.entries:
@@ -163,8 +163,8 @@ def test_on_a_full_disk_nothing_half_is_archived(tmp_path: Path, small_disk: Pat
     assert is_one_line(done.stderr)
     assert seen(tmp_path / STORE) == before
     assert not litter(small_disk)
-    for path in Vault(small_disk / ARCHIVE).files():
-        check(path)
+    for path in ArchiveDir(small_disk / ARCHIVE).files():
+        check_archive(path)
 
 
 def test_on_a_full_disk_nothing_half_is_restored(tmp_path: Path, small_disk: Path) -> None:
@@ -206,7 +206,7 @@ def test_an_archive_that_cannot_be_written_to_is_said_in_one_line(tmp_path: Path
 
 def test_a_read_only_disk_is_said_in_one_line(tmp_path: Path, small_disk: Path) -> None:
     build(tmp_path)
-    archived(Opened(tmp_path / STORE), Vault(tmp_path / ARCHIVE))
+    archived(Opened(tmp_path / STORE), ArchiveDir(tmp_path / ARCHIVE))
     commands: list[list[str | Path]] = [
         ["archive", "--all", "--root", tmp_path / STORE, "--to", small_disk / ARCHIVE],
         ["restore", "--all", "--from", tmp_path / ARCHIVE, "--root", small_disk / TARGET],

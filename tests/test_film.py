@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from claude_session_player import View, render, replay
 from claude_session_player.models import ScreenState, ToolCall
 from claude_session_player.player import frame_index as film_module
-from claude_session_player.player.frame_index import Film, Mark
-from claude_session_player.player.recording import FileTape, MemoryTape
-from claude_session_player.util.times import epoch
+from claude_session_player.player.frame_index import FrameIndex, FrameMark
+from claude_session_player.player.recording import FileSource, MemorySource
+from claude_session_player.util.times import to_epoch
 from tests import corpus
 
 
@@ -23,8 +23,8 @@ def lines_of(*records: Any) -> list[bytes]:
     return [json.dumps(record).encode() + b"\n" for record in records]
 
 
-def developed(lines: list[bytes], view: View | None = None) -> Film:
-    film = Film(MemoryTape(lines), view)
+def developed(lines: list[bytes], view: View | None = None) -> FrameIndex:
+    film = FrameIndex(MemorySource(lines), view)
     film.finish()
     return film
 
@@ -67,12 +67,12 @@ def test_a_line_that_changes_nothing_is_no_frame() -> None:
 def test_frames_have_marks_for_what_is_worth_to_be_seen() -> None:
     records = prompt("a"), call("1", "Task"), result("1", is_error=True), COMPACTED, prompt("b")
     marks = [frame.marks for frame in developed(lines_of(*records)).frames]
-    assert marks == [Mark.PROMPT, Mark.AGENT, Mark.ERROR, Mark.COMPACTION, Mark.PROMPT]
+    assert marks == [FrameMark.PROMPT, FrameMark.AGENT, FrameMark.ERROR, FrameMark.COMPACTION, FrameMark.PROMPT]
 
 
 def test_a_failed_request_is_an_error() -> None:
     failed = {"type": "assistant", "isApiErrorMessage": True, "message": {"content": "API Error: 529"}}
-    assert developed(lines_of(failed)).frames[0].marks == Mark.ERROR
+    assert developed(lines_of(failed)).frames[0].marks == FrameMark.ERROR
 
 
 def test_two_records_on_one_line_are_one_frame() -> None:
@@ -110,7 +110,7 @@ def test_a_line_that_has_no_end_yet_is_taken_in_when_it_has_one(tmp_path: Path) 
     path = tmp_path / "s.jsonl"
     whole = lines_of(prompt("a"), prompt("b"))
     path.write_bytes(whole[0] + whole[1][:10])
-    film = Film(FileTape(str(path)))
+    film = FrameIndex(FileSource(str(path)))
     while film.develop():
         pass
     assert film.lines == 1
@@ -124,14 +124,14 @@ def test_a_line_that_has_no_end_yet_is_taken_in_when_it_has_one(tmp_path: Path) 
 def test_a_last_line_without_an_end_is_taken_in_when_the_film_is_finished(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(b"".join(lines_of(prompt("a"), prompt("b"))).rstrip())
-    film = Film(FileTape(str(path)))
+    film = FrameIndex(FileSource(str(path)))
     film.finish()
     assert film.lines == len(film.frames) == 2
 
 
 @pytest.mark.parametrize("sign", ["x", "}", " "])
 def test_a_line_longer_than_a_portion_is_read_at_most_twice(sign: str) -> None:
-    class Counted(MemoryTape):
+    class Counted(MemorySource):
         read_bytes = 0
 
         def read(self, offset: int, size: int) -> bytes:
@@ -141,7 +141,7 @@ def test_a_line_longer_than_a_portion_is_read_at_most_twice(sign: str) -> None:
 
     lines = lines_of(prompt(sign * 100_000), prompt("b"))
     tape = Counted(lines)
-    film = Film(tape)
+    film = FrameIndex(tape)
     while film.develop(1000):
         pass
     assert film.lines == 2
@@ -201,7 +201,7 @@ def test_every_screen_is_right_when_keyframes_were_let_go(monkeypatch: pytest.Mo
 def test_the_time_of_a_line_is_that_of_its_first_record() -> None:
     records = [{**prompt(day), "timestamp": f"2026-01-{day}T00:00:00Z"} for day in ("17", "18")]
     film = developed([b"".join(json.dumps(record).encode() for record in records) + b"\n"])
-    assert [frame.time for frame in film.frames] == [epoch("2026-01-17T00:00:00Z")]
+    assert [frame.time for frame in film.frames] == [to_epoch("2026-01-17T00:00:00Z")]
 
 
 def test_a_result_is_as_long_as_what_it_says() -> None:
@@ -211,7 +211,7 @@ def test_a_result_is_as_long_as_what_it_says() -> None:
 
 def test_an_error_without_its_call_is_marked_as_one() -> None:
     film = developed(lines_of(result("1", is_error=True), result("2")))
-    assert [frame.marks for frame in film.frames] == [Mark.ERROR, Mark.NONE]
+    assert [frame.marks for frame in film.frames] == [FrameMark.ERROR, FrameMark.NONE]
 
 
 # --- a copy of a screen -------------------------------------------------------------------------------
@@ -247,7 +247,7 @@ def test_a_line_leads_to_the_last_frame_before_it() -> None:
 @pytest.mark.parametrize("path", corpus.session_files()[::16], ids=lambda path: path.name[:20])
 def test_real_sessions_have_the_screens_of_their_replay(path: Path) -> None:
     view = View(sidechains=True)
-    film = Film(FileTape(str(path)), view)
+    film = FrameIndex(FileSource(str(path)), view)
     film.finish()
     last = len(film.frames) - 1
     for number in {last, last // 2, last // 3, 0} - {-1}:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from claude_session_player.errors import BadFilter
-from claude_session_player.store.extras import MASK, masked
-from claude_session_player.store.filters import parse_span
+from claude_session_player.store.extras import MASK, mask_secrets
+from claude_session_player.store.filters import parse_date_span
 from tests.stores import ENGINE, ONE, StoreBuilder
 
 NOW = datetime.fromisoformat("2026-03-01T12:00:00+01:00")
@@ -101,7 +101,7 @@ def test_memories_are_found_by_tag_and_project(builder: StoreBuilder) -> None:
     ],
 )
 def test_secrets_are_masked(value: dict[str, Any]) -> None:
-    text = str(masked(value))
+    text = str(mask_secrets(value))
     assert MASK in text
     assert "hunter2" not in text.lower().replace("x-anything", "")
     assert "12345" not in text
@@ -119,7 +119,7 @@ def test_secrets_are_masked(value: dict[str, Any]) -> None:
     ],
 )
 def test_what_is_no_secret_is_shown(value: dict[str, Any]) -> None:
-    assert masked(value) == value
+    assert mask_secrets(value) == value
 
 
 def test_settings_nested_beyond_reason_are_cut(builder: StoreBuilder) -> None:
@@ -171,7 +171,7 @@ def test_settings_of_every_store_are_read(builder: StoreBuilder, tmp_path: Path)
     ],
 )
 def test_a_word_for_a_date_is_a_span_of_local_time(word: str, start: str, end: str) -> None:
-    span = parse_span(word, NOW)
+    span = parse_date_span(word, NOW)
     assert (span.start, span.end) == (datetime.fromisoformat(start), datetime.fromisoformat(end))
 
 
@@ -181,8 +181,8 @@ def test_a_word_for_a_date_is_a_span_of_local_time(word: str, start: str, end: s
 )
 def test_a_bad_date_says_which_words_are_understood(word: str) -> None:
     with pytest.raises(BadFilter, match="today, yesterday, 7d, 12h"):
-        parse_span(word, NOW)
+        parse_date_span(word, NOW)
 
 
 def test_without_a_clock_the_system_tells_the_zone() -> None:
-    assert parse_span("today").start.utcoffset() == parse_span("today").start.astimezone().utcoffset()
+    assert parse_date_span("today").start.utcoffset() == parse_date_span("today").start.astimezone().utcoffset()

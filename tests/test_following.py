@@ -9,12 +9,12 @@ import pytest
 
 from claude_session_player import View
 from claude_session_player.errors import CannotRead
-from claude_session_player.player.follow import Followed, News
-from claude_session_player.player.recording import FileTape
+from claude_session_player.player.follow import FileChange, FollowedFile
+from claude_session_player.player.recording import FileSource
 from tests.builder import SessionBuilder, call, text
 
 
-class CountingTape(FileTape):
+class CountingTape(FileSource):
     """A tape that counts the bytes that were read from it."""
 
     count = 0
@@ -31,7 +31,7 @@ def append(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def shown(followed: Followed) -> str:
+def shown(followed: FollowedFile) -> str:
     return followed.film.screen(len(followed.film.frames) - 1).to_markdown()
 
 
@@ -48,99 +48,101 @@ def path(session: SessionBuilder, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def followed(path: Path) -> Followed:
-    followed = Followed(str(path))
-    assert followed.catch_up() is News.GREW
+def followed(path: Path) -> FollowedFile:
+    followed = FollowedFile(str(path))
+    assert followed.catch_up() is FileChange.GREW
     return followed
 
 
-def test_what_is_appended_is_taken_in(followed: Followed, path: Path, session: SessionBuilder) -> None:
-    assert followed.catch_up() is News.NOTHING
+def test_what_is_appended_is_taken_in(followed: FollowedFile, path: Path, session: SessionBuilder) -> None:
+    assert followed.catch_up() is FileChange.NOTHING
     append(path, session.response(text("It runs.")).flush())
-    assert followed.catch_up() is News.GREW
+    assert followed.catch_up() is FileChange.GREW
     assert shown(followed) == "❯ Start the engine\n\n● It runs."
-    assert followed.catch_up() is News.NOTHING
+    assert followed.catch_up() is FileChange.NOTHING
 
 
-def test_a_line_that_is_half_written_waits(followed: Followed, path: Path, session: SessionBuilder) -> None:
+def test_a_line_that_is_half_written_waits(followed: FollowedFile, path: Path, session: SessionBuilder) -> None:
     line = session.response(text("It runs.")).flush()
     append(path, line[:100])
-    assert followed.catch_up() is News.NOTHING
+    assert followed.catch_up() is FileChange.NOTHING
     append(path, line[100:-2])
-    assert followed.catch_up() is News.NOTHING
+    assert followed.catch_up() is FileChange.NOTHING
     append(path, line[-2:])
-    assert followed.catch_up() is News.GREW
+    assert followed.catch_up() is FileChange.GREW
     assert shown(followed).endswith("● It runs.")
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_a_whole_record_is_shown_before_its_line_ends(
-    followed: Followed, path: Path, session: SessionBuilder, end: bytes
+    followed: FollowedFile, path: Path, session: SessionBuilder, end: bytes
 ) -> None:
     append(path, session.response(text("It runs.")).flush().rstrip(b"\n"))
-    assert followed.catch_up() is News.GREW
+    assert followed.catch_up() is FileChange.GREW
     assert shown(followed).endswith("● It runs.")
-    assert followed.catch_up() is News.NOTHING
+    assert followed.catch_up() is FileChange.NOTHING
     append(path, end + session.response(text("It stops.")).flush())
-    assert followed.catch_up() is News.GREW
+    assert followed.catch_up() is FileChange.GREW
     assert shown(followed).endswith("● It runs.\n\n● It stops.")
     assert [frame.line for frame in followed.film.frames] == [1, 2, 3]
     assert followed.film.size == path.stat().st_size
 
 
-def test_a_file_that_is_cut_off_is_filmed_anew(followed: Followed, path: Path) -> None:
+def test_a_file_that_is_cut_off_is_filmed_anew(followed: FollowedFile, path: Path) -> None:
     film = followed.film
     path.write_bytes(b"")
-    assert followed.catch_up() is News.SHORTENED
+    assert followed.catch_up() is FileChange.SHORTENED
     assert followed.film is not film
     assert followed.film.frames == []
     append(path, SessionBuilder().prompt("Again").data())
-    assert followed.catch_up() is News.GREW
+    assert followed.catch_up() is FileChange.GREW
     assert shown(followed) == "❯ Again"
 
 
-def test_a_file_that_is_cut_off_in_a_half_written_line_is_filmed_anew(followed: Followed, path: Path) -> None:
+def test_a_file_that_is_cut_off_in_a_half_written_line_is_filmed_anew(followed: FollowedFile, path: Path) -> None:
     size = path.stat().st_size
     append(path, b'{"type":"user","mess')
     followed.catch_up()
     os.truncate(path, size + 5)
-    assert followed.catch_up() is News.SHORTENED
+    assert followed.catch_up() is FileChange.SHORTENED
     assert shown(followed) == "❯ Start the engine"
 
 
-def test_a_half_written_line_that_is_taken_back_hides_no_line_that_is_whole(followed: Followed, path: Path) -> None:
+def test_a_half_written_line_that_is_taken_back_hides_no_line_that_is_whole(followed: FollowedFile, path: Path) -> None:
     size = path.stat().st_size
     append(path, b'{"type":"user"' + b"x" * 2000)
     followed.catch_up()
     os.truncate(path, size)
     append(path, SessionBuilder().prompt("Two").data() + b" " * 3000)
-    assert followed.catch_up() is News.SHORTENED
+    assert followed.catch_up() is FileChange.SHORTENED
     assert shown(followed) == "❯ Start the engine\n\n❯ Two"
 
 
-def test_a_file_that_was_written_anew_and_is_longer_is_filmed_anew(followed: Followed, path: Path) -> None:
+def test_a_file_that_was_written_anew_and_is_longer_is_filmed_anew(followed: FollowedFile, path: Path) -> None:
     inode = path.stat().st_ino
     path.write_bytes(SessionBuilder().prompt("Something else").response(text("Yes.")).data())
     assert path.stat().st_ino == inode
-    assert followed.catch_up() is News.SHORTENED
+    assert followed.catch_up() is FileChange.SHORTENED
     assert shown(followed) == "❯ Something else\n\n● Yes."
 
 
-def test_a_file_that_takes_the_place_of_another_is_filmed_anew(followed: Followed, path: Path, tmp_path: Path) -> None:
+def test_a_file_that_takes_the_place_of_another_is_filmed_anew(
+    followed: FollowedFile, path: Path, tmp_path: Path
+) -> None:
     other = SessionBuilder().prompt("Another").response(text("Yes.")).write(tmp_path / "other.jsonl")
     os.replace(other, path)
-    assert followed.catch_up() is News.REPLACED
+    assert followed.catch_up() is FileChange.REPLACED
     assert shown(followed) == "❯ Another\n\n● Yes."
 
 
 def test_a_file_that_was_replaced_is_not_held_open(path: Path, tmp_path: Path) -> None:
-    tapes: list[FileTape] = []
+    tapes: list[FileSource] = []
 
-    def opener(name: str) -> FileTape:
-        tapes.append(FileTape(name))
+    def opener(name: str) -> FileSource:
+        tapes.append(FileSource(name))
         return tapes[-1]
 
-    followed = Followed(str(path), opener=opener)
+    followed = FollowedFile(str(path), opener=opener)
     os.replace(SessionBuilder().prompt("Another").write(tmp_path / "other.jsonl"), path)
     followed.catch_up()
     before, now = tapes
@@ -149,29 +151,29 @@ def test_a_file_that_was_replaced_is_not_held_open(path: Path, tmp_path: Path) -
         before.status()
 
 
-def test_of_a_file_that_is_deleted_the_film_stays(followed: Followed, path: Path, session: SessionBuilder) -> None:
+def test_of_a_file_that_is_deleted_the_film_stays(followed: FollowedFile, path: Path, session: SessionBuilder) -> None:
     append(path, session.response(text("It runs.")).flush())
     path.unlink()
-    assert followed.catch_up() is News.DELETED
+    assert followed.catch_up() is FileChange.DELETED
     assert followed.is_deleted
     assert shown(followed).endswith("● It runs.")
-    assert followed.catch_up() is News.NOTHING
+    assert followed.catch_up() is FileChange.NOTHING
 
 
-def test_a_file_that_comes_back_is_followed_again(followed: Followed, path: Path, tmp_path: Path) -> None:
+def test_a_file_that_comes_back_is_followed_again(followed: FollowedFile, path: Path, tmp_path: Path) -> None:
     path.rename(tmp_path / "away")
-    assert followed.catch_up() is News.DELETED
+    assert followed.catch_up() is FileChange.DELETED
     (tmp_path / "away").rename(path)
-    assert followed.catch_up() is News.NOTHING
+    assert followed.catch_up() is FileChange.NOTHING
     assert not followed.is_deleted
     path.unlink()
     followed.catch_up()
     SessionBuilder().prompt("Again").write(path)
-    assert followed.catch_up() in (News.REPLACED, News.SHORTENED)  # the system may use an inode again
+    assert followed.catch_up() in (FileChange.REPLACED, FileChange.SHORTENED)  # the system may use an inode again
     assert shown(followed) == "❯ Again"
 
 
-def test_what_cannot_be_read_any_more_is_told(followed: Followed, path: Path) -> None:
+def test_what_cannot_be_read_any_more_is_told(followed: FollowedFile, path: Path) -> None:
     path.unlink()
     path.mkdir()
     with pytest.raises(CannotRead):
@@ -180,7 +182,7 @@ def test_what_cannot_be_read_any_more_is_told(followed: Followed, path: Path) ->
 
 def test_a_sub_agents_own_file_shows_its_lines(tmp_path: Path) -> None:
     path = SessionBuilder(sidechain=True).prompt("Look").write(tmp_path / "agent-a1.jsonl")
-    followed = Followed(str(path), View())
+    followed = FollowedFile(str(path), View())
     followed.catch_up()
     assert shown(followed) == "❯ Look"
 
@@ -189,9 +191,9 @@ def test_a_long_file_is_taken_in_by_portions(tmp_path: Path) -> None:
     session = SessionBuilder()
     for number in range(50):
         session.prompt(f"{number} " + "x" * 1000)
-    followed = Followed(str(session.write(tmp_path / "session.jsonl")))
+    followed = FollowedFile(str(session.write(tmp_path / "session.jsonl")))
     looks = 0
-    while followed.catch_up(portion=5000) is News.GREW:
+    while followed.catch_up(portion=5000) is FileChange.GREW:
         looks += 1
     assert looks > 10
     assert len(followed.film.frames) == 50
@@ -205,7 +207,7 @@ def test_following_reads_no_more_than_is_appended(tmp_path: Path) -> None:
     for _ in range(50):
         append(path, session.lines[-1])
     session.flush()
-    followed = Followed(str(path), opener=CountingTape)
+    followed = FollowedFile(str(path), opener=CountingTape)
     CountingTape.count = 0
     followed.catch_up()
     assert path.stat().st_size <= CountingTape.count <= path.stat().st_size * 2.2
@@ -215,7 +217,7 @@ def test_following_reads_no_more_than_is_appended(tmp_path: Path) -> None:
         data = session.prompt(f"More {number}").flush()
         append(path, data)
         appended += len(data)
-        assert followed.catch_up() is News.GREW
+        assert followed.catch_up() is FileChange.GREW
         shown(followed)
     assert CountingTape.count <= 2 * appended + 200 * 2 * 64
     assert followed.film.decoded - decoded == 2 * 200

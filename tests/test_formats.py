@@ -13,10 +13,10 @@ from textual.app import App
 from textual.widgets import Input, Static
 
 from claude_session_player.errors import BadFilter
-from claude_session_player.export import Format, Writes, exported, format_named, formats, register, registry
+from claude_session_player.export import Format, OutputKind, export_formats, format_named, formats, register, registry
 from claude_session_player.models import ScreenState
 from claude_session_player.tui.jobs import write_export
-from claude_session_player.tui.popups import ExportPopup, Target
+from claude_session_player.tui.popups import ExportPopup, ExportTarget
 from tests.builder import SessionBuilder, text
 from tests.stores import ONE, StoreBuilder
 
@@ -102,7 +102,7 @@ def test_a_new_format_is_offered_by_the_popup_and_written_by_browse(
     store = StoreBuilder(tmp_path / "store")
     store.session()
     monkeypatch.setattr(registry, "_FORMATS", [*registry._FORMATS])
-    dummy = Format("dummy", ".dum", "dummy: how many elements", Writes.SCREEN, f"{__name__}:write_count")
+    dummy = Format("dummy", ".dum", "dummy: how many elements", OutputKind.SCREEN, f"{__name__}:write_count")
     register(dummy)
 
     async def look() -> tuple[str, str]:
@@ -110,40 +110,42 @@ def test_a_new_format_is_offered_by_the_popup_and_written_by_browse(
         async with app.run_test() as pilot:
             popup = ExportPopup("1f2e", "")
             await app.push_screen(popup)
-            await pilot.press(*["down"] * exported().index(dummy))
+            await pilot.press(*["down"] * export_formats().index(dummy))
             return str(popup.query_one("#formats", Static).render()), popup.query_one(Input).value
 
     shown, name = asyncio.run(look())
     assert shown.split() == ["markdown", "json", "text", "asciicast", "[dummy]"]
     assert name == "1f2e.dum"
-    write_export(store.open().resolve(ONE), Target(str(tmp_path / name), dummy))
+    write_export(store.open().resolve(ONE), ExportTarget(str(tmp_path / name), dummy))
     assert (tmp_path / name).read_text() == "2 elements"
 
 
 def test_browse_exports_what_came_before_compactions_too(tmp_path: Path) -> None:
     store = StoreBuilder(tmp_path / "store")
     SessionBuilder(session_id=ONE).prompt("Hi").compaction().prompt("Ho").write(store.home() / f"{ONE}.jsonl")
-    write_export(store.open().resolve(ONE), Target(str(tmp_path / "a.md"), format_named("markdown", Writes.SCREEN)))
+    write_export(
+        store.open().resolve(ONE), ExportTarget(str(tmp_path / "a.md"), format_named("markdown", OutputKind.SCREEN))
+    )
     assert "❯ Hi" in (tmp_path / "a.md").read_text()
 
 
 def test_every_format_of_the_table_can_be_loaded_and_says_what_it_is() -> None:
-    for format in formats(*Writes):
-        assert callable(format.load()) or format.writes is Writes.TRANSCRIPT
+    for format in formats(*OutputKind):
+        assert callable(format.load()) or format.writes is OutputKind.TRANSCRIPT
         assert format.suffix.startswith(".")
         assert format.help.startswith(format.name)
 
 
 def test_a_format_that_nobody_knows_is_named_in_the_error() -> None:
     with pytest.raises(BadFilter, match="there is no format 'pdf': there are markdown, json, text"):
-        format_named("pdf", Writes.SCREEN)
+        format_named("pdf", OutputKind.SCREEN)
 
 
 def test_a_name_is_taken_once_for_each_thing_that_is_written() -> None:
     with pytest.raises(ValueError, match="'text' of a screen already"):
-        register(format_named("text", Writes.SCREEN))
+        register(format_named("text", OutputKind.SCREEN))
 
 
-@pytest.mark.parametrize("name", sorted({format.name for format in formats(*Writes)}))
+@pytest.mark.parametrize("name", sorted({format.name for format in formats(*OutputKind)}))
 def test_every_format_is_in_the_readme(name: str) -> None:
     assert f"`{name}`" in README or f"--format {name}" in README

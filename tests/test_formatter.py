@@ -9,12 +9,12 @@ import pytest
 from claude_session_player import ScreenState, View, render
 from claude_session_player.formatter import MarkdownWindow, to_markdown
 from claude_session_player.models import (
-    Activity,
     AssistantText,
     CompactionRule,
     ScreenElement,
     SystemOutput,
     ThinkingIndicator,
+    ToolActivity,
     ToolCall,
     TurnDuration,
     UserMessage,
@@ -43,7 +43,7 @@ from tests.builder import SessionBuilder, call, parsed, text, thought
         (ToolCall("Bash", "ls", "1\n2", is_error=True, cut=Cut.LINES), "● Bash(ls)\n  ✗ 1\n    2\n  └ …"),
         (ToolCall("Bash", "ls", "", cut=Cut.LINES), "● Bash(ls)\n  └ \n  └ …"),
         (ToolCall("Task", "x", "found", cut=Cut.WIDTH), "● Task(x)\n  └ found…"),
-        (ToolCall("WebSearch", "x", activity=Activity("query", "")), "● WebSearch(x)\n  └ Searching: …"),
+        (ToolCall("WebSearch", "x", activity=ToolActivity("query", "")), "● WebSearch(x)\n  └ Searching: …"),
         (CompactionRule("auto", 167503), "── compacted (auto, 167503 tokens) ──"),
         (CompactionRule("manual"), "── compacted (manual) ──"),
     ],

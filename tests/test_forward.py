@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import View
-from claude_session_player.playback import begun
-from claude_session_player.player.stream import Timing, fitted, plain_frames, unfold
+from claude_session_player.playback import start_replay
+from claude_session_player.player.stream import Timing, fit_timing, stream_frames, text_frames
 from claude_session_player.player.timeline import Pace
 from tests.builder import SessionBuilder, call, text
 from tests.test_film import RECORDS, developed, lines_of, prompt
@@ -19,39 +19,39 @@ from tests.test_film import RECORDS, developed, lines_of, prompt
 @given(st.lists(RECORDS, max_size=40), st.booleans())
 def test_its_frames_are_those_of_its_film(records: list[Any], history: bool) -> None:
     lines, view = lines_of(*records), View(history=history)
-    state, events = begun(lines, view)
-    assert list(unfold(events, state)) == developed(lines, view).frames
+    state, events = start_replay(lines, view)
+    assert list(stream_frames(events, state)) == developed(lines, view).frames
 
 
 def test_two_records_on_one_line_are_one_frame() -> None:
     glued = json.dumps(prompt("a")).encode() + json.dumps(prompt("b")).encode() + b"\n"
-    state, events = begun([glued, *lines_of(prompt("c"))])
+    state, events = start_replay([glued, *lines_of(prompt("c"))])
     calls: list[int] = []
-    frames = list(unfold(events, state, lambda: calls.append(len(state.elements))))
+    frames = list(stream_frames(events, state, lambda: calls.append(len(state.elements))))
     assert [frame.line for frame in frames] == [1, 2]
     assert calls == [1, 2, 3]
 
 
 def test_no_more_is_read_than_was_asked_for() -> None:
-    state, events = begun(SessionBuilder().prompt("a").prompt("b").prompt("c").prompt("d").lines)
-    timed = Timing().timed(unfold(events, state), lambda frame: frame)
+    state, events = start_replay(SessionBuilder().prompt("a").prompt("b").prompt("c").prompt("d").lines)
+    timed = Timing().timed(stream_frames(events, state), lambda frame: frame)
     next(timed)
     assert [element.line for element in state.elements] == [1]
 
 
 def test_only_a_session_without_any_time_is_paced() -> None:
     without = lines_of(prompt("a"), prompt("b"))
-    assert fitted(begun(without)[1], Timing())[1].pace is Pace.PACED
-    assert fitted(begun(without)[1], Timing(idle=0))[1].pace is Pace.CAPPED
+    assert fit_timing(start_replay(without)[1], Timing())[1].pace is Pace.PACED
+    assert fit_timing(start_replay(without)[1], Timing(idle=0))[1].pace is Pace.CAPPED
     mixed = [*without, *SessionBuilder().prompt("c").lines]
-    events, timing = fitted(begun(mixed)[1], Timing())
+    events, timing = fit_timing(start_replay(mixed)[1], Timing())
     assert timing.pace is Pace.CAPPED
     assert len(list(events)) == 3
 
 
 def told(builder: SessionBuilder, timing: Timing | None = None, start: int = 0) -> list[tuple[float, str]]:
-    state, events = begun(builder.lines)
-    frames = plain_frames(events, state, timing or Timing(), start)
+    state, events = start_replay(builder.lines)
+    frames = text_frames(events, state, timing or Timing(), start)
     return [(wait, "".join(piece.lines for piece in pieces)) for wait, pieces in frames]
 
 

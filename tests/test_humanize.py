@@ -9,9 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_session_player.store.filters import parse_span
-from claude_session_player.util.humanize import UNKNOWN_TIME, ago, day_of, local, many, parse_size, shown_time, size
-from claude_session_player.util.times import LOCAL, format_time, in_zone, local_now, parse_typed_time, zone, zone_name
+from claude_session_player.store.filters import parse_date_span
+from claude_session_player.util.humanize import (
+    UNKNOWN_TIME,
+    ago,
+    day_of,
+    local,
+    parse_size,
+    plural,
+    size,
+    transcript_time,
+)
+from claude_session_player.util.times import (
+    LOCAL,
+    display_zone,
+    format_time,
+    local_now,
+    parse_typed_time,
+    using_zone,
+    zone_name,
+)
 from tests.zones import system_zone
 
 ZONES = ("UTC", "Asia/Kathmandu", "America/New_York", "Australia/Lord_Howe", "America/St_Johns", "Pacific/Chatham")
@@ -37,14 +54,16 @@ def plainly(moment: datetime, zone: str) -> str:
 @given(st.sampled_from(ZONES), st.lists(MOMENTS, min_size=1, max_size=20))
 def test_a_transcript_shows_the_times_that_plain_conversion_gives(zone: str, moments: list[datetime]) -> None:
     with system_zone(zone):
-        assert [shown_time(format_time(moment)) for moment in moments] == [plainly(moment, zone) for moment in moments]
+        assert [transcript_time(format_time(moment)) for moment in moments] == [
+            plainly(moment, zone) for moment in moments
+        ]
 
 
 @given(st.sampled_from(ZONES), MOMENTS, st.integers(-1439, 1439))
 def test_one_instant_is_shown_alike_however_it_is_written(zone: str, moment: datetime, minutes: int) -> None:
     other = moment.astimezone(timezone(timedelta(minutes=minutes))).isoformat()
     with system_zone(zone):
-        assert shown_time(other) == shown_time(format_time(moment)) == local(other, local_now())
+        assert transcript_time(other) == transcript_time(format_time(moment)) == local(other, local_now())
 
 
 @given(st.sampled_from(ZONES), MOMENTS)
@@ -64,24 +83,24 @@ def test_the_zone_of_the_system_has_the_offsets_of_the_database_of_zones(zone: s
 @given(st.sampled_from(ZONES), MOMENTS)
 def test_a_time_that_is_typed_as_it_is_shown_is_the_same_instant(zone: str, moment: datetime) -> None:
     with system_zone(zone):
-        shown = shown_time(format_time(moment))
-        assert shown_time(parse_typed_time(shown).isoformat()) == shown
-    with in_zone(UTC):
-        assert parse_typed_time(shown_time(format_time(moment))) == moment.replace(microsecond=0)
+        shown = transcript_time(format_time(moment))
+        assert transcript_time(parse_typed_time(shown).isoformat()) == shown
+    with using_zone(UTC):
+        assert parse_typed_time(transcript_time(format_time(moment))) == moment.replace(microsecond=0)
 
 
 @pytest.mark.parametrize(
     "time", [None, "", "soon", "2026-13-01T00:00:00.000Z", "2026-01-17T20:31:61.000Z", "2026-01-17T25:00:00.000Z"]
 )
 def test_what_is_no_time_is_unknown(time: str | None) -> None:
-    assert shown_time(time) == UNKNOWN_TIME
+    assert transcript_time(time) == UNKNOWN_TIME
 
 
 @pytest.mark.parametrize("name", ["America/New_York", "Asia/Kathmandu"])
 def test_times_at_the_edge_of_the_calendar_are_shown_or_unknown(name: str) -> None:
     with system_zone(name):
         for time in ("0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"):
-            assert len(shown_time(time)) in (len(UNKNOWN_TIME), 19)
+            assert len(transcript_time(time)) in (len(UNKNOWN_TIME), 19)
 
 
 def test_a_summer_time_is_shown_with_the_offset_of_summer_in_winter() -> None:
@@ -95,8 +114,8 @@ def test_how_long_ago_is_told_in_hours_that_passed_also_over_a_change_of_the_clo
     with system_zone("America/New_York"):
         now = datetime(2025, 11, 2, 6, 30, tzinfo=UTC).astimezone(LOCAL)
         assert ago("2025-11-02T04:30:00Z", now) == "2 h ago"
-        assert parse_span("12h", now).start.astimezone(UTC) == datetime(2025, 11, 1, 18, 30, tzinfo=UTC)
-        day = parse_span("today", now)
+        assert parse_date_span("12h", now).start.astimezone(UTC) == datetime(2025, 11, 1, 18, 30, tzinfo=UTC)
+        day = parse_date_span("today", now)
         assert day.end.astimezone(UTC) - day.start.astimezone(UTC) == timedelta(hours=25)
 
 
@@ -120,9 +139,13 @@ def test_a_zone_is_named_as_people_know_it(name: str, told: str) -> None:
 
 def test_utc_is_chosen_for_a_while() -> None:
     with system_zone("Asia/Kathmandu"):
-        with in_zone(UTC):
-            assert (zone(), zone_name(), shown_time("2026-01-17T20:00:00.000Z")) == (UTC, "UTC", "2026-01-17 20:00:00")
-        assert shown_time("2026-01-17T20:00:00.000Z") == "2026-01-18 01:45:00"
+        with using_zone(UTC):
+            assert (display_zone(), zone_name(), transcript_time("2026-01-17T20:00:00.000Z")) == (
+                UTC,
+                "UTC",
+                "2026-01-17 20:00:00",
+            )
+        assert transcript_time("2026-01-17T20:00:00.000Z") == "2026-01-18 01:45:00"
 
 
 # --- sizes and counts -------------------------------------------------------------------------------
@@ -150,4 +173,4 @@ def test_a_size_that_is_typed_as_it_is_shown_is_nearly_that_size(count: int) -> 
 
 
 def test_counts_have_their_plural() -> None:
-    assert [many(count, "file") for count in (0, 1, 2, 1234)] == ["0 files", "1 file", "2 files", "1,234 files"]
+    assert [plural(count, "file") for count in (0, 1, 2, 1234)] == ["0 files", "1 file", "2 files", "1,234 files"]

@@ -12,13 +12,13 @@ from claude_session_player.store.filters import SORTS
 from claude_session_player.tui import listing
 from claude_session_player.tui.listing import (
     ORDERS,
-    Choice,
-    Entry,
-    entry_of,
-    looked_at,
-    place_of,
-    projects_in,
+    ListFilter,
+    SessionRow,
+    list_projects,
     resume_command,
+    row_position,
+    session_row,
+    with_use,
 )
 from tests.builder import SessionBuilder, text
 from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder, settle
@@ -35,11 +35,11 @@ def builder(tmp_path: Path) -> StoreBuilder:
     return builder
 
 
-def entries_of(builder: StoreBuilder) -> list[Entry]:
-    return [entry_of(session) for session in builder.open().sessions(Filter(include_subagents=True))]
+def entries_of(builder: StoreBuilder) -> list[SessionRow]:
+    return [session_row(session) for session in builder.open().sessions(Filter(include_subagents=True))]
 
 
-def ids(entries: list[Entry]) -> list[str]:
+def ids(entries: list[SessionRow]) -> list[str]:
     return [entry.session.id for entry in entries]
 
 
@@ -59,7 +59,7 @@ def ids(entries: list[Entry]) -> list[str]:
 def test_every_word_has_to_be_in_the_title_project_id_branch_or_prompt(
     builder: StoreBuilder, words: str, found: list[str]
 ) -> None:
-    choice = Choice(words)
+    choice = ListFilter(words)
     assert ids(choice.select(choice.sort(entries_of(builder)))) == found
 
 
@@ -67,20 +67,20 @@ def test_a_first_prompt_is_found_behind_another_title(builder: StoreBuilder) -> 
     session = SessionBuilder(session_id=ONE).prompt("Start the engine").response(text("Yes."))
     session.line({"type": "custom-title", "customTitle": "Monday", "sessionId": ONE})
     session.write(builder.home() / f"{ONE}.jsonl")
-    assert [entry.session.title for entry in Choice("start").select(entries_of(builder))] == ["Monday"]
+    assert [entry.session.title for entry in ListFilter("start").select(entries_of(builder))] == ["Monday"]
 
 
 def test_subagents_are_listed_where_somebody_wants_them(builder: StoreBuilder) -> None:
     entries = entries_of(builder)
-    assert AGENT not in ids(Choice().select(entries))
-    assert AGENT in ids(Choice(with_subagents=True).select(entries))
+    assert AGENT not in ids(ListFilter().select(entries))
+    assert AGENT in ids(ListFilter(with_subagents=True).select(entries))
 
 
 def test_a_project_holds_its_own_sessions_and_their_subagents(builder: StoreBuilder) -> None:
     entries = entries_of(builder)
-    engine = Choice(project="/home/ada/engine", with_subagents=True)
+    engine = ListFilter(project="/home/ada/engine", with_subagents=True)
     assert set(ids(engine.select(entries))) == {ONE, TWO, AGENT}
-    assert [(one.name, one.sessions) for one in projects_in(entries)] == [
+    assert [(one.name, one.sessions) for one in list_projects(entries)] == [
         ("/home/ada/tea kettle", 1),
         ("/home/ada/engine", 2),
     ]
@@ -90,29 +90,29 @@ def test_a_project_holds_its_own_sessions_and_their_subagents(builder: StoreBuil
 def test_the_orders_are_those_of_the_list_command(builder: StoreBuilder, order: str) -> None:
     store = builder.open()
     told = [session.id for session in store.sessions(Filter(sort=order, include_subagents=True))]
-    assert ids(Choice(order=order).sort(entries_of(builder))) == told
+    assert ids(ListFilter(order=order).sort(entries_of(builder))) == told
 
 
 def test_the_orders_come_one_after_the_other_and_begin_again() -> None:
-    choice = Choice()
+    choice = ListFilter()
     seen = []
     for _ in SORTS:
         seen.append(choice.order)
         choice = choice.next_order()
-    assert (seen, choice) == (list(SORTS), Choice())
+    assert (seen, choice) == (list(SORTS), ListFilter())
 
 
 def test_an_order_can_be_turned_around(builder: StoreBuilder) -> None:
     entries = [entry for entry in entries_of(builder) if not entry.session.is_subagent]
-    assert ids(Choice(is_reversed=True).sort(entries)) == [ONE, TWO, THREE]
+    assert ids(ListFilter(is_reversed=True).sort(entries)) == [ONE, TWO, THREE]
 
 
 def test_the_cursor_finds_its_session_again_or_stays_where_it_was(builder: StoreBuilder) -> None:
-    entries = Choice().sort(entries_of(builder))
-    assert place_of(entries, entries[2].key, 0) == 2
-    assert place_of(entries, "gone", 1) == 1
-    assert place_of(entries[:1], "gone", 3) == 0
-    assert place_of([], None, 3) == 0
+    entries = ListFilter().sort(entries_of(builder))
+    assert row_position(entries, entries[2].key, 0) == 2
+    assert row_position(entries, "gone", 1) == 1
+    assert row_position(entries[:1], "gone", 3) == 0
+    assert row_position([], None, 3) == 0
 
 
 def test_the_command_that_goes_on_is_quoted_for_a_shell(builder: StoreBuilder) -> None:
@@ -124,29 +124,29 @@ def test_the_command_that_goes_on_is_quoted_for_a_shell(builder: StoreBuilder) -
 def test_where_no_directory_is_known_only_the_session_is_named(builder: StoreBuilder) -> None:
     line = {"type": "user", "timestamp": "2026-01-19T10:00:00Z", "content": "Exported"}
     SessionBuilder().line(line).write(builder.root / "transcripts" / "ses_1.jsonl")
-    (entry,) = Choice("exported").select(entries_of(builder))
+    (entry,) = ListFilter("exported").select(entries_of(builder))
     assert resume_command(entry.session) == "claude --resume ses_1"
 
 
 def test_whether_a_session_is_in_use_is_known_after_a_look(builder: StoreBuilder) -> None:
     os.utime(builder.home() / f"{ONE}.jsonl")
     entry = next(entry for entry in entries_of(builder) if entry.session.id == ONE)
-    assert (entry.in_use, looked_at(entry).in_use) == (False, True)
+    assert (entry.in_use, with_use(entry).in_use) == (False, True)
 
 
 # --- words ----------------------------------------------------------------------------------------
 
 
 def test_the_status_says_how_many_in_which_order_and_what_is_to_come() -> None:
-    words = listing.status
-    assert words(Choice(), 0, 0, None) == "by updated · reading…"
-    assert words(Choice(), 1, 1, 0) == "1 session · by updated"
-    assert words(Choice("tea"), 2, 9, 0) == "2 of 9 sessions · by updated"
-    assert words(Choice(project="/a/kettle"), 2, 9, 3) == "2 of 9 sessions · kettle · by updated · 3 files to read"
-    assert words(Choice(order="size", is_reversed=True), 9, 9, 0) == "9 sessions · by size ↑"
+    words = listing.list_status
+    assert words(ListFilter(), 0, 0, None) == "by updated · reading…"
+    assert words(ListFilter(), 1, 1, 0) == "1 session · by updated"
+    assert words(ListFilter("tea"), 2, 9, 0) == "2 of 9 sessions · by updated"
+    assert words(ListFilter(project="/a/kettle"), 2, 9, 3) == "2 of 9 sessions · kettle · by updated · 3 files to read"
+    assert words(ListFilter(order="size", is_reversed=True), 9, 9, 0) == "9 sessions · by size ↑"
 
 
 def test_an_empty_table_says_why() -> None:
-    assert listing.nothing(Choice(), None) == "reading…"
-    assert listing.nothing(Choice(), 0) == "there is no session here"
-    assert listing.nothing(Choice("tea"), 0) == "no session is like this: Esc shows all"
+    assert listing.empty_reason(ListFilter(), None) == "reading…"
+    assert listing.empty_reason(ListFilter(), 0) == "there is no session here"
+    assert listing.empty_reason(ListFilter("tea"), 0) == "no session is like this: Esc shows all"

@@ -22,8 +22,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claude_session_player import SessionInUse, require_unused
-from claude_session_player.archive.clean import Rules, plan
-from claude_session_player.doctor.verify import verify
+from claude_session_player.archive.clean import CleanRules, plan_clean
+from claude_session_player.doctor.verify import verify_files
 from claude_session_player.store import in_use
 from claude_session_player.store.filters import Filter
 from claude_session_player.store.in_use import (
@@ -32,13 +32,13 @@ from claude_session_player.store.in_use import (
     READING,
     WRITING,
     WRITTEN,
-    Evidence,
     InUse,
     OpenFiles,
     Process,
+    UseEvidence,
     lock_holders,
 )
-from claude_session_player.store.session import look_at
+from claude_session_player.store.session import look_for_use
 from tests.program import csp
 from tests.stores import ONE, TWO, StoreBuilder
 
@@ -76,10 +76,10 @@ def builder(tmp_path: Path) -> StoreBuilder:
     return builder
 
 
-def signs(builder: StoreBuilder) -> dict[str, list[Evidence]]:
+def signs(builder: StoreBuilder) -> dict[str, list[UseEvidence]]:
     """What is known of every session that somebody does something with."""
     sessions = builder.open().sessions()
-    look = look_at(sessions)
+    look = look_for_use(sessions)
     return {session.id: found for session in sessions if (found := look.signs(session.paths))}
 
 
@@ -238,8 +238,8 @@ def answers(builder: StoreBuilder) -> dict[str, set[bool]]:
     for id in (ONE, TWO):
         store = builder.open()
         session = next(one for one in store.sessions() if one.id == id)
-        report = verify(store, [part.found for part in session.parts])
-        cleaned = plan(store, Rules(Filter(title="Stop it" if id == TWO else "Start the engine")))
+        report = verify_files(store, [part.found for part in session.parts])
+        cleaned = plan_clean(store, CleanRules(Filter(title="Stop it" if id == TWO else "Start the engine")))
         try:
             require_unused(session)
             is_refused = False
@@ -249,7 +249,7 @@ def answers(builder: StoreBuilder) -> dict[str, set[bool]]:
             session.in_use,
             bool(json.loads(session.json)["in_use"]),
             any(finding.kind.name == "in-use" for finding in report.findings),
-            any(sign.is_use for sign in look_at([session]).signs(session.paths)),
+            any(sign.is_use for sign in look_for_use([session]).signs(session.paths)),
             any(skipped.id == id for skipped in cleaned.skipped),
             is_refused,
             store.resolve(id).in_use,

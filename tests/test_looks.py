@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from claude_session_player.export.transcript import Style
+from claude_session_player.export.transcript import TranscriptStyle
 from claude_session_player.format import lenient_json
 from claude_session_player.format.content import Checklist, Diff
-from claude_session_player.tools import TOOLS, told
-from claude_session_player.tools.parts import Reply
+from claude_session_player.tools import TOOLS, call_parts
+from claude_session_player.tools.parts import ToolReply
 from tests.builder import SessionBuilder, call
 from tests.tellings import markdown
 
@@ -104,13 +104,13 @@ def test_every_tool_is_told_in_its_own_way() -> None:
 
 
 def test_in_full_nothing_is_left_out() -> None:
-    told = markdown(every_tool(), style=Style.full())
+    told = markdown(every_tool(), style=TranscriptStyle.full())
     for words in ("\n30\n", "     6→b", "File created", "Updated task #1 status", "\nh\n", "User has approved"):
         assert words in told
 
 
 def test_a_picture_is_a_link_where_it_is_kept() -> None:
-    told = markdown(SessionBuilder().prompt([PNG]), style=Style(save=lambda picture: "pictures/a b.png"))
+    told = markdown(SessionBuilder().prompt([PNG]), style=TranscriptStyle(save=lambda picture: "pictures/a b.png"))
     assert told == "**User** (2026-01-17 20:31:59)\n![image](<pictures/a b.png>)\n"
 
 
@@ -120,15 +120,15 @@ def test_a_picture_with_an_address_is_a_link() -> None:
 
 
 def test_an_answer_of_ones_own_is_added_to_the_choices() -> None:
-    reply = Reply("…", structured=raw({"answers": {"Which tea?": "Coffee"}}))
-    (_, choices) = told("AskUserQuestion", {"questions": [QUESTION]}, reply).given
+    reply = ToolReply("…", structured=raw({"answers": {"Which tea?": "Coffee"}}))
+    (_, choices) = call_parts("AskUserQuestion", {"questions": [QUESTION]}, reply).given
     assert isinstance(choices, Checklist)
     assert [(item.text, item.done) for item in choices.items][-1] == ("Coffee", True)
 
 
 def test_several_answers_are_several_choices() -> None:
-    reply = Reply("…", structured=raw({"answers": {"Which tea?": "Green, Black"}}))
-    (_, choices) = told("AskUserQuestion", {"questions": [QUESTION]}, reply).given
+    reply = ToolReply("…", structured=raw({"answers": {"Which tea?": "Green, Black"}}))
+    (_, choices) = call_parts("AskUserQuestion", {"questions": [QUESTION]}, reply).given
     assert isinstance(choices, Checklist)
     assert [item.done for item in choices.items] == [True, True]
 
@@ -144,28 +144,33 @@ KEYS = ("file_path", "command", "todos", "questions", "edits", "plan", "prompt",
 def test_no_input_is_too_odd_to_be_told(name: str, odd: Any) -> None:
     inside = {"todos": [odd], "questions": [{"question": odd, "options": odd}], "edits": [odd]}
     for value in (odd, dict.fromkeys(KEYS, odd), inside):
-        for reply in (None, Reply(), Reply("x", True), Reply("[", structured=raw(odd))):
-            assert told(name, value, reply) is not None
+        for reply in (None, ToolReply(), ToolReply("x", True), ToolReply("[", structured=raw(odd))):
+            assert call_parts(name, value, reply) is not None
         line = {"type": "assistant", "message": {"content": [{**call(name), "input": value}]}}
         assert markdown(SessionBuilder().raw(lenient_json.dump(line) + b"\n"))
 
 
 def test_what_the_harness_noted_of_an_edit_counts_more_than_its_input() -> None:
-    sketch = told("Edit", {"file_path": "/e", "old_string": "x", "new_string": "y"}, Reply("ok", structured=raw(PATCH)))
+    sketch = call_parts(
+        "Edit", {"file_path": "/e", "old_string": "x", "new_string": "y"}, ToolReply("ok", structured=raw(PATCH))
+    )
     assert sketch.given == (Diff("@@ -1,2 +1,2 @@\n a\n-b\n+c"),)
 
 
 def test_an_edit_without_a_patch_shows_only_the_lines_that_changed() -> None:
     given = {"file_path": "/e", "old_string": "a\nb\nc\nd\ne", "new_string": "a\nB\nc\nD\ne"}
-    assert told("Edit", given, Reply("ok")).given == (Diff(" a\n-b\n+B\n c\n-d\n+D\n e"),)
-    assert told("MultiEdit", {"file_path": "/e", "edits": [given]}, None).given == told("Edit", given, None).given
+    assert call_parts("Edit", given, ToolReply("ok")).given == (Diff(" a\n-b\n+B\n c\n-d\n+D\n e"),)
+    assert (
+        call_parts("MultiEdit", {"file_path": "/e", "edits": [given]}, None).given
+        == call_parts("Edit", given, None).given
+    )
 
 
 def test_a_file_that_is_written_over_shows_what_changed_in_it() -> None:
     given = {"file_path": "/e", "content": "a\nB\nc\n"}
-    reply = Reply("ok", structured=raw({"type": "update", "originalFile": "a\nb\nc\n", "structuredPatch": []}))
-    assert told("Write", given, reply).given == (Diff(" a\n-b\n+B\n c"),)
-    unchanged = told("Write", given, Reply("ok", structured=raw({"originalFile": given["content"]})))
+    reply = ToolReply("ok", structured=raw({"type": "update", "originalFile": "a\nb\nc\n", "structuredPatch": []}))
+    assert call_parts("Write", given, reply).given == (Diff(" a\n-b\n+B\n c"),)
+    unchanged = call_parts("Write", given, ToolReply("ok", structured=raw({"originalFile": given["content"]})))
     assert (unchanged.words, unchanged.given) == ("no changes", ())
-    created = Reply("ok", structured=raw({"type": "create", "originalFile": None, "structuredPatch": []}))
-    assert told("Write", given, created).given == (Diff("+a\n+B\n+c"),)
+    created = ToolReply("ok", structured=raw({"type": "create", "originalFile": None, "structuredPatch": []}))
+    assert call_parts("Write", given, created).given == (Diff("+a\n+B\n+c"),)

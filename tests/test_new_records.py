@@ -11,14 +11,14 @@ import msgspec
 import pytest
 
 from claude_session_player import parser
-from claude_session_player.flat_events import count, normalize
-from claude_session_player.format.events import RECORDS, Event, Quiet, Unknown
-from claude_session_player.line_audit import Fate
+from claude_session_player.flat_events import count_flat_events, flatten_event
+from claude_session_player.format.events import RECORDS, Event, HiddenRecord, UnknownRecord
+from claude_session_player.line_audit import LineStatus
 from claude_session_player.models import ScreenState
 from claude_session_player.playback import replay
 from claude_session_player.renderer import render
 from claude_session_player.transcript import builder
-from claude_session_player.transcript.entries import Description
+from claude_session_player.transcript.entries import NoticeRule
 from tests.builder import SessionBuilder, text
 from tests.tellings import markdown, said, walk
 
@@ -29,11 +29,11 @@ class Moved(Event, tag="moved"):
     place: str | None = None
 
 
-class Silent(Quiet, tag="silent"):
+class Silent(HiddenRecord, tag="silent"):
     """One that nobody needs to see."""
 
 
-union: Any = Union[(*RECORDS, Moved, Silent, Unknown)]
+union: Any = Union[(*RECORDS, Moved, Silent, UnknownRecord)]
 decode = msgspec.json.Decoder(union).decode
 """Decodes lines as if both types were in `RECORDS`."""
 
@@ -62,7 +62,7 @@ def test_a_new_record_is_told_generically() -> None:
     assert "**Note** (2026-01-17 20:32:10) Record `moved` (line 2)\n" in told
     assert "silent" not in told
     account = walk(session())[0].main.account
-    assert account.by_rule(Fate.HIDDEN) == {"silent": 1}
+    assert account.by_rule(LineStatus.HIDDEN) == {"silent": 1}
     assert account.flawless
 
 
@@ -73,8 +73,8 @@ def test_a_copy_of_a_new_record_is_told_once() -> None:
 
 
 def test_a_description_is_all_that_a_new_record_needs_to_have_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    moved = Description(lambda remarks, event: f"Moved to {event.place}", lambda event: True)
-    silent = Description(lambda remarks, event: "Silence")
+    moved = NoticeRule(lambda remarks, event: f"Moved to {event.place}", lambda event: True)
+    silent = NoticeRule(lambda remarks, event: "Silence")
     monkeypatch.setattr(builder, "RECORDS", {Moved: moved, Silent: silent})
     assert "**Note** (2026-01-17 20:32:10) Moved to /new\n" in markdown(session())
     assert "note: Silence" in list(said(walk(session())[1]))
@@ -83,14 +83,14 @@ def test_a_description_is_all_that_a_new_record_needs_to_have_words(monkeypatch:
 def test_a_new_record_is_not_on_the_screen_but_in_the_account_of_lines() -> None:
     state = replay(session().lines)
     assert state.to_markdown() == "❯ Go\n\n● Done"
-    assert state.account.by_rule(Fate.HIDDEN) == {"moved": 1, "silent": 1}
+    assert state.account.by_rule(LineStatus.HIDDEN) == {"moved": 1, "silent": 1}
     assert render(ScreenState(), Moved(place="/new")).elements == []
 
 
 def test_a_new_record_is_one_fact() -> None:
     event = Moved(line=2, place="/new")
-    assert [fact["type"] for fact in normalize(event)] == ["moved"]
-    assert count(event) == 1
+    assert [fact["type"] for fact in flatten_event(event)] == ["moved"]
+    assert count_flat_events(event) == 1
 
 
 @pytest.mark.parametrize("command", ["show", "get", "account", "replay", "summary", "verify"])
@@ -104,4 +104,4 @@ def test_commands_take_a_new_record(command: str, tmp_path: Path) -> None:
 
 
 def test_a_block_of_a_type_without_a_method_is_told_as_a_block() -> None:
-    assert builder._BLOCKS[type("New", (), {})] is builder.Telling._block
+    assert builder._BLOCKS[type("New", (), {})] is builder.TranscriptBuilder._block

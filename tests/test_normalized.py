@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import read_events
-from claude_session_player.flat_events import count, normalize
+from claude_session_player.flat_events import count_flat_events, flatten_event
 from claude_session_player.linking.prompts import human_prompt
 from tests.builder import SessionBuilder, call, text, thought
 from tests.test_cli_store import SCHEMA
@@ -21,7 +21,7 @@ CONTRACT = jsonschema.Draft202012Validator({**SCHEMA, "$ref": "#/$defs/event"})
 
 
 def facts(session: SessionBuilder) -> list[dict[str, Any]]:
-    return [fact for event in read_events(session.lines) for fact in normalize(event)]
+    return [fact for event in read_events(session.lines) for fact in flatten_event(event)]
 
 
 def brief(session: SessionBuilder, *keys: str) -> list[tuple[Any, ...]]:
@@ -82,7 +82,7 @@ def test_a_prompt_beside_a_result_is_a_persons() -> None:
 @given(st.lists(records, max_size=4))
 def test_any_records_keep_the_contract_and_the_count(lines: list[Any]) -> None:
     for event in read_events([json.dumps(line).encode() for line in lines]):
-        told = list(normalize(event))
-        assert len(told) == count(event)
+        told = list(flatten_event(event))
+        assert len(told) == count_flat_events(event)
         for fact in told:
             CONTRACT.validate(fact)

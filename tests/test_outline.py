@@ -12,9 +12,9 @@ import pytest
 from rich.cells import cell_len
 
 from claude_session_player import Filter, Store
-from claude_session_player.export.outline import drawn, encoded
+from claude_session_player.export.outline import draw_outline, encode_outline
 from claude_session_player.transcript.chains import relatives_of
-from claude_session_player.transcript.outline import Node, NodeKind, outline_of
+from claude_session_player.transcript.outline import Node, NodeKind, build_outline
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, uuid_of
 from tests.program import csp, on_terminal
@@ -34,9 +34,9 @@ def put(builder: StoreBuilder, session: SessionBuilder, id: str = ONE) -> Path:
 
 
 def lines(builder: StoreBuilder, ref: str = ONE, *, prompts: bool = False, width: int | None = None) -> list[str]:
-    root = outline_of(builder.open().resolve(ref), with_prompts=prompts).root
-    CONTRACT.validate(json.loads(encoded(root)))
-    return list(drawn(root, UTC, width))
+    root = build_outline(builder.open().resolve(ref), with_prompts=prompts).root
+    CONTRACT.validate(json.loads(encode_outline(root)))
+    return list(draw_outline(root, UTC, width))
 
 
 def talk(id: str = ONE) -> SessionBuilder:
@@ -141,9 +141,9 @@ def test_subagents_of_a_branch_stand_below_it(builder: StoreBuilder) -> None:
 def related(builder: StoreBuilder, ref: str) -> list[str]:
     store = builder.open()
     session = store.resolve(ref)
-    root = outline_of(session, relatives_of(session, store)).root
-    CONTRACT.validate(json.loads(encoded(root)))
-    return list(drawn(root, UTC))
+    root = build_outline(session, relatives_of(session, store)).root
+    CONTRACT.validate(json.loads(encode_outline(root)))
+    return list(draw_outline(root, UTC))
 
 
 def test_a_session_names_what_it_continues_and_what_continues_it(builder: StoreBuilder) -> None:
@@ -176,9 +176,9 @@ def test_any_depth_can_be_drawn(builder: StoreBuilder) -> None:
         )
         node.children.append(below)
         node = below
-    assert len(list(drawn(root, UTC, 80))) == 5001
-    assert all(len(line) <= 80 for line in drawn(root, UTC, 80))
-    assert encoded(root).count('"kind":"agent"') == 5000
+    assert len(list(draw_outline(root, UTC, 80))) == 5001
+    assert all(len(line) <= 80 for line in draw_outline(root, UTC, 80))
+    assert encode_outline(root).count('"kind":"agent"') == 5000
 
 
 def test_fifty_subagents_in_a_row_are_drawn_below_each_other(builder: StoreBuilder) -> None:
@@ -289,9 +289,9 @@ def test_files_without_a_conversation_are_no_traceback(tmp_path: Path, content: 
 def test_every_real_session_has_a_tree(tmp_path: Path) -> None:
     store = Store.open(corpus.STORE, cache=str(tmp_path))
     for session in store.sessions(Filter(include_subagents=True)):
-        root = outline_of(session).root
-        CONTRACT.validate(json.loads(encoded(root)))
-        drawing = list(drawn(root, UTC, 80))
+        root = build_outline(session).root
+        CONTRACT.validate(json.loads(encode_outline(root)))
+        drawing = list(draw_outline(root, UTC, 80))
         assert all(cell_len(line) <= 80 for line in drawing)
         assert sum(" ● live" in line for line in drawing) == (root.facts["branches"] > 1)
         assert _agents(root) == session.subagent_count

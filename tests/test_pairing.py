@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_session_player.format.events import Assistant, Event, ToolResult, ToolUse, Turn, User
+from claude_session_player.format.events import Assistant, Event, MessageEvent, ToolResult, ToolUse, User
 from claude_session_player.linking.pairing import Pairing
 from claude_session_player.models import ScreenState, ToolCall, View
 from claude_session_player.parser import read_events
 from claude_session_player.renderer import render
-from claude_session_player.util.text import clean
+from claude_session_player.util.text import strip_escapes
 from tests import corpus
 
 
@@ -66,9 +66,9 @@ def answers_of(events: list[Event]) -> Answered:
     pairing: Pairing[list[Any], int] = Pairing()
     made: list[list[Any]] = []
     for event in events:
-        for block in event.said or () if isinstance(event, Turn) and isinstance(event.said, list) else ():
+        for block in event.said or () if isinstance(event, MessageEvent) and isinstance(event.said, list) else ():
             if isinstance(event, Assistant) and isinstance(block, ToolUse):
-                made.append([event.line, block.id or "", clean(block.name or ""), None])
+                made.append([event.line, block.id or "", strip_escapes(block.name or ""), None])
                 early = pairing.add_call(made[-1], block.id, made[-1][2], event.uuid)
                 made[-1][3] = early
             elif isinstance(event, User) and isinstance(block, ToolResult):

@@ -9,7 +9,7 @@ import pytest
 from claude_session_player import read_events, replay
 from claude_session_player.errors import CannotRead
 from claude_session_player.format.events import Malformed
-from claude_session_player.parser import is_subagent_file, only_sidechains, salvage
+from claude_session_player.parser import is_subagent_file, only_sidechains, salvage_line
 from tests.builder import SessionBuilder, text
 
 HELLO = b'{"type":"user","message":{"content":"Hello"}}'
@@ -181,6 +181,6 @@ def test_looking_whose_file_it_is_stops_at_the_first_main_line() -> None:
 
 def test_a_line_of_very_many_values_ends_in_one_piece_and_keeps_the_record_behind_them() -> None:
     record = b'{"type":"user","uuid":"u1","message":{"role":"user","content":"Hello"}}'
-    kinds = [piece.event.kind for piece in salvage(b"1 " * 10_005 + record)]
+    kinds = [piece.event.kind for piece in salvage_line(b"1 " * 10_005 + record)]
     assert len(kinds) == 10_002
     assert kinds[-2:] == ["(malformed)", "user"]

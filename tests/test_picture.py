@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import ScreenState, View, render
-from claude_session_player.export.asciicast import BEGIN, Picture
-from claude_session_player.export.terminal import element_rows, fold
+from claude_session_player.export.asciicast import BEGIN, TerminalPicture
+from claude_session_player.export.terminal import fold_line, folded_rows
 from claude_session_player.models import AssistantText, ToolCall, UserMessage
 from tests.casts import Terminal, all_rows, expected
 from tests.test_film import COMPACTED, QUIET, call, progress, prompt, result
@@ -35,10 +35,12 @@ RECORDS = st.one_of(
 )
 
 
-def shown(records: list[Any], width: int = 20, height: int = 5, view: View | None = None) -> tuple[Picture, Terminal]:
+def shown(
+    records: list[Any], width: int = 20, height: int = 5, view: View | None = None
+) -> tuple[TerminalPicture, Terminal]:
     """A picture after some records, and the terminal that shows it."""
     state = ScreenState(view)
-    picture, terminal = Picture(state, width, height), Terminal(width, height)
+    picture, terminal = TerminalPicture(state, width, height), Terminal(width, height)
     terminal.write(BEGIN)
     for record in records:
         render(state, record)
@@ -51,7 +53,7 @@ def test_after_every_record_the_terminal_shows_the_end_of_the_screen(
     records: list[Any], width: int, height: int, history: bool
 ) -> None:
     state = ScreenState(View(history=history))
-    picture, terminal = Picture(state, width, height), Terminal(width, height)
+    picture, terminal = TerminalPicture(state, width, height), Terminal(width, height)
     terminal.write(BEGIN)
     for record in records:
         render(state, record)
@@ -63,7 +65,7 @@ def test_after_every_record_the_terminal_shows_the_end_of_the_screen(
 @given(st.lists(RECORDS, max_size=20))
 def test_a_larger_terminal_shows_the_same_rows_at_the_end(records: list[Any]) -> None:
     state = ScreenState(View(history=True))
-    picture, terminal = Picture(state, 20, 5), Terminal(30, 400)
+    picture, terminal = TerminalPicture(state, 20, 5), Terminal(30, 400)
     for record in records:
         render(state, record)
         terminal.write(picture.update())
@@ -138,20 +140,20 @@ def test_nothing_is_written_for_a_record_that_changes_nothing() -> None:
     ],
 )
 def test_lines_are_folded_between_words_and_hang_below_their_text(line: str, rows: list[str]) -> None:
-    assert [" " * row.blanks + line[row.start : row.end] for row in fold(line, 20)] == rows
+    assert [" " * row.blanks + line[row.start : row.end] for row in fold_line(line, 20)] == rows
 
 
 def test_a_sign_wider_than_the_terminal_has_a_row_of_its_own() -> None:
-    assert [(row.start, row.end) for row in fold("茶茶", 1)] == [(0, 1), (1, 2)]
+    assert [(row.start, row.end) for row in fold_line("茶茶", 1)] == [(0, 1), (1, 2)]
 
 
 def test_rows_have_the_colours_of_their_element() -> None:
     pending, done = ToolCall("Bash", "ls"), ToolCall("Bash", "ls", result="no", is_error=True)
-    assert element_rows(UserMessage("Hi"), View(), 80) == ["\x1b[1;36m❯\x1b[0m\x1b[1m Hi\x1b[0m"]
-    assert element_rows(AssistantText("Hi"), View(), 80) == ["\x1b[1m●\x1b[0m Hi"]
-    assert element_rows(pending, View(), 80) == ["\x1b[33m●\x1b[0m \x1b[1mBash\x1b[0m(ls)"]
-    assert element_rows(done, View(), 80)[1] == "\x1b[31m  ✗ no\x1b[0m"
+    assert folded_rows(UserMessage("Hi"), View(), 80) == ["\x1b[1;36m❯\x1b[0m\x1b[1m Hi\x1b[0m"]
+    assert folded_rows(AssistantText("Hi"), View(), 80) == ["\x1b[1m●\x1b[0m Hi"]
+    assert folded_rows(pending, View(), 80) == ["\x1b[33m●\x1b[0m \x1b[1mBash\x1b[0m(ls)"]
+    assert folded_rows(done, View(), 80)[1] == "\x1b[31m  ✗ no\x1b[0m"
 
 
 def test_a_very_long_line_is_folded_in_no_time() -> None:
-    assert len(element_rows(AssistantText("x" * 5_000_000), View(), 80)) == 64_103
+    assert len(folded_rows(AssistantText("x" * 5_000_000), View(), 80)) == 64_103

@@ -9,9 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player.errors import BadFilter
-from claude_session_player.player.frame_index import Frame, Mark
+from claude_session_player.player.frame_index import Frame, FrameMark
 from claude_session_player.player.playback import Player
-from claude_session_player.player.timeline import SPEEDS, Elapsed, Line, Moment, Pace, Part, destination
+from claude_session_player.player.timeline import (
+    SPEEDS,
+    ElapsedPosition,
+    FractionPosition,
+    LinePosition,
+    Pace,
+    TimePosition,
+    parse_position,
+)
 
 
 class Clock:
@@ -25,8 +33,8 @@ class Clock:
 
 
 def frames(*times: float | None, prompts: tuple[int, ...] = (0,)) -> list[Frame]:
-    marks = dict.fromkeys(prompts, Mark.PROMPT)
-    return [Frame(number + 1, time, 80, marks.get(number, Mark.NONE)) for number, time in enumerate(times)]
+    marks = dict.fromkeys(prompts, FrameMark.PROMPT)
+    return [Frame(number + 1, time, 80, marks.get(number, FrameMark.NONE)) for number, time in enumerate(times)]
 
 
 def loaded(*times: float | None, idle: float | None = 2.0, prompts: tuple[int, ...] = (0,)) -> tuple[Player, Clock]:
@@ -316,7 +324,7 @@ def test_whatever_is_done_the_position_is_in_the_film(times: list[float | None],
 )
 def test_what_is_no_place_is_answered_with_what_is_one(text: str) -> None:
     with pytest.raises(BadFilter, match="is no place; write a line"):
-        destination(text)
+        parse_position(text)
 
 
 @pytest.mark.parametrize("digits", [1, 12, 13, 400, 5000])
@@ -326,9 +334,14 @@ def test_what_is_no_place_is_answered_with_what_is_one(text: str) -> None:
 def test_a_place_of_any_number_of_digits_can_be_gone_to_or_is_refused(shape: str, digits: int) -> None:
     player, _ = loaded(0.0, 1.0)
     try:
-        place = destination(shape.format("9" * digits))
+        place = parse_position(shape.format("9" * digits))
     except BadFilter:
         return
-    deeds = {Line: player.seek, Part: player.seek_fraction, Elapsed: player.seek_elapsed, Moment: player.seek_time}
+    deeds = {
+        LinePosition: player.seek,
+        FractionPosition: player.seek_fraction,
+        ElapsedPosition: player.seek_elapsed,
+        TimePosition: player.seek_time,
+    }
     deeds[type(place)](*place)
     assert 0 <= player.position <= 1

@@ -11,10 +11,10 @@ from textual.pilot import Pilot
 
 from claude_session_player.errors import CannotRead
 from claude_session_player.models import UserMessage
-from claude_session_player.player.frame_index import Frame, Mark
+from claude_session_player.player.frame_index import Frame, FrameMark
 from claude_session_player.player.playback import Player
-from claude_session_player.player.recording import MemoryTape, Recording
-from claude_session_player.player.timeline import Part
+from claude_session_player.player.recording import MemorySource, Recording
+from claude_session_player.player.timeline import FractionPosition
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.widgets.timeline import TimelineBar
 from tests.builder import SessionBuilder, call
@@ -413,22 +413,22 @@ def test_a_search_that_was_faster_than_the_film_is_decided_when_the_film_is_over
 
 
 def test_a_mark_far_behind_the_rest_is_on_the_timeline_at_once() -> None:
-    frames = [Frame(number + 1, float(number), 1, Mark.NONE) for number in range(1000)]
+    frames = [Frame(number + 1, float(number), 1, FrameMark.NONE) for number in range(1000)]
     player_of_frames = Player(lambda: 0.0, idle=None)
     player_of_frames.is_growing = True
     player_of_frames.load(frames)
     bar = TimelineBar(player_of_frames)
     bar._frames = frames
     bar._drawn(80)
-    frames.append(Frame(1001, 9000.0, 1, Mark.PROMPT))
+    frames.append(Frame(1001, 9000.0, 1, FrameMark.PROMPT))
     player_of_frames.load(frames)
     drawn = bar._drawn(80)
-    assert drawn.marks[-1] == Mark.PROMPT
+    assert drawn.marks[-1] == FrameMark.PROMPT
     assert sum(1 for height in drawn.heights if height) < 15
 
 
 def test_a_film_that_begins_at_its_end_does_not_play() -> None:
-    assert "■ 1×" in played(keys(), start=Part(1.0))
+    assert "■ 1×" in played(keys(), start=FractionPosition(1.0))
 
 
 def test_what_a_running_tool_reports_is_there_when_it_is_expanded() -> None:
@@ -440,7 +440,7 @@ def test_what_a_running_tool_reports_is_there_when_it_is_expanded() -> None:
 def test_who_goes_elsewhere_is_not_pulled_to_a_place_that_was_asked_for_before() -> None:
     async def go(pilot: Pilot[Any], screen: PlayerScreen) -> None:
         screen.player.is_growing, screen.projection.is_over = True, False
-        screen.projection.go(Part(0.5))
+        screen.projection.go(FractionPosition(0.5))
         await pilot.press("home")
         screen.projection.finish()
 
@@ -471,7 +471,7 @@ def test_there_is_one_question_at_a_time() -> None:
 
 
 def test_a_file_that_cannot_be_read_any_more_does_not_end_the_player() -> None:
-    class Broken(MemoryTape):
+    class Broken(MemorySource):
         is_broken = False
 
         def read(self, offset: int, size: int) -> bytes:

@@ -23,13 +23,13 @@ from claude_session_player.errors import BadPrices
 from claude_session_player.stats import prices as price_module
 from claude_session_player.stats.prices import (
     NAME,
-    Period,
     Prices,
+    RatePeriod,
     Rates,
-    Step,
+    RateStep,
     Tariff,
     TokenCount,
-    flat,
+    flat_tariff,
     tariff_record,
 )
 from claude_session_player.util.dirs import PROGRAM
@@ -145,7 +145,7 @@ def test_every_name_leads_to_the_rates_of_the_package() -> None:
     names |= (
         {f"{name}-20251211" for name in names} | {f"{name}-20251311" for name in names} | set(map(str.upper, names))
     )
-    found = price_module.look_up(names).tariffs
+    found = price_module.look_up_prices(names).tariffs
     known = 0
     for name in names:
         try:
@@ -170,7 +170,7 @@ def test_names_of_aws_lead_to_the_rates_of_aws() -> None:
             wanted = price_table.tariff(snapshot.find_provider_model(name, None, "aws", None)[1])
         except LookupError:
             wanted = None
-        tariff = price_module.look_up([name]).tariffs[name]
+        tariff = price_module.look_up_prices([name]).tariffs[name]
         assert (tariff and tariff_record(tariff)) == (wanted and tariff_record(wanted)), name
 
 
@@ -200,13 +200,13 @@ def test_a_rule_of_an_unknown_kind_makes_a_price_unknown() -> None:
 
 def test_a_price_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
-    look_up = price_module.look_up
+    look_up = price_module.look_up_prices
 
-    def noted(models: Any) -> price_module.Listed:
+    def noted(models: Any) -> price_module.ListedPrices:
         asked.append(list(models))
         return look_up(asked[-1])
 
-    monkeypatch.setattr(price_module, "look_up", noted)
+    monkeypatch.setattr(price_module, "look_up_prices", noted)
     prices = Prices.load()
     prices.tariffs(["claude-opus-4-6", "tea-1"])
     prices.tariffs(["tea-1", "deepseek-chat", "claude-opus-4-6"])
@@ -306,15 +306,15 @@ def test_own_prices_that_are_missing_are_a_mistake(tmp_path: Path) -> None:
 
 
 def test_a_period_may_go_over_midnight() -> None:
-    night = Period((Step(-1, RATES),), between=("22:00:00", "06:00:00"))
+    night = RatePeriod((RateStep(-1, RATES),), between=("22:00:00", "06:00:00"))
     hours = [hour for hour in range(24) if night.holds(datetime(2026, 1, 1, hour, tzinfo=UTC))]
     assert hours == [0, 1, 2, 3, 4, 5, 22, 23]
 
 
 def test_of_several_periods_the_last_that_holds_counts_and_else_the_first() -> None:
     double = Rates(*(rate * 2 for rate in RATES))
-    late = Period((Step(-1, double),), since="2026-03-13")
-    tariff = Tariff((Period((Step(-1, RATES),), since="2026-01-01"), late))
+    late = RatePeriod((RateStep(-1, double),), since="2026-03-13")
+    tariff = Tariff((RatePeriod((RateStep(-1, RATES),), since="2026-01-01"), late))
     assert tariff.rates(0, "2026-03-13T00:00:00Z") is double
     assert tariff.rates(0, "2026-03-13T00:00:00+01:00") is RATES
     assert tariff.rates(0, "2020-01-01") is RATES
@@ -322,5 +322,5 @@ def test_of_several_periods_the_last_that_holds_counts_and_else_the_first() -> N
 
 
 def test_a_cost_is_exact() -> None:
-    assert flat(RATES).rates(0, None).cost(TokenCount(1, 1, 1, 1, 1)) == Decimal("0.00002805")
+    assert flat_tariff(RATES).rates(0, None).cost(TokenCount(1, 1, 1, 1, 1)) == Decimal("0.00002805")
     assert TokenCount(1, 2, 3, 4, 5).add(TokenCount(5, 4, 3, 2, 1)) == TokenCount(6, 6, 6, 6, 6)

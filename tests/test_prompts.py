@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from claude_session_player import ScreenState, render
-from claude_session_player.line_audit import Fate
+from claude_session_player.line_audit import LineStatus
 from tests.builder import SessionBuilder, parsed, text
 
 
@@ -27,7 +27,7 @@ def state_of(session: SessionBuilder) -> ScreenState:
 def hiding_rule(content: Any, **flags: Any) -> str:
     """The rule that hid a prompt."""
     account = state_of(SessionBuilder().prompt(content, **flags)).account
-    (rule,) = account.by_rule(Fate.HIDDEN)
+    (rule,) = account.by_rule(LineStatus.HIDDEN)
     return rule
 
 
@@ -172,11 +172,11 @@ def test_a_queued_command_without_words_looks_like_a_prompt_without_words(prompt
 
 def test_a_queued_command_that_is_meta_is_hidden() -> None:
     state = state_of(SessionBuilder().attachment("queued_command", prompt="x", isMeta=True))
-    assert state.account.by_rule(Fate.HIDDEN) == {"isMeta": 1}
+    assert state.account.by_rule(LineStatus.HIDDEN) == {"isMeta": 1}
 
 
 @pytest.mark.parametrize("kind", ["file", "hook_success", "todo_reminder", "brand_new"])
 def test_other_attachments_are_context_not_conversation(kind: str) -> None:
     state = state_of(SessionBuilder().attachment(kind, prompt="not a prompt", content={"type": "text"}))
     assert state.elements == []
-    assert state.account.by_rule(Fate.HIDDEN) == {f"attachment {kind}": 1}
+    assert state.account.by_rule(LineStatus.HIDDEN) == {f"attachment {kind}": 1}

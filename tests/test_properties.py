@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from claude_session_player import ScreenState, View, read_events, render, replay
 from claude_session_player.format.events import QUIET_TYPES, TITLE_KEYS
-from claude_session_player.line_audit import Account, Fate
+from claude_session_player.line_audit import LineAudit, LineStatus
 
 any_json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None)),
@@ -87,9 +87,9 @@ records = st.fixed_dictionaries(
 views = st.builds(View, result_lines=st.none() | st.integers(1, 6), thinking=st.booleans(), history=st.booleans())
 
 
-def adds_up(account: Account, lines: int) -> bool:
+def adds_up(account: LineAudit, lines: int) -> bool:
     """True where every line is counted exactly once."""
-    return account.lines == lines == sum(account.total(fate) for fate in Fate)
+    return account.lines == lines == sum(account.total(fate) for fate in LineStatus)
 
 
 @given(st.lists(any_json | records, max_size=8), views)

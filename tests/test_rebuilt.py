@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claude_session_player.files.rebuild import Reason, Rebuilder, Rebuilt, rebuilt
-from claude_session_player.files.snapshots import Partial
+from claude_session_player.files.rebuild import FileRebuilder, GapReason, RebuiltFile, rebuild_file
+from claude_session_player.files.snapshots import PartialText
 from claude_session_player.parser import read_events
 from tests.builder import SessionBuilder, call, timestamp
 from tests.lives import PATH, Life, can_edit, hunks
@@ -18,12 +18,12 @@ from tests.test_touched import JSON
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
 
 
-def of(life: Life | SessionBuilder, at: int | None = None, **given: Any) -> Rebuilt:
+def of(life: Life | SessionBuilder, at: int | None = None, **given: Any) -> RebuiltFile:
     session = life.session if isinstance(life, Life) else life
-    return rebuilt(read_events(session.lines), PATH, at, **given)
+    return rebuild_file(read_events(session.lines), PATH, at, **given)
 
 
-def reasons(told: Rebuilt) -> list[tuple[int, Reason]]:
+def reasons(told: RebuiltFile) -> list[tuple[int, GapReason]]:
     return [(note.line, note.reason) for note in told.notes]
 
 
@@ -37,7 +37,7 @@ WORDS = st.lists(LINES, min_size=1, max_size=3).map("\n".join) | st.sampled_from
 @settings(max_examples=300, deadline=None)
 @given(TEXTS, st.data())
 def test_what_is_claimed_is_true_at_every_line_and_everything_is_known_after_a_write(text: str, data: Any) -> None:
-    life, rebuilder, done = Life(text), Rebuilder(PATH), 0
+    life, rebuilder, done = Life(text), FileRebuilder(PATH), 0
     for kind in data.draw(st.lists(st.sampled_from(["write", "read", "part", "part", *["edit"] * 4]), max_size=9)):
         before = life.text
         live(life, kind, data)
@@ -48,7 +48,7 @@ def test_what_is_claimed_is_true_at_every_line_and_everything_is_known_after_a_w
             assert rebuilder.known.total in (None, len(lines))
         done = len(life.session.lines)
         assert rebuilder.known.complete or kind not in ("write", "read")
-        assert not [note for note in rebuilder.result().notes if note.reason is Reason.OUTSIDE]
+        assert not [note for note in rebuilder.result().notes if note.reason is GapReason.OUTSIDE]
 
 
 def live(life: Life, kind: str, data: Any) -> None:
@@ -109,7 +109,7 @@ def test_a_call_without_a_result_is_named_and_changes_nothing() -> None:
     life = Life().write("one\n")
     life.session.response(call("Write", "t", file_path=PATH, content="two\n"))
     told = of(life)
-    assert (told.known.text, reasons(told)) == ("one\n", [(3, Reason.UNANSWERED)])
+    assert (told.known.text, reasons(told)) == ("one\n", [(3, GapReason.UNANSWERED)])
 
 
 def test_a_result_may_stand_before_its_call() -> None:
@@ -126,7 +126,7 @@ def test_parts_that_were_read_are_known_with_their_gaps(bare: bool) -> None:
 
 
 def test_a_read_of_all_lines_without_its_structure_is_complete_unless_it_is_as_long_as_a_read_can_be() -> None:
-    assert of(Life(TEN).read(bare=True)).known == Partial.whole(TEN)
+    assert of(Life(TEN).read(bare=True)).known == PartialText.whole(TEN)
     long = "\n".join(map(str, range(2000)))
     assert of(Life(long).read(bare=True)).known.total is None
 
@@ -148,7 +148,7 @@ def test_who_asks_for_line_0_is_given_line_1() -> None:
     session.response(call("Read", "u", file_path=PATH, offset=0, limit=2))
     file = {"content": "a\nb", "numLines": 2, "startLine": 0, "totalLines": 3}
     session.result("u", "0\ta\n1\tb", toolUseResult={"type": "text", "file": file})
-    assert of(session).known == Partial({1: "a", 2: "b"}, 3)
+    assert of(session).known == PartialText({1: "a", 2: "b"}, 3)
 
 
 @pytest.mark.parametrize(
@@ -170,20 +170,20 @@ def test_an_empty_file_is_known_to_be_empty() -> None:
     session = SessionBuilder().response(call("Read", "t", file_path=PATH))
     file = {"content": "", "numLines": 0, "startLine": 1, "totalLines": 0}
     told = of(session.result("t", "empty", toolUseResult={"type": "text", "file": file}))
-    assert told.known == Partial.whole("")
+    assert told.known == PartialText.whole("")
 
 
 def test_a_read_that_contradicts_is_right_and_tells_that_somebody_changed_the_file() -> None:
     life = Life(TEN).read().change_outside(TEN.replace("2", "two")).read(1, 3)
     told = of(life)
     assert told.known.lines == {1: "line 1", 2: "line two", 3: "line 3"}
-    assert reasons(told) == [(4, Reason.OUTSIDE)]
+    assert reasons(told) == [(4, GapReason.OUTSIDE)]
 
 
 def test_a_line_behind_the_end_contradicts() -> None:
     life = Life("one\n").read().change_outside(TEN).read(7, 1, bare=True)
     told = of(life)
-    assert (told.known.lines, reasons(told)) == ({7: "line 7"}, [(4, Reason.OUTSIDE)])
+    assert (told.known.lines, reasons(told)) == ({7: "line 7"}, [(4, GapReason.OUTSIDE)])
 
 
 def test_a_read_behind_the_end_shows_nothing() -> None:
@@ -194,7 +194,7 @@ def test_a_read_behind_the_end_shows_nothing() -> None:
 
 def test_what_stands_behind_numbered_lines_may_belong_to_the_last_of_them() -> None:
     session = SessionBuilder().response(call("Read", "t", file_path=PATH)).result("t", "     1→a\n     2→b\nand more")
-    assert of(session).known == Partial({1: "a"})
+    assert of(session).known == PartialText({1: "a"})
 
 
 def test_structure_speaks_for_a_result_only_where_the_line_has_one() -> None:
@@ -207,34 +207,34 @@ def test_structure_speaks_for_a_result_only_where_the_line_has_one() -> None:
 def test_an_original_that_contradicts_is_right() -> None:
     life = Life("one\ntwo\n").read().change_outside("1\ntwo\n").edit("two", "2")
     told = of(life)
-    assert (told.known.text, reasons(told)) == ("1\n2\n", [(4, Reason.OUTSIDE)])
+    assert (told.known.text, reasons(told)) == ("1\n2\n", [(4, GapReason.OUTSIDE)])
 
 
 def test_hunks_that_contradict_leave_what_they_show() -> None:
     life = Life(TEN).read().change_outside(TEN.replace("line", "row")).edit("row 5", "row five", original=False)
     told = of(life)
     assert told.known.lines == {n: "row five" if n == 5 else f"row {n}" for n in range(2, 9)}
-    assert reasons(told) == [(4, Reason.OUTSIDE)]
+    assert reasons(told) == [(4, GapReason.OUTSIDE)]
 
 
 def test_an_edit_of_words_that_are_not_there_leaves_nothing() -> None:
     life = Life("one\n").read().change_outside("two\n").edit("two", "three", original=False, patch=False)
     told = of(life)
-    assert (told.known.lines, reasons(told)) == ({}, [(4, Reason.OUTSIDE)])
+    assert (told.known.lines, reasons(told)) == ({}, [(4, GapReason.OUTSIDE)])
 
 
 def test_an_edit_without_a_place_costs_only_what_it_may_have_changed() -> None:
     life = Life(TEN).read(1, 4, bare=True).edit("line 7\nline 8", "one\ntwo\nthree", original=False, patch=False)
     told = of(life)
-    assert told.known == Partial({1: "line 1", 2: "line 2", 3: "line 3"})
-    assert reasons(told) == [(4, Reason.UNPLACED)]
+    assert told.known == PartialText({1: "line 1", 2: "line 2", 3: "line 3"})
+    assert reasons(told) == [(4, GapReason.UNPLACED)]
     life.read()
     assert reasons(of(life)) == []
 
 
 def test_words_that_were_read_tell_where_an_edit_took_place() -> None:
     life = Life(TEN).read(4, 3).edit("line 5\n", "five\nand a half\n", original=False, patch=False)
-    assert of(life).known == Partial({4: "line 4", 5: "five", 6: "and a half", 7: "line 6"}, 12)
+    assert of(life).known == PartialText({4: "line 4", 5: "five", 6: "and a half", 7: "line 6"}, 12)
 
 
 def test_quotation_marks_that_only_look_alike_are_not_passed_over() -> None:
@@ -264,20 +264,20 @@ def test_a_change_of_tabs_to_spaces_that_no_hunk_shows_is_not_passed_over() -> N
 
 
 def test_hunks_tell_of_a_line_break_at_the_end_that_came_or_went() -> None:
-    assert of(Life("a\nb").edit("b", "b\n", original=False)).known == Partial.whole("a\nb\n")
-    assert of(Life("a\nb\n").edit("b\n", "b", original=False)).known == Partial.whole("a\nb")
+    assert of(Life("a\nb").edit("b", "b\n", original=False)).known == PartialText.whole("a\nb\n")
+    assert of(Life("a\nb\n").edit("b\n", "b", original=False)).known == PartialText.whole("a\nb")
 
 
 def test_words_at_the_end_of_a_file_have_no_line_break_to_take_along() -> None:
     life = Life("a\nb\nc").read(2, 2).edit("c", "", original=False, patch=False)
-    assert of(life).known == Partial({2: "b", 3: ""}, 3)
+    assert of(life).known == PartialText({2: "b", 3: ""}, 3)
 
 
 def test_words_that_should_occur_once_and_do_not_leave_nothing() -> None:
     life = Life("a\na\n").read()
     life.session.response(call("Edit", "t", file_path=PATH, old_string="a", new_string="x")).result("t", "ok")
     told = of(life)
-    assert (told.known.lines, reasons(told)) == ({}, [(4, Reason.OUTSIDE)])
+    assert (told.known.lines, reasons(told)) == ({}, [(4, GapReason.OUTSIDE)])
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ def test_what_an_edit_of_a_notebook_does_is_not_told() -> None:
     life = Life().write("{}")
     life.session.response(call("NotebookEdit", "t", notebook_path=PATH, new_source="x")).result("t", "ok")
     told = of(life)
-    assert (told.known.lines, reasons(told)) == ({}, [(4, Reason.UNPLACED)])
+    assert (told.known.lines, reasons(told)) == ({}, [(4, GapReason.UNPLACED)])
 
 
 def test_a_large_original_is_no_trouble() -> None:
@@ -353,8 +353,8 @@ def test_of_a_file_that_somebody_changed_the_shown_lines_are_known() -> None:
         "edited_text_file", filename=PATH, snippet="4\tfour\n5\tfive\n...\n8\t8\n9\tcu\n\n... [2 lines"
     )
     told = of(life)
-    assert told.known == Partial({4: "four", 5: "five", 8: "8"})
-    assert reasons(told) == [(3, Reason.OUTSIDE)]
+    assert told.known == PartialText({4: "four", 5: "five", 8: "8"})
+    assert reasons(told) == [(3, GapReason.OUTSIDE)]
 
 
 def test_a_compaction_changes_nothing() -> None:
@@ -383,7 +383,7 @@ def test_a_copy_in_the_file_history_tells_everything(path: str) -> None:
     life = Life(TEN).read(1, 2)
     life.session.line(snapshot(path, timestamp(3)))
     told = of(life, backup={"abc@v1": TEN}.get)
-    assert (told.known, [tuple(source) for source in told.sources]) == (Partial.whole(TEN), [(3, "file-history")])
+    assert (told.known, [tuple(source) for source in told.sources]) == (PartialText.whole(TEN), [(3, "file-history")])
 
 
 def test_a_copy_of_the_newer_kind_names_the_directory() -> None:

@@ -12,10 +12,10 @@ from unittest.mock import patch
 import pytest
 
 from claude_session_player.archive import removal
-from claude_session_player.archive.handles import Directory
-from claude_session_player.archive.removal import Finished, Keep, finish
-from claude_session_player.archive.session_files import Bundle, bundle_below
-from claude_session_player.archive.trash import HAS_LEASES, Bin, read_note
+from claude_session_player.archive.handles import OpenDirectory
+from claude_session_player.archive.removal import FinishedRemoval, KeepSession, finish_pending
+from claude_session_player.archive.session_files import SessionFiles, session_files_below
+from claude_session_player.archive.trash import HAS_LEASES, TrashDir, read_note
 from tests.archives import litter, seen
 from tests.bins import Killed, fine, interrupted
 from tests.program import csp
@@ -41,16 +41,16 @@ class Archive:
         self.contents: dict[str, bytes] = {}
         self._then = then
 
-    def keep(self, bundle: Bundle) -> str:
+    def keep(self, bundle: SessionFiles) -> str:
         """Read everything, and then let something happen."""
         self.contents = {item.path: Path(bundle.place(item)).read_bytes() for item in bundle.files}
         self._then()
         return "/archive/1.tar.zst"
 
 
-def recovered(builder: StoreBuilder, archive: Archive | None = None) -> Finished:
-    keep = Keep((archive or Archive()).keep, fine)
-    (one,) = finish([str(builder.root)], lambda _: None, keep)
+def recovered(builder: StoreBuilder, archive: Archive | None = None) -> FinishedRemoval:
+    keep = KeepSession((archive or Archive()).keep, fine)
+    (one,) = finish_pending([str(builder.root)], lambda _: None, keep)
     return one
 
 
@@ -99,10 +99,10 @@ def test_recover_deletes_only_what_it_has_archived_where_directories_are_swapped
     for path in outside.rglob("*.jsonl"):
         path.write_bytes(b"somebody else's\n")
 
-    def swap(*arguments: Any, **options: Any) -> Bundle:
+    def swap(*arguments: Any, **options: Any) -> SessionFiles:
         builder.home().rename(tmp_path / "aside")
         builder.home().symlink_to(outside)
-        return bundle_below(*arguments, **options)
+        return session_files_below(*arguments, **options)
 
     archive = Archive()
     with patch.object(removal, "bundle_below", swap):
@@ -119,7 +119,7 @@ def test_recover_says_where_a_session_is_kept_before_it_is_gone(builder: StoreBu
 
     with patch.object(removal, "empty", kill), pytest.raises(Killed):
         recovered(builder)
-    with Directory.at(str(builder.home())) as home, Bin(home, f".removed-{ONE}") as bin:
+    with OpenDirectory.at(str(builder.home())) as home, TrashDir(home, f".removed-{ONE}") as bin:
         note = read_note(bin)
     assert note is not None
     assert note.archive == "/archive/1.tar.zst"
@@ -128,7 +128,7 @@ def test_recover_says_where_a_session_is_kept_before_it_is_gone(builder: StoreBu
 def test_nothing_goes_back_where_one_file_cannot(builder: StoreBuilder) -> None:
     blocked(builder)
     before = seen(builder.root)
-    (one,) = finish([str(builder.root)], lambda _: None)
+    (one,) = finish_pending([str(builder.root)], lambda _: None)
     assert "is there again" in (one.reason or "")
     assert seen(builder.root) == before
 
@@ -139,14 +139,14 @@ def test_what_goes_back_replaces_nothing_that_comes_in_the_last_moment(
     interrupted(builder, ONE, is_gone=False)
     target = builder.home() / f"{ONE}.jsonl"
     for method in ("place", "move"):
-        original = getattr(Directory, method)
+        original = getattr(OpenDirectory, method)
 
-        def late(self: Directory, *arguments: Any, original: Any = original) -> None:
+        def late(self: OpenDirectory, *arguments: Any, original: Any = original) -> None:
             target.write_bytes(b"new\n")
             original(self, *arguments)
 
-        monkeypatch.setattr(Directory, method, late)
-    (one,) = finish([str(builder.root)], lambda _: None)
+        monkeypatch.setattr(OpenDirectory, method, late)
+    (one,) = finish_pending([str(builder.root)], lambda _: None)
     assert "is there again" in (one.reason or "")
     assert target.read_bytes() == b"new\n"
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from claude_session_player.export.transcript import Style
-from claude_session_player.line_audit import Fate
+from claude_session_player.export.transcript import TranscriptStyle
+from claude_session_player.line_audit import LineStatus
 from claude_session_player.playback import replay
-from claude_session_player.transcript.entries import Kind
-from claude_session_player.transcript.filters import Choice
+from claude_session_player.transcript.entries import EntryKind
+from claude_session_player.transcript.filters import EntryFilter
 from tests.builder import SessionBuilder, call, text
 from tests.tellings import markdown, said, walk
 
@@ -20,7 +20,7 @@ PR = {"type": "pr-link", "prNumber": 7, "prUrl": "https://example.com/ada/a_b/pu
 def notes(session: SessionBuilder, *, full: bool = False) -> list[str]:
     """The remarks that are told, by default or in full."""
     told = [one.entry for one in walk(session)[1]]
-    return [entry.text for entry in told if entry.kind is Kind.NOTE and (full or not entry.aside)]
+    return [entry.text for entry in told if entry.kind is EntryKind.NOTE and (full or not entry.aside)]
 
 
 def attached(kind: str, **content: Any) -> SessionBuilder:
@@ -84,7 +84,7 @@ def test_files_and_modes_are_told_only_in_full(kind: str, content: dict[str, Any
     assert notes(session) == []
     assert notes(session, full=True) == [words]
     assert words not in markdown(session)
-    assert f"**Note** (2026-01-17 20:32:00) {words}\n" in markdown(session, style=Style.full())
+    assert f"**Note** (2026-01-17 20:32:00) {words}\n" in markdown(session, style=TranscriptStyle.full())
 
 
 @pytest.mark.parametrize("files", [None, "x", [], [1], [{"uri": "a"}], [{"uri": "a", "diagnostics": "words"}]])
@@ -95,7 +95,7 @@ def test_diagnostics_of_any_shape_are_no_trouble(files: Any) -> None:
 def test_other_attachments_are_not_told() -> None:
     session = attached("hook_success", hookName="Stop", stderr="", stdout="x", exitCode=0).attachment("date")
     assert notes(session, full=True) == []
-    assert walk(session)[0].main.account.by_rule(Fate.HIDDEN) == {
+    assert walk(session)[0].main.account.by_rule(LineStatus.HIDDEN) == {
         "attachment date": 1,
         "attachment hook_success": 1,
     }
@@ -169,21 +169,23 @@ def test_remarks_are_neither_prompts_nor_calls_nor_errors() -> None:
     session = attached("hook_blocking_error", hookName="Stop", blockingError="no").line(PR).line({"type": "brand-new"})
     session.response(text("Done"))
     for only in ("user", "prompts", "assistant", "tools", "errors", "thinking", "subagents"):
-        told = markdown(session, choice=Choice(only=frozenset((only,))))
+        told = markdown(session, choice=EntryFilter(only=frozenset((only,))))
         assert "**Note**" not in told
-    assert markdown(session, choice=Choice(only=frozenset(("notes",)))).count("**Note**") == 3
-    assert "**Note**" not in markdown(session, choice=Choice(hide=frozenset(("notes",))))
+    assert markdown(session, choice=EntryFilter(only=frozenset(("notes",)))).count("**Note**") == 3
+    assert "**Note**" not in markdown(session, choice=EntryFilter(hide=frozenset(("notes",))))
 
 
 def test_a_long_remark_is_cut_unless_all_is_told() -> None:
     session = attached("hook_blocking_error", hookName="Stop", blockingError="x" * 1000)
     assert "x" * 301 not in markdown(session)
-    assert "x" * 1000 in markdown(session, style=Style.full())
+    assert "x" * 1000 in markdown(session, style=TranscriptStyle.full())
 
 
 def test_with_lines_the_line_is_named_once() -> None:
     session = SessionBuilder().prompt("Go").line({"type": "brand-new"})
-    assert "(Unknown time) · line 2 · Unknown record `brand-new`\n" in markdown(session, style=Style(with_lines=True))
+    assert "(Unknown time) · line 2 · Unknown record `brand-new`\n" in markdown(
+        session, style=TranscriptStyle(with_lines=True)
+    )
 
 
 def test_the_screen_shows_no_remarks() -> None:

@@ -16,10 +16,10 @@ from unittest.mock import patch
 
 import pytest
 
-from claude_session_player.archive.handles import Directory, open_below
-from claude_session_player.archive.removal import Check, Finished, Leaving, finish, remove
-from claude_session_player.archive.session_files import Bundle
-from claude_session_player.archive.trash import Bin, Log, Note, claimed
+from claude_session_player.archive.handles import OpenDirectory, open_below
+from claude_session_player.archive.removal import Check, FinishedRemoval, Removal, finish_pending, remove_sessions
+from claude_session_player.archive.session_files import SessionFiles
+from claude_session_player.archive.trash import Log, TrashDir, TrashNote, claim_trash_dir
 from tests.archives import litter, seen
 from tests.bins import bundle, fine, interrupted
 from tests.stores import ONE, TWO, StoreBuilder, settle
@@ -34,22 +34,22 @@ def builder(tmp_path: Path) -> StoreBuilder:
     return builder
 
 
-def finished(builder: StoreBuilder) -> list[Finished]:
-    return list(finish([str(builder.root)], lambda _: None))
+def finished(builder: StoreBuilder) -> list[FinishedRemoval]:
+    return list(finish_pending([str(builder.root)], lambda _: None))
 
 
-def nowhere(_: Note) -> None:
+def nowhere(_: TrashNote) -> None:
     """Where nothing is logged."""
 
 
-def removed(found: Bundle, check: Check = fine, log: Log = nowhere, archive: str | None = None) -> str:
+def removed(found: SessionFiles, check: Check = fine, log: Log = nowhere, archive: str | None = None) -> str:
     """Why a session stays."""
-    (reason,) = remove([Leaving(found, archive)], check, log)
+    (reason,) = remove_sessions([Removal(found, archive)], check, log)
     return reason or ""
 
 
 def test_a_removal_leaves_nothing_behind_and_is_logged_once(builder: StoreBuilder) -> None:
-    notes: list[Note] = []
+    notes: list[TrashNote] = []
     found = bundle(builder, ONE)
     assert removed(found, log=notes.append, archive="/archive/1.tar.zst") == ""
     assert [(note.id, note.archive, note.size) for note in notes] == [(ONE, "/archive/1.tar.zst", found.size)]
@@ -61,7 +61,7 @@ def test_a_removal_leaves_nothing_behind_and_is_logged_once(builder: StoreBuilde
 def test_what_speaks_against_it_is_asked_when_nobody_can_find_the_session_any_more(builder: StoreBuilder) -> None:
     before = seen(builder.root)
 
-    def object_to(moved: Sequence[Bundle]) -> list[str]:
+    def object_to(moved: Sequence[SessionFiles]) -> list[str]:
         assert not (builder.home() / f"{ONE}.jsonl").exists()
         assert all(os.path.exists(one.place(item)) for one in moved for item in one.items)
         return ["in use"]
@@ -117,7 +117,7 @@ def test_nothing_new_is_overwritten_by_what_is_put_back(builder: StoreBuilder) -
 
 def test_what_somebody_else_removes_right_now_is_left_to_him(builder: StoreBuilder) -> None:
     bin = interrupted(builder, ONE, is_gone=True)
-    with Directory.at(str(bin.parent)) as home, Bin(home, bin.name) as opened, claimed(opened):
+    with OpenDirectory.at(str(bin.parent)) as home, TrashDir(home, bin.name) as opened, claim_trash_dir(opened):
         assert finished(builder) == []
         assert bin.exists()
     assert len(finished(builder)) == 1
@@ -172,7 +172,7 @@ def test_a_session_that_is_gone_but_cannot_be_deleted_is_told_so(builder: StoreB
     def fail(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "/somewhere")
 
-    with patch.object(Directory, "remove_tree", fail):
+    with patch.object(OpenDirectory, "remove_tree", fail):
         assert "it is removed, but not all" in removed(bundle(builder, TWO))
     assert not (builder.home() / f"{TWO}.jsonl").exists()
     assert [(one.note.id, one.is_gone, one.reason) for one in finished(builder)] == [(TWO, True, None)]
@@ -193,14 +193,14 @@ def test_a_bin_that_cannot_be_described_is_not_left_behind(builder: StoreBuilder
 def test_several_are_moved_before_any_is_decided_on_and_outcomes_are_in_order(builder: StoreBuilder) -> None:
     before, looks = seen(builder.root), []
 
-    def object_to_the_second(moved: Sequence[Bundle]) -> list[str | None]:
+    def object_to_the_second(moved: Sequence[SessionFiles]) -> list[str | None]:
         looks.append([one.id for one in moved])
         return [None, "in use"]
 
     blocked = builder.root / "transcripts" / ".removing-ses_0001"
     blocked.mkdir()
-    leaving = [Leaving(bundle(builder, id)) for id in ("ses_0001", TWO, ONE)]
-    reasons = list(remove(leaving, object_to_the_second, nowhere))
+    leaving = [Removal(bundle(builder, id)) for id in ("ses_0001", TWO, ONE)]
+    reasons = list(remove_sessions(leaving, object_to_the_second, nowhere))
     blocked.rmdir()
     assert looks == [[TWO, ONE]]
     assert ("File exists" in str(reasons[0]), reasons[1:]) == (True, [None, "in use"])
@@ -211,7 +211,7 @@ def test_several_are_moved_before_any_is_decided_on_and_outcomes_are_in_order(bu
 def test_what_was_not_decided_on_is_put_back_when_nobody_asks_any_more(builder: StoreBuilder) -> None:
     main = str((builder.home() / f"{TWO}.jsonl").relative_to(builder.root))
     before = seen(builder.root)
-    removing = remove([Leaving(bundle(builder, TWO)), Leaving(bundle(builder, ONE))], fine, nowhere)
+    removing = remove_sessions([Removal(bundle(builder, TWO)), Removal(bundle(builder, ONE))], fine, nowhere)
     assert next(removing) is None
     assert not (builder.home() / f"{ONE}.jsonl").exists()
     removing.close()
@@ -221,18 +221,18 @@ def test_what_was_not_decided_on_is_put_back_when_nobody_asks_any_more(builder: 
 def test_what_was_not_decided_on_is_put_back_when_something_breaks(builder: StoreBuilder) -> None:
     before = seen(builder.root)
 
-    def interrupt(_: Sequence[Bundle]) -> list[None]:
+    def interrupt(_: Sequence[SessionFiles]) -> list[None]:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(remove([Leaving(bundle(builder, ONE)), Leaving(bundle(builder, TWO))], interrupt, nowhere))
+        list(remove_sessions([Removal(bundle(builder, ONE)), Removal(bundle(builder, TWO))], interrupt, nowhere))
     assert seen(builder.root) == before
 
 
 def test_it_is_told_where_a_session_is_that_stays_and_cannot_be_put_back(builder: StoreBuilder) -> None:
     new = builder.home() / f"{TWO}.jsonl"
 
-    def write_again(_: Sequence[Bundle]) -> list[str]:
+    def write_again(_: Sequence[SessionFiles]) -> list[str]:
         new.write_text("somebody went on")
         return ["in use"]
 
@@ -338,7 +338,7 @@ def test_a_lock_that_fails_is_told_and_leaves_no_bin(builder: StoreBuilder) -> N
 
 def test_everything_on_the_way_into_a_bin_is_on_disk_before_it_is_decided_on(builder: StoreBuilder) -> None:
     synced: list[str] = []
-    with patch.object(Directory, "sync", lambda folder: synced.append(folder.path)):
+    with patch.object(OpenDirectory, "sync", lambda folder: synced.append(folder.path)):
         removed(bundle(builder, TWO), lambda _: ["stay"])
     bin = str(builder.home() / f".removing-{TWO}")
     way = [bin, f"{bin}/content", f"{bin}/content/projects", f"{bin}/content/projects/{builder.home().name}"]
@@ -371,7 +371,7 @@ def test_hidden_files_of_the_system_in_a_bin_hide_no_session(builder: StoreBuild
 def test_a_tree_is_removed_however_deep_it_is_and_no_link_is_followed(tmp_path: Path, depth: int) -> None:
     (tmp_path / "dear").mkdir()
     (tmp_path / "dear" / "file").write_text("dear")
-    with Directory.at(str(tmp_path)) as top:
+    with OpenDirectory.at(str(tmp_path)) as top:
         here = top.descend(["tree"], make=True)
         for _ in range(depth):
             os.symlink(tmp_path / "dear", "link", dir_fd=here.handle)
@@ -392,9 +392,9 @@ def test_a_file_that_was_replaced_since_the_plan_is_not_even_moved(builder: Stor
     path = builder.home() / f"{ONE}.jsonl"
     shutil.copy2(path, builder.root / "copy")
     (builder.root / "copy").rename(path)
-    asked: list[Sequence[Bundle]] = []
+    asked: list[Sequence[SessionFiles]] = []
 
-    def check(moved: Sequence[Bundle]) -> list[None]:
+    def check(moved: Sequence[SessionFiles]) -> list[None]:
         asked.append(moved)
         return fine(moved)
 
@@ -405,7 +405,7 @@ def test_a_file_that_was_replaced_since_the_plan_is_not_even_moved(builder: Stor
 def test_a_bin_that_was_taken_away_meanwhile_is_not_emptied(builder: StoreBuilder) -> None:
     aside = builder.root / "aside"
 
-    def take_away(moved: Sequence[Bundle]) -> list[None]:
+    def take_away(moved: Sequence[SessionFiles]) -> list[None]:
         (one,) = moved
         bin = Path(one.root).parent
         bin.rename(aside)
@@ -427,9 +427,9 @@ def test_what_is_written_when_all_is_decided_is_not_deleted(
     (own / "tool-results" / "r1.txt").write_text("old\n")
     settle(builder.root)
     handle = os.open(own / "tool-results", os.O_RDONLY)
-    rename = Bin.rename
+    rename = TrashDir.rename
 
-    def late(self: Bin, name: str) -> None:
+    def late(self: TrashDir, name: str) -> None:
         rename(self, name)
         if self.is_gone:
             flags = os.O_WRONLY | os.O_NONBLOCK | (os.O_CREAT if is_new else 0)
@@ -437,7 +437,7 @@ def test_what_is_written_when_all_is_decided_is_not_deleted(
             words = ["new.txt" if is_new else "r1.txt", str(flags), str(handle)]
             subprocess.run([sys.executable, "-c", command, *words], pass_fds=[handle], check=False, capture_output=True)
 
-    monkeypatch.setattr(Bin, "rename", late)
+    monkeypatch.setattr(TrashDir, "rename", late)
     reason = removed(bundle(builder, ONE))
     os.close(handle)
     assert ("is new" if is_new else "somebody opens it for writing") in reason
@@ -448,16 +448,16 @@ def test_what_is_written_when_all_is_decided_is_not_deleted(
 def test_what_cannot_be_taken_back_when_all_is_decided_is_not_deleted(
     builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rename = Bin.rename
+    rename = TrashDir.rename
 
-    def late(self: Bin, name: str) -> None:
+    def late(self: TrashDir, name: str) -> None:
         if self.is_gone:
             raise OSError(errno.EIO, "Input/output error", self.path)
         rename(self, name)
         (inside,) = builder.home().rglob(f"{name}/content/**/{ONE}/subagents")
         (inside / "new.txt").write_text("new\n")
 
-    monkeypatch.setattr(Bin, "rename", late)
+    monkeypatch.setattr(TrashDir, "rename", late)
     assert "neither be deleted nor put back" in removed(bundle(builder, ONE))
     assert list(builder.home().rglob(f".removed-{ONE}/content/**/{ONE}.jsonl"))
 

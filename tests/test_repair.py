@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import replay
-from claude_session_player.doctor.checks import Job, inspect
+from claude_session_player.doctor.checks import CheckJob, inspect_file
 from claude_session_player.doctor.findings import DAMAGE
-from claude_session_player.doctor.repair import Repaired, repair
+from claude_session_player.doctor.repair import RepairReport, repair_file
 from claude_session_player.errors import CannotWrite
 from tests import corpus
 from tests.builder import SessionBuilder, call, text
@@ -40,9 +40,9 @@ def repaired(folder: Path, data: bytes, name: str = "a.jsonl") -> tuple[bytes, l
     for path in (target, rejected):
         path.unlink(missing_ok=True)
     source.write_bytes(data)
-    done = repair(str(source), str(target))
+    done = repair_file(str(source), str(target))
     assert source.read_bytes() == data
-    found = inspect(Job(str(target), 0))
+    found = inspect_file(CheckJob(str(target), 0))
     assert not {finding.kind for finding in found.findings} & DAMAGE
     assert found.tail is None
     assert replay(source).to_markdown() == replay(target).to_markdown()
@@ -145,7 +145,7 @@ def test_the_command_tells_scripts_what_was_done(tmp_path: Path) -> None:
     source.write_bytes(A + b"\n")
     told = json.loads(csp("repair", "--json", source, "-o", target).stdout)
     jsonschema.validate(told, {**SCHEMA, "$ref": "#/$defs/repaired"})
-    assert told == {"source": str(source), "copy": str(target), "rejected_file": None, **vars(Repaired(lines=1))}
+    assert told == {"source": str(source), "copy": str(target), "rejected_file": None, **vars(RepairReport(lines=1))}
     assert csp("repair", source, "-o", f"{target}2").stdout.endswith(b"1 line unchanged: nothing was damaged\n")
 
 
@@ -180,7 +180,7 @@ def test_a_copy_that_appears_meanwhile_is_not_overwritten(tmp_path: Path, monkey
     monkeypatch.setattr(os.path, "lexists", lambda path: False)
     target.write_bytes(b"mine")
     with pytest.raises(CannotWrite, match="appeared meanwhile"):
-        repair(str(source), str(target))
+        repair_file(str(source), str(target))
     assert target.read_bytes() == b"mine"
     assert sorted(os.listdir(tmp_path)) == ["a.jsonl", "new.jsonl"]
 

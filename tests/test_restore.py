@@ -12,10 +12,19 @@ from typing import Any
 import pytest
 
 from claude_session_player.archive import handles
-from claude_session_player.archive.archive_dir import Vault
-from claude_session_player.archive.handles import Directory
-from claude_session_player.archive.restore import PRESENT, RESTORED, SKIPPED, STAGING, apply, is_due, plan, put_back
-from claude_session_player.archive.session_files import EACH, Refused
+from claude_session_player.archive.archive_dir import ArchiveDir
+from claude_session_player.archive.handles import OpenDirectory
+from claude_session_player.archive.restore import (
+    PRESENT,
+    RESTORED,
+    SKIPPED,
+    STAGING,
+    is_due_for_cleanup,
+    plan_restore,
+    restore_session,
+    restore_sessions,
+)
+from claude_session_player.archive.session_files import EACH, SessionRefused
 from claude_session_player.errors import BadArchive, CannotWrite, NoStore
 from claude_session_player.util.text import display_path
 from tests.archives import archived, bundles, described, forged, litter, seen
@@ -30,8 +39,8 @@ def store(tmp_path: Path) -> StoreBuilder:
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Vault:
-    return Vault(tmp_path / "archive")
+def vault(tmp_path: Path) -> ArchiveDir:
+    return ArchiveDir(tmp_path / "archive")
 
 
 @pytest.fixture
@@ -39,8 +48,8 @@ def target(tmp_path: Path) -> Path:
     return tmp_path / "target"
 
 
-def restored(vault: Vault, target: Path) -> list[str]:
-    return [outcome.status for outcome in apply(plan(vault.everything(), str(target)))]
+def restored(vault: ArchiveDir, target: Path) -> list[str]:
+    return [outcome.status for outcome in restore_sessions(plan_restore(vault.everything(), str(target)))]
 
 
 def assert_same(target: Path, store: StoreBuilder) -> None:
@@ -52,7 +61,9 @@ def assert_same(target: Path, store: StoreBuilder) -> None:
     assert {name: there[name] for name in names} == {name: before[name] for name in names}
 
 
-def test_everything_comes_back_byte_for_byte_with_its_times(store: StoreBuilder, vault: Vault, target: Path) -> None:
+def test_everything_comes_back_byte_for_byte_with_its_times(
+    store: StoreBuilder, vault: ArchiveDir, target: Path
+) -> None:
     store.every_layout()
     store.agent("orphan01", THREE, place="subagents")
     own = store.home() / ONE
@@ -68,7 +79,7 @@ def test_everything_comes_back_byte_for_byte_with_its_times(store: StoreBuilder,
     assert not litter(target)
 
 
-def test_what_is_there_already_is_left_alone(store: StoreBuilder, vault: Vault) -> None:
+def test_what_is_there_already_is_left_alone(store: StoreBuilder, vault: ArchiveDir) -> None:
     store.every_layout()
     archived(store, vault)
     before = seen(store.root)
@@ -76,7 +87,7 @@ def test_what_is_there_already_is_left_alone(store: StoreBuilder, vault: Vault) 
     assert seen(store.root) == before
 
 
-def test_what_is_missing_of_a_session_comes_back(store: StoreBuilder, vault: Vault) -> None:
+def test_what_is_missing_of_a_session_comes_back(store: StoreBuilder, vault: ArchiveDir) -> None:
     store.every_layout()
     archived(store, vault)
     before = seen(store.root)
@@ -88,7 +99,7 @@ def test_what_is_missing_of_a_session_comes_back(store: StoreBuilder, vault: Vau
 
 @pytest.mark.parametrize("other", ["content", "folder", "link"])
 def test_nothing_is_overwritten_and_nothing_of_such_a_session_is_written(
-    store: StoreBuilder, vault: Vault, target: Path, other: str
+    store: StoreBuilder, vault: ArchiveDir, target: Path, other: str
 ) -> None:
     store.session()
     store.agent()
@@ -102,14 +113,14 @@ def test_nothing_is_overwritten_and_nothing_of_such_a_session_is_written(
     else:
         in_the_way.symlink_to(store.home() / in_the_way.name)
     before = seen(target)
-    (outcome,) = apply(plan(vault.everything(), str(target)))
+    (outcome,) = restore_sessions(plan_restore(vault.everything(), str(target)))
     assert outcome.status == SKIPPED
     assert "nothing is overwritten" in str(outcome.error)
     assert seen(target) == before
 
 
 def test_a_file_that_appears_meanwhile_is_not_overwritten(
-    store: StoreBuilder, vault: Vault, target: Path, monkeypatch: pytest.MonkeyPatch
+    store: StoreBuilder, vault: ArchiveDir, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.session()
     archived(store, vault)
@@ -127,7 +138,7 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten(
 
 
 def test_a_file_system_without_links_will_do(
-    store: StoreBuilder, vault: Vault, target: Path, monkeypatch: pytest.MonkeyPatch
+    store: StoreBuilder, vault: ArchiveDir, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_links(*arguments: Any, **named: Any) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
@@ -140,7 +151,7 @@ def test_a_file_system_without_links_will_do(
 
 
 def test_a_project_that_leads_out_of_the_store_is_refused(
-    store: StoreBuilder, vault: Vault, target: Path, tmp_path: Path
+    store: StoreBuilder, vault: ArchiveDir, target: Path, tmp_path: Path
 ) -> None:
     store.session()
     archived(store, vault)
@@ -152,20 +163,20 @@ def test_a_project_that_leads_out_of_the_store_is_refused(
 
 
 def test_of_several_stores_a_session_goes_to_its_own(
-    store: StoreBuilder, vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: StoreBuilder, vault: ArchiveDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.session()
     archived(store, vault)
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{tmp_path}/other,{store.root}")
-    assert [step.root for step in plan(vault.everything())] == [str(store.root)]
+    assert [step.root for step in plan_restore(vault.everything())] == [str(store.root)]
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{tmp_path}/other,{tmp_path}/another")
     with pytest.raises(NoStore, match="--root"):
-        plan(vault.everything())
+        plan_restore(vault.everything())
     monkeypatch.delenv("CLAUDE_CONFIG_DIR")
-    assert [step.root for step in plan(vault.everything())] == [os.path.expanduser("~/.claude")]
+    assert [step.root for step in plan_restore(vault.everything())] == [os.path.expanduser("~/.claude")]
 
 
-def test_a_session_is_restored_by_one_at_a_time(store: StoreBuilder, vault: Vault, target: Path) -> None:
+def test_a_session_is_restored_by_one_at_a_time(store: StoreBuilder, vault: ArchiveDir, target: Path) -> None:
     store.session()
     store.session(THREE)
     archived(store, vault)
@@ -174,7 +185,10 @@ def test_a_session_is_restored_by_one_at_a_time(store: StoreBuilder, vault: Vaul
     (staging / "0").write_text("of somebody else")
     handle = os.open(staging, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
-    outcomes = {outcome.archived.manifest.id: outcome for outcome in apply(plan(vault.everything(), str(target)))}
+    outcomes = {
+        outcome.archived.manifest.id: outcome
+        for outcome in restore_sessions(plan_restore(vault.everything(), str(target)))
+    }
     assert outcomes[THREE].status == RESTORED
     assert "right now" in str(outcomes[ONE].error)
     assert (staging / "0").read_text() == "of somebody else"
@@ -183,7 +197,7 @@ def test_a_session_is_restored_by_one_at_a_time(store: StoreBuilder, vault: Vaul
     assert not litter(target)
 
 
-def test_what_a_killed_run_left_behind_is_taken_away(store: StoreBuilder, vault: Vault) -> None:
+def test_what_a_killed_run_left_behind_is_taken_away(store: StoreBuilder, vault: ArchiveDir) -> None:
     store.session()
     archived(store, vault)
     (store.home() / f"{STAGING}{ONE}").mkdir()
@@ -199,13 +213,13 @@ def test_a_directory_that_was_taken_away_meanwhile_is_nobodys(tmp_path: Path, mo
         place.rmdir()
         place.mkdir()
 
-    monkeypatch.setattr(handles, "lock", meanwhile)
-    with pytest.raises(BlockingIOError), Directory.at(str(tmp_path)) as home, handles.reserved(home, "place"):
+    monkeypatch.setattr(handles, "lock_handle", meanwhile)
+    with pytest.raises(BlockingIOError), OpenDirectory.at(str(tmp_path)) as home, handles.reserve_dir(home, "place"):
         pass
     assert place.exists()
 
 
-def test_directories_get_their_permissions_back(store: StoreBuilder, vault: Vault, target: Path) -> None:
+def test_directories_get_their_permissions_back(store: StoreBuilder, vault: ArchiveDir, target: Path) -> None:
     store.session()
     own = store.home() / ONE
     own.mkdir()
@@ -228,31 +242,33 @@ def test_a_file_is_on_disk_with_its_time_and_permissions(tmp_path: Path, monkeyp
         real(handle)
 
     monkeypatch.setattr(os, "fsync", noted)
-    with Directory.at(str(tmp_path)) as folder:
-        handles.write_new(folder, "x", [b"ab", b"c"], 10**18, 0o640)
+    with OpenDirectory.at(str(tmp_path)) as folder:
+        handles.write_new_file(folder, "x", [b"ab", b"c"], 10**18, 0o640)
     assert synced == [(3, 10**18, 0o640)]
     assert (tmp_path / "x").stat().st_mtime_ns == 10**18
 
 
 def test_each_session_counts_in_the_progress_however_small_it_is(
-    store: StoreBuilder, vault: Vault, target: Path
+    store: StoreBuilder, vault: ArchiveDir, target: Path
 ) -> None:
     main = store.session()
     archived(store, vault)
     told: list[int] = []
-    list(apply(plan(vault.everything(), str(target)), told.append))
+    list(restore_sessions(plan_restore(vault.everything(), str(target)), told.append))
     assert sum(told) == main.stat().st_size + EACH
 
 
-def test_a_session_that_claude_code_will_delete_again_is_known(store: StoreBuilder, vault: Vault, target: Path) -> None:
+def test_a_session_that_claude_code_will_delete_again_is_known(
+    store: StoreBuilder, vault: ArchiveDir, target: Path
+) -> None:
     main = store.session()
     os.utime(main, (10**9, 10**9))
     archived(store, vault)
     manifest = vault.everything()[0].manifest
-    assert is_due(manifest, str(target))
+    assert is_due_for_cleanup(manifest, str(target))
     target.mkdir()
     (target / "settings.json").write_text('{"cleanupPeriodDays": 99999}')
-    assert not is_due(manifest, str(target))
+    assert not is_due_for_cleanup(manifest, str(target))
 
 
 # --- archives that are not what they should be ----------------------------------------------------
@@ -260,7 +276,7 @@ def test_a_session_that_claude_code_will_delete_again_is_known(store: StoreBuild
 
 def refused(path: Path, target: Path, error: type[Exception] = BadArchive) -> str:
     with pytest.raises(error) as caught:
-        put_back(str(path), str(target))
+        restore_session(str(path), str(target))
     assert not target.exists() or not [one for one in target.rglob("*") if not one.is_dir()]
     assert not litter(target)
     return str(caught.value)
@@ -366,19 +382,21 @@ def test_what_is_no_archive_is_refused(tmp_path: Path, target: Path, data: bytes
 
 def test_permissions_come_back_without_special_bits(tmp_path: Path, target: Path) -> None:
     refused(forged(tmp_path / "x.tar.zst", [described(MAIN, b"{}", mode=0o4755)], [(f"files/{MAIN}", b"{}")]), target)
-    put_back(str(forged(tmp_path / "y.tar.zst", [described(MAIN, b"{}")], [(f"files/{MAIN}", b"{}")])), str(target))
+    restore_session(
+        str(forged(tmp_path / "y.tar.zst", [described(MAIN, b"{}")], [(f"files/{MAIN}", b"{}")])), str(target)
+    )
     assert stat.S_IMODE((target / MAIN).stat().st_mode) == 0o600
 
 
-def test_a_store_that_cannot_be_written_to_is_said(store: StoreBuilder, vault: Vault, tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_written_to_is_said(store: StoreBuilder, vault: ArchiveDir, tmp_path: Path) -> None:
     store.session()
     archived(store, vault)
     (tmp_path / "file").write_text("x")
-    with pytest.raises((CannotWrite, Refused)):
-        put_back(next(vault.files()), str(tmp_path / "file"))
+    with pytest.raises((CannotWrite, SessionRefused)):
+        restore_session(next(vault.files()), str(tmp_path / "file"))
 
 
-def test_a_directory_that_is_there_already_keeps_its_mode(store: StoreBuilder, vault: Vault, target: Path) -> None:
+def test_a_directory_that_is_there_already_keeps_its_mode(store: StoreBuilder, vault: ArchiveDir, target: Path) -> None:
     store.session(ONE)
     store.agent(place="subagents")
     (store.home() / ONE).chmod(0o755)

@@ -9,10 +9,10 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from claude_session_player.tui.widgets.table import Column, RowTable, fit
+from claude_session_player.tui.widgets.table import RowTable, TableColumn, fit_columns
 from tests.screens import run, text_of
 
-COLUMNS = (Column("NAME", 6, 3, grows=True), Column("SIZE", 4, 1, is_right=True), Column("WHEN", 5, 2))
+COLUMNS = (TableColumn("NAME", 6, 3, grows=True), TableColumn("SIZE", 4, 1, is_right=True), TableColumn("WHEN", 5, 2))
 
 
 class Numbers(RowTable[int]):
@@ -116,13 +116,13 @@ def test_the_cursor_stays_in_sight_when_the_window_shrinks() -> None:
     ("width", "names"), [(30, "NAME SIZE WHEN"), (19, "NAME SIZE WHEN"), (18, "NAME WHEN"), (7, "NAME"), (1, "NAME")]
 )
 def test_the_cheapest_columns_are_left_out_first_and_the_rest_fills_the_width(width: int, names: str) -> None:
-    fitted = fit(COLUMNS, width)
+    fitted = fit_columns(COLUMNS, width)
     assert [one.column.name for one in fitted] == names.split()
     assert sum(one.width + 2 for one in fitted) - 2 == width
 
 
 @pytest.mark.parametrize(("width", "names"), [(18, "NAME SIZE"), (17, "NAME"), (12, "NAME")])
 def test_a_column_more_waits_until_those_that_grow_have_twice_their_width(width: int, names: str) -> None:
-    fitted = fit((COLUMNS[0], COLUMNS[1]._replace(is_extra=True)), width)
+    fitted = fit_columns((COLUMNS[0], COLUMNS[1]._replace(is_extra=True)), width)
     assert [one.column.name for one in fitted] == names.split()
     assert sum(one.width + 2 for one in fitted) - 2 == width

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.live.running import END, HEAD, Board, Glimpse, Row, Tail
+from claude_session_player.live.running import END, HEAD, FileTail, RunningSession, RunningSessions, SessionPeek
 from claude_session_player.live.status import Phase
-from claude_session_player.store.layout import found_at
-from claude_session_player.store.watch import files_in
-from claude_session_player.util.times import epoch
+from claude_session_player.store.layout import session_file_at
+from claude_session_player.store.watch import watched_files
+from claude_session_player.util.times import to_epoch
 from tests.builder import SessionBuilder, call, text, timestamp
 from tests.stores import AGENT, ENGINE, ONE, THREE, TWO, StoreBuilder
 
-NOW = (epoch(timestamp(1)) or 0) + 60
+NOW = (to_epoch(timestamp(1)) or 0) + 60
 """A minute after the sessions of the builder begin."""
 
 
@@ -38,12 +38,12 @@ def add(store: StoreBuilder, session: SessionBuilder, seconds_ago: float = 0) ->
     return path
 
 
-def rows(board: Board) -> list[Row]:
-    board.notice([file for folder in board.folders for file in files_in(folder)], NOW)
+def rows(board: RunningSessions) -> list[RunningSession]:
+    board.notice([file for folder in board.folders for file in watched_files(folder)], NOW)
     return board.rows(NOW)
 
 
-def told(found: list[Row]) -> list[tuple[str, str]]:
+def told(found: list[RunningSession]) -> list[tuple[str, str]]:
     return [(row.glimpse.title, row.status.phase.value) for row in found]
 
 
@@ -53,7 +53,7 @@ def told(found: list[Row]) -> list[tuple[str, str]]:
 def test_of_a_short_file_every_line_is_read_and_then_only_what_is_appended(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"one\ntwo\nthr")
-    tail = Tail(str(path))
+    tail = FileTail(str(path))
     assert tail.lines() == [b"one\n", b"two\n"]
     append(path, b"ee\nfour\n")
     assert tail.lines() == [b"three\n", b"four\n"]
@@ -64,7 +64,7 @@ def test_of_a_short_file_every_line_is_read_and_then_only_what_is_appended(tmp_p
 def test_of_a_long_file_only_the_beginning_and_the_end_are_read(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"".join(b"%099d\n" % number for number in range(100_000)))
-    tail = Tail(str(path))
+    tail = FileTail(str(path))
     lines = tail.lines()
     assert lines[0] == b"%099d\n" % 0
     assert lines[-1] == b"%099d\n" % 99_999
@@ -78,13 +78,13 @@ def test_of_a_long_file_only_the_beginning_and_the_end_are_read(tmp_path: Path) 
 def test_a_last_line_that_is_longer_than_the_end_is_read_whole(tmp_path: Path) -> None:
     path, long = tmp_path / "file", b"x" * (END + 1000) + b"\n"
     path.write_bytes(b"a\n" * HEAD + long)
-    assert Tail(str(path)).lines()[-1] == long
+    assert FileTail(str(path)).lines()[-1] == long
 
 
 def test_a_file_that_is_cut_off_or_replaced_is_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"one\ntwo\n")
-    tail = Tail(str(path))
+    tail = FileTail(str(path))
     tail.lines()
     path.write_bytes(b"1\n")
     assert (tail.lines(), tail.is_new) == ([b"1\n"], True)
@@ -101,7 +101,7 @@ def test_a_file_that_is_cut_off_or_replaced_is_begun_anew(tmp_path: Path) -> Non
 def test_a_glimpse_knows_the_title_the_project_and_the_last_words(store: StoreBuilder) -> None:
     session = SessionBuilder(session_id=ONE).prompt("/clear").prompt("Start the engine").response(text("It\nruns."))
     path = add(store, session)
-    glimpse = Glimpse(found_at(str(path)))
+    glimpse = SessionPeek(session_file_at(str(path)))
     glimpse.catch_up()
     assert (glimpse.title, glimpse.project, glimpse.words) == ("Start the engine", ENGINE, "It runs.")
     append(path, session.line({"type": "ai-title", "aiTitle": "Engine"}).prompt("And now?").flush())
@@ -115,7 +115,7 @@ def test_a_glimpse_knows_the_title_the_project_and_the_last_words(store: StoreBu
 
 def test_a_glimpse_of_a_file_that_was_replaced_forgets_the_one_before(store: StoreBuilder) -> None:
     path = add(store, SessionBuilder(session_id=ONE).prompt("Start").response(call("Bash", "a")))
-    glimpse = Glimpse(found_at(str(path)))
+    glimpse = SessionPeek(session_file_at(str(path)))
     glimpse.catch_up()
     assert glimpse.status(NOW).phase is Phase.RUNNING
     path.write_bytes(SessionBuilder(session_id=ONE).prompt("Else").data())
@@ -134,14 +134,14 @@ def test_sessions_that_were_written_to_lately_are_shown_the_idle_ones_last(store
     add(store, old, seconds_ago=31 * 60)
     add(store, idle.prompt("Idle"), seconds_ago=20 * 60)
     add(store, SessionBuilder(session_id=ONE).prompt("New"), seconds_ago=30)
-    assert told(rows(Board([str(store.root)]))) == [("New", "thinking"), ("Idle", "idle")]
+    assert told(rows(RunningSessions([str(store.root)]))) == [("New", "thinking"), ("Idle", "idle")]
 
 
 def test_an_old_session_is_shown_where_somebody_uses_it_or_as_soon_as_it_is_written_to(store: StoreBuilder) -> None:
     session = SessionBuilder(session_id=ONE).prompt("Old")
     path = add(store, session, seconds_ago=99_999)
-    assert told(rows(Board([str(store.root)], in_use=[str(path)]))) == [("Old", "thinking")]
-    board = Board([str(store.root)])
+    assert told(rows(RunningSessions([str(store.root)], in_use=[str(path)]))) == [("Old", "thinking")]
+    board = RunningSessions([str(store.root)])
     assert rows(board) == []
     append(path, session.response(text("It runs.")).flush(), seconds_ago=1)
     board.notice([str(path)], NOW)
@@ -152,7 +152,7 @@ def test_a_session_leaves_the_board_half_an_hour_after_it_was_written_to_last(st
     session = SessionBuilder(session_id=ONE).prompt("Start").response(text("It runs."))
     path = add(store, session)
     used = add(store, SessionBuilder(session_id=TWO).prompt("In use"))
-    board = Board([str(store.root)], in_use=[str(used)])
+    board = RunningSessions([str(store.root)], in_use=[str(used)])
     assert len(rows(board)) == 2
     later = NOW + 30 * 60
     assert len(board.rows(later - 1)) == 2
@@ -167,7 +167,7 @@ def test_a_session_stays_on_the_board_while_a_sub_agent_of_it_writes(store: Stor
     agent = SessionBuilder(session_id=ONE, sidechain=True).prompt("Look around")
     file = agent.write(store.home() / ONE / "subagents" / f"agent-{AGENT}.jsonl")
     append(file, b"", seconds_ago=-20 * 60)
-    board = Board([str(store.root)])
+    board = RunningSessions([str(store.root)])
     board.notice([str(path), str(file)], NOW)
     assert len(board.rows(NOW + 40 * 60)) == 1
     assert board.rows(NOW + 50 * 60) == []
@@ -181,7 +181,7 @@ def test_sub_agents_stand_below_their_session_for_as_long_as_they_work(store: St
     store.meta(file, agentType="Explore", description="Look")
     append(file, b"")
     agent.flush()
-    board = Board([str(store.root)])
+    board = RunningSessions([str(store.root)])
     found = rows(board)
     assert told(found) == [("Start", "running a tool"), ("Look", "running a tool")]
     assert (found[1].is_subagent, found[1].glimpse.agent) == (True, "Explore")
@@ -197,7 +197,7 @@ def test_a_flat_sub_agent_finds_its_session_by_its_lines(store: StoreBuilder) ->
     add(store, SessionBuilder(session_id=ONE).prompt("Start").response(call("Task", "a")))
     agent = SessionBuilder(session_id=ONE, sidechain=True).prompt("Look around")
     append(agent.write(store.home() / f"agent-{AGENT}.jsonl"), b"")
-    assert told(rows(Board([str(store.root)]))) == [("Start", "running a tool"), ("Look around", "thinking")]
+    assert told(rows(RunningSessions([str(store.root)]))) == [("Start", "running a tool"), ("Look around", "thinking")]
 
 
 def test_a_board_reads_no_more_than_is_appended(store: StoreBuilder) -> None:
@@ -205,7 +205,7 @@ def test_a_board_reads_no_more_than_is_appended(store: StoreBuilder) -> None:
     for _ in range(50):
         session.response(text("x" * 100_000))
     path = add(store, session)
-    board = Board([str(store.root)])
+    board = RunningSessions([str(store.root)])
     (row,) = rows(board)
     before = row.glimpse.tail.count
     assert before == HEAD + END

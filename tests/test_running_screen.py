@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from claude_session_player.tui.jobs import Shelf
+from claude_session_player.tui.jobs import StoreOpener
 from claude_session_player.tui.live import RunningApp
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.widgets.text import SaidLine
-from claude_session_player.util.times import epoch
+from claude_session_player.util.times import to_epoch
 from tests.builder import START, SessionBuilder, call, text, timestamp
 from tests.screens import LARGE, SMALL, check_picture, run, text_of
 from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder
 
-NOW = (epoch(timestamp(1)) or 0) + 3600
+NOW = (to_epoch(timestamp(1)) or 0) + 3600
 PATIENCE = 20
 KETTLE = "b7c6d5e4-0004-4000-8000-000000000004"
 
@@ -45,7 +45,7 @@ class Sessions:
 
     def __init__(self, root: Path) -> None:
         self.store = StoreBuilder(root)
-        self.app = RunningApp(Shelf((str(root),), None), clock=lambda: NOW)
+        self.app = RunningApp(StoreOpener((str(root),), None), clock=lambda: NOW)
         self.main = session(ONE, 2).prompt("Start the engine").response(text("I send somebody."))
         self.main.response(call("Task", "t", description="Look around", prompt="Look around"))
         self.path = write(self.file(ONE), self.main)
@@ -142,7 +142,7 @@ def test_enter_follows_a_session_in_the_player_and_escape_comes_back(sessions: S
 
 def test_q_quits_from_the_player_and_from_the_help(sessions: Sessions) -> None:
     for keys in (("enter",), ("question_mark",)):
-        app = RunningApp(Shelf((str(sessions.store.root),), None), clock=lambda: NOW)
+        app = RunningApp(StoreOpener((str(sessions.store.root),), None), clock=lambda: NOW)
 
         async def script(pilot: Pilot[Any], app: RunningApp = app, keys: tuple[str, ...] = keys) -> None:
             await pilot.press(*keys)
@@ -186,7 +186,7 @@ def test_any_window_will_do(sessions: Sessions, size: tuple[int, int]) -> None:
 
 
 def test_an_empty_store_says_what_will_come(tmp_path: Path) -> None:
-    app = RunningApp(Shelf((str(StoreBuilder(tmp_path / "store").root),), None), clock=lambda: NOW)
+    app = RunningApp(StoreOpener((str(StoreBuilder(tmp_path / "store").root),), None), clock=lambda: NOW)
 
     async def script(pilot: Pilot[Any]) -> None:
         await pilot.press("down", "enter")

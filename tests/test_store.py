@@ -11,8 +11,8 @@ import pytest
 
 from claude_session_player import Filter, Store
 from claude_session_player.errors import Ambiguous, NoStore
-from claude_session_player.store.extract import Digest
-from claude_session_player.store.roots import encode, real_path, spellings
+from claude_session_player.store.extract import FileExtractor
+from claude_session_player.store.roots import encode_project_path, project_dir_spellings, real_path
 from tests.builder import START, SessionBuilder, call, text
 from tests.stores import AGENT, ENGINE, ONE, THREE, TWO, StoreBuilder, only
 
@@ -240,7 +240,7 @@ def test_two_paths_that_share_a_directory_are_two_projects(builder: StoreBuilder
 
 def test_a_subdirectory_is_no_project_of_its_own(builder: StoreBuilder) -> None:
     builder.session(ONE)
-    builder.session(TWO, cwd=f"{ENGINE}/src", home=encode(ENGINE))
+    builder.session(TWO, cwd=f"{ENGINE}/src", home=encode_project_path(ENGINE))
     (project,) = builder.open().projects()
     assert (project.path, project.sessions) == (ENGINE, 2)
 
@@ -260,7 +260,7 @@ def test_a_project_counts_its_subagents_and_all_bytes(builder: StoreBuilder) -> 
 
 
 def test_the_spellings_of_a_directory_are_those_of_all_versions() -> None:
-    assert set(spellings("/Users/jane/Sites/app.demo_x")) >= {
+    assert set(project_dir_spellings("/Users/jane/Sites/app.demo_x")) >= {
         "Users-jane-Sites-app-demo_x",
         "-Users-jane-Sites-app-demo_x",
         "-Users-jane-Sites-app-demo-x",
@@ -384,7 +384,7 @@ def test_a_linked_project_directory_is_followed_once(builder: StoreBuilder, tmp_
 
 
 def test_another_directory_and_branch_are_found_in_any_batch_of_lines() -> None:
-    digest = Digest(is_agent=False)
+    digest = FileExtractor(is_agent=False)
     places = [("/a", "main"), ("/a", "main"), ("/a", "main"), ("/b", "topic"), ("/a", "topic"), (None, None)]
     session = SessionBuilder()
     for cwd, branch in places:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import Filter, read_events
-from claude_session_player.flat_events import count
+from claude_session_player.flat_events import count_flat_events
 from claude_session_player.format.events import (
     CONVERSATION,
     Assistant,
@@ -32,11 +32,11 @@ from claude_session_player.linking.prompts import human_prompt, with_queued_prom
 from claude_session_player.linking.subagents import BY_PROGRESS, Naming, best_names
 from claude_session_player.linking.titles import PROMPT_LENGTH
 from claude_session_player.store import extract
-from claude_session_player.store.facts import Facts, decode_facts
-from claude_session_player.store.layout import Found, Stamp
-from claude_session_player.store.workers import Job
+from claude_session_player.store.facts import FileFacts, decode_facts
+from claude_session_player.store.layout import FileStamp, SessionFile
+from claude_session_player.store.workers import ExtractJob
 from claude_session_player.tools import AGENTS
-from claude_session_player.util.text import cut
+from claude_session_player.util.text import truncate
 from tests import corpus
 from tests.stores import StoreBuilder
 from tests.test_properties import records
@@ -115,7 +115,7 @@ def test_any_tree_is_listed_and_remembered_as_it_is(tree: dict[tuple[tuple[str, 
         for session in store.sessions(EVERYTHING):
             record = json.loads(session.json)
             assert session.summary._asdict() == record
-            assert record["event_count"] == sum(count(event) for event in session.events())
+            assert record["event_count"] == sum(count_flat_events(event) for event in session.events())
             assert record["subagent_count"] == sum(1 + child.subagent_count for child in session.subagents)
             assert store.at(session.path).summary == session.summary
         listed = {session.path for session in store.sessions(EVERYTHING)}
@@ -130,14 +130,14 @@ def test_a_file_that_grows_is_known_as_one_that_was_read_at_once(portions: list[
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "agent-a.jsonl" if is_agent else "s.jsonl")
         path.write_bytes(b"")
-        found = Found(str(path), "a", "subagent" if is_agent else "session", Stamp(0, 0, 0))
+        found = SessionFile(str(path), "a", "subagent" if is_agent else "session", FileStamp(0, 0, 0))
         state = None
         for portion in portions:
             with path.open("ab") as file:
                 file.write(b"".join(portion))
-            grown = extract.digest(Job(found, state))
+            grown = extract.extract_file(ExtractJob(found, state))
             state = grown.state
-            assert grown == extract.digest(Job(found))
+            assert grown == extract.extract_file(ExtractJob(found))
 
 
 # --- a glance sees as much as a close look -------------------------------------------------------------
@@ -150,9 +150,9 @@ def slowly(path: Path, is_agent: bool) -> dict[str, Any]:
     if not any(isinstance(event, CONVERSATION) for event in own):
         own = events
     spoken = drop_copies(with_queued_prompts(own))
-    prompts = [cut(prompt, PROMPT_LENGTH) for event in spoken if (prompt := human_prompt(event))]
+    prompts = [truncate(prompt, PROMPT_LENGTH) for event in spoken if (prompt := human_prompt(event))]
     return {
-        "events": sum(map(count, events)),
+        "events": sum(map(count_flat_events, events)),
         "prompts": (prompts[0], prompts[-1]) if prompts else None,
         "cwds": tuple(dict.fromkeys(event.cwd for event in events if event.cwd)),
         "branch": next((event.git_branch for event in reversed(events) if event.git_branch), None),
@@ -179,8 +179,10 @@ def quickly(path: Path, is_agent: bool) -> dict[str, Any]:
     }
 
 
-def digested(path: Path, is_agent: bool) -> Facts:
-    row = extract.digest(Job(Found(str(path), "a", "subagent" if is_agent else "session", Stamp(0, 0, 0)))).row
+def digested(path: Path, is_agent: bool) -> FileFacts:
+    row = extract.extract_file(
+        ExtractJob(SessionFile(str(path), "a", "subagent" if is_agent else "session", FileStamp(0, 0, 0)))
+    ).row
     assert row is not None
     return decode_facts(row.facts)
 

@@ -11,8 +11,8 @@ import pytest
 from claude_session_player import Conversation, Store, summarize
 from claude_session_player.linking.subagents import BY_PROGRESS, BY_RESULT, BY_TEXT, Agent, AgentCall, link_subagents
 from claude_session_player.parser import read_events
-from claude_session_player.player.recording import of_session
-from claude_session_player.store.extract import Digest
+from claude_session_player.player.recording import recording_of_session
+from claude_session_player.store.extract import FileExtractor
 from claude_session_player.transcript.subagents import all_subagents
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, timestamp
@@ -133,7 +133,7 @@ def test_a_sub_agent_that_only_reports_is_a_session_of_its_own(store: StoreBuild
 
 
 def test_the_player_can_step_into_a_sub_agent_that_only_reports(store: StoreBuilder) -> None:
-    agents = of_session(store.open().resolve(ONE), store.open).agents()
+    agents = recording_of_session(store.open().resolve(ONE), store.open).agents()
     (inner,) = agents["t1"]
     tape = inner.tape()
     assert (inner.title, inner.is_subagent, tape.read(0, 1 << 20).count(b"\n")) == ("Part 1", True, 3)
@@ -168,7 +168,7 @@ def test_a_sub_agent_that_reports_for_two_calls_is_named_for_both() -> None:
     session = SessionBuilder().prompt("Go")
     for call_id in ("t1", "t2", "t1"):
         report(session, "a1", call_id, "assistant", [text("Seen")])
-    digest = Digest(is_agent=False)
+    digest = FileExtractor(is_agent=False)
     digest.take(session.lines)
     assert digest.namings == {"t1": {"a1": BY_PROGRESS}, "t2": {"a1": BY_PROGRESS}}
 

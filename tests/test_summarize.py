@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from claude_session_player import Filter, Store, normalize_project_path, summarize, validate_event
 from claude_session_player.export.summary import summary_markdown
-from claude_session_player.format.events import Assistant, ToolResult, ToolUse, Turn, User
-from claude_session_player.linking.copies import Copies
+from claude_session_player.format.events import Assistant, MessageEvent, ToolResult, ToolUse, User
+from claude_session_player.linking.copies import CopyDetector
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
-from claude_session_player.stats.counters import Tally
-from claude_session_player.stats.summary import BREAK, SessionSummary, span_of
+from claude_session_player.stats.counters import LineCounter
+from claude_session_player.stats.summary import BREAK, SessionSummary, time_span
 from claude_session_player.stats.tokens import TokenCount
-from claude_session_player.transcript.tree import Branches
+from claude_session_player.transcript.tree import ConversationTree
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought, timestamp, uuid_of
 from tests.program import csp
@@ -172,15 +172,15 @@ def test_every_real_session_comes_to_what_a_close_look_finds(tmp_path: Path) -> 
         assert 0 <= told.active_seconds <= told.duration_seconds
 
 
-def _blocks(event: Turn, kind: type[Any]) -> list[Any]:
+def _blocks(event: MessageEvent, kind: type[Any]) -> list[Any]:
     return [block for block in event.said if isinstance(block, kind)] if isinstance(event.said, list) else []
 
 
 def compare(session: Any) -> SessionSummary:
     """Count with whole events what a summary counts with less."""
     told = summarize(session)
-    branches, events = Branches(), []
-    for event, is_copy in Copies().mark(with_queued_prompts(session.events())):
+    branches, events = ConversationTree(), []
+    for event, is_copy in CopyDetector().mark(with_queued_prompts(session.events())):
         if session.has_sidechains and (event.is_sidechain or event.agent_call):
             continue
         if is_copy:
@@ -226,14 +226,14 @@ def test_gaps_of_more_than_ten_minutes_are_not_active(builder: StoreBuilder) -> 
 def test_active_time_is_the_sum_of_short_gaps_in_whatever_order_times_come(seconds: list[int], odd: str) -> None:
     ordered = sorted(seconds)
     gaps = [later - earlier for earlier, later in pairwise(ordered)]
-    span = span_of([*(timestamp(second + 1) for second in seconds), *([odd] if odd else ())])
+    span = time_span([*(timestamp(second + 1) for second in seconds), *([odd] if odd else ())])
     assert span.active == sum(gap for gap in gaps if gap <= BREAK.total_seconds())
     assert span.seconds == ordered[-1] - ordered[0]
 
 
 def test_a_time_with_another_zone_is_the_same_moment() -> None:
-    assert span_of(["2026-01-17T20:00:00Z", "2026-01-17T21:05:00+01:00"])[2:] == (300.0, 300.0)
-    assert span_of(["never", ""]) == (None, None, 0.0, 0.0)
+    assert time_span(["2026-01-17T20:00:00Z", "2026-01-17T21:05:00+01:00"])[2:] == (300.0, 300.0)
+    assert time_span(["never", ""]) == (None, None, 0.0, 0.0)
 
 
 # --- in words ----------------------------------------------------------------------------------------
@@ -387,7 +387,7 @@ def test_project_paths_are_normalized_like_in_the_specification(path: str, name:
 
 def test_a_response_that_goes_on_behind_a_prompt_may_be_a_copy_so_that_events_are_counted() -> None:
     session = SessionBuilder().response(text("One"), request="r1").prompt("Go on")
-    tally = Tally()
+    tally = LineCounter()
     tally.take(session.lines)
     assert not tally.is_unsure
     tally.take(session.block(text("Two"), request="r1").lines[-1:])

@@ -13,21 +13,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player import Conversation
-from claude_session_player.export.transcript import Style
-from claude_session_player.line_audit import Fate
+from claude_session_player.export.transcript import TranscriptStyle
+from claude_session_player.line_audit import LineStatus
 from claude_session_player.linking import copies
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.parser import read_events
-from claude_session_player.transcript.entries import Call, Kind
-from claude_session_player.transcript.walk import Told
+from claude_session_player.transcript.entries import EntryKind, TranscriptCall
+from claude_session_player.transcript.walk import PlacedEntry
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought
 from tests.tellings import agent, markdown, said, walk
 from tests.test_properties import records
 
 
-def calls(told: list[Told]) -> list[Call]:
-    return [one.entry for one in told if isinstance(one.entry, Call)]
+def calls(told: list[PlacedEntry]) -> list[TranscriptCall]:
+    return [one.entry for one in told if isinstance(one.entry, TranscriptCall)]
 
 
 def test_a_conversation_is_told_as_the_specification_shows_it() -> None:
@@ -60,7 +60,7 @@ def test_a_result_belongs_to_its_call() -> None:
 def test_a_result_that_stands_before_its_call_belongs_to_it() -> None:
     session = SessionBuilder().result("a", "kettle").response(call("Bash", "a", command="ls"))
     (one,) = calls(walk(session)[1])
-    assert one.kind is Kind.CALL
+    assert one.kind is EntryKind.CALL
     assert one.result is not None
 
 
@@ -82,7 +82,7 @@ def test_a_call_waits_for_its_result_only_so_long(before: int, between: int, tog
     session = waiting(SessionBuilder(), before).response(call("Bash", "a", command="sleep"))
     waiting(session, between).result("a", "late")
     found = calls(walk(session)[1])
-    assert [entry.kind for entry in found] == ([Kind.CALL] if together else [Kind.CALL, Kind.RESULT])
+    assert [entry.kind for entry in found] == ([EntryKind.CALL] if together else [EntryKind.CALL, EntryKind.RESULT])
     assert (found[0].result is not None) == together
     assert together or found[1].body == before + 1
 
@@ -93,7 +93,7 @@ def test_a_result_waits_for_its_call_only_so_long(before: int, between: int, tog
     session = waiting(SessionBuilder(), before).result("a", "early")
     waiting(session, between).response(call("Bash", "a", command="sleep"))
     found = calls(walk(session)[1])
-    assert [entry.kind for entry in found] == ([Kind.CALL] if together else [Kind.RESULT, Kind.CALL])
+    assert [entry.kind for entry in found] == ([EntryKind.CALL] if together else [EntryKind.RESULT, EntryKind.CALL])
     assert (found[-1].result is not None) == together
 
 
@@ -185,7 +185,7 @@ def test_a_fork_is_told_where_it_happens() -> None:
 def test_parallel_tools_are_no_fork() -> None:
     session = SessionBuilder().prompt("Look").response(call("Read", "a"), call("Read", "b"))
     session.result("a", "1", parentUuid="00000000-0000-4000-8000-000000000002").result("b", "2").response(text("Fine"))
-    assert Kind.FORK not in {one.entry.kind for one in walk(session)[1]}
+    assert EntryKind.FORK not in {one.entry.kind for one in walk(session)[1]}
 
 
 def test_a_compaction_and_its_summary_are_told() -> None:
@@ -232,7 +232,7 @@ def test_what_the_harness_put_in_is_told_only_in_full() -> None:
     session = SessionBuilder().prompt("Base directory for this skill: /x", isMeta=True)
     session.system("turn_duration", durationMs=12000).prompt("<system-reminder>Be kind</system-reminder>")
     assert markdown(session) == ""
-    told = markdown(session, style=Style.full())
+    told = markdown(session, style=TranscriptStyle.full())
     assert "Base directory" in told
     assert "turn took 12s" in told
     assert "Be kind" in told
@@ -316,9 +316,9 @@ def test_how_many_lines_are_told_at_a_time_changes_nothing(
     session = lived(steps)
     for line in lines:
         session.raw(json.dumps(line).encode() + b"\n")
-    at_once = markdown(session, style=Style.full())
+    at_once = markdown(session, style=TranscriptStyle.full())
     with patch.object(copies, "_AT_ONCE", many):
-        assert markdown(session, style=Style.full()) == at_once
+        assert markdown(session, style=TranscriptStyle.full()) == at_once
 
 
 @given(steps, st.integers(0, 25))
@@ -338,11 +338,11 @@ def test_every_line_of_any_session_is_accounted_for(lines: list[Any]) -> None:
         session.raw(json.dumps(line).encode() + b"\n")
     found, told = walk(session)
     assert found.main.account.lines == len(lines)
-    assert sum(found.main.account.total(fate) for fate in Fate) == len(lines)
-    markdown(session, style=Style.full())
+    assert sum(found.main.account.total(fate) for fate in LineStatus) == len(lines)
+    markdown(session, style=TranscriptStyle.full())
     shown = {one.entry.line for one in told} | {one.result.line for one in calls(told) if one.result}
     outcomes = found.main.account.outcomes
-    assert all(number + 1 in shown for number, outcome in enumerate(outcomes) if outcome.fate <= Fate.MERGED)
+    assert all(number + 1 in shown for number, outcome in enumerate(outcomes) if outcome.fate <= LineStatus.MERGED)
 
 
 @pytest.mark.skipif(not corpus.session_files(), reason="there is no corpus")

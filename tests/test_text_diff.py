@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player.tools import text_diff as module
-from claude_session_player.tools.text_diff import ADDED, REMOVED, SAME, stretches, text_diff
+from claude_session_player.tools.text_diff import ADDED, REMOVED, SAME, diff_runs, text_diff
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "c", "}"]), max_size=12)
 
 
 @given(LINES, LINES)
 def test_stretches_hold_every_line_of_both_texts_in_order(old: list[str], new: list[str]) -> None:
-    found = list(stretches(old, new))
+    found = list(diff_runs(old, new))
     assert [line for sign, lines in found if sign in (SAME, REMOVED) for line in lines] == old
     assert [line for sign, lines in found if sign in (SAME, ADDED) for line in lines] == new
     assert all(lines for _, lines in found)
@@ -27,7 +27,7 @@ def test_a_diff_shows_every_change(old: list[str], new: list[str]) -> None:
     if old[-1:] == new[-1:] == [""]:  # a line break at the end of both makes no line
         old, new = old[:-1], new[:-1]
     for sign in (REMOVED, ADDED):
-        wanted = [sign + line for kind, lines in stretches(old, new) if kind == sign for line in lines]
+        wanted = [sign + line for kind, lines in diff_runs(old, new) if kind == sign for line in lines]
         if "\n".join(old) and "\n".join(new):
             assert [line for line in shown if line.startswith(sign)] == wanted
 

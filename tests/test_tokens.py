@@ -19,12 +19,12 @@ from claude_session_player.stats.prices import Prices
 from claude_session_player.stats.tokens import (
     MAIN,
     OTHER,
-    Share,
     TokenCount,
+    UsageShare,
     count_tokens,
-    grouped,
+    group_usage,
     session_usage,
-    summed,
+    sum_usage,
 )
 from claude_session_player.store import index, library
 from claude_session_player.store.facts import LINE, decode_responses, encode_responses
@@ -50,12 +50,12 @@ def usage(
 
 def counted(store: Store, filter: Filter = ALL) -> TokenCount:
     """All tokens of a store."""
-    return summed(count_tokens(store.sessions(filter))).tokens
+    return sum_usage(count_tokens(store.sessions(filter))).tokens
 
 
-def by(shares: list[Share], what: str) -> dict[str | None, int]:
+def by(shares: list[UsageShare], what: str) -> dict[str | None, int]:
     """Output tokens, by something."""
-    return {group.name: group.tokens.output for group in grouped(shares, what)}
+    return {group.name: group.tokens.output for group in group_usage(shares, what)}
 
 
 @pytest.fixture
@@ -85,8 +85,8 @@ def test_a_copy_in_another_file_counts_once_and_for_the_original(builder: StoreB
     write(builder, resumed.response(text("Two"), request="r2", usage=usage(2, 5)), ONE)
     shares = count_tokens(builder.open().sessions(ALL))
     assert by(shares, "session") == {TWO: 12, ONE: 5}
-    assert summed(shares).tokens == TokenCount(3, 17)
-    assert summed(shares).responses == 2
+    assert sum_usage(shares).tokens == TokenCount(3, 17)
+    assert sum_usage(shares).responses == 2
     assert by(count_tokens([builder.open().resolve(ONE)]), "session") == {ONE: 17}
 
 
@@ -263,7 +263,7 @@ def test_the_usage_of_a_session_is_told_by_model_with_its_cost(builder: StoreBui
 def test_two_sessions_of_one_id_are_two(builder: StoreBuilder) -> None:
     for cwd in (ENGINE, "/home/ada/tea"):
         write(builder, SessionBuilder(cwd=cwd).prompt("Go").response(text("x"), request=cwd, usage=usage(output=1)))
-    groups = grouped(count_tokens(builder.open().sessions(ALL)), "session")
+    groups = group_usage(count_tokens(builder.open().sessions(ALL)), "session")
     assert [(group.name, group.tokens.output) for group in groups] == [(ONE, 1), (ONE, 1)]
 
 
@@ -292,7 +292,7 @@ def test_a_cost_is_the_sum_of_what_each_response_costs(
         session.response(text("x"), model=model, timestamp=moment, usage=told)
         wanted += prices.cost(model, TokenCount(1, 10, size - 1, 1, 5), moment) or 0
     write(builder, session)
-    total = summed(count_tokens(builder.open().sessions(ALL), prices))
+    total = sum_usage(count_tokens(builder.open().sessions(ALL), prices))
     assert (total.cost, total.unpriced) == ((wanted, 0) if model != "tea-1" else (None, total.tokens.total))
 
 
@@ -321,7 +321,7 @@ def test_what_is_remembered_is_not_read_again(
 ) -> None:
     builder.every_layout()
     first = count_tokens(builder.open(tmp_path / "cache").sessions(ALL))
-    monkeypatch.setattr(library, "read_all", lambda jobs: pytest.fail("a file was read"))
+    monkeypatch.setattr(library, "run_jobs", lambda jobs: pytest.fail("a file was read"))
     again = count_tokens(builder.open(tmp_path / "cache").sessions(ALL))
     assert [(share.agent, share.tokens) for share in again] == [(share.agent, share.tokens) for share in first]
 
@@ -423,5 +423,5 @@ def test_a_long_list_does_not_load_responses(
 ) -> None:
     builder.every_layout()
     builder.open(tmp_path).sessions()
-    monkeypatch.setattr(index.Catalogue, "responses", lambda *_: pytest.fail("responses were loaded"))
+    monkeypatch.setattr(index.StoreIndex, "responses", lambda *_: pytest.fail("responses were loaded"))
     assert [session.json for session in builder.open(tmp_path).sessions()]

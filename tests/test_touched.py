@@ -10,10 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_session_player.files.activity import Toucher, Touches, absolute, files_of, named_file, touched
-from claude_session_player.files.rebuild import rebuilt
+from claude_session_player.files.activity import (
+    TouchCounter,
+    TouchCounts,
+    absolute_path,
+    count_touches,
+    find_touched_file,
+    touched_files,
+)
+from claude_session_player.files.rebuild import rebuild_file
 from claude_session_player.parser import read_events
-from claude_session_player.stats.counters import CHANGED, READ, Counted, EventTally, Tally
+from claude_session_player.stats.counters import CHANGED, READ, EventCounter, LineCounter, SessionCounts
 from tests.builder import SessionBuilder, call, text, timestamp
 from tests.stores import AGENT, ENGINE, ONE, TWO, StoreBuilder
 
@@ -25,8 +32,8 @@ JSON = st.recursive(
 )
 
 
-def of(session: SessionBuilder) -> dict[str, Touches]:
-    return touched(read_events(session.lines))
+def of(session: SessionBuilder) -> dict[str, TouchCounts]:
+    return count_touches(read_events(session.lines))
 
 
 def did(session: SessionBuilder, name: str, id: str, path: Any = KETTLE, *, error: bool | None = None) -> None:
@@ -35,7 +42,7 @@ def did(session: SessionBuilder, name: str, id: str, path: Any = KETTLE, *, erro
     session.response(call(name, id, **{key: path})).result(id, "done", error=error)
 
 
-def counts(touches: Touches) -> tuple[int, int, int, int]:
+def counts(touches: TouchCounts) -> tuple[int, int, int, int]:
     return touches.reads, touches.writes, touches.edits, touches.failed
 
 
@@ -95,9 +102,9 @@ def test_windows_paths_are_put_together_with_their_own_rules() -> None:
     assert {path: touches.reads for path, touches in of(session).items()} == {"c:\\ada\\kettle.py": 3}
 
 
-def counted(lines: list[bytes]) -> Counted:
+def counted(lines: list[bytes]) -> SessionCounts:
     """What a summary counts: lines, or events where lines are not enough."""
-    tally, events = Tally(), EventTally()
+    tally, events = LineCounter(), EventCounter()
     tally.take(lines)
     events.read(read_events(lines))
     return events if tally.is_unsure else tally
@@ -113,19 +120,19 @@ def test_the_case_of_a_drive_and_slashes_make_no_other_file_and_the_first_spelli
         did(session, "Read", f"t{number}", path)
         did(session, "Edit", f"e{number}", path, error=number == 0)
     ((shown, touches),) = of(session).items()
-    assert shown == absolute(paths[0], "C:\\ada")
+    assert shown == absolute_path(paths[0], "C:\\ada")
     assert counts(touches) == (5, 0, 4, 1)
     tally = counted(session.lines)
     assert (tally.count_files(READ), tally.count_files(CHANGED)) == (1, 1)
     for given_path in (*SPELLINGS, "ada/kettle.py", "c:\\ada/kettle.py"):
-        assert named_file(given_path, [shown], "c:/ada") == shown
+        assert find_touched_file(given_path, [shown], "c:/ada") == shown
 
 
 def test_a_windows_file_is_rebuilt_from_all_of_its_spellings() -> None:
     session = SessionBuilder(cwd="C:\\ada")
     session.response(call("Write", "t1", file_path="c:\\ada\\k.py", content="a\n")).result("t1", "File created")
     session.response(call("Edit", "t2", file_path="C:/ada/k.py", old_string="a", new_string="b")).result("t2", "ok")
-    assert rebuilt(read_events(session.lines), "C:\\ada\\k.py").known.text == "b\n"
+    assert rebuild_file(read_events(session.lines), "C:\\ada\\k.py").known.text == "b\n"
 
 
 @given(
@@ -139,7 +146,7 @@ def test_a_summary_counts_the_files_that_files_lists(reads: list[tuple[str | Non
         block = {"type": "tool_use", "id": f"t{number}", "name": "Read", "input": {"file_path": path}}
         record = {"type": "assistant", "message": {"content": [block]}} | ({"cwd": cwd} if cwd else {})
         lines.append(json.dumps(record).encode() + b"\n")
-    assert counted(lines).count_files(READ) == len(touched(read_events(lines)))
+    assert counted(lines).count_files(READ) == len(count_touches(read_events(lines)))
 
 
 @pytest.mark.parametrize("path", [None, 7, ["a"], {"a": 1}, "", True])
@@ -196,7 +203,7 @@ def test_inputs_and_results_of_any_shape_are_taken(asked: Any, content: Any, tol
 def test_events_can_be_fed_one_by_one_while_something_else_reads_them() -> None:
     session = SessionBuilder()
     did(session, "Read", "t1")
-    toucher = Toucher()
+    toucher = TouchCounter()
     seen = []
     for event in read_events(session.lines):
         toucher.take(event)
@@ -224,19 +231,19 @@ def builder(tmp_path: Path) -> StoreBuilder:
 
 
 def test_what_sub_agents_did_counts_at_any_depth_with_who_it_was(builder: StoreBuilder) -> None:
-    files = sorted(files_of(builder.open().resolve(ONE)), key=lambda file: file.path)
+    files = sorted(touched_files(builder.open().resolve(ONE)), key=lambda file: file.path)
     assert {file.path: [*file.by] for file in files} == {KETTLE: [None, AGENT], f"{ENGINE}/tea.py": [AGENT, "deep0001"]}
     assert [counts(file.all) for file in files] == [(1, 0, 1, 0), (1, 1, 0, 0)]
     assert [file.by[AGENT].first_line for file in files] == [2, 4]
 
 
 def test_the_session_alone_can_be_asked_for(builder: StoreBuilder) -> None:
-    (file,) = files_of(builder.open().resolve(ONE), own=True)
+    (file,) = touched_files(builder.open().resolve(ONE), own=True)
     assert (file.path, counts(file.all)) == (KETTLE, (1, 0, 0, 0))
 
 
 def test_of_a_sub_agent_its_own_touches_are_no_others(builder: StoreBuilder) -> None:
-    files = files_of(builder.open().resolve(AGENT))
+    files = touched_files(builder.open().resolve(AGENT))
     assert {file.path: [*file.by] for file in files} == {KETTLE: [None], f"{ENGINE}/tea.py": [None, "deep0001"]}
 
 
@@ -250,15 +257,15 @@ def test_a_sub_agent_inside_of_the_file_counts_once_and_is_named(builder: StoreB
     did(main, "Read", "t2")
     main.write(builder.home() / f"{TWO}.jsonl")
     session = builder.open().resolve(TWO)
-    (file,) = files_of(session)
+    (file,) = touched_files(session)
     assert {agent: touches.reads for agent, touches in file.by.items()} == {"inline-1": 1, None: 1}
     assert file.all.reads == 2
-    (own,) = files_of(session, own=True)
+    (own,) = touched_files(session, own=True)
     assert own.all.reads == 1
-    (inside,) = files_of(session.subagents[0])
+    (inside,) = touched_files(session.subagents[0])
     assert {agent: touches.reads for agent, touches in inside.by.items()} == {None: 1}
 
 
 def test_a_name_of_a_tool_with_nothing_in_it_is_no_touch() -> None:
     lines = [json.dumps({"type": "assistant", "message": {"content": [{"type": "tool_use"}]}}).encode()]
-    assert touched(read_events(lines)) == {}
+    assert count_touches(read_events(lines)) == {}

@@ -9,7 +9,7 @@ import pytest
 
 from claude_session_player.archive import add, archive_dir, restore
 from claude_session_player.archive.add import CHANGED, NEW, UNCHANGED
-from claude_session_player.archive.archive_dir import Vault, existing
+from claude_session_player.archive.archive_dir import ArchiveDir, open_archive_dir
 from claude_session_player.errors import CannotRead, CannotWrite
 from tests.archives import archived, bundles, described, forged, seen
 from tests.stores import ONE, StoreBuilder
@@ -28,11 +28,11 @@ def other(tmp_path: Path) -> StoreBuilder:
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Vault:
-    return Vault(tmp_path / "archive")
+def vault(tmp_path: Path) -> ArchiveDir:
+    return ArchiveDir(tmp_path / "archive")
 
 
-def orphaned(store: StoreBuilder, vault: Vault) -> None:
+def orphaned(store: StoreBuilder, vault: ArchiveDir) -> None:
     """Two versions of a session: whole, and what is left of it after Claude Code deleted its own file."""
     main, agent = store.session(), store.agent()
     archived(store, vault)
@@ -41,35 +41,35 @@ def orphaned(store: StoreBuilder, vault: Vault) -> None:
     assert [outcome.status for outcome in archived(store, vault)] == [CHANGED]
 
 
-def test_what_is_left_of_a_session_does_not_hide_the_session(store: StoreBuilder, vault: Vault) -> None:
+def test_what_is_left_of_a_session_does_not_hide_the_session(store: StoreBuilder, vault: ArchiveDir) -> None:
     orphaned(store, vault)
-    assert archive_dir.find(vault, ONE).version == 1
-    assert [one.version for one in archive_dir.newest(vault.everything())] == [1]
-    assert [step.archived.version for step in restore.plan_all(vault.everything(), "/x")] == [1]
+    assert archive_dir.find_archived(vault, ONE).version == 1
+    assert [one.version for one in archive_dir.newest_versions(vault.everything())] == [1]
+    assert [step.archived.version for step in restore.plan_restore_all(vault.everything(), "/x")] == [1]
 
 
-def test_other_versions_are_known_by_the_files_that_only_they_have(store: StoreBuilder, vault: Vault) -> None:
+def test_other_versions_are_known_by_the_files_that_only_they_have(store: StoreBuilder, vault: ArchiveDir) -> None:
     orphaned(store, vault)
     first, second = vault.everything()
-    assert archive_dir.others([first], [first, second]) == [(second, 1)]
-    assert archive_dir.others([second], [first, second]) == [(first, 2)]
-    assert archive_dir.others([first, second], [first, second]) == []
+    assert archive_dir.other_versions([first], [first, second]) == [(second, 1)]
+    assert archive_dir.other_versions([second], [first, second]) == [(first, 2)]
+    assert archive_dir.other_versions([first, second], [first, second]) == []
 
 
 def test_sessions_of_two_stores_with_the_same_path_are_kept_side_by_side(
-    store: StoreBuilder, other: StoreBuilder, vault: Vault, monkeypatch: pytest.MonkeyPatch
+    store: StoreBuilder, other: StoreBuilder, vault: ArchiveDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.session()
     other.session(prompt="Something else")
     assert [archived(one, vault)[0].status for one in (store, other)] == [NEW, NEW]
-    monkeypatch.setattr(add, "checksums_of", None)  # nor is anything read again
+    monkeypatch.setattr(add, "compute_checksums", None)  # nor is anything read again
     for _ in range(3):
         assert [archived(one, vault)[0].status for one in (store, other)] == [UNCHANGED, UNCHANGED]
     assert len(list(vault.files())) == 2
 
 
 def test_a_copy_that_went_on_does_not_replace_what_the_other_store_has(
-    store: StoreBuilder, other: StoreBuilder, vault: Vault
+    store: StoreBuilder, other: StoreBuilder, vault: ArchiveDir
 ) -> None:
     store.session()
     archived(store, vault)
@@ -80,7 +80,7 @@ def test_a_copy_that_went_on_does_not_replace_what_the_other_store_has(
 
 
 def test_sessions_of_two_stores_go_back_each_to_its_own(
-    store: StoreBuilder, other: StoreBuilder, vault: Vault, monkeypatch: pytest.MonkeyPatch
+    store: StoreBuilder, other: StoreBuilder, vault: ArchiveDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for one, prompt in ((store, "Start the engine"), (other, "Something else")):
         one.session(prompt=prompt)
@@ -89,21 +89,21 @@ def test_sessions_of_two_stores_go_back_each_to_its_own(
     for one in (store, other):
         (one.home() / f"{ONE}.jsonl").unlink()
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{store.root},{other.root}")
-    outcomes = list(restore.apply(restore.plan_all(vault.everything())))
+    outcomes = list(restore.restore_sessions(restore.plan_restore_all(vault.everything())))
     assert [outcome.status for outcome in outcomes] == [restore.RESTORED] * 2
     assert [seen(one.root) for one in (store, other)] == before
 
 
-def test_into_one_store_goes_what_comes_from_it(store: StoreBuilder, other: StoreBuilder, vault: Vault) -> None:
+def test_into_one_store_goes_what_comes_from_it(store: StoreBuilder, other: StoreBuilder, vault: ArchiveDir) -> None:
     store.session()
     archived(store, vault)
     other.session(prompt="Something else")
     archived(other, vault)
     for root, version in ((store.root, 1), (other.root, 2), ("/elsewhere", 2)):
-        assert [step.archived.version for step in restore.plan_all(vault.everything(), str(root))] == [version]
+        assert [step.archived.version for step in restore.plan_restore_all(vault.everything(), str(root))] == [version]
 
 
-def test_a_version_never_takes_the_place_of_another(store: StoreBuilder, vault: Vault) -> None:
+def test_a_version_never_takes_the_place_of_another(store: StoreBuilder, vault: ArchiveDir) -> None:
     for prompt in ("One", "Two", "Three"):
         store.session(prompt=prompt)
         archived(store, vault)
@@ -112,7 +112,7 @@ def test_a_version_never_takes_the_place_of_another(store: StoreBuilder, vault: 
     assert vault.free(main) == vault.place(main, 4)
 
 
-def test_an_archive_that_is_called_like_that_of_another_session_is_none_of_it(vault: Vault) -> None:
+def test_an_archive_that_is_called_like_that_of_another_session_is_none_of_it(vault: ArchiveDir) -> None:
     other = "projects/-p/1f2e.2.jsonl"
     place = Path(vault.place(other))
     assert str(place) == vault.place(MAIN, 2)
@@ -123,7 +123,7 @@ def test_an_archive_that_is_called_like_that_of_another_session_is_none_of_it(va
 
 
 def test_a_directory_that_may_not_be_read_costs_only_itself(
-    store: StoreBuilder, vault: Vault, monkeypatch: pytest.MonkeyPatch
+    store: StoreBuilder, vault: ArchiveDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.session()
     locked = os.path.join(vault.folder, "lost+found")
@@ -144,7 +144,7 @@ def test_a_directory_that_may_not_be_read_costs_only_itself(
 def test_a_file_is_no_place_for_archives(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("x")
-    with pytest.raises(CannotWrite, match="is no directory"), Vault(file).locked():
+    with pytest.raises(CannotWrite, match="is no directory"), ArchiveDir(file).locked():
         pass
     with pytest.raises(CannotRead, match="is no directory"):
-        existing(str(file))
+        open_archive_dir(str(file))

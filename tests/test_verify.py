@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_session_player.doctor import findings as kinds
-from claude_session_player.doctor.checks import Inspection, Job, inspect
-from claude_session_player.doctor.findings import DAMAGE, KINDS, Finding, Kind
-from claude_session_player.doctor.verify import Report, verify
+from claude_session_player.doctor.checks import CheckJob, Inspection, inspect_file
+from claude_session_player.doctor.findings import DAMAGE, KINDS, Finding, FindingKind
+from claude_session_player.doctor.verify import VerifyReport, verify_files
 from claude_session_player.store import workers
 from tests import corpus
 from tests.builder import SessionBuilder, call, text
@@ -32,12 +32,12 @@ SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schema.json").read_te
 _MADE = DAMAGE | {kinds.SAME_UUID}
 
 
-def checked(builder: StoreBuilder) -> Report:
+def checked(builder: StoreBuilder) -> VerifyReport:
     store = builder.open()
-    return verify(store, store.files())
+    return verify_files(store, store.files())
 
 
-def of_kinds(report: Report) -> Counter[str]:
+def of_kinds(report: VerifyReport) -> Counter[str]:
     return Counter(finding.kind.name for finding in report.findings)
 
 
@@ -50,7 +50,7 @@ def rest(path: Path, hours: float = 1) -> Path:
 
 def looked_at(path: Path, data: bytes) -> Inspection:
     path.write_bytes(data)
-    return inspect(Job(str(path), len(data)))
+    return inspect_file(CheckJob(str(path), len(data)))
 
 
 def all_of(inspection: Inspection) -> list[Finding]:
@@ -78,7 +78,7 @@ def put(builder: StoreBuilder, session: SessionBuilder, id: str = ONE) -> Path:
 
 def test_nothing_is_wrong_with_a_whole_session(builder: StoreBuilder) -> None:
     path = put(builder, talk())
-    assert checked(builder) == Report(1, path.stat().st_size, ())
+    assert checked(builder) == VerifyReport(1, path.stat().st_size, ())
 
 
 LINE = b'{"type":"mode","mode":"plan"}'
@@ -102,7 +102,7 @@ LINE = b'{"type":"mode","mode":"plan"}'
     ],
 )
 def test_damage_is_found_with_its_line_and_its_byte(
-    tmp_path: Path, data: bytes, kind: Kind, line: int, offset: int
+    tmp_path: Path, data: bytes, kind: FindingKind, line: int, offset: int
 ) -> None:
     (finding,) = all_of(looked_at(tmp_path / "a.jsonl", data))
     assert (finding.kind, finding.line, finding.offset) == (kind, line, offset)
@@ -235,7 +235,7 @@ def test_a_file_name_that_is_no_session_id_is_found(builder: StoreBuilder, id: s
 def test_outside_of_a_store_names_say_nothing(tmp_path: Path, builder: StoreBuilder) -> None:
     store = builder.open()
     path = rest(talk().write(tmp_path / "notes.jsonl"))
-    assert verify(store, [store.place(path)]).findings == ()
+    assert verify_files(store, [store.place(path)]).findings == ()
 
 
 @pytest.mark.parametrize("nothing", [b"", b"\n", b" \n\t\n" * 1000])
@@ -271,7 +271,7 @@ def test_a_call_waits_while_a_sub_agent_of_its_session_works(builder: StoreBuild
 def test_outside_of_a_store_a_file_that_was_just_written_is_not_in_use(tmp_path: Path, builder: StoreBuilder) -> None:
     store = builder.open()
     path = talk().raw(b'{"type":"us').write(tmp_path / "copy.jsonl")
-    assert [finding.kind for finding in verify(store, [store.place(path)]).findings] == [kinds.CUT]
+    assert [finding.kind for finding in verify_files(store, [store.place(path)]).findings] == [kinds.CUT]
 
 
 def test_a_call_that_is_repeated_behind_its_result_has_a_result(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_a_file_that_cannot_be_read_costs_nothing_else(builder: StoreBuilder) ->
     store = builder.open()
     files = store.files()
     gone.unlink()
-    report = verify(store, files)
+    report = verify_files(store, files)
     assert of_kinds(report) == {"unreadable": 1}
     assert report.files == 2
 
@@ -301,7 +301,7 @@ def test_a_file_that_cannot_be_read_costs_nothing_else(builder: StoreBuilder) ->
         (kinds.WRONG_PROJECT, "Wrong project"),
     ],
 )
-def test_the_common_problems_have_the_names_that_people_know(kind: Kind, problem: str) -> None:
+def test_the_common_problems_have_the_names_that_people_know(kind: FindingKind, problem: str) -> None:
     assert kind.problem == problem
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_session_player.tui.widgets.screen_pane import Place, Viewport
+from claude_session_player.tui.widgets.screen_pane import RowPlace, Viewport
 
 
 def viewport(heights: list[int], height: int) -> Viewport:
@@ -88,7 +88,7 @@ def test_whatever_is_scrolled_the_rows_in_sight_follow_each_other(
     heights: list[int], height: int, scrolls: list[int], data: st.DataObject
 ) -> None:
     view = viewport(heights, height)
-    everything = [Place(element, row) for element, rows in enumerate(heights) for row in range(rows)]
+    everything = [RowPlace(element, row) for element, rows in enumerate(heights) for row in range(rows)]
     for scroll in scrolls:
         view.scroll(scroll)
         element = data.draw(st.integers(-1, len(heights) - 1))

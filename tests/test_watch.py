@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from claude_session_player.store import watch
-from claude_session_player.store.layout import found_at
-from claude_session_player.store.watch import Folder, Noticed, changes, folders_of
+from claude_session_player.store.layout import session_file_at
+from claude_session_player.store.watch import FileChanges, WatchedDir, dirs_to_watch, watch_changes
 from tests.builder import SessionBuilder
 from tests.stores import ONE, StoreBuilder
 
@@ -24,10 +24,10 @@ PATIENCE = 20
 class Watching:
     """What is noticed, one after the other."""
 
-    def __init__(self, stream: AsyncGenerator[Noticed, None]) -> None:
+    def __init__(self, stream: AsyncGenerator[FileChanges, None]) -> None:
         self._stream = stream
 
-    async def next(self) -> Noticed:
+    async def next(self) -> FileChanges:
         """Wait for what is noticed next."""
         return await asyncio.wait_for(anext(self._stream), PATIENCE)
 
@@ -38,9 +38,9 @@ class Watching:
             missing -= (await self.next()).files
 
 
-def watching(script: Callable[[Watching], Awaitable[None]], *folders: Folder) -> None:
+def watching(script: Callable[[Watching], Awaitable[None]], *folders: WatchedDir) -> None:
     async def body() -> None:
-        async with aclosing(changes(folders)) as stream:
+        async with aclosing(watch_changes(folders)) as stream:
             await script(Watching(stream))
 
     asyncio.run(body())
@@ -55,11 +55,11 @@ def test_files_that_are_there_are_told_first_and_then_what_is_appended(tmp_path:
     session = StoreBuilder(tmp_path / "store").session()
 
     async def script(watch: Watching) -> None:
-        assert await watch.next() == Noticed(frozenset((str(session),)))
+        assert await watch.next() == FileChanges(frozenset((str(session),)))
         append(session)
-        assert await watch.next() == Noticed(frozenset((str(session),)))
+        assert await watch.next() == FileChanges(frozenset((str(session),)))
 
-    watching(script, Folder(str(session.parent)))
+    watching(script, WatchedDir(str(session.parent)))
 
 
 def test_sub_agents_are_noticed_whose_directory_was_not_there(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_sub_agents_are_noticed_whose_directory_was_not_there(tmp_path: Path) ->
         await watch.until(agent)
         await watch.until(store.agent("deep0001", place="subagents/workflows/wf_1"))
 
-    watching(script, *folders_of(found_at(str(session))))
+    watching(script, *dirs_to_watch(session_file_at(str(session))))
 
 
 def test_a_description_is_told_as_its_sub_agent(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_description_is_told_as_its_sub_agent(tmp_path: Path) -> None:
         store.meta(agent, agentType="Explore")
         await watch.until(agent)
 
-    watching(script, Folder(str(store.home() / ONE), is_deep=True))
+    watching(script, WatchedDir(str(store.home() / ONE), is_deep=True))
 
 
 def test_a_file_that_is_removed_is_told_and_so_is_one_that_replaces_it(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_file_that_is_removed_is_told_and_so_is_one_that_replaces_it(tmp_path:
         os.replace(other, session)
         await watch.until(session)
 
-    watching(script, Folder(str(session.parent)))
+    watching(script, WatchedDir(str(session.parent)))
 
 
 @pytest.mark.parametrize("is_deep", [True, False])
@@ -118,7 +118,7 @@ def test_a_directory_may_vanish_and_come_back(tmp_path: Path, is_deep: bool) -> 
         append(session)
         await watch.until(session)
 
-    watching(script, Folder(str(session.parent), is_deep=is_deep))
+    watching(script, WatchedDir(str(session.parent), is_deep=is_deep))
 
 
 def test_a_directory_that_is_moved_away_is_told_by_its_files(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_directory_that_is_moved_away_is_told_by_its_files(tmp_path: Path) -> 
         (store.home() / ONE).rename(tmp_path / "elsewhere")
         await watch.until(agent)
 
-    watching(script, Folder(str(store.root / "projects"), is_deep=True))
+    watching(script, WatchedDir(str(store.root / "projects"), is_deep=True))
 
 
 def test_what_is_no_session_is_not_told(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_what_is_no_session_is_not_told(tmp_path: Path) -> None:
         append(session)
         assert (await watch.next()).files == {str(session)}
 
-    watching(script, Folder(str(store.home())))
+    watching(script, WatchedDir(str(store.home())))
 
 
 def test_a_link_is_told_by_the_name_that_it_was_given(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_link_is_told_by_the_name_that_it_was_given(tmp_path: Path) -> None:
         append(session)
         await watch.until(linked)
 
-    watching(script, Folder(str(tmp_path / "link")))
+    watching(script, WatchedDir(str(tmp_path / "link")))
 
 
 def test_where_the_system_refuses_notifications_it_is_looked_and_said(
@@ -166,7 +166,7 @@ def test_where_the_system_refuses_notifications_it_is_looked_and_said(
     store = StoreBuilder(tmp_path / "store")
     session = store.session()
 
-    async def refused(folder: Folder) -> AsyncGenerator[frozenset[str], None]:
+    async def refused(folder: WatchedDir) -> AsyncGenerator[frozenset[str], None]:
         if folder.path:
             raise OSError("OS file watch limit reached")
         yield frozenset()
@@ -175,13 +175,13 @@ def test_where_the_system_refuses_notifications_it_is_looked_and_said(
     monkeypatch.setattr(watch, "_POLL_SECONDS", 0.01)
 
     async def script(watch: Watching) -> None:
-        assert await watch.next() == Noticed(frozenset((str(session),)), is_polled=True)
+        assert await watch.next() == FileChanges(frozenset((str(session),)), is_polled=True)
         for _ in range(3):
             append(session)
-            assert await watch.next() == Noticed(frozenset((str(session),)), is_polled=True)
+            assert await watch.next() == FileChanges(frozenset((str(session),)), is_polled=True)
         await watch.until(store.agent(place="subagents"))
         shutil.rmtree(store.root)
         await watch.until(session)
         await watch.until(StoreBuilder(tmp_path / "store").session())
 
-    watching(script, Folder(str(session.parent), is_deep=True))
+    watching(script, WatchedDir(str(session.parent), is_deep=True))

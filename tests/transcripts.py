@@ -9,12 +9,12 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from claude_session_player.export.commonmark import line
-from claude_session_player.export.transcript import HEADINGS, Style
+from claude_session_player.export.commonmark import single_line
+from claude_session_player.export.transcript import HEADINGS, TranscriptStyle
 from claude_session_player.format.content import Prose
-from claude_session_player.transcript.entries import Call, Kind
-from claude_session_player.transcript.walk import Told
-from claude_session_player.util.humanize import shown_time
+from claude_session_player.transcript.entries import EntryKind, TranscriptCall
+from claude_session_player.transcript.walk import PlacedEntry
+from claude_session_player.util.humanize import transcript_time
 
 _HEAD = re.compile(rf"({'|'.join(sorted(set(HEADINGS.values())))})(?:: (.*))?", re.DOTALL)
 _TIME = re.compile(r" \((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|Unknown time)\)")
@@ -82,34 +82,34 @@ def _text(children: Iterable[Token]) -> str:
     return "".join(" " if child.type in ("softbreak", "hardbreak") else child.content for child in children)
 
 
-def expected(told: Iterable[Told], style: Style) -> Iterator[Head]:
+def expected(told: Iterable[PlacedEntry], style: TranscriptStyle) -> Iterator[Head]:
     """The entries and sections that a transcript holds."""
     for one in told:
         entry, depth = one.entry, one.depth
         if entry.aside and not style.is_full:
             continue
-        if entry.kind is Kind.SECTION:
+        if entry.kind is EntryKind.SECTION:
             yield Head(depth, entry.text)
-        elif entry.kind is Kind.AGENT:
-            yield Head(depth, "Agent", _about(entry.body.id), shown_time(entry.body.started))
-        elif isinstance(entry, Call):
+        elif entry.kind is EntryKind.AGENT:
+            yield Head(depth, "Agent", _about(entry.body.id), transcript_time(entry.body.started))
+        elif isinstance(entry, TranscriptCall):
             yield from _call(one, entry, style)
         else:
-            about = _about(entry.text) if entry.kind is Kind.BLOCK else ""
-            yield Head(depth, HEADINGS[entry.kind], about, shown_time(entry.timestamp))
+            about = _about(entry.text) if entry.kind is EntryKind.BLOCK else ""
+            yield Head(depth, HEADINGS[entry.kind], about, transcript_time(entry.timestamp))
 
 
-def _call(told: Told, call: Call, style: Style) -> Iterator[Head]:
+def _call(told: PlacedEntry, call: TranscriptCall, style: TranscriptStyle) -> Iterator[Head]:
     result = call.result
-    answer = Head(told.depth, "Result", _about(call.name), shown_time(result.timestamp if result else None))
+    answer = Head(told.depth, "Result", _about(call.name), transcript_time(result.timestamp if result else None))
     if told.is_end:
         if style.is_full or call.is_error or len(call.actors) > 1:
             yield answer
         return
-    if call.kind is Kind.RESULT:
+    if call.kind is EntryKind.RESULT:
         yield answer
         return
-    yield Head(told.depth, "Tool", _about(call.name), shown_time(call.timestamp))
+    yield Head(told.depth, "Tool", _about(call.name), transcript_time(call.timestamp))
     if not told.actor_follows and (reply := call.reply()) is not None:
         returned = call.sketch(reply).returned
         if returned and isinstance(returned[0], Prose):
@@ -117,7 +117,7 @@ def _call(told: Told, call: Call, style: Style) -> Iterator[Head]:
 
 
 def _about(name: str) -> str:
-    return line(name, _NAME).strip().replace("\0", "\ufffd")
+    return single_line(name, _NAME).strip().replace("\0", "\ufffd")
 
 
 def alien(text: str, markdown: MarkdownIt) -> list[str]:

@@ -6,15 +6,21 @@ import os
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.archive.handles import lock, make_folders, sync_folder
-from claude_session_player.archive.manifest import ARCHIVE, Manifest, file_name, folder_name, version_of
+from claude_session_player.archive.handles import lock_handle, make_dirs, sync_dir
+from claude_session_player.archive.manifest import (
+    ARCHIVE,
+    Manifest,
+    archive_file_name,
+    archive_folder_name,
+    archive_version,
+)
 from claude_session_player.archive.pack import read_manifest
 from claude_session_player.errors import Ambiguous, BadArchive, CannotRead, CannotWrite, NoSuchSession, SessionError
-from claude_session_player.store.layout import Trouble
+from claude_session_player.store.layout import ReadProblem
 from claude_session_player.store.refs import SHORTEST
 from claude_session_player.util.dirs import PROGRAM
-from claude_session_player.util.fsutil import only_regular
-from claude_session_player.util.text import cut, display_path
+from claude_session_player.util.fsutil import regular_opener
+from claude_session_player.util.text import display_path, truncate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +30,7 @@ PARTIAL: Final = ".csp-partial"
 _LOCK: Final = ".lock"
 
 
-class Archived(NamedTuple):
+class ArchivedSession(NamedTuple):
     """A session in an archive."""
 
     path: str
@@ -35,29 +41,29 @@ class Archived(NamedTuple):
     manifest: Manifest
 
 
-class Vault:
+class ArchiveDir:
     """A directory of archives. It need not be there before something is written to it.
 
     Archives that cannot be read are in `troubles` afterwards; the others are not affected.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
-        self.folder = os.path.abspath(os.fspath(folder) if folder is not None else default_folder())
-        self.troubles: list[Trouble] = []
-        self._noted: set[Trouble] = set()
+        self.folder = os.path.abspath(os.fspath(folder) if folder is not None else default_archive_dir())
+        self.troubles: list[ReadProblem] = []
+        self._noted: set[ReadProblem] = set()
         self._listed: dict[str, dict[str, list[str]]] | None = None
         """While nobody else can write: the names in each directory, by what comes before their first dot."""
 
     def place(self, main: str, version: int = 1) -> str:
         """The path of the archive of a session, by the path of its file below the store."""
-        return os.path.join(self.folder, folder_name(main), file_name(main, version))
+        return os.path.join(self.folder, archive_folder_name(main), archive_file_name(main, version))
 
-    def versions(self, main: str) -> list[Archived]:
+    def versions(self, main: str) -> list[ArchivedSession]:
         """The archives of a session that can be read, the oldest first; sessions of several stores may share a path."""
         found = self._read(path for _, path in self._named(main))
         return [archived for archived in found if archived.manifest.main == main]
 
-    def newest(self, main: str, root: str | None = None) -> Archived | None:
+    def newest(self, main: str, root: str | None = None) -> ArchivedSession | None:
         """The last archive of a session; or only of one that comes from this store."""
         fitting = (one for one in reversed(self.versions(main)) if root in (None, one.manifest.root))
         return next(fitting, None)
@@ -67,7 +73,7 @@ class Vault:
         taken = [version for version, _ in self._named(main)]
         return self.place(main, max(taken, default=0) + 1)
 
-    def everything(self) -> list[Archived]:
+    def everything(self) -> list[ArchivedSession]:
         """Every archive that can be read; of each session the newest comes last."""
         return self._read(self.files())
 
@@ -88,8 +94,10 @@ class Vault:
         """Let nobody else write to the directory, and take away what a killed run left behind. Raises `CannotWrite`."""
         with ExitStack() as held:
             try:
-                make_folders(self.folder)
-                lock(held.enter_context(open(os.path.join(self.folder, _LOCK), "ab", opener=only_regular)).fileno())
+                make_dirs(self.folder)
+                lock_handle(
+                    held.enter_context(open(os.path.join(self.folder, _LOCK), "ab", opener=regular_opener)).fileno()
+                )
                 self._tidy()
                 self._listed = {}
                 held.callback(self._forget)
@@ -119,9 +127,9 @@ class Vault:
 
     def _named(self, main: str) -> Iterator[tuple[int, str]]:
         """The archives that are called like those of a session, with their versions."""
-        folder = os.path.join(self.folder, folder_name(main))
-        for name in self._alike(folder, file_name(main)):
-            if (version := version_of(name, main)) is not None:
+        folder = os.path.join(self.folder, archive_folder_name(main))
+        for name in self._alike(folder, archive_file_name(main)):
+            if (version := archive_version(name, main)) is not None:
                 yield version, os.path.join(folder, name)
 
     def _alike(self, folder: str, name: str) -> list[str]:
@@ -135,11 +143,11 @@ class Vault:
     def _forget(self) -> None:
         self._listed = None
 
-    def _read(self, paths: Iterable[str]) -> list[Archived]:
+    def _read(self, paths: Iterable[str]) -> list[ArchivedSession]:
         archives = []
         for path in paths:
             try:
-                archives.append(read(path))
+                archives.append(read_archive_file(path))
             except BadArchive as error:
                 self._note(path, str(error).removeprefix(f"{display_path(path)}: "))
             except OSError as error:
@@ -147,7 +155,7 @@ class Vault:
         return sorted(archives, key=lambda archived: (archived.version, archived.path))
 
     def _note(self, path: str, reason: str) -> None:
-        trouble = Trouble(path, reason)
+        trouble = ReadProblem(path, reason)
         if trouble not in self._noted:
             self._noted.add(trouble)
             self.troubles.append(trouble)
@@ -157,7 +165,7 @@ class Vault:
             inside = os.path.join(self.folder, folder)
             if PARTIAL in self._names(inside):
                 os.remove(os.path.join(inside, PARTIAL))
-                sync_folder(inside)
+                sync_dir(inside)
 
     def _names(self, folder: str) -> list[str]:
         """What is in a directory, in order; nothing where there is no such directory, or none that may be read."""
@@ -170,16 +178,16 @@ class Vault:
             return []
 
 
-def read(path: str) -> Archived:
+def read_archive_file(path: str) -> ArchivedSession:
     """The archive in a file, wherever it is. Raises `BadArchive` or `OSError`."""
     manifest = read_manifest(path)
-    version = version_of(os.path.basename(path), manifest.main) or 1  # it may have been renamed
-    return Archived(path, os.stat(path).st_size, version, manifest)
+    version = archive_version(os.path.basename(path), manifest.main) or 1  # it may have been renamed
+    return ArchivedSession(path, os.stat(path).st_size, version, manifest)
 
 
-def existing(folder: str | None) -> Vault:
+def open_archive_dir(folder: str | None) -> ArchiveDir:
     """A vault to be read. Raises `CannotRead` where one is named that is not there: most likely it is misspelled."""
-    vault = Vault(folder)
+    vault = ArchiveDir(folder)
     if os.path.lexists(vault.folder) and not os.path.isdir(vault.folder):
         raise CannotRead(f"{display_path(vault.folder)} is no directory: archives are in one")
     if folder is not None and not os.path.isdir(vault.folder):
@@ -187,7 +195,7 @@ def existing(folder: str | None) -> Vault:
     return vault
 
 
-def default_folder() -> str:
+def default_archive_dir() -> str:
     """The directory in which archives are kept, unless another is named."""
     import platformdirs
 
@@ -212,19 +220,21 @@ _MANY: Final = 10
 _TITLE: Final = 60
 
 
-def newest(archives: Sequence[Archived]) -> list[Archived]:
+def newest_versions(archives: Sequence[ArchivedSession]) -> list[ArchivedSession]:
     """Of each session the version that was archived last and has its own file, else the last; in the given order."""
-    in_time = sorted(archives, key=lambda archived: (has_main(archived), archived.manifest.archived_at))
+    in_time = sorted(archives, key=lambda archived: (has_main_file(archived), archived.manifest.archived_at))
     last = {archived.manifest.main: archived for archived in in_time}
     return [archived for archived in archives if last[archived.manifest.main] is archived]
 
 
-def has_main(archived: Archived) -> bool:
+def has_main_file(archived: ArchivedSession) -> bool:
     """True where the session's own file is in its archive; sub-agents may have been all that was left."""
     return any(entry.path == archived.manifest.main for entry in archived.manifest.entries)
 
 
-def others(chosen: Sequence[Archived], archives: Iterable[Archived]) -> list[tuple[Archived, int]]:
+def other_versions(
+    chosen: Sequence[ArchivedSession], archives: Iterable[ArchivedSession]
+) -> list[tuple[ArchivedSession, int]]:
     """Other versions of chosen sessions that have files which these have not, or not so; with how many."""
     paths = {archived.path for archived in chosen}
     had: dict[str, set[tuple[str, str]]] = {}
@@ -238,29 +248,29 @@ def others(chosen: Sequence[Archived], archives: Iterable[Archived]) -> list[tup
     return [(other, count) for other, count in counted if count]
 
 
-def _states(archived: Archived) -> set[tuple[str, str]]:
+def _states(archived: ArchivedSession) -> set[tuple[str, str]]:
     return {(entry.path, entry.sha256) for entry in archived.manifest.files}
 
 
-def find(vault: Vault, ref: str) -> Archived:
+def find_archived(vault: ArchiveDir, ref: str) -> ArchivedSession:
     """The archive that is meant by a path, an id or its beginning, or a title: of several versions the newest.
 
     Raises `NoSuchSession`, `Ambiguous`, `CannotRead`, or `BadArchive` where the one that is meant is damaged.
     """
     if ref.endswith(ARCHIVE):
-        return at(ref)
-    archives = newest(vault.everything())
+        return archive_at(ref)
+    archives = newest_versions(vault.everything())
     for rule in _rules(ref):
         if matches := [archived for archived in archives if rule(archived)]:
             return _only(ref, matches)
-    if (damage := damaged(vault.troubles, ref)) is not None:
+    if (damage := damaged_archive_error(vault.troubles, ref)) is not None:
         raise damage
     raise NoSuchSession(
         f"there is no session {ref!r} in the archive {display_path(vault.folder)}: see '{PROGRAM} archive list'"
     )
 
 
-def damaged(troubles: Iterable[Trouble], ref: str) -> BadArchive | None:
+def damaged_archive_error(troubles: Iterable[ReadProblem], ref: str) -> BadArchive | None:
     """What is to be said where a reference means an archive that could not be read."""
     for trouble in troubles:
         if len(ref) >= SHORTEST and os.path.basename(trouble.path).startswith(ref):
@@ -268,15 +278,15 @@ def damaged(troubles: Iterable[Trouble], ref: str) -> BadArchive | None:
     return None
 
 
-def at(path: str) -> Archived:
+def archive_at(path: str) -> ArchivedSession:
     """The archive in a file. Raises `CannotRead` or `BadArchive`."""
     try:
-        return read(os.path.abspath(path))
+        return read_archive_file(os.path.abspath(path))
     except OSError as error:
         raise CannotRead(f"{display_path(path)}: {error.strerror or error}") from error
 
 
-def _rules(ref: str) -> Iterator[Callable[[Archived], bool]]:
+def _rules(ref: str) -> Iterator[Callable[[ArchivedSession], bool]]:
     """From the strictest to the loosest."""
     word = " ".join(ref.split()).casefold()
     yield lambda archived: ref in (archived.manifest.id, display_path(archived.manifest.id))
@@ -287,11 +297,11 @@ def _rules(ref: str) -> Iterator[Callable[[Archived], bool]]:
         yield lambda archived: (archived.manifest.title or "").casefold().startswith(word)
 
 
-def _only(ref: str, matches: Sequence[Archived]) -> Archived:
+def _only(ref: str, matches: Sequence[ArchivedSession]) -> ArchivedSession:
     if len(matches) == 1:
         return matches[0]
     raise Ambiguous(
         f"{ref!r} fits {len(matches)} archived sessions: name one by its id, or by the path of its archive",
-        *(f"{display_path(m.path)}  {cut(m.manifest.title or '(no title)', _TITLE)}" for m in matches[:_MANY]),
+        *(f"{display_path(m.path)}  {truncate(m.manifest.title or '(no title)', _TITLE)}" for m in matches[:_MANY]),
         *([f"… and {len(matches) - _MANY} more"] if len(matches) > _MANY else []),
     )

@@ -11,26 +11,32 @@ import shutil
 import tempfile
 from typing import TYPE_CHECKING, Final
 
-from claude_session_player.archive.archive_dir import Archived, Vault, at, damaged, newest
+from claude_session_player.archive.archive_dir import (
+    ArchiveDir,
+    ArchivedSession,
+    archive_at,
+    damaged_archive_error,
+    newest_versions,
+)
 from claude_session_player.archive.handles import require_space
-from claude_session_player.archive.manifest import ARCHIVE, Entry, Manifest
-from claude_session_player.archive.pack import unpacking
+from claude_session_player.archive.manifest import ARCHIVE, Manifest, ManifestEntry
+from claude_session_player.archive.pack import open_archive
 from claude_session_player.archive.session_files import FOLDER
 from claude_session_player.errors import BadArchive, CannotRead, NoSpace, NoSuchSession, SessionError
-from claude_session_player.store.in_use import Evidence, InUse
-from claude_session_player.store.index import Catalogue, default_folder
-from claude_session_player.store.layout import META, SUFFIX, Found, Stamp, Trouble, found_below
+from claude_session_player.store.in_use import InUse, UseEvidence
+from claude_session_player.store.index import StoreIndex, default_index_dir
+from claude_session_player.store.layout import META, SUFFIX, FileStamp, ReadProblem, SessionFile, session_files_among
 from claude_session_player.store.library import Library, Progress
-from claude_session_player.store.refs import locate
+from claude_session_player.store.refs import locate_ref
 from claude_session_player.store.store import DEFAULT_CACHE, Store
-from claude_session_player.store.workers import DIGEST, Job, Result, read_all
+from claude_session_player.store.workers import DIGEST, ExtractJob, ExtractResult, run_jobs
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from claude_session_player.store.facts import Member
+    from claude_session_player.store.facts import IndexedFile
     from claude_session_player.store.session import Session
 
 _ADVICE: Final = "free some, or set TMPDIR to a directory on another disk"
@@ -48,23 +54,23 @@ class ArchivedStore(Store):
 
     listing = "list --archived"
 
-    def __init__(self, vault: Vault, library: ArchivedLibrary) -> None:
+    def __init__(self, vault: ArchiveDir, library: ArchivedLibrary) -> None:
         super().__init__((vault.folder,), library)
         self._archives = library
 
     @classmethod
     def at_vault(
-        cls, vault: Vault, cache: str | None = DEFAULT_CACHE, progress: Progress | None = None
+        cls, vault: ArchiveDir, cache: str | None = DEFAULT_CACHE, progress: Progress | None = None
     ) -> ArchivedStore:
         """The sessions of a vault; for `cache` and `progress` see `Store.open`."""
-        catalogue = Catalogue(default_folder() if cache == DEFAULT_CACHE else cache)
+        catalogue = StoreIndex(default_index_dir() if cache == DEFAULT_CACHE else cache)
         return cls(vault, ArchivedLibrary(vault, catalogue, progress))
 
     def close(self) -> None:
         """Remove what was unpacked."""
         self._archives.close()
 
-    def place(self, path: str | os.PathLike[str]) -> Found:
+    def place(self, path: str | os.PathLike[str]) -> SessionFile:
         """The session in an archive, or a file of one as it is called here; raises `CannotRead` or `BadArchive`."""
         name = os.path.abspath(path)
         for file in self._archives.add(name) if name.endswith(ARCHIVE) else self.files():
@@ -72,11 +78,11 @@ class ArchivedStore(Store):
                 return file
         raise CannotRead(f"{display_path(name)} is no session of the archive {display_path(self.roots[0])}")
 
-    def of(self, file: Found) -> Session:
+    def of(self, file: SessionFile) -> Session:
         """The session in a file, unpacked; raises `CannotRead` or `BadArchive`."""
         return super().of(self._archives.unpacked(file))
 
-    def locate(self, ref: str) -> Found | Session:
+    def locate(self, ref: str) -> SessionFile | Session:
         """The file that is meant, unpacked; of a session whose last version is damaged, the one before it."""
         first: SessionError | None = None
         for _ in range(_MOST_VERSIONS):
@@ -89,21 +95,21 @@ class ArchivedStore(Store):
         assert first is not None
         raise first
 
-    def _located(self, ref: str) -> Found | Session:
+    def _located(self, ref: str) -> SessionFile | Session:
         try:
-            meant = locate(self, ref)
+            meant = locate_ref(self, ref)
         except NoSuchSession as error:
-            if (damage := damaged(self.troubles, ref)) is not None:
+            if (damage := damaged_archive_error(self.troubles, ref)) is not None:
                 raise damage from error
             raise
-        if isinstance(meant, Found):
+        if isinstance(meant, SessionFile):
             return self._archives.unpacked(meant)
         return self._inline(meant) if meant.is_inline else self._archives.unpacked(meant.found)
 
     def resolve(self, ref: str) -> Session:
         """The one session that is meant, unpacked; see `Store.resolve`."""
         meant = self.locate(ref)
-        return self.of(meant) if isinstance(meant, Found) else meant
+        return self.of(meant) if isinstance(meant, SessionFile) else meant
 
     def _inline(self, meant: Session) -> Session:
         for child in self.of(meant.found).subagents:
@@ -118,10 +124,10 @@ class ArchivedStore(Store):
 class _NotInUse(InUse):
     """Nobody works with what is archived."""
 
-    def __call__(self, found: Found) -> bool:
+    def __call__(self, found: SessionFile) -> bool:
         return False
 
-    def signs(self, paths: Iterable[str]) -> list[Evidence]:
+    def signs(self, paths: Iterable[str]) -> list[UseEvidence]:
         return []
 
     def anew(self) -> InUse:
@@ -131,23 +137,23 @@ class _NotInUse(InUse):
 class ArchivedLibrary(Library):
     """The session files of archives; see `Library`. Nothing is unpacked before it has to be read."""
 
-    def __init__(self, vault: Vault, catalogue: Catalogue, progress: Progress | None = None) -> None:
+    def __init__(self, vault: ArchiveDir, catalogue: StoreIndex, progress: Progress | None = None) -> None:
         super().__init__(catalogue, progress)
         self._vault = vault
-        self._all: list[Archived] | None = None
+        self._all: list[ArchivedSession] | None = None
         """Every archive that is not refused."""
-        self._by_path: dict[str, Archived] | None = None
+        self._by_path: dict[str, ArchivedSession] | None = None
         """Of each session the version that stands for it."""
         self._folders: dict[str, str] = {}
         """Where archives are unpacked, by their paths."""
         self.refused: set[str] = set()
         """The paths of archives that turned out to be damaged when they were unpacked."""
 
-    def files(self, roots: Sequence[str]) -> list[Found]:
+    def files(self, roots: Sequence[str]) -> list[SessionFile]:
         """Every session file of the archive; no more than the manifests is read, and that once."""
         return [file for archived in self._archives().values() for file in _files_of(archived)]
 
-    def everything(self, roots: Sequence[str]) -> dict[str, Member]:
+    def everything(self, roots: Sequence[str]) -> dict[str, IndexedFile]:
         """Every session file of the archive that can be read; see `Library`."""
         members = super().everything(roots)
         for _ in range(_MOST_VERSIONS):
@@ -162,21 +168,21 @@ class ArchivedLibrary(Library):
         self._by_path = None if is_new else self._by_path
         return is_new
 
-    def add(self, path: str) -> list[Found]:
+    def add(self, path: str) -> list[SessionFile]:
         """The session files of one archive, wherever it is. Raises `CannotRead` or `BadArchive`."""
         archives = self._archives()
         if path not in archives:
-            archives[path] = at(path)
+            archives[path] = archive_at(path)
         return _files_of(archives[path])
 
-    def relatives(self, file: Found, *, with_main: bool = True) -> dict[str, Member]:
+    def relatives(self, file: SessionFile, *, with_main: bool = True) -> dict[str, IndexedFile]:
         """A session file and those of the same archive, unpacked, by name; or only the sub-agents among them."""
         archived = self._archive_of(file)
         folder = self._unpack(archived)
         found = [one for one in _files_of(archived, folder) if with_main or one.is_agent]
         return self._members(found, self._catalogue.of([one.name for one in found]))
 
-    def unpacked(self, file: Found) -> Found:
+    def unpacked(self, file: SessionFile) -> SessionFile:
         """A session file in a place where it can be read."""
         archived = self._archive_of(file)
         folder = self._unpack(archived)
@@ -189,23 +195,23 @@ class ArchivedLibrary(Library):
             shutil.rmtree(folder, ignore_errors=True)
         self._folders.clear()
 
-    def _results(self, jobs: Sequence[Job]) -> Iterator[Result]:
+    def _results(self, jobs: Sequence[ExtractJob]) -> Iterator[ExtractResult]:
         """Unpack as many archives at once as fit, read them, and remove them again."""
-        waiting: dict[str, list[Job]] = {}
+        waiting: dict[str, list[ExtractJob]] = {}
         for job in jobs:
             waiting.setdefault(self._archive_of(job.found).path, []).append(job)
         while waiting:
             with tempfile.TemporaryDirectory(prefix=f"{PROGRAM}-") as folder:
-                ready: list[Job] = []
+                ready: list[ExtractJob] = []
                 size = 0
                 while waiting and size < _PORTION:
                     path, some = waiting.popitem()
                     more = self._ready(self._archives()[path], some, os.path.join(folder, str(len(waiting))))
                     size += sum(job.found.stamp.size for job in more)
                     ready += more
-                yield from read_all(ready, DIGEST)
+                yield from run_jobs(ready, DIGEST)
 
-    def _ready(self, archived: Archived, jobs: Sequence[Job], folder: str) -> list[Job]:
+    def _ready(self, archived: ArchivedSession, jobs: Sequence[ExtractJob], folder: str) -> list[ExtractJob]:
         """The jobs with files that can be read; an archive that is damaged costs only itself."""
         folder = self._folders.get(archived.path, folder)
         wanted = {job.found.name for job in jobs}
@@ -218,7 +224,7 @@ class ArchivedLibrary(Library):
         files = {file.name: file for file in _files_of(archived, folder) if file.name in wanted}
         return [job._replace(found=files[job.found.name]) for job in jobs]
 
-    def _unpack(self, archived: Archived) -> str:
+    def _unpack(self, archived: ArchivedSession) -> str:
         if archived.path not in self._folders:
             folder = tempfile.mkdtemp(prefix=f"{PROGRAM}-")
             try:
@@ -234,21 +240,21 @@ class ArchivedLibrary(Library):
                     shutil.rmtree(folder, ignore_errors=True)
         return self._folders[archived.path]
 
-    def _archives(self) -> dict[str, Archived]:
+    def _archives(self) -> dict[str, ArchivedSession]:
         if self._by_path is None:
             if self._all is None:
                 self._all = self._vault.everything()
                 self.note(self._vault.troubles)
             self._all = [archived for archived in self._all if archived.path not in self.refused]
-            self._by_path = {archived.path: archived for archived in newest(self._all)}
+            self._by_path = {archived.path: archived for archived in newest_versions(self._all)}
         return self._by_path
 
-    def _refuse(self, archived: Archived, error: Exception) -> None:
+    def _refuse(self, archived: ArchivedSession, error: Exception) -> None:
         """Note what is wrong with an archive; from now on an older version stands for its session, if there is one."""
-        self.note([Trouble(archived.path, str(error).removeprefix(f"{display_path(archived.path)}: "))])
+        self.note([ReadProblem(archived.path, str(error).removeprefix(f"{display_path(archived.path)}: "))])
         self.refused.add(archived.path)
 
-    def _archive_of(self, file: Found) -> Archived:
+    def _archive_of(self, file: SessionFile) -> ArchivedSession:
         """By the name of a file: that of its archive, and its path in there."""
         archives, path = self._archives(), file.name
         while path not in archives and path != os.path.dirname(path):
@@ -256,11 +262,11 @@ class ArchivedLibrary(Library):
         return archives[path]
 
 
-def _files_of(archived: Archived, folder: str | None = None) -> list[Found]:
+def _files_of(archived: ArchivedSession, folder: str | None = None) -> list[SessionFile]:
     """The session files of an archive, and where they are once it is unpacked into a directory."""
-    stamps = {entry.path: Stamp(entry.size, entry.mtime_ns, 0) for entry in archived.manifest.files}
+    stamps = {entry.path: FileStamp(entry.size, entry.mtime_ns, 0) for entry in archived.manifest.files}
     root = folder or archived.path
-    found = found_below(root, stamps)
+    found = session_files_among(root, stamps)
     return [file._replace(label=archived.path + file.path.removeprefix(root)) for file in found]
 
 
@@ -269,7 +275,7 @@ def _unpack_to(path: str, folder: str, *, sessions_only: bool = False) -> None:
 
     Raises `BadArchive`, `NoSpace` or `OSError`.
     """
-    with unpacking(path) as archive:
+    with open_archive(path) as archive:
         wanted = [e for e in archive.manifest.files if not sessions_only or e.path.endswith((SUFFIX, META))]
         require_space(folder, (entry.size for entry in wanted), _ADVICE)
         paths = {entry.path for entry in wanted}
@@ -285,7 +291,7 @@ def _parents(manifest: Manifest) -> Iterator[str]:
     yield from (entry.path for entry in manifest.entries if entry.kind == FOLDER)
 
 
-def _write(path: str, entry: Entry, pieces: Iterable[bytes]) -> None:
+def _write(path: str, entry: ManifestEntry, pieces: Iterable[bytes]) -> None:
     with open(path, "xb") as file:
         file.writelines(pieces)
     os.utime(path, ns=(entry.mtime_ns, entry.mtime_ns))

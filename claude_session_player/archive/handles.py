@@ -30,7 +30,7 @@ _FILE: Final[int] = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) 
 _CHUNK: Final = 1 << 18
 
 
-class Directory:
+class OpenDirectory:
     """An open directory. Errors name the path by which it was opened."""
 
     def __init__(self, path: str, handle: int | None) -> None:
@@ -38,21 +38,21 @@ class Directory:
         self._handle = handle
 
     @classmethod
-    def at(cls, path: str) -> Directory:
+    def at(cls, path: str) -> OpenDirectory:
         """The directory at a path, wherever the links on the way lead."""
         return cls(path, os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)) if HAS_HANDLES else None)
 
-    def enter(self, name: str) -> Directory:
+    def enter(self, name: str) -> OpenDirectory:
         """A directory in this one; a link is none. Raises `NotADirectoryError` for anything else."""
         path = os.path.join(self.path, name)
         if not HAS_HANDLES:
             if os.path.islink(path) or not os.path.isdir(path):
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
-            return Directory(path, None)
+            return OpenDirectory(path, None)
         with self._naming(name):
-            return Directory(path, os.open(name, _STEP, dir_fd=self._handle))
+            return OpenDirectory(path, os.open(name, _STEP, dir_fd=self._handle))
 
-    def descend(self, names: Iterable[str], *, make: bool = False) -> Directory:
+    def descend(self, names: Iterable[str], *, make: bool = False) -> OpenDirectory:
         """The directory that these names lead to, one after the other; missing ones are made where that is wanted."""
         here = self._again()
         for name in names:
@@ -91,12 +91,12 @@ class Directory:
         with self._naming(name):
             os.mkdir(self._name(name), mode, **self._here)
 
-    def move(self, name: str, folder: Directory, new: str) -> None:
+    def move(self, name: str, folder: OpenDirectory, new: str) -> None:
         """Let something in it be in another directory instead; what is there may be replaced."""
         with self._naming(name):
             os.rename(self._name(name), folder._name(new), **_pair(self._handle, folder._handle))
 
-    def place(self, name: str, folder: Directory, new: str) -> None:
+    def place(self, name: str, folder: OpenDirectory, new: str) -> None:
         """Let a file be in another directory, too. Raises `FileExistsError`: nothing is replaced."""
         try:
             with folder._naming(new):
@@ -163,7 +163,7 @@ class Directory:
             os.chmod(self.path if self._handle is None else self._handle, mode)
             os.utime(self.path if self._handle is None else self._handle, ns=(mtime_ns, mtime_ns))
 
-    def is_still_at(self, folder: Directory, name: str) -> bool:
+    def is_still_at(self, folder: OpenDirectory, name: str) -> bool:
         """True where it is what a name in another directory means."""
         status = folder.status(name)
         return status is not None and os.path.samestat(status, self.own_status())
@@ -189,8 +189,8 @@ class Directory:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _again(self) -> Directory:
-        return Directory(self.path, None if self._handle is None else os.dup(self._handle))
+    def _again(self) -> OpenDirectory:
+        return OpenDirectory(self.path, None if self._handle is None else os.dup(self._handle))
 
     def _name(self, name: str) -> str:
         return os.path.join(self.path, name) if self._handle is None else name
@@ -210,22 +210,22 @@ class Directory:
             raise
 
 
-def open_below(root: str, path: str) -> Directory:
+def open_below(root: str, path: str) -> OpenDirectory:
     """A directory of a store, which links within the store may lead to. Raises `OSError` where they lead out of it."""
     top, names = _way(root, path)
-    with Directory.at(top) as store:
+    with OpenDirectory.at(top) as store:
         found = store.descend(names)
     found.path = path
     return found
 
 
 @contextlib.contextmanager
-def new_below(root: str, path: str) -> Iterator[Directory]:
+def create_below(root: str, path: str) -> Iterator[OpenDirectory]:
     """The same, made where it is missing; where what follows fails, what was made and has nothing in it goes again."""
     top, names = _way(root, path)
-    made: list[tuple[Directory, str]] = []
+    made: list[tuple[OpenDirectory, str]] = []
     with contextlib.ExitStack() as held:
-        here = held.enter_context(Directory.at(top))
+        here = held.enter_context(OpenDirectory.at(top))
         try:
             for name in names:
                 if here.status(name) is None:
@@ -253,7 +253,7 @@ def _way(root: str, path: str) -> tuple[str, list[str]]:
     return top, names
 
 
-def has_all(there: Directory, here: Directory, name: str, depth: int = 0) -> bool:
+def contains_copy(there: OpenDirectory, here: OpenDirectory, name: str, depth: int = 0) -> bool:
     """True where everything of a file or a directory is in another place, too, byte for byte.
 
     Of what is too deep that is not known, and it counts as something else.
@@ -266,11 +266,11 @@ def has_all(there: Directory, here: Directory, name: str, depth: int = 0) -> boo
     if stat.S_ISDIR(one.st_mode):
         with there.enter(name) as below_there, here.enter(name) as below_here:
             names = below_here.names()
-            return depth < DEEPEST and all(has_all(below_there, below_here, one, depth + 1) for one in names)
+            return depth < DEEPEST and all(contains_copy(below_there, below_here, one, depth + 1) for one in names)
     return os.path.samestat(one, two) or (stat.S_ISREG(one.st_mode) and _is_same(there, here, name))
 
 
-def _is_same(there: Directory, here: Directory, name: str) -> bool:
+def _is_same(there: OpenDirectory, here: OpenDirectory, name: str) -> bool:
     with open(there.open_file(name, os.O_RDONLY), "rb") as one, open(here.open_file(name, os.O_RDONLY), "rb") as two:
         while (data := one.read(_CHUNK)) == two.read(_CHUNK):
             if not data:
@@ -290,7 +290,7 @@ _RESERVE: Final = 16
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
-def sync_folder(path: str) -> None:
+def sync_dir(path: str) -> None:
     """Let what was made, renamed or removed in a directory be on disk, where the system can be asked for it."""
     if os.name != "posix":
         return
@@ -303,18 +303,18 @@ def sync_folder(path: str) -> None:
         os.close(handle)
 
 
-def make_folders(path: str) -> None:
+def make_dirs(path: str) -> None:
     """Make a directory and those above it, as far as they are missing; what people typed is nobody else's business."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(path)
-    make_folders(above)
+    make_dirs(above)
     os.mkdir(path, 0o700)
-    sync_folder(above)
+    sync_dir(above)
 
 
 @contextlib.contextmanager
-def no_empty_folders(path: str) -> Iterator[None]:
+def discarding_empty_dirs(path: str) -> Iterator[None]:
     """Where what follows fails, a directory and those above it that were missing before are missing again."""
     missing = []
     above = path
@@ -341,7 +341,7 @@ def require_space(folder: str, sizes: Iterable[int], advice: str) -> None:
         raise NoSpace(f"{display_path(folder)}: not enough space ({told}): {advice}")
 
 
-def lock(handle: int) -> None:
+def lock_handle(handle: int) -> None:
     """Keep an open file or directory for oneself until it is closed, where the system and its file system have locks.
 
     Raises `BlockingIOError` where somebody else keeps it.
@@ -358,7 +358,7 @@ def lock(handle: int) -> None:
 
 
 @contextlib.contextmanager
-def reserved(home: Directory, name: str) -> Iterator[Directory]:
+def reserve_dir(home: OpenDirectory, name: str) -> Iterator[OpenDirectory]:
     """An empty directory that nobody else uses meanwhile; what a killed run left in it goes, and in the end all of it.
 
     Raises `BlockingIOError` where somebody else uses it.
@@ -375,12 +375,12 @@ def reserved(home: Directory, name: str) -> Iterator[Directory]:
             home.sync()
 
 
-def _clear(folder: Directory) -> None:
+def _clear(folder: OpenDirectory) -> None:
     for name in folder.names():
         folder.remove_tree(name)
 
 
-def _locked_folder(home: Directory, name: str) -> Directory:
+def _locked_folder(home: OpenDirectory, name: str) -> OpenDirectory:
     """A directory that is kept, where that can be done."""
     try:
         folder = home.enter(name)
@@ -388,7 +388,7 @@ def _locked_folder(home: Directory, name: str) -> Directory:
         raise BlockingIOError(*error.args) from error
     try:
         if folder.handle is not None:
-            lock(folder.handle)
+            lock_handle(folder.handle)
         if not folder.is_still_at(home, name):
             raise BlockingIOError
     except BlockingIOError:
@@ -399,7 +399,7 @@ def _locked_folder(home: Directory, name: str) -> Directory:
     return folder
 
 
-def write_new(folder: Directory, name: str, pieces: Iterable[bytes], mtime_ns: int, mode: int) -> None:
+def write_new_file(folder: OpenDirectory, name: str, pieces: Iterable[bytes], mtime_ns: int, mode: int) -> None:
     """Write a file that is not there yet, with its time of change and its permissions."""
     with open(folder.open_file(name, _NEW), "wb") as file:
         for piece in pieces:

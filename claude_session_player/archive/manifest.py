@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from claude_session_player import __version__
-from claude_session_player.archive.session_files import FILE, FOLDER, LINK, Bundle, is_own
+from claude_session_player.archive.session_files import FILE, FOLDER, LINK, SessionFiles, is_in_session_dir
 from claude_session_player.errors import BadArchive
 from claude_session_player.store.layout import (
     AGENT,
@@ -23,7 +23,7 @@ from claude_session_player.store.layout import (
     is_session_name,
 )
 from claude_session_player.store.roots import HISTORIES, PROJECTS, TRANSCRIPTS
-from claude_session_player.util.text import cut, display_path
+from claude_session_player.util.text import display_path, truncate
 from claude_session_player.util.times import format_time, local_now
 
 LONGEST_PATH: Final = 1024
@@ -39,23 +39,23 @@ slash, and not at its beginning, where a shell would act on some of them."""
 _LETTERS_MARKS_NUMBERS: Final = "LMN"
 
 
-def is_written_name(name: str) -> bool:
+def is_claude_file_name(name: str) -> bool:
     """True for a name that Claude Code may have given to a session file, or to anything in a session's directory.
 
-    >>> is_written_name("agent-a1b2.meta.json"), is_written_name("agent-$(id).jsonl"), is_written_name(".envrc")
-    (True, False, False)
+    >>> [is_claude_file_name(name) for name in ("agent-a1b2.meta.json", "agent-$(id).jsonl", ".envrc")]
+    [True, False, False]
     """
     rest = name.removeprefix(AGENT)
     return len(name) <= _LONGEST_NAME and _WRITTEN.fullmatch(rest) is not None and not _RESERVED.fullmatch(rest)
 
 
-def is_project_name(name: str) -> bool:
+def is_project_dir_name(name: str) -> bool:
     """True for the name of a project directory, as old and new versions of Claude Code spell a working directory.
 
     Old versions kept every sign but `/` and `.`. What makes a shell run a program or write a file, even between double
     quotes, is refused all the same.
 
-    >>> is_project_name("-home-ada-my_engine"), is_project_name("-home-zoë"), is_project_name("-tmp-`id`")
+    >>> is_project_dir_name("-home-ada-my_engine"), is_project_dir_name("-home-zoë"), is_project_dir_name("-tmp-`id`")
     (True, True, False)
     """
     is_path = "-" in name and (name[0] == "-" or name[0].isalnum())
@@ -90,7 +90,7 @@ _LONGEST_TOLD: Final = 200
 _HEX: Final = frozenset("0123456789abcdef")
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class ManifestEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A file or a directory of a session; see `Item`."""
 
     path: str
@@ -103,7 +103,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of an archived session without unpacking it; see `Bundle`."""
+    """What is known of an archived session without unpacking it; see `SessionFiles`."""
 
     format: int
     program: str
@@ -118,21 +118,21 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     archived_at: str
     size: int
     """The bytes of all files."""
-    entries: tuple[Entry, ...]
+    entries: tuple[ManifestEntry, ...]
 
     @property
-    def files(self) -> list[Entry]:
+    def files(self) -> list[ManifestEntry]:
         """The regular files."""
         return [entry for entry in self.entries if entry.kind == FILE]
 
 
-def manifest_of(bundle: Bundle, checksums: dict[str, str]) -> Manifest:
+def build_manifest(bundle: SessionFiles, checksums: dict[str, str]) -> Manifest:
     """The manifest of a bundle, with the checksum of each file by its path.
 
     Raises `BadArchive` for names that could not be put back everywhere: nothing is kept that would be lost so.
     """
     entries = [
-        Entry(
+        ManifestEntry(
             path=item.path,
             kind=item.kind,
             size=item.size,
@@ -149,8 +149,8 @@ def manifest_of(bundle: Bundle, checksums: dict[str, str]) -> Manifest:
         kind=bundle.kind,
         main=bundle.main,
         root=bundle.store,
-        title=bundle.title and cut(bundle.title, _LONGEST_TEXT),
-        project=bundle.project and cut(bundle.project, _LONGEST_TEXT),
+        title=bundle.title and truncate(bundle.title, _LONGEST_TEXT),
+        project=bundle.project and truncate(bundle.project, _LONGEST_TEXT),
         created_at=bundle.created_at,
         updated_at=bundle.updated_at,
         archived_at=format_time(local_now()),
@@ -158,12 +158,12 @@ def manifest_of(bundle: Bundle, checksums: dict[str, str]) -> Manifest:
         entries=tuple(entries),
     )
     _check(manifest)
-    if len(encode(manifest)) > LARGEST:
+    if len(encode_manifest(manifest)) > LARGEST:
         raise BadArchive("it consists of too many files")
     return manifest
 
 
-def encode(manifest: Manifest) -> bytes:
+def encode_manifest(manifest: Manifest) -> bytes:
     """A manifest as JSON; names that are no UTF-8 are escaped."""
     return json.dumps(msgspec.to_builtins(manifest), indent=1).encode("ascii")
 
@@ -179,13 +179,13 @@ class _Version(msgspec.Struct):
     program: str = ""
 
 
-def decode(data: bytes) -> Manifest:
+def decode_manifest(data: bytes) -> Manifest:
     """A manifest that can do no harm: raises `BadArchive` where one could, or is none."""
     try:
         data = _paired(data)
         version = msgspec.json.decode(data, type=_Version)
         if version.format > FORMAT:
-            raise BadArchive(f"it was made by a newer version ({cut(version.program, 20)!r}) of this program")
+            raise BadArchive(f"it was made by a newer version ({truncate(version.program, 20)!r}) of this program")
         manifest = msgspec.json.decode(data, type=Manifest)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise BadArchive("its manifest cannot be understood") from error
@@ -237,7 +237,7 @@ def _check(manifest: Manifest) -> None:
             raise BadArchive(
                 f"its manifest names {display_path(entry.path)!r}, which belongs to no directory of the session"
             )
-        if above == home and not is_own(entry.path, manifest.main) and not _is_beside(entry, manifest.main):
+        if above == home and not is_in_session_dir(entry.path, manifest.main) and not _is_beside(entry, manifest.main):
             raise BadArchive(f"its manifest names {display_path(entry.path)!r}, which is no file of the session")
         _check_entry(entry)
         kinds[key] = entry.kind
@@ -255,10 +255,10 @@ def _check_main(manifest: Manifest) -> None:
     if "\0" in manifest.root:
         raise BadArchive("its manifest names a store that cannot be")
     if manifest.kind not in _KINDS:
-        raise BadArchive(f"its manifest names a session of an unknown kind {cut(manifest.kind, 20)!r}")
+        raise BadArchive(f"its manifest names a session of an unknown kind {truncate(manifest.kind, 20)!r}")
 
 
-def _is_beside(entry: Entry, main: str) -> bool:
+def _is_beside(entry: ManifestEntry, main: str) -> bool:
     """True for the session's own file, and for a sub-agent beside it."""
     name = entry.path.rpartition("/")[2]
     is_agent = name.startswith(AGENT) and name.endswith((SUFFIX, META))
@@ -272,8 +272,8 @@ def _check_path(path: str) -> None:
         raise BadArchive(f"its manifest names {_told(path)}, which is outside of the sessions of a store")
     if not all(map(_is_possible_name, names)):
         raise BadArchive(f"its manifest names {_told(path)}, which can be no file of a session")
-    is_project = place != PROJECTS or is_project_name(names.pop(0))
-    if not is_project or not all(map(is_written_name, names)) or len(path.encode()) > LONGEST_PATH:
+    is_project = place != PROJECTS or is_project_dir_name(names.pop(0))
+    if not is_project or not all(map(is_claude_file_name, names)) or len(path.encode()) > LONGEST_PATH:
         raise _Foreign(f"{_told(path)} is not a name that Claude Code writes")
 
 
@@ -284,10 +284,10 @@ def _is_possible_name(name: str) -> bool:
 
 def _told(path: str) -> str:
     """A path in a message, however long it is."""
-    return repr(cut(display_path(path), _LONGEST_TOLD))
+    return repr(truncate(display_path(path), _LONGEST_TOLD))
 
 
-def _check_entry(entry: Entry) -> None:
+def _check_entry(entry: ManifestEntry) -> None:
     name = display_path(entry.path)
     is_possible = abs(entry.mtime_ns) < _LARGEST_NUMBER and 0 <= entry.mode <= 0o777
     if entry.kind == LINK:
@@ -298,30 +298,32 @@ def _check_entry(entry: Entry) -> None:
         raise BadArchive(f"its manifest has no checksum of {name!r}")
 
 
-def folder_name(main: str) -> str:
+def archive_folder_name(main: str) -> str:
     """The directory of an archive in which a session is kept, by the path of its file.
 
-    >>> folder_name("projects/-home-ada/1f2e.jsonl"), folder_name("transcripts/ses_1.jsonl")
+    >>> archive_folder_name("projects/-home-ada/1f2e.jsonl"), archive_folder_name("transcripts/ses_1.jsonl")
     ('-home-ada', 'transcripts')
     """
     return main.split("/")[-2]
 
 
-def version_of(name: str, main: str) -> int | None:
+def archive_version(name: str, main: str) -> int | None:
     """Which version of a session an archive of this name is; `None` where it is called like that of another.
 
-    >>> version_of("1f2e.2.tar.zst", "projects/-p/1f2e.jsonl"), version_of("1f2e.tar.zst", "projects/-p/1f2e.2.jsonl")
-    (2, None)
+    >>> archive_version("1f2e.2.tar.zst", "projects/-p/1f2e.jsonl")
+    2
+    >>> archive_version("1f2e.tar.zst", "projects/-p/1f2e.2.jsonl") is None
+    True
     """
     stem = main.rpartition("/")[2].removesuffix(SUFFIX)
     match = re.fullmatch(rf"{re.escape(stem)}(?:\.([1-9][0-9]{{0,8}}))?{re.escape(ARCHIVE)}", name)
     return int(match[1] or 1) if match else None
 
 
-def file_name(main: str, version: int = 1) -> str:
+def archive_file_name(main: str, version: int = 1) -> str:
     """The name of an archive, by the path of the session's file.
 
-    >>> file_name("projects/-home-ada/1f2e.jsonl"), file_name("projects/-home-ada/1f2e.jsonl", 2)
+    >>> archive_file_name("projects/-home-ada/1f2e.jsonl"), archive_file_name("projects/-home-ada/1f2e.jsonl", 2)
     ('1f2e.tar.zst', '1f2e.2.tar.zst')
     """
     stem = main.rpartition("/")[2].removesuffix(SUFFIX)

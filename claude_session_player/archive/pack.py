@@ -12,11 +12,25 @@ import struct
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Protocol
 
-from claude_session_player.archive.manifest import LARGEST, LONGEST_PATH, Entry, Manifest, decode, encode
-from claude_session_player.archive.session_files import FILE, FOLDER, Bundle, Item, Progress, Refused
+from claude_session_player.archive.manifest import (
+    LARGEST,
+    LONGEST_PATH,
+    Manifest,
+    ManifestEntry,
+    decode_manifest,
+    encode_manifest,
+)
+from claude_session_player.archive.session_files import (
+    FILE,
+    FOLDER,
+    Progress,
+    SessionFiles,
+    SessionItem,
+    SessionRefused,
+)
 from claude_session_player.errors import BadArchive, SessionError
 from claude_session_player.util import humanize
-from claude_session_player.util.fsutil import only_regular
+from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
@@ -36,7 +50,7 @@ _SKIPPED: Final = struct.pack("<I", 0x184D2A50)
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
-class Changed(SessionError):
+class SessionChanged(SessionError):
     """A session that changed while it was read: it is left for another time."""
 
 
@@ -65,21 +79,23 @@ class Checksums:
         return self._hash.hexdigest()
 
 
-def checksums_of(bundle: Bundle, item: Item, mark: int | None = None, progress: Progress | None = None) -> Checksums:
-    """Read a file of a bundle, as it was when the bundle was made. Raises `Changed` or `Refused`."""
+def compute_checksums(
+    bundle: SessionFiles, item: SessionItem, mark: int | None = None, progress: Progress | None = None
+) -> Checksums:
+    """Read a file of a bundle, as it was when the bundle was made. Raises `SessionChanged` or `SessionRefused`."""
     sums = Checksums(mark)
     sums.update(b"")
     with _reading(bundle, item) as file:
         while data := file.read(CHUNK):
             sums.update(data)
-            tell(progress, len(data))
+            report_progress(progress, len(data))
     if sums.size != item.size:
-        raise Changed(f"{display_path(item.path)} changed while it was read")
+        raise SessionChanged(f"{display_path(item.path)} changed while it was read")
     return sums
 
 
-def pack(path: str, manifest: Manifest, bundle: Bundle, progress: Progress | None = None) -> None:
-    """Write an archive to a new file, durably. Raises `Changed`, `Refused`, or `OSError` where it cannot be written."""
+def pack_session(path: str, manifest: Manifest, bundle: SessionFiles, progress: Progress | None = None) -> None:
+    """Write an archive to a new file, durably. Raises `SessionChanged`, `SessionRefused` or `OSError`."""
     import tarfile
 
     import zstandard
@@ -90,16 +106,16 @@ def pack(path: str, manifest: Manifest, bundle: Bundle, progress: Progress | Non
             compressor.stream_writer(file, closefd=False) as packed,
             tarfile.open(fileobj=packed, mode="w|", bufsize=RECORD, **TAR) as tar,  # type: ignore[call-overload]
         ):
-            data = encode(manifest)
+            data = encode_manifest(manifest)
             tar.addfile(_member(MANIFEST, _TYPES[FILE], len(data)), io.BytesIO(data))
             for item, entry in zip(bundle.items, manifest.entries, strict=True):
                 _add(tar, bundle, item, entry, progress)
-        file.write(trailer(file.tell()))
+        file.write(archive_trailer(file.tell()))
         file.flush()
         os.fsync(file.fileno())
 
 
-def trailer(size: int) -> bytes:
+def archive_trailer(size: int) -> bytes:
     """What ends an archive: a frame that zstandard skips, which says how many bytes come before it.
 
     Where an archive was cut off, it is missing; that is seen without unpacking anything.
@@ -108,9 +124,9 @@ def trailer(size: int) -> bytes:
 
 
 class _Reading:
-    """A file of a bundle that is read. What is wrong with it is no fault of the archive: raises `Refused`."""
+    """A file of a bundle that is read. What is wrong with it is no fault of the archive: raises `SessionRefused`."""
 
-    def __init__(self, file: BinaryIO, item: Item) -> None:
+    def __init__(self, file: BinaryIO, item: SessionItem) -> None:
         self._file = file
         self._item = item
 
@@ -118,28 +134,28 @@ class _Reading:
         try:
             return self._file.read(size)
         except OSError as error:
-            raise Refused(f"{display_path(self._item.path)}: {error.strerror or error}") from error
+            raise SessionRefused(f"{display_path(self._item.path)}: {error.strerror or error}") from error
 
 
 @contextmanager
-def _reading(bundle: Bundle, item: Item) -> Iterator[_Reading]:
-    """A file of a bundle, if it is still the same one. Raises `Changed` or `Refused`."""
+def _reading(bundle: SessionFiles, item: SessionItem) -> Iterator[_Reading]:
+    """A file of a bundle, if it is still the same one. Raises `SessionChanged` or `SessionRefused`."""
     try:
         handle = os.open(bundle.place(item), _OPEN)
     except OSError as error:
-        raise Refused(f"{display_path(item.path)}: {error.strerror or error}") from error
+        raise SessionRefused(f"{display_path(item.path)}: {error.strerror or error}") from error
     with open(handle, "rb") as file:
         status = os.fstat(handle)
         now = (status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
         if now != (item.size, item.mtime_ns, item.inode, item.device):
-            raise Changed(f"{display_path(item.path)} changed since it was looked at")
+            raise SessionChanged(f"{display_path(item.path)} changed since it was looked at")
         yield _Reading(file, item)
 
 
 class _Copied:
     """A file that is put into an archive, with its checksum."""
 
-    def __init__(self, file: _Reading, item: Item, progress: Progress | None) -> None:
+    def __init__(self, file: _Reading, item: SessionItem, progress: Progress | None) -> None:
         self.sums = Checksums()
         self._file = file
         self._item = item
@@ -148,13 +164,15 @@ class _Copied:
     def read(self, size: int) -> bytes:
         data = self._file.read(size)
         if len(data) < size:
-            raise Changed(f"{display_path(self._item.path)} changed while it was read")
+            raise SessionChanged(f"{display_path(self._item.path)} changed while it was read")
         self.sums.update(data)
-        tell(self._progress, len(data))
+        report_progress(self._progress, len(data))
         return data
 
 
-def _add(tar: tarfile.TarFile, bundle: Bundle, item: Item, entry: Entry, progress: Progress | None) -> None:
+def _add(
+    tar: tarfile.TarFile, bundle: SessionFiles, item: SessionItem, entry: ManifestEntry, progress: Progress | None
+) -> None:
     info = _member(FILES + entry.path, _TYPES[entry.kind], entry.size)
     info.mtime, info.mode = entry.mtime_ns // 10**9, entry.mode
     if entry.kind != FILE:
@@ -164,7 +182,7 @@ def _add(tar: tarfile.TarFile, bundle: Bundle, item: Item, entry: Entry, progres
         copied = _Copied(file, item, progress)
         tar.addfile(info, copied)  # type: ignore[arg-type]
     if copied.sums.whole != entry.sha256:
-        raise Changed(f"{display_path(item.path)} changed while it was read")
+        raise SessionChanged(f"{display_path(item.path)} changed while it was read")
 
 
 def _member(name: str, type: bytes, size: int) -> tarfile.TarInfo:
@@ -175,7 +193,7 @@ def _member(name: str, type: bytes, size: int) -> tarfile.TarInfo:
     return info
 
 
-def tell(progress: Progress | None, count: int) -> None:
+def report_progress(progress: Progress | None, count: int) -> None:
     """Say to whoever wants to know that so many bytes more are done."""
     if progress is not None:
         progress(count)
@@ -189,7 +207,7 @@ _LONGEST_NAME: Final = LONGEST_PATH + 64
 """Bytes of a member's name: that of a file, behind the directory in which an archive keeps all of them."""
 
 
-class Stream(Protocol):
+class ByteStream(Protocol):
     """Bytes that are read once, from the beginning to the end."""
 
     def take(self, size: int) -> bytes:
@@ -205,7 +223,7 @@ class TarMember(NamedTuple):
     size: int
 
 
-def next_member(stream: Stream) -> TarMember | None:
+def read_member(stream: ByteStream) -> TarMember | None:
     """The next member; its content comes next. `None` at the end. Raises `BadArchive`, or `TarError` for damage."""
     block = stream.take(BLOCK)
     if not any(block):
@@ -216,11 +234,11 @@ def next_member(stream: Stream) -> TarMember | None:
     if not 0 < size <= _LONGEST_NAME:
         raise BadArchive("it holds a name that is too long")
     name = stream.take(size).partition(b"\0")[0].decode("utf-8", "surrogateescape")
-    take_padding(stream, size)
+    read_padding(stream, size)
     return _tar_member(stream.take(BLOCK))._replace(name=name.removesuffix("/"))
 
 
-def take_padding(stream: Stream, size: int) -> None:
+def read_padding(stream: ByteStream, size: int) -> None:
     """Read what fills the last block of a content. Raises `BadArchive` where something hides in it."""
     if any(stream.take(-size % BLOCK)):
         raise BadArchive("there is something between its files")
@@ -259,20 +277,20 @@ class Unpacker:
         self._stream = stream
         self.manifest = self._manifest()
 
-    def contents(self) -> Iterator[tuple[Entry, Iterator[bytes]]]:
+    def contents(self) -> Iterator[tuple[ManifestEntry, Iterator[bytes]]]:
         """Each entry with its bytes, in the order of the manifest; they are sound when all were taken."""
         for entry in self.manifest.entries:
-            if next_member(self._stream) != TarMember(FILES + entry.path, entry.kind, entry.size):
+            if read_member(self._stream) != TarMember(FILES + entry.path, entry.kind, entry.size):
                 raise BadArchive(f"it does not hold {display_path(entry.path)!r} as its manifest says")
             pieces = self._pieces(entry)
             yield entry, pieces
             for _ in pieces:  # what nobody wanted is checked all the same
                 pass
-        if (more := next_member(self._stream)) is not None:
+        if (more := read_member(self._stream)) is not None:
             raise BadArchive(f"it holds {display_path(more.name)!r}, which its manifest does not name")
         self._stream.finish()
 
-    def _pieces(self, entry: Entry) -> Iterator[bytes]:
+    def _pieces(self, entry: ManifestEntry) -> Iterator[bytes]:
         if entry.kind != FILE:
             return
         sums = Checksums()
@@ -282,17 +300,17 @@ class Unpacker:
             yield data
         if sums.whole != entry.sha256:
             raise BadArchive(f"{display_path(entry.path)!r} is damaged: its checksum is another one")
-        take_padding(self._stream, entry.size)
+        read_padding(self._stream, entry.size)
 
     def _manifest(self) -> Manifest:
         packed = self._stream.packed
-        member = next_member(self._stream)
+        member = read_member(self._stream)
         if member is None or (member.name, member.kind) != (MANIFEST, FILE) or member.size <= 0:
             raise BadArchive("it has no manifest")
         if member.size > min(LARGEST, _MANIFEST_BASE + _MANIFEST_RATIO * packed):
             raise BadArchive(f"its manifest is too large: {humanize.size(member.size)}")
-        manifest = decode(self._stream.take(member.size))
-        take_padding(self._stream, member.size)
+        manifest = decode_manifest(self._stream.take(member.size))
+        read_padding(self._stream, member.size)
         if manifest.size > packed * _DENSEST:
             told, real = humanize.size(manifest.size), humanize.size(packed)
             raise BadArchive(f"its manifest speaks of {told}, which cannot be in an archive of {real}")
@@ -300,14 +318,14 @@ class Unpacker:
 
 
 @contextmanager
-def unpacking(path: str) -> Iterator[Unpacker]:
+def open_archive(path: str) -> Iterator[Unpacker]:
     """An archive, open to be read. Raises `BadArchive`, also while it is read, or `OSError`."""
     import tarfile
 
     import zstandard
 
     try:
-        with open(path, "rb", opener=only_regular) as file:
+        with open(path, "rb", opener=regular_opener) as file:
             yield Unpacker(_Frame(file))
     except (tarfile.TarError, zstandard.ZstdError) as error:
         raise BadArchive(f"{display_path(path)}: it is damaged, or no archive of a session") from error
@@ -317,25 +335,25 @@ def unpacking(path: str) -> Iterator[Unpacker]:
 
 def read_manifest(path: str) -> Manifest:
     """The manifest of an archive; only its beginning is read. Raises `BadArchive` or `OSError`."""
-    with unpacking(path) as archive:
+    with open_archive(path) as archive:
         return archive.manifest
 
 
-def is_complete(path: str) -> bool:
+def is_complete_archive(path: str) -> bool:
     """True for an archive that ends as it was written: it was not cut off. Only its last bytes are read."""
-    length = len(trailer(0))
-    with open(path, "rb", opener=only_regular) as file:
+    length = len(archive_trailer(0))
+    with open(path, "rb", opener=regular_opener) as file:
         size = file.seek(0, os.SEEK_END) - length
         file.seek(max(size, 0))
-        return size >= 0 and file.read() == trailer(size)
+        return size >= 0 and file.read() == archive_trailer(size)
 
 
-def check(path: str, progress: Progress | None = None) -> Manifest:
+def check_archive(path: str, progress: Progress | None = None) -> Manifest:
     """Read every byte of an archive. Raises `BadArchive` or `OSError`."""
-    with unpacking(path) as archive:
+    with open_archive(path) as archive:
         for _, pieces in archive.contents():
             for piece in pieces:
-                tell(progress, len(piece))
+                report_progress(progress, len(piece))
         return archive.manifest
 
 
@@ -365,8 +383,8 @@ class _Frame:
         """Read the empty end of the tar, so that the checksum of the whole is looked at, and what is behind it."""
         if any(self._up_to(_LONGEST_END)) or self._up_to(1):
             raise BadArchive("there is something behind its last file")
-        behind = self._decompressor.unused_data + self._file.read(len(trailer(0)) + 1)
-        if not trailer(self.packed - len(behind)).startswith(behind):  # it may be cut, as long as no file is
+        behind = self._decompressor.unused_data + self._file.read(len(archive_trailer(0)) + 1)
+        if not archive_trailer(self.packed - len(behind)).startswith(behind):  # it may be cut, as long as no file is
             raise BadArchive("there is something behind its end")
 
     def _up_to(self, size: int) -> bytes:

@@ -10,32 +10,37 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from claude_session_player.archive.handles import Directory, open_below
-from claude_session_player.archive.pack import Changed
-from claude_session_player.archive.session_files import Bundle, Refused, bundle_below, change_of
+from claude_session_player.archive.handles import OpenDirectory, open_below
+from claude_session_player.archive.pack import SessionChanged
+from claude_session_player.archive.session_files import (
+    SessionFiles,
+    SessionRefused,
+    describe_change,
+    session_files_below,
+)
 from claude_session_player.archive.trash import (
     CONTENT,
     GONE,
     MOVING,
     NOTE,
-    Bin,
     Leases,
     Log,
-    Note,
-    change_note,
-    claimed,
-    discard,
-    empty,
-    fill,
-    make,
-    put_back,
+    TrashDir,
+    TrashNote,
+    claim_trash_dir,
+    delete_trashed,
+    discard_trash_dir,
+    make_trash_dir,
+    move_back,
+    move_to_trash,
+    os_error_reason,
     read_note,
-    reason_of,
+    replace_note,
 )
-from claude_session_player.store.layout import Trouble
+from claude_session_player.store.layout import ReadProblem
 from claude_session_player.store.roots import HISTORIES, PROJECTS, TRANSCRIPTS
 
-Check = Callable[[Sequence[Bundle]], Iterable[str | None]]
+Check = Callable[[Sequence[SessionFiles]], Iterable[str | None]]
 """Says for each session, as it lies in its bin, why it must not be removed; `None` where it may be.
 
 It is asked when all of them are there, and for each answer when its session is decided on.
@@ -44,16 +49,16 @@ Unleased = Callable[[int], None]
 """Is told on how many files of a session that is gone no lease could be had."""
 
 
-class Leaving(NamedTuple):
+class Removal(NamedTuple):
     """A session that is to be removed."""
 
-    bundle: Bundle
+    bundle: SessionFiles
     archive: str | None = None
     """Where it is kept; `None` where it is not."""
 
 
-def remove(
-    leaving: Sequence[Leaving], check: Check, log: Log, unleased: Unleased | None = None
+def remove_sessions(
+    leaving: Sequence[Removal], check: Check, log: Log, unleased: Unleased | None = None
 ) -> Generator[str | None]:
     """Remove sessions, and log it. Gives for each, in order, why it stays, or `None` where it is gone.
 
@@ -77,41 +82,41 @@ def remove(
 class _Moved(NamedTuple):
     """A session in its bin: it can go back, or be gone."""
 
-    bin: Bin
-    note: Note
-    inside: Bundle
+    bin: TrashDir
+    note: TrashNote
+    inside: SessionFiles
     """The session as it lies there."""
 
 
-def _moved(one: Leaving, undo: ExitStack) -> _Moved | str:
+def _moved(one: Removal, undo: ExitStack) -> _Moved | str:
     """A session in its bin, or why it stays."""
     bundle = one.bundle
-    note = Note(bundle.id, bundle.title, bundle.root, bundle.main, bundle.size, one.archive)
+    note = TrashNote(bundle.id, bundle.title, bundle.root, bundle.main, bundle.size, one.archive)
     place = os.path.dirname(note.path)
     try:
         home = undo.enter_context(open_below(bundle.root, place))
-        bin = undo.enter_context(make(home, note))
+        bin = undo.enter_context(make_trash_dir(home, note))
         _claim(bin, undo)
     except BlockingIOError:
         return "somebody else removes it right now"
     except OSError as error:
-        return reason_of(error, place)
+        return os_error_reason(error, place)
     undo.callback(_put_back_undecided, bin, note)
     try:
-        fill(bin, bundle, note)
-    except Refused as error:
+        move_to_trash(bin, bundle, note)
+    except SessionRefused as error:
         return _returned(bin, note, str(error))
     except OSError as error:
-        return _returned(bin, note, reason_of(error, bin.path))
+        return _returned(bin, note, os_error_reason(error, bin.path))
     return _Moved(bin, note, bundle._replace(root=os.path.join(bin.path, CONTENT)))
 
 
-def refusal_of(bin: Bin, inside: Bundle, leases: Leases, reason: str | None) -> str | None:
+def refusal_reason(bin: TrashDir, inside: SessionFiles, leases: Leases, reason: str | None) -> str | None:
     """Why a session in its bin must not be deleted, for this reason or another; `None` where it may be.
 
     Leases come before the look at what has changed: after it, nobody can write any more without being noticed.
     """
-    reason = change_of(inside) or reason or leases.refusal
+    reason = describe_change(inside) or reason or leases.refusal
     if reason is None and leases.are_broken:
         return "in use: somebody opens it for writing right now"
     if reason is None and not bin.is_there:
@@ -119,16 +124,18 @@ def refusal_of(bin: Bin, inside: Bundle, leases: Leases, reason: str | None) -> 
     return reason
 
 
-def condemn(bin: Bin, note: Note, inside: Bundle, leases: Leases, reason: str | None) -> str | None:
+def mark_for_deletion(
+    bin: TrashDir, note: TrashNote, inside: SessionFiles, leases: Leases, reason: str | None
+) -> str | None:
     """Let a bin be one of the second kind, durably; gives why it is not, for this reason or another.
 
     It is looked at once more right before it is emptied: whoever has one of its directories open can still find it.
     """
-    reason = refusal_of(bin, inside, leases, reason)
+    reason = refusal_reason(bin, inside, leases, reason)
     if reason is None:
         bin.rename(GONE + note.id)
         bin.home.sync()
-        reason = refusal_of(bin, inside._replace(root=os.path.join(bin.path, CONTENT)), leases, None)
+        reason = refusal_reason(bin, inside._replace(root=os.path.join(bin.path, CONTENT)), leases, None)
         if reason is not None:
             bin.rename(MOVING + note.id)
     return reason
@@ -138,52 +145,52 @@ def _decided(moved: _Moved, leases: Leases, reason: str | None, log: Log) -> str
     """Why a session is put back, unless it is gone."""
     bin, note, inside = moved
     try:
-        reason = condemn(bin, note, inside, leases, reason)
+        reason = mark_for_deletion(bin, note, inside, leases, reason)
     except OSError as error:
-        reason = reason_of(error, bin.path)
+        reason = os_error_reason(error, bin.path)
         if bin.is_gone:  # whether it may be deleted is not known
             return f"it could neither be deleted nor put back, and waits in {bin.path}: {reason}"
     if reason is not None:
         leases.release()
         return _returned(bin, note, reason)
     try:
-        empty(bin, note, log)
+        delete_trashed(bin, note, log)
     except OSError as error:
-        return f"it is removed, but not all of it could be deleted: {reason_of(error, bin.path)}"
+        return f"it is removed, but not all of it could be deleted: {os_error_reason(error, bin.path)}"
     return None
 
 
-def _returned(bin: Bin, note: Note, reason: str) -> str:
+def _returned(bin: TrashDir, note: TrashNote, reason: str) -> str:
     """Put a session back; gives why, and where it is if that cannot be done."""
     try:
-        put_back(bin, note)
-    except Refused as error:
+        move_back(bin, note)
+    except SessionRefused as error:
         return f"{reason}; {error}"
     except OSError as error:
-        return f"{reason}; it could not be put back: {reason_of(error, bin.path)}"
+        return f"{reason}; it could not be put back: {os_error_reason(error, bin.path)}"
     return reason
 
 
-def _put_back_undecided(bin: Bin, note: Note) -> None:
+def _put_back_undecided(bin: TrashDir, note: TrashNote) -> None:
     """Put a session back that is still in its bin; where that cannot be done, the next run says so."""
-    with contextlib.suppress(Refused, OSError):
+    with contextlib.suppress(SessionRefused, OSError):
         if not bin.is_gone:
-            put_back(bin, note)
+            move_back(bin, note)
 
 
-def _claim(bin: Bin, undo: ExitStack) -> None:
+def _claim(bin: TrashDir, undo: ExitStack) -> None:
     try:
-        undo.enter_context(claimed(bin))
+        undo.enter_context(claim_trash_dir(bin))
     except OSError:
-        discard(bin)
+        discard_trash_dir(bin)
         raise
 
 
-class Keep(NamedTuple):
+class KeepSession(NamedTuple):
     """What is done with a session that cannot be put back."""
 
-    archive: Callable[[Bundle], str]
-    """Puts it into the archive, and gives its path there. Raises `Refused` or `Changed`."""
+    archive: Callable[[SessionFiles], str]
+    """Puts it into the archive, and gives its path there. Raises `SessionRefused` or `SessionChanged`."""
     check: Check
     """Says whether it is in use."""
 
@@ -192,10 +199,10 @@ _ELSEWHERE: Final = (BlockingIOError, FileNotFoundError, NotADirectoryError)
 """Somebody else works on a bin, or has done so; or it is none."""
 
 
-class Finished(NamedTuple):
+class FinishedRemoval(NamedTuple):
     """What became of a session whose removal was interrupted."""
 
-    note: Note
+    note: TrashNote
     is_gone: bool
     """True where the removal was completed, False where the session was put back."""
     reason: str | None = None
@@ -204,12 +211,12 @@ class Finished(NamedTuple):
     """Where the session is kept instead of being put back: something new is in its place."""
 
 
-class Waiting(NamedTuple):
+class PendingRemoval(NamedTuple):
     """A session whose removal was interrupted."""
 
     path: str
     """The directory in which it lies."""
-    note: Note | None
+    note: TrashNote | None
     """`None` where the directory does not say what is in it."""
     reason: str | None = None
     """Why it cannot be looked into."""
@@ -220,21 +227,21 @@ class Waiting(NamedTuple):
         return os.path.basename(self.path).startswith(GONE)
 
 
-def finish(roots: Sequence[str], log: Log, keep: Keep | None = None) -> Iterator[Finished]:
+def finish_pending(roots: Sequence[str], log: Log, keep: KeepSession | None = None) -> Iterator[FinishedRemoval]:
     """Complete every removal of these stores that was decided, and take back every other one.
 
     A session that cannot be taken back, because something new is in its place, goes into the archive with `keep`.
     """
     for home, names in _bins_of(roots):
         for name in names:
-            with contextlib.suppress(OSError), Bin(home, name) as bin:  # `pending` tells of it
+            with contextlib.suppress(OSError), TrashDir(home, name) as bin:  # `pending` tells of it
                 if (note := read_note(bin)) is not None:
                     yield _finished(bin, note, log, keep)
                 else:
                     _discard_unused(bin)
 
 
-def pending(roots: Sequence[str], troubles: list[Trouble] | None = None) -> list[Waiting]:
+def pending_removals(roots: Sequence[str], troubles: list[ReadProblem] | None = None) -> list[PendingRemoval]:
     """The sessions of these stores whose removal was begun and not finished, and which nobody works on right now.
 
     Directories in which there may be more of them, and that cannot be read, are added to the troubles.
@@ -247,59 +254,59 @@ def pending(roots: Sequence[str], troubles: list[Trouble] | None = None) -> list
             except _ELSEWHERE:
                 pass
             except OSError as error:
-                found.append(Waiting(os.path.join(home.path, name), None, error.strerror or str(error)))
+                found.append(PendingRemoval(os.path.join(home.path, name), None, error.strerror or str(error)))
     return found
 
 
-def _waiting(home: Directory, name: str) -> list[Waiting]:
-    with Bin(home, name) as bin:
+def _waiting(home: OpenDirectory, name: str) -> list[PendingRemoval]:
+    with TrashDir(home, name) as bin:
         if (note := read_note(bin)) is not None:
-            with claimed(bin):
-                return [Waiting(bin.path, note)]
-        return [Waiting(bin.path, None)] if bin.folder.status(CONTENT) is not None else []
+            with claim_trash_dir(bin):
+                return [PendingRemoval(bin.path, note)]
+        return [PendingRemoval(bin.path, None)] if bin.folder.status(CONTENT) is not None else []
 
 
-def _finished(bin: Bin, note: Note, log: Log, keep: Keep | None) -> Finished:
+def _finished(bin: TrashDir, note: TrashNote, log: Log, keep: KeepSession | None) -> FinishedRemoval:
     is_gone, archive = bin.is_gone, None
     try:
-        with claimed(bin):
+        with claim_trash_dir(bin):
             if is_gone:
-                empty(bin, note, log)
+                delete_trashed(bin, note, log)
             else:
                 try:
-                    put_back(bin, note)
-                except Refused:
+                    move_back(bin, note)
+                except SessionRefused:
                     if keep is None:
                         raise
                     archive = _kept(bin, note, log, keep)
     except BlockingIOError:
         raise
-    except (Refused, Changed) as error:
-        return Finished(note, is_gone, str(error))
+    except (SessionRefused, SessionChanged) as error:
+        return FinishedRemoval(note, is_gone, str(error))
     except OSError as error:
-        return Finished(note, is_gone, reason_of(error, bin.path))
-    return Finished(note, is_gone, archive=archive)
+        return FinishedRemoval(note, is_gone, os_error_reason(error, bin.path))
+    return FinishedRemoval(note, is_gone, archive=archive)
 
 
-def _kept(bin: Bin, note: Note, log: Log, keep: Keep) -> str:
+def _kept(bin: TrashDir, note: TrashNote, log: Log, keep: KeepSession) -> str:
     """Put a session into the archive, and delete it from its bin; gives the path of the archive.
 
     What is deleted is what was archived, and nobody writes to it: both are asked as in any removal. The bin says where
     the session is kept before it becomes one of the second kind: whoever finishes it logs that.
     """
-    bundle = bundle_below(os.path.join(bin.path, CONTENT), note.main, title=note.title, origin=note.root)
+    bundle = session_files_below(os.path.join(bin.path, CONTENT), note.main, title=note.title, origin=note.root)
     if not _is_in(bin, bundle):
-        raise Refused(f"{bin.path} was taken away")
+        raise SessionRefused(f"{bin.path} was taken away")
     note = msgspec.structs.replace(note, archive=keep.archive(bundle))
-    change_note(bin, note)
+    replace_note(bin, note)
     with Leases(bundle) as leases:
-        if (reason := condemn(bin, note, bundle, leases, next(iter(keep.check([bundle]))))) is not None:
-            raise Refused(reason)
-        empty(bin, note, log)
+        if (reason := mark_for_deletion(bin, note, bundle, leases, next(iter(keep.check([bundle]))))) is not None:
+            raise SessionRefused(reason)
+        delete_trashed(bin, note, log)
     return note.archive or ""
 
 
-def _is_in(bin: Bin, bundle: Bundle) -> bool:
+def _is_in(bin: TrashDir, bundle: SessionFiles) -> bool:
     """True where a bundle that was found by its path is what lies in a bin that is open."""
     for item in bundle.items:
         *way, name = item.path.split("/")
@@ -310,17 +317,19 @@ def _is_in(bin: Bin, bundle: Bundle) -> bool:
     return True
 
 
-def _discard_unused(bin: Bin) -> None:
+def _discard_unused(bin: TrashDir) -> None:
     """Delete a bin into which nothing was ever moved; one that is not ours stays."""
     names = bin.folder.names()
     if names == [NOTE]:
-        with claimed(bin):
-            discard(bin)
+        with claim_trash_dir(bin):
+            discard_trash_dir(bin)
     elif not names:
         bin.home.remove_empty(bin.name)
 
 
-def _bins_of(roots: Sequence[str], troubles: list[Trouble] | None = None) -> Iterator[tuple[Directory, list[str]]]:
+def _bins_of(
+    roots: Sequence[str], troubles: list[ReadProblem] | None = None
+) -> Iterator[tuple[OpenDirectory, list[str]]]:
     """The homes of sessions, each open, with the names of bins in it."""
     for root in roots:
         for path in _homes(root, troubles):
@@ -333,7 +342,7 @@ def _bins_of(roots: Sequence[str], troubles: list[Trouble] | None = None) -> Ite
                 _note(troubles, path, error)
 
 
-def _homes(root: str, troubles: list[Trouble] | None) -> list[str]:
+def _homes(root: str, troubles: list[ReadProblem] | None) -> list[str]:
     """The paths of all homes of sessions."""
     homes = [os.path.join(root, name) for name in (TRANSCRIPTS, HISTORIES)]
     projects = os.path.join(root, PROJECTS)
@@ -346,6 +355,6 @@ def _homes(root: str, troubles: list[Trouble] | None) -> list[str]:
     return homes
 
 
-def _note(troubles: list[Trouble] | None, path: str, error: OSError) -> None:
+def _note(troubles: list[ReadProblem] | None, path: str, error: OSError) -> None:
     if troubles is not None:
-        troubles.append(Trouble(path, error.strerror or str(error)))
+        troubles.append(ReadProblem(path, error.strerror or str(error)))

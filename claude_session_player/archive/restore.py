@@ -8,31 +8,31 @@ import os
 import stat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.archive.archive_dir import Archived, has_main
+from claude_session_player.archive.archive_dir import ArchivedSession, has_main_file
 from claude_session_player.archive.handles import (
-    Directory,
-    make_folders,
-    new_below,
-    no_empty_folders,
+    OpenDirectory,
+    create_below,
+    discarding_empty_dirs,
+    make_dirs,
     require_space,
-    reserved,
-    write_new,
+    reserve_dir,
+    write_new_file,
 )
-from claude_session_player.archive.pack import Unpacker, tell, unpacking
-from claude_session_player.archive.session_files import EACH, FILE, FOLDER, Progress, Refused
+from claude_session_player.archive.pack import Unpacker, open_archive, report_progress
+from claude_session_player.archive.session_files import EACH, FILE, FOLDER, Progress, SessionRefused
 from claude_session_player.errors import BadArchive, CannotRead, CannotWrite, NoSpace, NoStore, SessionError
-from claude_session_player.store.extras import document
-from claude_session_player.store.roots import VARIABLE, usual_places
+from claude_session_player.store.extras import read_document
+from claude_session_player.store.roots import VARIABLE, default_roots
 from claude_session_player.util.dirs import PROGRAM
-from claude_session_player.util.fsutil import only_regular
+from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import display_path
 from claude_session_player.util.times import wall_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from claude_session_player.archive.manifest import Entry, Manifest
-    from claude_session_player.store.layout import Trouble
+    from claude_session_player.archive.manifest import Manifest, ManifestEntry
+    from claude_session_player.store.layout import ReadProblem
 
 RESTORED: Final = "restored"
 PRESENT: Final = "present"
@@ -53,59 +53,59 @@ _USUAL_PERIOD: Final = 30
 _DAY: Final = 24 * 60 * 60
 
 
-class Step(NamedTuple):
+class RestoreStep(NamedTuple):
     """An archived session, and the store into which it is to be put."""
 
-    archived: Archived
+    archived: ArchivedSession
     root: str
-    others: tuple[Archived, ...] = ()
+    others: tuple[ArchivedSession, ...] = ()
     """Other versions of it, the best first: one of them takes its place where it turns out to be damaged."""
     error: SessionError | None = None
     """Why there is no store for it."""
 
 
-class Outcome(NamedTuple):
+class RestoreOutcome(NamedTuple):
     """What became of an archived session."""
 
-    archived: Archived
+    archived: ArchivedSession
     status: str
     root: str
     error: SessionError | None = None
     """Why it was skipped."""
 
 
-def plan(archives: Iterable[Archived], root: str | None = None) -> list[Step]:
+def plan_restore(archives: Iterable[ArchivedSession], root: str | None = None) -> list[RestoreStep]:
     """Where each session is to be put: into the named store, else into the usual one. Raises `NoStore`."""
-    return [Step(archived, _root_for(archived.manifest, root)) for archived in archives]
+    return [RestoreStep(archived, _root_for(archived.manifest, root)) for archived in archives]
 
 
-def plan_all(archives: Sequence[Archived], root: str | None = None) -> list[Step]:
+def plan_restore_all(archives: Sequence[ArchivedSession], root: str | None = None) -> list[RestoreStep]:
     """The same for a whole archive: of what has the same place, the best version, and rather one from that store.
 
     A session that fits into no store is no reason to leave the others alone.
     """
     steps = [_step(archived, root) for archived in archives]
-    versions: dict[tuple[str, str], list[Step]] = {}
+    versions: dict[tuple[str, str], list[RestoreStep]] = {}
     for step in sorted(steps, key=_worth):
         versions.setdefault((step.archived.manifest.main, step.root), []).append(step)
     best = {id(last): tuple(step.archived for step in rest[::-1]) for *rest, last in versions.values()}
     return [step._replace(others=best[id(step)]) for step in steps if id(step) in best]
 
 
-def _step(archived: Archived, root: str | None) -> Step:
+def _step(archived: ArchivedSession, root: str | None) -> RestoreStep:
     try:
-        return Step(archived, _root_for(archived.manifest, root))
+        return RestoreStep(archived, _root_for(archived.manifest, root))
     except NoStore as error:
-        return Step(archived, "", error=error)
+        return RestoreStep(archived, "", error=error)
 
 
-def _worth(step: Step) -> tuple[bool, bool, str]:
+def _worth(step: RestoreStep) -> tuple[bool, bool, str]:
     manifest = step.archived.manifest
     comes_from_there = os.path.realpath(manifest.root) == os.path.realpath(step.root)
-    return has_main(step.archived), comes_from_there, manifest.archived_at
+    return has_main_file(step.archived), comes_from_there, manifest.archived_at
 
 
-def apply(steps: Iterable[Step], progress: Progress | None = None) -> Iterator[Outcome]:
+def restore_sessions(steps: Iterable[RestoreStep], progress: Progress | None = None) -> Iterator[RestoreOutcome]:
     """Do it, one session after the other; one that cannot be put back is skipped, and nothing of it is written.
 
     Raises `CannotWrite` where the store cannot be written to.
@@ -116,29 +116,29 @@ def apply(steps: Iterable[Step], progress: Progress | None = None) -> Iterator[O
             yield outcome
             if not isinstance(outcome.error, BadArchive):
                 break
-        tell(progress, EACH)
+        report_progress(progress, EACH)
 
 
-def _applied(step: Step, progress: Progress | None) -> Outcome:
+def _applied(step: RestoreStep, progress: Progress | None) -> RestoreOutcome:
     archived, root = step.archived, step.root
     if step.error is not None:
-        return Outcome(archived, SKIPPED, root, step.error)
+        return RestoreOutcome(archived, SKIPPED, root, step.error)
     try:
-        status = PRESENT if put_back(archived.path, root, progress) is None else RESTORED
-        return Outcome(archived, status, root)
+        status = PRESENT if restore_session(archived.path, root, progress) is None else RESTORED
+        return RestoreOutcome(archived, status, root)
     except SessionError as error:
         if isinstance(error, CannotWrite) and not isinstance(error, NoSpace):
             raise
-        return Outcome(archived, SKIPPED, root, error)
+        return RestoreOutcome(archived, SKIPPED, root, error)
 
 
-def put_back(path: str, root: str, progress: Progress | None = None) -> Manifest | None:
+def restore_session(path: str, root: str, progress: Progress | None = None) -> Manifest | None:
     """Put an archived session into a store; `None` where all of it is there already.
 
-    Raises `BadArchive`, `CannotRead`, `Refused` where something else is in its place, or `CannotWrite`.
+    Raises `BadArchive`, `CannotRead`, `SessionRefused` where something else is in its place, or `CannotWrite`.
     """
     try:
-        with unpacking(path) as archive:
+        with open_archive(path) as archive:
             home = _place(root, archive.manifest.main.rpartition("/")[0])
             staging = os.path.join(home, STAGING + archive.manifest.id)
             _refuse_ways_out(home, root)
@@ -146,37 +146,41 @@ def put_back(path: str, root: str, progress: Progress | None = None) -> Manifest
             if not missing and not os.path.lexists(staging):
                 return None
             require_space(home, (entry.size for entry in missing), _ADVICE)
-            with no_empty_folders(home):
-                make_folders(root)
-                with new_below(root, home) as folder:
-                    with reserved(folder, os.path.basename(staging)) as staged:
+            with discarding_empty_dirs(home):
+                make_dirs(root)
+                with create_below(root, home) as folder:
+                    with reserve_dir(folder, os.path.basename(staging)) as staged:
                         _put(archive, missing, folder, staged, progress)
                     folder.sync()
             return archive.manifest if missing else None
     except BlockingIOError as error:
-        raise Refused(f"another {PROGRAM} restores it right now") from error
+        raise SessionRefused(f"another {PROGRAM} restores it right now") from error
     except OSError as error:
-        kind = CannotRead if error.filename == path else Refused if error.errno in _ONLY_THIS else CannotWrite
+        kind = CannotRead if error.filename == path else SessionRefused if error.errno in _ONLY_THIS else CannotWrite
         raise kind(f"{display_path(error.filename or root)}: {error.strerror or error}") from error
 
 
-def period_of(root: str) -> int:
+def cleanup_period(root: str) -> int:
     """After how many days without use Claude Code deletes the sessions of a store."""
-    troubles: list[Trouble] = []
+    troubles: list[ReadProblem] = []
     path = os.path.join(root, "settings.json")
-    settings = document(path, troubles) if os.path.exists(path) else None
+    settings = read_document(path, troubles) if os.path.exists(path) else None
     days = settings.get(_PERIOD) if isinstance(settings, dict) else None
     return days if type(days) is int else _USUAL_PERIOD
 
 
-def is_due(manifest: Manifest, root: str) -> bool:
+def is_due_for_cleanup(manifest: Manifest, root: str) -> bool:
     """True for a session that Claude Code would delete from a store when it is started the next time."""
     last = max((entry.mtime_ns for entry in manifest.files), default=0) / 1e9
-    return wall_clock() - last > period_of(root) * _DAY
+    return wall_clock() - last > cleanup_period(root) * _DAY
 
 
 def _put(
-    archive: Unpacker, missing: Sequence[Entry], home: Directory, staging: Directory, progress: Progress | None
+    archive: Unpacker,
+    missing: Sequence[ManifestEntry],
+    home: OpenDirectory,
+    staging: OpenDirectory,
+    progress: Progress | None,
 ) -> None:
     """Unpack and check everything beside its place, then put it there: the session's own file last.
 
@@ -186,7 +190,7 @@ def _put(
     for entry, pieces in archive.contents():
         if entry.kind == FILE and entry.path in wanted:
             mode = entry.mode & _FILE_MODE
-            write_new(staging, wanted[entry.path], _told(pieces, progress), entry.mtime_ns, mode)
+            write_new_file(staging, wanted[entry.path], _told(pieces, progress), entry.mtime_ns, mode)
     main = archive.manifest.main
     for entry in missing:
         if entry.path != main:
@@ -199,7 +203,7 @@ def _put(
         _put_one(last, home, main, staging, wanted[main])
 
 
-def _put_one(entry: Entry, home: Directory, main: str, staging: Directory, staged: str) -> None:
+def _put_one(entry: ManifestEntry, home: OpenDirectory, main: str, staging: OpenDirectory, staged: str) -> None:
     *way, name = _way(entry, main)
     with home.descend(way) as folder:
         try:
@@ -209,10 +213,10 @@ def _put_one(entry: Entry, home: Directory, main: str, staging: Directory, stage
                 staging.place(staged, folder, name)
         except FileExistsError as error:
             target = os.path.join(folder.path, name)
-            raise Refused(f"{display_path(target)} appeared meanwhile: nothing is overwritten") from error
+            raise SessionRefused(f"{display_path(target)} appeared meanwhile: nothing is overwritten") from error
 
 
-def _finish(entry: Entry, home: Directory, main: str, *, is_new: bool) -> None:
+def _finish(entry: ManifestEntry, home: OpenDirectory, main: str, *, is_new: bool) -> None:
     """Give a directory its time, and its mode unless it was there before: an archive opens nothing that is private."""
     with home.descend(_way(entry, main)) as folder:
         mode = entry.mode & _FOLDER_MODE if is_new else stat.S_IMODE(folder.own_status().st_mode)
@@ -220,36 +224,36 @@ def _finish(entry: Entry, home: Directory, main: str, *, is_new: bool) -> None:
         folder.sync()
 
 
-def _way(entry: Entry, main: str) -> list[str]:
+def _way(entry: ManifestEntry, main: str) -> list[str]:
     """The names that lead to an entry from the directory in which the session's own file is."""
     above = main.split("/")[:-1]
     way = entry.path.split("/")
     if way[: len(above)] != above:
-        raise Refused(f"{display_path(entry.path)!r} is not beside the session")
+        raise SessionRefused(f"{display_path(entry.path)!r} is not beside the session")
     return way[len(above) :]
 
 
-def _is_missing(entry: Entry, target: str) -> bool:
-    """True where nothing is in the place of an entry; raises `Refused` where something else is."""
+def _is_missing(entry: ManifestEntry, target: str) -> bool:
+    """True where nothing is in the place of an entry; raises `SessionRefused` where something else is."""
     try:
         status = os.lstat(target)
     except FileNotFoundError:
         return True
     except NotADirectoryError as error:
-        raise Refused(f"{display_path(target)}: a file is in its way") from error
+        raise SessionRefused(f"{display_path(target)}: a file is in its way") from error
     if not _SAME[entry.kind](entry, target, status):
-        raise Refused(f"{display_path(target)} is there already, and it is not the same: nothing is overwritten")
+        raise SessionRefused(f"{display_path(target)} is there already, and it is not the same: nothing is overwritten")
     return False
 
 
-def _is_same_file(entry: Entry, target: str, status: os.stat_result) -> bool:
+def _is_same_file(entry: ManifestEntry, target: str, status: os.stat_result) -> bool:
     if not stat.S_ISREG(status.st_mode) or status.st_size != entry.size:
         return False
-    with open(target, "rb", buffering=0, opener=only_regular) as file:
+    with open(target, "rb", buffering=0, opener=regular_opener) as file:
         return hashlib.file_digest(file, "sha256").hexdigest() == entry.sha256
 
 
-_SAME: Final[dict[str, Callable[[Entry, str, os.stat_result], bool]]] = {
+_SAME: Final[dict[str, Callable[[ManifestEntry, str, os.stat_result], bool]]] = {
     FILE: _is_same_file,
     FOLDER: lambda entry, target, status: stat.S_ISDIR(status.st_mode),
 }
@@ -258,19 +262,19 @@ _SAME: Final[dict[str, Callable[[Entry, str, os.stat_result], bool]]] = {
 def _refuse_ways_out(home: str, root: str) -> None:
     """Symbolic links are not followed out of the store."""
     if not os.path.realpath(home).startswith(os.path.join(os.path.realpath(root), "")):
-        raise Refused(f"{display_path(home)} leads out of the store through a symbolic link")
+        raise SessionRefused(f"{display_path(home)} leads out of the store through a symbolic link")
 
 
 def _told(pieces: Iterator[bytes], progress: Progress | None) -> Iterator[bytes]:
     for piece in pieces:
         yield piece
-        tell(progress, len(piece))
+        report_progress(progress, len(piece))
 
 
 def _root_for(manifest: Manifest, root: str | None) -> str:
     if root is not None:
         return os.path.abspath(root)
-    places = [os.path.abspath(place) for place in usual_places()]
+    places = [os.path.abspath(place) for place in default_roots()]
     if len(places) == 1:
         return places[0]
     if manifest.root in places:

@@ -35,11 +35,11 @@ EACH: Final = 64 << 10
 """So many bytes a session counts for besides its own: each takes time, however small it is."""
 
 
-class Refused(SessionError):
+class SessionRefused(SessionError):
     """A session that is left as it is, because not all of it could be kept; the message says why."""
 
 
-class Item(NamedTuple):
+class SessionItem(NamedTuple):
     """A file, a directory or a symbolic link of a session."""
 
     path: str
@@ -54,7 +54,7 @@ class Item(NamedTuple):
     """Where a link leads."""
 
 
-class Bundle(NamedTuple):
+class SessionFiles(NamedTuple):
     """All that belongs to one session: its file, its directory, its sub-agents beside it and their descriptions."""
 
     id: str
@@ -62,7 +62,7 @@ class Bundle(NamedTuple):
     root: str
     main: str
     """The path of the session's own file below the root; of orphaned sub-agents, where it would be."""
-    items: tuple[Item, ...]
+    items: tuple[SessionItem, ...]
     """The session's own file comes first, and each directory before what is in it."""
     title: str | None = None
     project: str | None = None
@@ -77,7 +77,7 @@ class Bundle(NamedTuple):
         return self.origin or self.root
 
     @property
-    def files(self) -> list[Item]:
+    def files(self) -> list[SessionItem]:
         """The regular files."""
         return [item for item in self.items if item.kind == FILE]
 
@@ -86,21 +86,21 @@ class Bundle(NamedTuple):
         """The bytes of all files."""
         return sum(item.size for item in self.files)
 
-    def place(self, item: Item) -> str:
+    def place(self, item: SessionItem) -> str:
         """Where an item is on disk."""
         return os.path.join(self.root, *item.path.split("/"))
 
 
-class Gathered(NamedTuple):
+class CollectedFiles(NamedTuple):
     """Bundles, and the sessions of which none could be made: each with the reason."""
 
-    bundles: list[Bundle]
-    refused: list[tuple[Session, Refused]]
+    bundles: list[SessionFiles]
+    refused: list[tuple[Session, SessionRefused]]
 
 
-def bundles_of(sessions: Iterable[Session], roots: Sequence[str]) -> Gathered:
+def collect_session_files(sessions: Iterable[Session], roots: Sequence[str]) -> CollectedFiles:
     """The bundle of each session, once, in the given order; sub-agents count as the session that they belong to."""
-    gathered = Gathered([], [])
+    gathered = CollectedFiles([], [])
     seen: set[tuple[str, str]] = set()
     for session in sessions:
         head = session.head
@@ -109,43 +109,43 @@ def bundles_of(sessions: Iterable[Session], roots: Sequence[str]) -> Gathered:
             continue
         seen.add(place)
         try:
-            gathered.bundles.append(bundle_of(head, root_of(head.path, roots)))
-        except Refused as refusal:
+            gathered.bundles.append(session_files_of(head, store_root_of(head.path, roots)))
+        except SessionRefused as refusal:
             gathered.refused.append((head, refusal))
     return gathered
 
 
-def root_of(path: str, roots: Sequence[str]) -> str:
-    """The store that holds a file; raises `Refused` where none does."""
+def store_root_of(path: str, roots: Sequence[str]) -> str:
+    """The store that holds a file; raises `SessionRefused` where none does."""
     for root in roots:
         if path.startswith(os.path.join(root, "")):
             return root
-    raise Refused(f"{display_path(path)} is in no store: only sessions of a store can be taken care of")
+    raise SessionRefused(f"{display_path(path)} is in no store: only sessions of a store can be taken care of")
 
 
-def bundle_of(session: Session, root: str) -> Bundle:
-    """All that belongs to a session of a store. Raises `Refused`."""
+def session_files_of(session: Session, root: str) -> SessionFiles:
+    """All that belongs to a session of a store. Raises `SessionRefused`."""
     head = session.head
     owner = _owner(head)
     main = head.path if owner is None else os.path.join(head.found.home, owner + SUFFIX)
     files = [head.found] if head.is_orphan and owner is None else head.files
     beside = [file.path for file in files if os.path.dirname(file.path) == head.found.home]
-    own = own_folder(main)
+    own = session_dir(main)
     try:
         if not _is_below(os.path.realpath(head.found.home), os.path.realpath(root)):
-            raise Refused(
+            raise SessionRefused(
                 f"{display_path(_first_link(head.found.home, root))} is a symbolic link that leads out of the store: "
                 "name the real place with --root"
             )
         if own is None and len(beside) < len(files):
-            raise Refused(
+            raise SessionRefused(
                 f"{display_path(_stem(main))}: no session is called so, and what is in there may not be its own"
             )
         paths = sorted({*beside, *_descriptions(beside)}, key=lambda path: (path != main, path))
         items = tuple(_item(path, root, own) for path in (*paths, *_walked(own)))
     except OSError as error:
-        raise Refused(f"{display_path(error.filename or main)}: {error.strerror or error}") from error
-    return Bundle(
+        raise SessionRefused(f"{display_path(error.filename or main)}: {error.strerror or error}") from error
+    return SessionFiles(
         id=os.path.basename(_stem(main)),
         kind=SUBAGENT if head.is_orphan else head.found.kind,
         root=root,
@@ -158,27 +158,27 @@ def bundle_of(session: Session, root: str) -> Bundle:
     )
 
 
-def bundle_below(root: str, main: str, *, title: str | None, origin: str) -> Bundle:
-    """All that lies in the home of a session below a directory that is laid out like a store. Raises `Refused`."""
+def session_files_below(root: str, main: str, *, title: str | None, origin: str) -> SessionFiles:
+    """Everything in the home of a session below a directory laid out like a store. Raises `SessionRefused`."""
     path = os.path.join(root, *main.split("/"))
-    home, own = os.path.dirname(path), own_folder(path)
+    home, own = os.path.dirname(path), session_dir(path)
     try:
         beside = sorted(os.path.join(home, name) for name in os.listdir(home) if os.path.join(home, name) != own)
         beside.sort(key=lambda one: one != path)
         items = tuple(_item(one, root, own) for one in (*beside, *_walked(own)))
     except OSError as error:
-        raise Refused(f"{display_path(error.filename or path)}: {error.strerror or error}") from error
+        raise SessionRefused(f"{display_path(error.filename or path)}: {error.strerror or error}") from error
     kind = KINDS.get(main.partition("/")[0], SESSION)
-    return Bundle(os.path.basename(_stem(path)), kind, root, main, items, title, origin=origin)
+    return SessionFiles(os.path.basename(_stem(path)), kind, root, main, items, title, origin=origin)
 
 
-def change_of(bundle: Bundle) -> str | None:
+def describe_change(bundle: SessionFiles) -> str | None:
     """What of a bundle is not as it was any more, in words; `None` where all is. Times of directories do not count."""
-    own = own_folder(os.path.join(bundle.root, *bundle.main.split("/")))
-    beside = [bundle.place(item) for item in bundle.items if not is_own(item.path, bundle.main)]
+    own = session_dir(os.path.join(bundle.root, *bundle.main.split("/")))
+    beside = [bundle.place(item) for item in bundle.items if not is_in_session_dir(item.path, bundle.main)]
     try:
         now = [_item(path, bundle.root, own) for path in {*beside, *_descriptions(beside), *_walked(own)}]
-    except (OSError, Refused) as error:
+    except (OSError, SessionRefused) as error:
         return error.strerror or str(error) if isinstance(error, OSError) else str(error)
     before, after = ({item.path: _state(item) for item in items} for items in (bundle.items, now))
     for path in sorted(before.keys() | after.keys()):
@@ -190,7 +190,7 @@ def change_of(bundle: Bundle) -> str | None:
 _CHANGES: Final = {(True, True): "has changed", (True, False): "is gone", (False, True): "is new"}
 
 
-def own_folder(main: str) -> str | None:
+def session_dir(main: str) -> str | None:
     """The directory that a session owns, by the path of its file.
 
     Only the id of a session makes a directory its own: beside a file `memory.jsonl`, memories are still memories.
@@ -199,19 +199,19 @@ def own_folder(main: str) -> str | None:
     return own if is_session_id(os.path.basename(own)) else None
 
 
-def is_own(path: str, main: str) -> bool:
+def is_in_session_dir(path: str, main: str) -> bool:
     """True for the directory that a session owns, and for what is in it."""
-    own = own_folder(main)
+    own = session_dir(main)
     return own is not None and (path == own or path.startswith(f"{own}/"))
 
 
-def leads_out(path: str, target: str, own: str | None) -> bool:
+def links_outside(path: str, target: str, own: str | None) -> bool:
     """True where a link may lead out of the directory that a session owns.
 
     Only a way that climbs first, and not too far, and then descends is sure to stay inside.
 
-    >>> leads_out("p/s/a/link", "../b", "p/s"), leads_out("p/s/link", "../b", "p/s"), leads_out("p/s/l", "/b", "p/s")
-    (False, True, True)
+    >>> [links_outside(*link, "p/s") for link in [("p/s/a/link", "../b"), ("p/s/link", "../b"), ("p/s/l", "/b")]]
+    [False, True, True]
     """
     if own is None:
         return True
@@ -246,7 +246,7 @@ def _descriptions(paths: Iterable[str]) -> Iterator[str]:
 def _walked(own: str | None, depth: int = 0) -> Iterator[str]:
     """A directory and everything in it, hidden or not; links are not followed. There may be no such directory."""
     if depth > DEEPEST:
-        raise Refused(f"{display_path(own or '')} is {TOO_DEEP}: it cannot be kept; take it away")
+        raise SessionRefused(f"{display_path(own or '')} is {TOO_DEEP}: it cannot be kept; take it away")
     if own is None or not os.path.lexists(own):
         return
     yield own
@@ -261,23 +261,23 @@ def _walked(own: str | None, depth: int = 0) -> Iterator[str]:
             yield entry.path
 
 
-def _item(path: str, root: str, own: str | None) -> Item:
-    """Raises `Refused` for what cannot be kept, and `OSError`."""
+def _item(path: str, root: str, own: str | None) -> SessionItem:
+    """Raises `SessionRefused` for what cannot be kept, and `OSError`."""
     status = os.lstat(path)
     kind = _KINDS.get(stat.S_IFMT(status.st_mode))
     relative = _relative(path, root)
     if kind is None:
-        raise Refused(f"{display_path(path)} is no file, directory or link: it cannot be kept; take it away")
+        raise SessionRefused(f"{display_path(path)} is no file, directory or link: it cannot be kept; take it away")
     target = os.readlink(path) if kind == LINK else ""
-    if kind == LINK and leads_out(relative, target, own and _relative(own, root)):
-        raise Refused(f"{display_path(path)} is a symbolic link that leads out of the session: take it away")
+    if kind == LINK and links_outside(relative, target, own and _relative(own, root)):
+        raise SessionRefused(f"{display_path(path)} is a symbolic link that leads out of the session: take it away")
     size = status.st_size if kind == FILE else 0
-    return Item(
+    return SessionItem(
         relative, kind, size, status.st_mtime_ns, status.st_ino, status.st_dev, stat.S_IMODE(status.st_mode), target
     )
 
 
-def _state(item: Item) -> object:
+def _state(item: SessionItem) -> object:
     """What tells one state of an item from another."""
     return (FOLDER, item.inode) if item.kind == FOLDER else item._replace(mode=0)
 

@@ -17,8 +17,8 @@ from typing import Final, Self
 
 import msgspec
 
-from claude_session_player.archive.handles import Directory, has_all, lock
-from claude_session_player.archive.session_files import Bundle, Item, Refused
+from claude_session_player.archive.handles import OpenDirectory, contains_copy, lock_handle
+from claude_session_player.archive.session_files import SessionFiles, SessionItem, SessionRefused
 from claude_session_player.store.layout import DEEPEST, TOO_DEEP
 from claude_session_player.store.layout import GONE as GONE
 from claude_session_player.store.layout import MOVING as MOVING
@@ -43,7 +43,7 @@ _NOT_OURS: Final = "a file of it belongs to another user: whether they write to 
 class Leases:
     """Leases on files, those of a session for instance, held until they are released."""
 
-    def __init__(self, bundle: Bundle | None = None) -> None:
+    def __init__(self, bundle: SessionFiles | None = None) -> None:
         self.refusal: str | None = None
         """Why the files must not be removed: somebody has one of them open for writing."""
         self.missing = 0
@@ -52,7 +52,7 @@ class Leases:
         for item in bundle.files if bundle is not None else ():
             self._take(bundle.place(item), item)  # type: ignore[union-attr]
 
-    def take_all(self, folder: Directory, name: str, depth: int = 0) -> None:
+    def take_all(self, folder: OpenDirectory, name: str, depth: int = 0) -> None:
         """The same for a file in a directory, or for all files below a directory in it; links are no files."""
         status = folder.status(name)
         if depth > DEEPEST:
@@ -80,7 +80,7 @@ class Leases:
     def __exit__(self, *_: object) -> None:
         self.release()
 
-    def _take(self, path: str, item: Item) -> None:
+    def _take(self, path: str, item: SessionItem) -> None:
         self._take_one(lambda: os.open(path, _OPEN), item.path, (item.inode, item.device))
 
     def _take_one(self, opener: Callable[[], int], path: str, identity: tuple[int, int]) -> None:
@@ -128,7 +128,7 @@ _LARGEST_NOTE: Final = 1 << 20
 _NO_NAMES: Final = ("", ".", "..")
 
 
-class Note(msgspec.Struct, frozen=True):
+class TrashNote(msgspec.Struct, frozen=True):
     """What a bin says about the session in it."""
 
     id: str
@@ -151,14 +151,14 @@ class Note(msgspec.Struct, frozen=True):
         return self.main.split("/")[:-1]
 
 
-Log = Callable[[Note], None]
+Log = Callable[[TrashNote], None]
 """Is told of a session that is gone."""
 
 
-class Bin:
+class TrashDir:
     """A bin that is open, and the home that it is in."""
 
-    def __init__(self, home: Directory, name: str) -> None:
+    def __init__(self, home: OpenDirectory, name: str) -> None:
         self.home = home
         self.name = name
         self.folder = home.enter(name)
@@ -183,7 +183,7 @@ class Bin:
         self.home.move(self.name, self.home, name)
         self.name, self.folder.path = name, os.path.join(self.home.path, name)
 
-    def inside(self, note: Note) -> Directory:
+    def inside(self, note: TrashNote) -> OpenDirectory:
         """What was in the session's home: below a directory that is laid out like the store."""
         return self.folder.descend((CONTENT, *note.place))
 
@@ -194,7 +194,7 @@ class Bin:
         self.folder.close()
 
 
-def make(home: Directory, note: Note) -> Bin:
+def make_trash_dir(home: OpenDirectory, note: TrashNote) -> TrashDir:
     """Make a bin. Where none can be made, that is due to the directory which it would be in."""
     name = MOVING + note.id
     try:
@@ -203,20 +203,20 @@ def make(home: Directory, note: Note) -> Bin:
         raise
     except OSError as error:
         raise OSError(error.errno, error.strerror, home.path) from error
-    bin = Bin(home, name)
+    bin = TrashDir(home, name)
     try:
         _write(bin, note)
     except OSError:
-        discard(bin)
+        discard_trash_dir(bin)
         bin.folder.close()
         raise
     return bin
 
 
-def fill(bin: Bin, bundle: Bundle, note: Note) -> None:
+def move_to_trash(bin: TrashDir, bundle: SessionFiles, note: TrashNote) -> None:
     """Move everything of a session into its bin, its own file first: without it, nobody goes on with the session.
 
-    Raises `Refused` before anything is moved that is not what the bundle says.
+    Raises `SessionRefused` before anything is moved that is not what the bundle says.
     """
     above = bundle.main.rpartition("/")[0]
     with bin.folder.descend((CONTENT, *note.place), make=True) as inside:
@@ -226,14 +226,14 @@ def fill(bin: Bin, bundle: Bundle, note: Note) -> None:
                 continue
             status = bin.home.status(name)
             if status is None or (status.st_ino, status.st_dev) != (item.inode, item.device):
-                raise Refused(f"{display_path(item.path)} {'is gone' if status is None else 'has changed'}")
+                raise SessionRefused(f"{display_path(item.path)} {'is gone' if status is None else 'has changed'}")
             bin.home.move(name, inside, name)
         inside.sync()
     bin.home.sync()
 
 
-def put_back(bin: Bin, note: Note) -> None:
-    """Let a session be where its bin is, its own file last. Raises `Refused` where something new is in its place.
+def move_back(bin: TrashDir, note: TrashNote) -> None:
+    """Let a session be where its bin is, its own file last. Raises `SessionRefused` where something new is there.
 
     What has been put there again meanwhile, just as it was, is as good as put back; where anything is something else,
     nothing is put back.
@@ -243,71 +243,71 @@ def put_back(bin: Bin, note: Note) -> None:
         with bin.inside(note) as inside:
             names = sorted(inside.names(), key=lambda name: (name == main, name))
             for name in names:
-                if bin.home.status(name) is not None and not has_all(bin.home, inside, name):
+                if bin.home.status(name) is not None and not contains_copy(bin.home, inside, name):
                     raise _new(bin.home, name, inside)
             for name in names:
                 _put(inside, name, bin.home)
     except FileNotFoundError:  # a run that was killed may not have come so far
         pass
     bin.home.sync()
-    clear(bin, note)
+    clear_trash_dir(bin, note)
 
 
-def clear(bin: Bin, note: Note) -> None:
+def clear_trash_dir(bin: TrashDir, note: TrashNote) -> None:
     """Delete a bin from which everything was taken, with the directories in it."""
     for count in range(len(note.place), -1, -1):
         way = (CONTENT, *note.place)[: count + 1]
         with contextlib.suppress(FileNotFoundError), bin.folder.descend(way[:-1]) as above:
             above.remove_empty(way[-1])
-    discard(bin)
+    discard_trash_dir(bin)
 
 
-def empty(bin: Bin, note: Note, log: Log) -> None:
+def delete_trashed(bin: TrashDir, note: TrashNote, log: Log) -> None:
     """Delete a session that is gone from the store. Links are deleted, and never followed."""
     bin.folder.remove_tree(CONTENT)
     bin.folder.sync()
     log(note)
-    discard(bin)
+    discard_trash_dir(bin)
 
 
-def change_note(bin: Bin, note: Note) -> None:
+def replace_note(bin: TrashDir, note: TrashNote) -> None:
     """Let a bin say something else about the session in it, in one step."""
     _write(bin, note, _NEXT_NOTE)
     bin.folder.move(_NEXT_NOTE, bin.folder, NOTE)
     bin.folder.sync()
 
 
-def discard(bin: Bin) -> None:
+def discard_trash_dir(bin: TrashDir) -> None:
     """Delete a bin that has nothing in it."""
     for delete, name in ((bin.folder.remove, _NEXT_NOTE), (bin.folder.remove, NOTE), (bin.home.remove_empty, bin.name)):
         with contextlib.suppress(FileNotFoundError):
             delete(name)
 
 
-def read_note(bin: Bin) -> Note | None:
+def read_note(bin: TrashDir) -> TrashNote | None:
     """What a bin says about the session in it; `None` where it says nothing that can be meant. Raises `OSError`."""
     try:
         with open(_opened_note(bin), "rb") as file:
-            note = msgspec.convert(json.loads(file.read(_LARGEST_NOTE)), Note)
+            note = msgspec.convert(json.loads(file.read(_LARGEST_NOTE)), TrashNote)
     except (FileNotFoundError, ValueError, RecursionError, msgspec.ValidationError):
         return None
     return note if _fits(bin, note) else None
 
 
 @contextmanager
-def claimed(bin: Bin) -> Iterator[None]:
+def claim_trash_dir(bin: TrashDir) -> Iterator[None]:
     """Let nobody else work on a bin, where there are locks. Raises `BlockingIOError` where somebody does."""
     with open(_opened_note(bin), "rb") as file:
-        lock(file.fileno())
+        lock_handle(file.fileno())
         yield
 
 
-def reason_of(error: OSError, place: str) -> str:
+def os_error_reason(error: OSError, place: str) -> str:
     """What went wrong, and where."""
     return f"{display_path(error.filename or place)}: {error.strerror or error}"
 
 
-def _opened_note(bin: Bin) -> int:
+def _opened_note(bin: TrashDir) -> int:
     handle = bin.folder.open_file(NOTE, os.O_RDONLY)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -315,7 +315,7 @@ def _opened_note(bin: Bin) -> int:
     return handle
 
 
-def _fits(bin: Bin, note: Note) -> bool:
+def _fits(bin: TrashDir, note: TrashNote) -> bool:
     """True for a bin that was made for this session, also where its project directory was renamed since."""
     place = note.place
     here = bin.home.path.split(os.sep)[-len(place) :]
@@ -328,7 +328,7 @@ def _fits(bin: Bin, note: Note) -> bool:
     )
 
 
-def _put(inside: Directory, name: str, home: Directory) -> None:
+def _put(inside: OpenDirectory, name: str, home: OpenDirectory) -> None:
     """Move without replacing anything. Where the same is there again, it stays, and that in the bin goes."""
     status = inside.status(name)
     try:
@@ -344,33 +344,33 @@ def _put(inside: Directory, name: str, home: Directory) -> None:
     inside.remove_tree(name)
 
 
-def _remove_copy(inside: Directory, name: str, home: Directory) -> None:
-    """Remove what is in the home, too, byte for byte. Raises `Refused` where somebody writes to what would be lost."""
+def _remove_copy(inside: OpenDirectory, name: str, home: OpenDirectory) -> None:
+    """Remove what is also in the home, byte for byte. Raises `SessionRefused` where such a file is being written."""
     with Leases() as leases:
         leases.take_all(inside, name)
-        if not has_all(home, inside, name):
+        if not contains_copy(home, inside, name):
             raise FileExistsError
         if (leases.refusal is not None or leases.are_broken) and not _is_same_file(home, inside, name):
             reason = leases.refusal or "in use: somebody opens it for writing right now"
-            raise Refused(f"{display_path(os.path.join(inside.path, name))} is there twice, and stays: {reason}")
+            raise SessionRefused(f"{display_path(os.path.join(inside.path, name))} is there twice, and stays: {reason}")
         inside.remove_tree(name)
 
 
-def _is_same_file(home: Directory, inside: Directory, name: str) -> bool:
+def _is_same_file(home: OpenDirectory, inside: OpenDirectory, name: str) -> bool:
     """True for one file with two names: whoever writes to it loses nothing where one of them goes."""
     one, two = home.status(name), inside.status(name)
     return one is not None and two is not None and os.path.samestat(one, two)
 
 
-def _new(home: Directory, name: str, inside: Directory) -> Refused:
-    return Refused(
+def _new(home: OpenDirectory, name: str, inside: OpenDirectory) -> SessionRefused:
+    return SessionRefused(
         f"{display_path(os.path.join(home.path, name))} is there again: what was there before is in "
         f"{display_path(inside.path)}; "
         f"'{PROGRAM} clean --recover' moves it into the archive"
     )
 
 
-def _write(bin: Bin, note: Note, name: str = NOTE) -> None:
+def _write(bin: TrashDir, note: TrashNote, name: str = NOTE) -> None:
     """Say durably what a bin is for, before anything is moved into it."""
     with open(bin.folder.open_file(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         file.write(json.dumps(msgspec.structs.asdict(note)).encode())
@@ -379,7 +379,7 @@ def _write(bin: Bin, note: Note, name: str = NOTE) -> None:
     bin.folder.sync()
 
 
-def _names(bin: Bin, way: tuple[str, ...]) -> list[str]:
+def _names(bin: TrashDir, way: tuple[str, ...]) -> list[str]:
     try:
         with bin.folder.descend(way) as folder:
             return folder.names()

@@ -13,26 +13,26 @@ import click
 from claude_session_player.cli._output import say
 from claude_session_player.cli._tables import Column, print_table, short_ids
 from claude_session_player.util import humanize
-from claude_session_player.util.text import cut, display_path, file_name, printable
+from claude_session_player.util.text import base_name, display_path, printable, truncate
 from claude_session_player.util.times import local_now
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from claude_session_player.archive import restore
-    from claude_session_player.archive.add import Outcome
-    from claude_session_player.archive.archive_dir import Archived
+    from claude_session_player.archive.add import ArchiveOutcome
+    from claude_session_player.archive.archive_dir import ArchivedSession
     from claude_session_player.archive.session_files import Progress
 
 
-def print_outcomes(outcomes: Sequence[Outcome]) -> None:
+def print_outcomes(outcomes: Sequence[ArchiveOutcome]) -> None:
     """A line for each session that was archived."""
     bundles = [outcome.bundle for outcome in outcomes]
     print_table(
         (
             Column("ID", short_ids([bundle.id for bundle in bundles], ()), 11, style="cyan"),
             Column("TITLE", [bundle.title or "(no title)" for bundle in bundles], 10, 20),
-            Column("PROJECT", [file_name(bundle.project or "") for bundle in bundles], 7, 12, style="green"),
+            Column("PROJECT", [base_name(bundle.project or "") for bundle in bundles], 7, 12, style="green"),
             Column("FILES", [str(len(bundle.files)) for bundle in bundles], 5, right=True),
             Column("SIZE", [humanize.size(bundle.size) for bundle in bundles], 8, right=True),
             Column("PACKED", [humanize.size(outcome.size) for outcome in outcomes], 8, right=True),
@@ -41,7 +41,7 @@ def print_outcomes(outcomes: Sequence[Outcome]) -> None:
     )
 
 
-def print_archives(archives: Sequence[Archived]) -> None:
+def print_archives(archives: Sequence[ArchivedSession]) -> None:
     """A line for each archived session."""
     now = local_now()
     rows = [archived.manifest for archived in archives]
@@ -51,7 +51,7 @@ def print_archives(archives: Sequence[Archived]) -> None:
             Column("ID", short_ids([row.id for row in rows], ()), 11, style="cyan"),
             Column("WHEN", [humanize.ago(row.updated_at or "", now) for row in rows], 8),
             Column("TITLE", [row.title or "(no title)" for row in rows], 10, 20),
-            Column("PROJECT", [file_name(row.project or "") for row in rows], 7, 12, style="green"),
+            Column("PROJECT", [base_name(row.project or "") for row in rows], 7, 12, style="green"),
             Column("ARCHIVED", [humanize.ago(row.archived_at, now) for row in rows], 6),
             Column("FILES", [str(len(row.files)) for row in rows], 3, right=True),
             Column("SIZE", [humanize.size(row.size) for row in rows], 4, right=True),
@@ -61,14 +61,14 @@ def print_archives(archives: Sequence[Archived]) -> None:
     )
 
 
-def print_restored(outcomes: Sequence[restore.Outcome]) -> None:
+def print_restored(outcomes: Sequence[restore.RestoreOutcome]) -> None:
     """A line for each session that was put back."""
     rows = [outcome.archived.manifest for outcome in outcomes]
     print_table(
         (
             Column("ID", short_ids([row.id for row in rows], ()), 11, style="cyan"),
             Column("TITLE", [row.title or "(no title)" for row in rows], 10, 20),
-            Column("PROJECT", [file_name(row.project or "") for row in rows], 7, 12, style="green"),
+            Column("PROJECT", [base_name(row.project or "") for row in rows], 7, 12, style="green"),
             Column("FILES", [str(len(row.files)) for row in rows], 5, right=True),
             Column("SIZE", [humanize.size(row.size) for row in rows], 8, right=True),
             Column("WHAT", [outcome.status for outcome in outcomes], 9),
@@ -97,11 +97,11 @@ def from_option(function: _F) -> _F:
 
 def complete_archived(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Ids of archived sessions that begin like this, and files. No archive is opened."""
-    from claude_session_player.archive.archive_dir import Vault
+    from claude_session_player.archive.archive_dir import ArchiveDir
     from claude_session_player.archive.manifest import ARCHIVE
     from claude_session_player.cli.completion import id_items
 
-    paths = Vault(ctx.params.get("to") or ctx.params.get("source")).files()
+    paths = ArchiveDir(ctx.params.get("to") or ctx.params.get("source")).files()
     return id_items((display_path(os.path.basename(path).removesuffix(ARCHIVE)) for path in paths), incomplete)
 
 
@@ -111,17 +111,17 @@ def progress_bar(what: str, total: int) -> Iterator[Progress | None]:
     if sys.stderr is None or not sys.stderr.isatty() or total < _LONG_WORK:
         yield None
         return
-    from claude_session_player.cli._options import started
+    from claude_session_player.cli._options import start_bar
 
-    with started(what, total) as bar:
+    with start_bar(what, total) as bar:
         yield lambda count: bar.advance(bar.task_ids[0], count)
 
 
-def name_skipped(id: str, title: str | None, reason: str | None) -> None:
+def report_skipped(id: str, title: str | None, reason: str | None) -> None:
     """Say on stderr why something was not done with a session."""
-    say(printable(f"skipped {named(id, title)}: {reason}"))
+    say(printable(f"skipped {quoted_title(id, title)}: {reason}"))
 
 
-def named(id: str, title: str | None) -> str:
+def quoted_title(id: str, title: str | None) -> str:
     """A session in a sentence."""
-    return f"{display_path(id)} ({cut(title or 'no title', _TITLE)})"
+    return f"{display_path(id)} ({truncate(title or 'no title', _TITLE)})"

@@ -13,14 +13,14 @@ import click
 
 from claude_session_player.cli._output import ARRAY, LINES
 from claude_session_player.errors import BadFilter, NoSuchSession
-from claude_session_player.store.filters import SORTS, Filter, parse_span
-from claude_session_player.util.times import in_zone
+from claude_session_player.store.filters import SORTS, Filter, parse_date_span
+from claude_session_player.util.times import using_zone
 
 if TYPE_CHECKING:
     from rich.progress import Progress as ProgressBar
 
     from claude_session_player.stats.prices import Prices
-    from claude_session_player.store.layout import Trouble
+    from claude_session_player.store.layout import ReadProblem
     from claude_session_player.store.library import Progress
     from claude_session_player.store.store import Store
 
@@ -38,7 +38,7 @@ def _end(ctx: click.Context, param: click.Parameter, value: str | None) -> datet
 
 def _span(value: str) -> tuple[datetime, datetime]:
     try:
-        start, end = parse_span(value)
+        start, end = parse_date_span(value)
         return start.astimezone(UTC), end.astimezone(UTC)
     except BadFilter as error:
         raise click.BadParameter(str(error)) from error
@@ -114,7 +114,7 @@ def _with(function: Callable[..., _R], options: Sequence[Option]) -> Callable[..
     return with_filter
 
 
-def started(what: str, total: int) -> ProgressBar:
+def start_bar(what: str, total: int) -> ProgressBar:
     """A bar that is shown until it is stopped, and then vanishes; it has one task."""
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as ProgressBar
@@ -182,11 +182,11 @@ def utc_option(function: _F) -> _F:
 
 def _use_utc(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value:
-        ctx.with_resource(in_zone(UTC))
+        ctx.with_resource(using_zone(UTC))
 
 
 @contextmanager
-def opened(
+def open_store(
     roots: tuple[str, ...], no_cache: bool, required: bool = True, archived: bool = False, archive: str | None = None
 ) -> Iterator[Store]:
     """The stores that are meant, with a progress bar where it takes long; in the end it is said what is unreadable."""
@@ -203,9 +203,9 @@ def opened(
             yield store
     except NoSuchSession:
         if store is not None:  # what was not found may be there
-            warn(store.troubles)
+            warn_unreadable(store.troubles)
         raise
-    warn(store.troubles)
+    warn_unreadable(store.troubles)
     if (refusal := store.refused_index) is not None:
         from claude_session_player.cli._output import say
         from claude_session_player.util.text import display_path, printable
@@ -215,24 +215,24 @@ def opened(
 
 def _archived_store(roots: tuple[str, ...], cache: str | None, archive: str | None, progress: Progress | None) -> Store:
     """The archive as a store; what it unpacks is removed when the command is over."""
-    from claude_session_player.archive.archive_dir import existing
+    from claude_session_player.archive.archive_dir import open_archive_dir
     from claude_session_player.archive.archived_store import ArchivedStore
 
     if roots:
         raise click.UsageError("--archived looks into the archive, and --root names a store: one of them is too much")
-    store = ArchivedStore.at_vault(existing(archive), cache, progress)
+    store = ArchivedStore.at_vault(open_archive_dir(archive), cache, progress)
     click.get_current_context().call_on_close(store.close)
     return store
 
 
-def warn(troubles: list[Trouble]) -> None:
+def warn_unreadable(troubles: list[ReadProblem]) -> None:
     """Say what could not be read."""
-    from claude_session_player.util.humanize import many
+    from claude_session_player.util.humanize import plural
     from claude_session_player.util.text import display_path, printable
 
     if not troubles or sys.stderr is None:
         return
-    count = many(len(troubles), "file or directory", "files or directories")
+    count = plural(len(troubles), "file or directory", "files or directories")
     print(f"warning: {count} could not be read:", file=sys.stderr)
     for trouble in troubles[:_MOST]:
         print(f"  {printable(f'{display_path(trouble.path)}: {trouble.reason}')}", file=sys.stderr)
@@ -252,7 +252,7 @@ def reading_bar(what: str) -> Iterator[Progress | None]:
         if total < _LONG_READ:
             return
         if not bar:
-            bar.append(started(what, total))
+            bar.append(start_bar(what, total))
         bar[0].update(bar[0].task_ids[0], completed=done)
 
     try:

@@ -10,22 +10,22 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
 
 from claude_session_player.errors import CannotWrite
-from claude_session_player.format.lenient_json import array
-from claude_session_player.format.lenient_json import encode as encode
+from claude_session_player.format.lenient_json import encode_json as encode_json
+from claude_session_player.format.lenient_json import json_array
 from claude_session_player.util.dirs import PROGRAM
-from claude_session_player.util.humanize import many
+from claude_session_player.util.humanize import plural
 from claude_session_player.util.terminal import write_styled
-from claude_session_player.util.text import cut, harmless, printable
+from claude_session_player.util.text import mark_controls, printable, truncate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from claude_session_player.line_audit import Account
+    from claude_session_player.line_audit import LineAudit
     from claude_session_player.models import ScreenState, View
-    from claude_session_player.player.stream import Piece
+    from claude_session_player.player.stream import TextPiece
     from claude_session_player.store.session import Session
-    from claude_session_player.transcript.subagents import Actor
-    from claude_session_player.transcript.tree import Problem
+    from claude_session_player.transcript.subagents import Subagent
+    from claude_session_player.transcript.tree import TreeProblem
 
 SCHEMA_VERSION: Final = 2
 """The version of docs/schema.json; it goes up where a field changes its name, its type or its meaning."""
@@ -39,7 +39,7 @@ class Fields(Protocol):
     def _asdict(self) -> dict[str, Any]: ...
 
 
-def record(thing: Fields) -> dict[str, Any]:
+def to_record(thing: Fields) -> dict[str, Any]:
     """A session in one look, a project, a todo, a memory or a settings file: all of its fields."""
     return thing._asdict()
 
@@ -50,7 +50,7 @@ def detailed_record(session: Session) -> dict[str, Any]:
 
 
 def _with_subagents(session: Session) -> dict[str, Any]:
-    return record(session.summary) | {"subagents": [_with_subagents(child) for child in session.subagents]}
+    return to_record(session.summary) | {"subagents": [_with_subagents(child) for child in session.subagents]}
 
 
 ARRAY: Final = "array"
@@ -90,39 +90,41 @@ def print_bytes(portions: Iterable[bytes]) -> None:
     file.write(decode(b"", final=True))
 
 
-def piece_printer(view: View) -> Callable[[Iterable[Piece]], None]:
+def piece_printer(view: View) -> Callable[[Iterable[TextPiece]], None]:
     """Something that writes pieces of a text to stdout: in colour on a terminal, and to the letter anywhere else."""
     file = stdout()
     if not file.isatty():
         return lambda pieces: _write_all(file, [part for piece in pieces for part in piece.parts])
-    from claude_session_player.export.terminal import printer
+    from claude_session_player.export.terminal import terminal_printer
 
-    return printer(file, view)
+    return terminal_printer(file, view)
 
 
 def print_pages(pieces: Iterable[str]) -> None:
     """Write a text through a pager where stdout is a terminal: it is filtered, because a pager is one, too."""
     import click
 
-    click.echo_via_pager(map(harmless, pieces) if stdout().isatty() else pieces)
+    click.echo_via_pager(map(mark_controls, pieces) if stdout().isatty() else pieces)
 
 
 def print_records(records: Iterable[Any], form: str) -> None:
     """Write JSON values: an array with one of them on each line, or the lines alone."""
-    print_encoded(map(encode, records), form)
+    print_encoded(map(encode_json, records), form)
 
 
 def print_encoded(texts: Iterable[str], form: str) -> None:
     """The same, of values that are JSON already."""
-    print_pieces((text + "\n" for text in texts) if form == LINES else chain(array(texts), "\n"))
+    print_pieces((text + "\n" for text in texts) if form == LINES else chain(json_array(texts), "\n"))
 
 
 def print_object(record: dict[str, Any], key: str, values: Iterable[Any] | None) -> None:
     """Write one JSON object, and behind its other keys `key` with an array that may be too long to hold in memory."""
     if values is None:
-        print_text(encode(record))
+        print_text(encode_json(record))
         return
-    print_pieces(chain((f"{encode(record)[:-1]},{encode(key)}:",), array(map(encode, values)), "}\n"))
+    print_pieces(
+        chain((f"{encode_json(record)[:-1]},{encode_json(key)}:",), json_array(map(encode_json, values)), "}\n")
+    )
 
 
 def print_pieces(pieces: Iterable[str]) -> None:
@@ -154,7 +156,7 @@ def _write_all(file: TextIO, pieces: list[str]) -> None:
 def show(things: Sequence[Fields], form: str | None, table: str, nothing: str) -> None:
     """Print things: `table` names the function of `tables` that draws them, `nothing` is said where there are none."""
     if form:
-        print_records(map(record, things), form)
+        print_records(map(to_record, things), form)
     elif things:
         getattr(import_module("claude_session_player.cli._tables"), table)(things)
     else:
@@ -170,7 +172,7 @@ def say(message: str) -> None:
 _MOST = 10
 
 
-def warn(account: Account, agent: str = "", *, tells_unknown: bool = False) -> None:
+def warn_line_issues(account: LineAudit, agent: str = "", *, tells_unknown: bool = False) -> None:
     """One line for each kind of trouble: the malformed places, and each unknown record type.
 
     Where the lines are those of a sub-agent, beside others, `agent` is its name. `tells_unknown` is true where the
@@ -180,13 +182,15 @@ def warn(account: Account, agent: str = "", *, tells_unknown: bool = False) -> N
     whose = f"sub-agent {printable(agent)}: " if agent else ""
     if account.issues:
         first = account.issues[0]
-        places = many(len(account.issues), "malformed place")
+        places = plural(len(account.issues), "malformed place")
         _say(f"{whose}{places} skipped, the first in line {first.line} (byte {first.offset}): {first.reason}")
     for kind, count in account.unknown_events.most_common(_MOST):
-        records, first_line = many(count, "record"), account.first_seen[kind]
-        _say(f"{whose}{records} of unknown type {cut(printable(kind), 60)!r}{fate}, the first in line {first_line}")
+        records, first_line = plural(count, "record"), account.first_seen[kind]
+        _say(
+            f"{whose}{records} of unknown type {truncate(printable(kind), 60)!r}{fate}, the first in line {first_line}"
+        )
     if (more := len(account.unknown_events) - _MOST) > 0:
-        _say(f"{whose}{many(more, 'more unknown type')}: see '{PROGRAM} account'")
+        _say(f"{whose}{plural(more, 'more unknown type')}: see '{PROGRAM} account'")
 
 
 def note_empty(state: ScreenState) -> None:
@@ -203,7 +207,7 @@ def note_left_out(state: ScreenState) -> None:
 def note_not_shown(number: int, noun: str, which: str = "", why: str = "") -> None:
     """Say how many things are not in the output, if any are not."""
     if number > 0:
-        words = (many(number, noun), which, "is" if number == 1 else "are", "not shown")
+        words = (plural(number, noun), which, "is" if number == 1 else "are", "not shown")
         note(" ".join(filter(None, words)) + why)
 
 
@@ -212,7 +216,7 @@ def note(message: str) -> None:
     _say(message, kind="note")
 
 
-def name_problems(problems: Iterable[tuple[Actor | None, Problem]], unlinked: Iterable[Actor]) -> int:
+def name_problems(problems: Iterable[tuple[Subagent | None, TreeProblem]], unlinked: Iterable[Subagent]) -> int:
     """A line for each thing that is wrong with a conversation; gives their number."""
     lines = [f"{_whose(actor)}line {problem.line}: {problem.what}" for actor, problem in problems]
     lines += [f"sub-agent {actor.id}: no call is known" for actor in unlinked if not actor.is_helper]
@@ -221,7 +225,7 @@ def name_problems(problems: Iterable[tuple[Actor | None, Problem]], unlinked: It
     return len(lines)
 
 
-def _whose(actor: Actor | None) -> str:
+def _whose(actor: Subagent | None) -> str:
     return f"sub-agent {actor.id}, " if actor else ""
 
 

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 import click
 
-from claude_session_player.cli._options import opened
+from claude_session_player.cli._options import open_store
 from claude_session_player.errors import CannotRead, NoSuchSession, NotASession, SessionError
 from claude_session_player.format.line_reader import LongLine, complete_line, read_lines, split_lines
-from claude_session_player.line_audit import BLANK, Account, Fate
+from claude_session_player.line_audit import BLANK, LineAudit, LineStatus
 from claude_session_player.models import ScreenState, View
 from claude_session_player.parser import is_subagent_file, is_subagent_name, open_session
-from claude_session_player.playback import begun, replay
+from claude_session_player.playback import replay, start_replay
 from claude_session_player.renderer import render
 from claude_session_player.store.refs import (
     BREADCRUMB_SIZE,
-    breadcrumb,
-    follow,
+    follow_breadcrumb,
     looks_like_path,
+    not_a_session_reason,
+    parse_breadcrumb,
     read_breadcrumb,
-    refusal,
 )
 from claude_session_player.util.dirs import LATEST
 
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from claude_session_player.format.events import Event
-    from claude_session_player.store.layout import Found
+    from claude_session_player.store.layout import SessionFile
     from claude_session_player.store.session import Session
     from claude_session_player.store.store import Store
 
 STANDARD_INPUT: Final = "-"
 
 
-class Source(NamedTuple):
+class SessionSource(NamedTuple):
     """What a command was asked for, and the name that it has in messages: a file, or the lines of standard input."""
 
     name: str
     path: str | None = None
-    found: Found | None = None
+    found: SessionFile | None = None
     """What its place in a store says about it."""
     inline: Session | None = None
     """Where it is a sub-agent inside of its parent's file."""
@@ -58,38 +58,40 @@ class Source(NamedTuple):
 
 def find_source(
     ref: str, roots: tuple[str, ...] = (), no_cache: bool = False, archived: bool = False, archive: str | None = None
-) -> Source:
+) -> SessionSource:
     """What is meant by a reference. A path needs no store; a breadcrumb, an id, a title or the archive does."""
     if archived or archive is not None:
-        with opened(roots, no_cache, archived=archived, archive=archive) as store:
+        with open_store(roots, no_cache, archived=archived, archive=archive) as store:
             return source_in(store, ref)
     crumb = None
     if ref == STANDARD_INPUT:
         crumb, head, lines = _standard_input()
         if crumb is None:
-            return Source("standard input", lines=lines, head=head)
+            return SessionSource("standard input", lines=lines, head=head)
     elif _is_path(ref):
         crumb = read_breadcrumb(ref) if os.path.isfile(ref) else None
         if os.path.isdir(ref):
-            raise CannotRead(refusal(ref))
+            raise CannotRead(not_a_session_reason(ref))
         if crumb is None:
-            return Source(ref, ref)
-    with opened(roots, no_cache, required=crumb is not None or needs_store(ref)) as store:
-        return _placed(store.locate(ref) if crumb is None else follow(store, crumb))
+            return SessionSource(ref, ref)
+    with open_store(roots, no_cache, required=crumb is not None or needs_store(ref)) as store:
+        return _placed(store.locate(ref) if crumb is None else follow_breadcrumb(store, crumb))
 
 
-def source_in(store: Store, ref: str) -> Source:
+def source_in(store: Store, ref: str) -> SessionSource:
     """The same, in a store that is open; also of a file that lies anywhere, its place is known."""
     if ref != STANDARD_INPUT:
         return _placed(store.locate(ref))
     crumb, head, lines = _standard_input()
-    return _placed(follow(store, crumb)) if crumb else Source("standard input", lines=lines, head=head)
+    return (
+        _placed(follow_breadcrumb(store, crumb)) if crumb else SessionSource("standard input", lines=lines, head=head)
+    )
 
 
-def _placed(meant: Found | Session) -> Source:
+def _placed(meant: SessionFile | Session) -> SessionSource:
     found = meant if isinstance(meant, tuple) else meant.found
     inline = meant if not isinstance(meant, tuple) and meant.is_inline else None
-    return Source(found.name, found.path, found, inline)
+    return SessionSource(found.name, found.path, found, inline)
 
 
 def find_session(store: Store, ref: str) -> Session:
@@ -100,7 +102,7 @@ def find_session(store: Store, ref: str) -> Session:
             raise NoSuchSession(
                 'there is no breadcrumb on standard input: it is one JSON object like {"project": …, "sessionId": …}'
             )
-        return store.of(follow(store, crumb))
+        return store.of(follow_breadcrumb(store, crumb))
     session = store.resolve(ref)
     if _is_path(ref) and not session.facts.is_session:
         raise NotASession(f"{ref} holds no Claude Code session: no line is a known record")
@@ -145,11 +147,11 @@ def _standard_input() -> tuple[dict[str, Any] | None, bytes, Iterable[bytes]]:
         raise CannotRead("standard input is closed")
     stream = sys.stdin.buffer
     head = stream.readline(BREADCRUMB_SIZE)
-    if (crumb := breadcrumb(head)) is not None:
+    if (crumb := parse_breadcrumb(head)) is not None:
         return crumb, head, ()
     if head.strip() == b"{":  # JSON over several lines
         head += stream.read(BREADCRUMB_SIZE - len(head))
-        if (crumb := breadcrumb(head)) is not None:
+        if (crumb := parse_breadcrumb(head)) is not None:
             return crumb, head, ()
     *first, last = split_lines(head) or [b""]
     lines = chain(first, filter(None, (last := complete_line(last, stream),)), read_lines(stream))
@@ -173,8 +175,8 @@ _OTHER_KINDS: Final = {
 _PADDING: Final = b"\0 \t\r\xef\xbb\xbf"
 
 
-def load(
-    source: Source, view: View | None = None, *, until: int | None = None, at: datetime | None = None
+def load_screen(
+    source: SessionSource, view: View | None = None, *, until: int | None = None, at: datetime | None = None
 ) -> ScreenState:
     """Replay a session named on the command line; raises where there is none."""
     try:
@@ -187,7 +189,7 @@ def load(
         raise CannotRead(f"{source.name}: {error.strerror or error}") from error
 
 
-def _load_stream(source: Source, view: View | None, until: int | None, at: datetime | None) -> ScreenState:
+def _load_stream(source: SessionSource, view: View | None, until: int | None, at: datetime | None) -> ScreenState:
     check_head(source.head, source.name)
     state = replay(source.lines, view, until=until, at=at)
     if until is None and at is None:
@@ -195,7 +197,9 @@ def _load_stream(source: Source, view: View | None, until: int | None, at: datet
     return state
 
 
-def _load_file(named: Source, session: str, view: View | None, until: int | None, at: datetime | None) -> ScreenState:
+def _load_file(
+    named: SessionSource, session: str, view: View | None, until: int | None, at: datetime | None
+) -> ScreenState:
     _refuse_directory(session)
     name = named.name
     with _open_source(named, session) as file:
@@ -215,7 +219,7 @@ def _load_file(named: Source, session: str, view: View | None, until: int | None
     return state
 
 
-def unfolding(source: Source, view: View | None = None) -> tuple[ScreenState, Iterator[Event]]:
+def open_events(source: SessionSource, view: View | None = None) -> tuple[ScreenState, Iterator[Event]]:
     """The empty screen of a session named on the command line, and the events that fill it, as they are read.
 
     Raises where there is no session: it is read up to the first line that is a record of one.
@@ -228,12 +232,12 @@ def unfolding(source: Source, view: View | None = None) -> tuple[ScreenState, It
     return state, chain(head, _readable(events, source.name))
 
 
-def kept(source: Source) -> Source:
+def buffer_session(source: SessionSource) -> SessionSource:
     """The same session as something that can be read more than once: a file, or lines that are kept in memory."""
     if _is_file(source) or source.inline is not None:
         return source
     lines = list(_lines_of(source))
-    return Source(source.name, lines=lines, head=b"".join(lines[:1]))
+    return SessionSource(source.name, lines=lines, head=b"".join(lines[:1]))
 
 
 def _through_first_record(events: Iterator[Event], name: str) -> list[Event]:
@@ -247,30 +251,30 @@ def _through_first_record(events: Iterator[Event], name: str) -> list[Event]:
     return seen
 
 
-def _account_of(events: Iterable[Event]) -> Account:
+def _account_of(events: Iterable[Event]) -> LineAudit:
     state = ScreenState()
     for event in events:
         render(state, event)
     return state.account
 
 
-def _begun(source: Source, view: View | None) -> tuple[ScreenState, Iterator[Event]]:
+def _begun(source: SessionSource, view: View | None) -> tuple[ScreenState, Iterator[Event]]:
     if source.path is None:
         check_head(source.head, source.name)
     elif _is_file(source):
         check_file(source.path, source.name)
-        return begun(source.path, view)
+        return start_replay(source.path, view)
     if source.inline is not None:
         view = (view or View()).of_subagent()
-    return begun(_lines_of(source), view)
+    return start_replay(_lines_of(source), view)
 
 
-def _is_file(source: Source) -> bool:
+def _is_file(source: SessionSource) -> bool:
     """True for a file of its own, which can be read again and again; a pipe has a path, too."""
     return source.path is not None and source.inline is None and os.path.isfile(source.path)
 
 
-def _lines_of(source: Source) -> Iterable[bytes]:
+def _lines_of(source: SessionSource) -> Iterable[bytes]:
     if source.path is None:
         return source.lines
     if source.inline is not None:
@@ -279,13 +283,13 @@ def _lines_of(source: Source) -> Iterable[bytes]:
     return _lines_of_pipe(source, source.path)
 
 
-def _lines_of_pipe(source: Source, path: str) -> Iterator[bytes]:
+def _lines_of_pipe(source: SessionSource, path: str) -> Iterator[bytes]:
     with _open_source(source, path) as file:
         check_head(file.peek(_SNIFFED), source.name)  # type: ignore[attr-defined]
         yield from read_lines(file)
 
 
-def _open_source(source: Source, path: str) -> BinaryIO:
+def _open_source(source: SessionSource, path: str) -> BinaryIO:
     """A file that was named on the command line may be a pipe, which is waited for; one of a store may not."""
     if source.found is not None:
         return open_session(path)
@@ -312,7 +316,7 @@ def check_file(path: str, name: str) -> None:
 
 def _refuse_directory(path: str) -> None:
     if os.path.isdir(path):
-        raise CannotRead(refusal(path))
+        raise CannotRead(not_a_session_reason(path))
 
 
 def check_head(head: bytes, name: str) -> None:
@@ -327,23 +331,23 @@ def check_head(head: bytes, name: str) -> None:
         raise NotASession(f"{name} is a binary file, not a session: sessions are JSON lines")
 
 
-def require_session(account: Account, name: str) -> None:
+def require_session(account: LineAudit, name: str) -> None:
     """Refuse a file in which no line is a record of a session."""
     if account.is_session:
         return
     if account.issues and not account.unknown_events:
         first = account.issues[0]
         raise NotASession(f"{name} is not JSON lines: line {first.line}: {first.reason}")
-    if account.by_rule(Fate.HIDDEN).get(BLANK.rule) == account.lines:
+    if account.by_rule(LineStatus.HIDDEN).get(BLANK.rule) == account.lines:
         raise NotASession(f"{name} holds only blank lines: there is no session in it")
     raise NotASession(f"{name} holds JSON, but no Claude Code session: no line is a known record")
 
 
 def _with_progress(file: BinaryIO, size: int) -> Iterator[bytes]:
     """The lines of a large file, with a progress bar on stderr."""
-    from claude_session_player.cli._options import started
+    from claude_session_player.cli._options import start_bar
 
-    with started("reading", size) as progress:
+    with start_bar("reading", size) as progress:
         done = 0
         for number, line in enumerate(read_lines(file)):
             done += len(line)

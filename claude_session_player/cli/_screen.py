@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from claude_session_player import export
 from claude_session_player.cli._output import stdout
-from claude_session_player.export import Format, Writes, formats
+from claude_session_player.export import Format, OutputKind, formats
 from claude_session_player.models import ScreenState, View
 from claude_session_player.player.stream import Timing
 from claude_session_player.player.timeline import IDLE, Pace
@@ -54,7 +54,7 @@ def screen_options(default_format: str) -> Callable[[_F], _F]:
     """What is shown of a screen, and in which format."""
 
     def decorate(function: _F) -> _F:
-        return view_options(format_option(default_format, formats(Writes.SCREEN))(function))
+        return view_options(format_option(default_format, formats(OutputKind.SCREEN))(function))
 
     return decorate
 
@@ -68,7 +68,7 @@ def chosen_view(*, history: bool, thinking: bool, full: bool) -> View:
 
 def print_screen(state: ScreenState, format: str) -> None:
     """Write the screen to stdout."""
-    export.write(state, stdout(), format)
+    export.write_screen(state, stdout(), format)
 
 
 _R = TypeVar("_R")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len, set_cell_size
 
-from claude_session_player.cli._output import encode, print_styled, print_text, stdout
+from claude_session_player.cli._output import encode_json, print_styled, print_text, stdout
 from claude_session_player.util import humanize
-from claude_session_player.util.text import ELLIPSIS, display_path, file_name, printable
+from claude_session_player.util.text import ELLIPSIS, base_name, display_path, printable
 from claude_session_player.util.times import local_now
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def print_sessions(sessions: Sequence[Session], known: Iterable[str]) -> None:
             Column("ID", ids, 11, style="cyan"),
             Column("WHEN", [humanize.ago(row.updated_at, now) for row in rows], 8),
             Column("TITLE", [("↳ " if row.parent_id else "") + (row.title or "(no title)") for row in rows], 10, 20),
-            Column("PROJECT", [file_name(row.project or "") for row in rows], 7, 12, style="green"),
+            Column("PROJECT", [base_name(row.project or "") for row in rows], 7, 12, style="green"),
             Column("BRANCH", [row.git_branch or "" for row in rows], 3, 12, style="magenta"),
             Column("MODEL", [humanize.model(row.model) for row in rows], 4),
             Column("LASTED", [humanize.span(row.duration_seconds) for row in rows], 2, right=True),
@@ -161,7 +161,7 @@ def print_sessions(sessions: Sequence[Session], known: Iterable[str]) -> None:
 def print_projects(projects: Sequence[Project]) -> None:
     """A line for each project."""
     now = local_now()
-    paths = [row.path or f"({file_name(row.directory)})" for row in projects]
+    paths = [row.path or f"({base_name(row.directory)})" for row in projects]
     print_table(
         (
             Column("PROJECT", paths, 9, 20, style="green", keeps_end=True),
@@ -169,7 +169,7 @@ def print_projects(projects: Sequence[Project]) -> None:
             Column("AGENTS", [str(row.subagents or "") for row in projects], 1, right=True),
             Column("SIZE", [humanize.size(row.size) for row in projects], 6, right=True),
             Column("LAST ACTIVE", [humanize.ago(row.updated_at, now) for row in projects], 7),
-            Column("DIRECTORY", [file_name(row.directory) for row in projects], 2, style="dim"),
+            Column("DIRECTORY", [base_name(row.directory) for row in projects], 2, style="dim"),
         )
     )
 
@@ -182,7 +182,7 @@ def print_todos(todos: Sequence[Todo]) -> None:
             Column("", [marks.get(row.status, "○") for row in todos], 9),
             Column("TODO", [_one_line(row.text) for row in todos], 10, 20),
             Column("STATUS", [row.status for row in todos], 4),
-            Column("PROJECT", [file_name(row.project or "") for row in todos], 6, 12, style="green"),
+            Column("PROJECT", [base_name(row.project or "") for row in todos], 6, 12, style="green"),
             Column("SESSION", [(row.session_id or "")[:8] for row in todos], 5, style="cyan"),
             Column("CREATED", [_day(row.created) for row in todos], 3),
         )
@@ -202,7 +202,7 @@ def print_memories(memories: Sequence[Memory]) -> None:
             Column("ID", [row.id for row in memories], 6, style="cyan"),
             Column("MEMORY", [_one_line(row.content) for row in memories], 10, 20),
             Column("TAGS", [", ".join(row.tags) for row in memories], 5, 12, style="magenta"),
-            Column("PROJECTS", [", ".join(map(file_name, row.projects)) for row in memories], 4, 12, style="green"),
+            Column("PROJECTS", [", ".join(map(base_name, row.projects)) for row in memories], 4, 12, style="green"),
             Column("UPDATED", [_day(row.updated or row.created) for row in memories], 3),
         )
     )
@@ -262,7 +262,7 @@ def _flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
         for number, item in enumerate(value):
             yield from _flat(item, f"{name}[{number}]")
     else:
-        yield name, _one_line(value) if isinstance(value, str) else encode(value)
+        yield name, _one_line(value) if isinstance(value, str) else encode_json(value)
 
 
 def _one_line(text: str) -> str:

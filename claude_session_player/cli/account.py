@@ -9,21 +9,21 @@ from msgspec.structs import asdict
 
 from claude_session_player.cli._options import store_options
 from claude_session_player.cli._output import print_text
-from claude_session_player.cli._refs import complete_ref, find_source, load
+from claude_session_player.cli._refs import complete_ref, find_source, load_screen
 from claude_session_player.format import lenient_json
-from claude_session_player.line_audit import Account, Fate
-from claude_session_player.util.humanize import many
+from claude_session_player.line_audit import LineAudit, LineStatus
+from claude_session_player.util.humanize import plural
 from claude_session_player.util.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MEANINGS: Final = {
-    Fate.SHOWN: "became an element of the screen",
-    Fate.MERGED: "changed an element: results and progress of tools",
-    Fate.HIDDEN: "left out by a rule",
-    Fate.UNKNOWN: "records of unknown type",
-    Fate.MALFORMED: "could not be read",
+    LineStatus.SHOWN: "became an element of the screen",
+    LineStatus.MERGED: "changed an element: results and progress of tools",
+    LineStatus.HIDDEN: "left out by a rule",
+    LineStatus.UNKNOWN: "records of unknown type",
+    LineStatus.MALFORMED: "could not be read",
 }
 
 
@@ -39,42 +39,42 @@ def command(ref: str, as_json: bool, **where: Any) -> None:
     session of the store: an id or at least 4 characters of its beginning, latest, a title in quotes, a breadcrumb.
     """
     source = find_source(ref, **where)
-    account, name = load(source).account, source.name
-    print_text(lenient_json.compact(facts(name, account)) if as_json else "\n".join(table(name, account)))
+    account, name = load_screen(source).account, source.name
+    print_text(lenient_json.compact(audit_record(name, account)) if as_json else "\n".join(audit_table(name, account)))
 
 
-def facts(session: str, account: Account) -> dict[str, Any]:
+def audit_record(session: str, account: LineAudit) -> dict[str, Any]:
     """The account as JSON data."""
     return {
         "session": session,
         "lines": account.lines,
-        "shown": account.total(Fate.SHOWN),
-        "merged": account.total(Fate.MERGED),
-        "hidden": account.total(Fate.HIDDEN),
-        "unknown": account.total(Fate.UNKNOWN),
-        "malformed": account.total(Fate.MALFORMED),
-        "hidden_by_rule": account.by_rule(Fate.HIDDEN),
+        "shown": account.total(LineStatus.SHOWN),
+        "merged": account.total(LineStatus.MERGED),
+        "hidden": account.total(LineStatus.HIDDEN),
+        "unknown": account.total(LineStatus.UNKNOWN),
+        "malformed": account.total(LineStatus.MALFORMED),
+        "hidden_by_rule": account.by_rule(LineStatus.HIDDEN),
         "unknown_types": dict(account.unknown_events),
         "issues": [asdict(issue) for issue in account.issues],
     }
 
 
-def table(session: str, account: Account) -> Iterator[str]:
+def audit_table(session: str, account: LineAudit) -> Iterator[str]:
     """The account for people, a line each."""
-    yield f"{session}: {many(account.lines, 'line')}"
-    for fate in Fate:
+    yield f"{session}: {plural(account.lines, 'line')}"
+    for fate in LineStatus:
         yield f"{account.total(fate):>8}  {fate.name.lower():<10} {_MEANINGS[fate]}"
         yield from _details(account, fate)
 
 
-def _details(account: Account, fate: Fate) -> Iterator[str]:
+def _details(account: LineAudit, fate: LineStatus) -> Iterator[str]:
     match fate:
-        case Fate.HIDDEN:
+        case LineStatus.HIDDEN:
             for rule, lines in account.by_rule(fate).items():
                 yield f"{lines:>16}  {printable(rule)}"
-        case Fate.UNKNOWN:
+        case LineStatus.UNKNOWN:
             for kind, records in account.unknown_events.items():
                 yield f"{records:>16}  {printable(kind)} (first in line {account.first_seen[kind]})"
-        case Fate.MALFORMED:
+        case LineStatus.MALFORMED:
             for issue in account.issues:
                 yield f"{'':>16}  line {issue.line}, byte {issue.offset}: {issue.reason}"

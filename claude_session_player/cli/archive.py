@@ -11,11 +11,18 @@ from claude_session_player.cli._archives import (
     NOT_ALL,
     complete_archived,
     from_option,
-    name_skipped,
     progress_bar,
+    report_skipped,
     to_option,
 )
-from claude_session_player.cli._options import care_options, json_options, opened, store_options, utc_option, warn
+from claude_session_player.cli._options import (
+    care_options,
+    json_options,
+    open_store,
+    store_options,
+    utc_option,
+    warn_unreadable,
+)
 from claude_session_player.cli._output import print_records, print_text, say
 from claude_session_player.cli._refs import complete_ref, find_session
 from claude_session_player.errors import BadArchive, SessionError
@@ -25,9 +32,9 @@ from claude_session_player.util.text import display_path, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_session_player.archive.add import Outcome
-    from claude_session_player.archive.archive_dir import Archived, Vault
-    from claude_session_player.archive.session_files import Gathered
+    from claude_session_player.archive.add import ArchiveOutcome
+    from claude_session_player.archive.archive_dir import ArchiveDir, ArchivedSession
+    from claude_session_player.archive.session_files import CollectedFiles
     from claude_session_player.store.filters import Filter
     from claude_session_player.store.session import Session
     from claude_session_player.store.store import Store
@@ -89,25 +96,25 @@ def add(
     gone, both versions are kept, and so are those of several stores. A session that changes meanwhile is skipped, and
     the exit code is 1: run the same command again later. It may be run as often as you like, also by cron.
     """
-    from claude_session_player.archive.archive_dir import Vault
-    from claude_session_player.archive.session_files import bundles_of
+    from claude_session_player.archive.archive_dir import ArchiveDir
+    from claude_session_player.archive.session_files import collect_session_files
 
     if not (refs or is_all or wanted.is_narrow):
         raise click.UsageError("which sessions? Name some, or give --all or a filter like --project")
     if refs and is_all:
         raise click.UsageError("name sessions, or give --all")
-    vault = Vault(to)
-    with opened(roots, no_cache) as store:
+    vault = ArchiveDir(to)
+    with open_store(roots, no_cache) as store:
         vault.refuse_inside(store.roots)
-        gathered = bundles_of(_sessions(store, refs, is_all, wanted), store.roots)
-    outcomes: list[Outcome] = []
+        gathered = collect_session_files(_sessions(store, refs, is_all, wanted), store.roots)
+    outcomes: list[ArchiveOutcome] = []
     try:
         _archive(vault, gathered, outcomes, is_checked)
     except SessionError:
         if outcomes:  # what was done before the disk was full
             _tell(gathered, outcomes, form)
         raise
-    warn(vault.troubles)
+    warn_unreadable(vault.troubles)
     _tell(gathered, outcomes, form)
     is_unread = bool(store.troubles) and not refs
     return NOT_ALL if is_unread or gathered.refused or any(outcome.reason for outcome in outcomes) else 0
@@ -118,22 +125,22 @@ def _sessions(store: Store, refs: Sequence[str], is_all: bool, wanted: Filter) -
     return named + store.sessions(wanted._replace(include_orphans=is_all)) if is_all or wanted.is_narrow else named
 
 
-def _archive(vault: Vault, gathered: Gathered, outcomes: list[Outcome], is_checked: bool) -> None:
+def _archive(vault: ArchiveDir, gathered: CollectedFiles, outcomes: list[ArchiveOutcome], is_checked: bool) -> None:
     from claude_session_player.archive import add
     from claude_session_player.archive.session_files import EACH
 
     with vault.locked():
-        steps = add.plan(vault, gathered.bundles, is_checked=is_checked)
+        steps = add.plan_archive(vault, gathered.bundles, is_checked=is_checked)
         total = sum(add.PASSES * step.bundle.size + EACH for step in steps if step.is_needed)
         with progress_bar("archiving", total) as progress:
-            outcomes.extend(add.apply(vault, steps, progress))
+            outcomes.extend(add.archive_sessions(vault, steps, progress))
 
 
-def _tell(gathered: Gathered, outcomes: Sequence[Outcome], form: str | None) -> None:
+def _tell(gathered: CollectedFiles, outcomes: Sequence[ArchiveOutcome], form: str | None) -> None:
     refused = [(session.id, session.title, str(refusal)) for session, refusal in gathered.refused]
     skipped = [(o.bundle.id, o.bundle.title, o.reason) for o in outcomes if o.reason]
     for one in (*refused, *skipped):
-        name_skipped(*one)
+        report_skipped(*one)
     if form:
         print_records([*map(_outcome, outcomes), *(_refusal(*one) for one in refused)], form)
         return
@@ -145,10 +152,10 @@ def _tell(gathered: Gathered, outcomes: Sequence[Outcome], form: str | None) -> 
     told = ", ".join(f"{count} {status}" for status, count in counts.items()) or "nothing to do"
     before, after = (sum(sizes) for sizes in ((o.bundle.size for o in outcomes if o.path), (o.size for o in outcomes)))
     sizes = f"; {humanize.size(before)} → {humanize.size(after)}" if after else ""
-    print_text(f"{humanize.many(sum(counts.values()), 'session')}: {told}{sizes}")
+    print_text(f"{humanize.plural(sum(counts.values()), 'session')}: {told}{sizes}")
 
 
-def _outcome(outcome: Outcome) -> dict[str, Any]:
+def _outcome(outcome: ArchiveOutcome) -> dict[str, Any]:
     bundle = outcome.bundle
     return {
         "id": display_path(bundle.id),
@@ -176,9 +183,9 @@ def _refusal(id: str, title: str | None, reason: str) -> dict[str, Any]:
 @utc_option
 def list_(source: str | None, form: str | None) -> None:
     """List what is in the archive, the last archived first."""
-    from claude_session_player.archive.archive_dir import existing
+    from claude_session_player.archive.archive_dir import open_archive_dir
 
-    vault = existing(source)
+    vault = open_archive_dir(source)
     archives = sorted(vault.everything(), key=lambda archived: archived.manifest.archived_at, reverse=True)
     if form:
         print_records(map(archived_record, archives), form)
@@ -190,10 +197,10 @@ def list_(source: str | None, form: str | None) -> None:
             say("note: some sessions have several versions: --json names the path of each, which 'restore' takes")
     else:
         say(f"there is no session in the archive {display_path(vault.folder)}")
-    warn(vault.troubles)
+    warn_unreadable(vault.troubles)
 
 
-def archived_record(archived: Archived) -> dict[str, Any]:
+def archived_record(archived: ArchivedSession) -> dict[str, Any]:
     """An archived session, as JSON."""
     manifest = archived.manifest
     names = ("kind", "title", "project", "created_at", "updated_at", "archived_at", "size")
@@ -213,14 +220,14 @@ def verify(refs: tuple[str, ...], source: str | None, form: str | None) -> int:
     where anything is damaged, and with 10 where that is what REF names. Nothing is written: 'archive --all --check'
     replaces damaged archives of sessions that are still in the store.
     """
-    from claude_session_player.archive.archive_dir import existing, find
+    from claude_session_player.archive.archive_dir import find_archived, open_archive_dir
 
-    vault = existing(source)
+    vault = open_archive_dir(source)
     records: list[dict[str, Any]] = []
     paths = [] if refs else list(vault.files())
     for ref in refs:
         try:
-            paths.append(find(vault, ref).path)
+            paths.append(find_archived(vault, ref).path)
         except BadArchive as error:
             if len(refs) == 1:
                 raise
@@ -235,24 +242,24 @@ def verify(refs: tuple[str, ...], source: str | None, form: str | None) -> int:
         print_records(records, form)
     else:
         verdict = f"{len(damaged)} refused" if damaged else "all sound"
-        print_text(f"{humanize.many(len(records), 'archive')}: {verdict}")
+        print_text(f"{humanize.plural(len(records), 'archive')}: {verdict}")
     if refs:
         return BadArchive.exit_code if damaged else 0
-    warn(vault.troubles)
+    warn_unreadable(vault.troubles)
     return NOT_ALL if damaged or vault.troubles else 0
 
 
 def _checked(paths: Sequence[str]) -> list[dict[str, Any]]:
     import os
 
-    from claude_session_player.archive.pack import check
+    from claude_session_player.archive.pack import check_archive
 
     records = []
     with progress_bar("checking", sum(map(os.path.getsize, paths))) as progress:
         for path in paths:
             reason = None
             try:
-                check(path)
+                check_archive(path)
             except BadArchive as error:
                 reason = str(error)
             except OSError as error:

@@ -36,20 +36,20 @@ def browse(words: tuple[str, ...] = (), roots: tuple[str, ...] = (), no_cache: b
     Store.open(*roots, cache=cache)  # what is wrong with the stores is said before the terminal is taken
 
     from claude_session_player.tui.browse import BrowseApp
-    from claude_session_player.tui.jobs import Shelf
+    from claude_session_player.tui.jobs import StoreOpener
 
     gc.enable()  # this goes on for long
-    app = BrowseApp(Shelf(roots, cache), " ".join(words))
+    app = BrowseApp(StoreOpener(roots, cache), " ".join(words))
     app.run()
     return app.return_code or 0
 
 
 def require_store(roots: tuple[str, ...] = ()) -> None:
     """Raise `NoStore` where there is none, with what a newcomer can do without one."""
-    from claude_session_player.store.roots import locate
+    from claude_session_player.store.roots import find_stores
 
     try:
-        locate(roots)
+        find_stores(roots)
     except NoStore as error:
         if roots:
             raise

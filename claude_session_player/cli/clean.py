@@ -7,27 +7,41 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.archive.clean import Outcome, Plan, Reason, Skipped, main_path, skipped
-from claude_session_player.archive.removal import Finished, Waiting, pending
-from claude_session_player.cli._archives import NOT_ALL, name_skipped, named, progress_bar, to_option
-from claude_session_player.cli._options import clean_options, json_option, opened, store_options, utc_option, warn
-from claude_session_player.cli._output import encode, print_text, say
+from claude_session_player.archive.clean import (
+    CleanOutcome,
+    CleanPlan,
+    CleanReason,
+    SkippedSession,
+    main_file_path,
+    skip_session,
+)
+from claude_session_player.archive.removal import FinishedRemoval, PendingRemoval, pending_removals
+from claude_session_player.cli._archives import NOT_ALL, progress_bar, quoted_title, report_skipped, to_option
+from claude_session_player.cli._options import (
+    clean_options,
+    json_option,
+    open_store,
+    store_options,
+    utc_option,
+    warn_unreadable,
+)
+from claude_session_player.cli._output import encode_json, print_text, say
 from claude_session_player.errors import BadFilter, SessionError
 from claude_session_player.util import humanize
 from claude_session_player.util.dirs import PROGRAM
-from claude_session_player.util.humanize import many, size
-from claude_session_player.util.text import display_path, file_name, printable
+from claude_session_player.util.humanize import plural, size
+from claude_session_player.util.text import base_name, display_path, printable
 from claude_session_player.util.times import local_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
-    from claude_session_player.archive.archive_dir import Vault
-    from claude_session_player.archive.clean import Rules
-    from claude_session_player.archive.session_files import Bundle
+    from claude_session_player.archive.archive_dir import ArchiveDir
+    from claude_session_player.archive.clean import CleanRules
+    from claude_session_player.archive.session_files import SessionFiles
     from claude_session_player.store.filters import Filter
-    from claude_session_player.store.layout import Trouble
+    from claude_session_player.store.layout import ReadProblem
 
 
 def _date(value: Any) -> str:
@@ -44,32 +58,32 @@ _WHY: Final[dict[str, Callable[[Any], str]]] = {
 """How each rule is told; all others are words that were looked for."""
 
 
-class Shown:
+class PlanReport:
     """A plan as it is shown, and then what became of it."""
 
-    def __init__(self, plan: Plan, known: Iterable[str], as_json: bool) -> None:
+    def __init__(self, plan: CleanPlan, known: Iterable[str], as_json: bool) -> None:
         self._plan = plan
         self._known = list(known)
         self._as_json = as_json
-        self._finished: list[Finished] = []
+        self._finished: list[FinishedRemoval] = []
 
-    def name_finished(self, finished: Sequence[Finished]) -> None:
+    def name_finished(self, finished: Sequence[FinishedRemoval]) -> None:
         """Say what was left to do after a run that was killed."""
         self._finished = list(finished)
         for one in finished:
             if one.reason is not None:
-                name_skipped(one.note.id, one.note.title, one.reason)
+                report_skipped(one.note.id, one.note.title, one.reason)
             else:
                 done = "finished the removal of" if one.is_gone else "put back"
-                say(printable(f"{done} {named(one.note.id, one.note.title)}: a run was interrupted"))
+                say(printable(f"{done} {quoted_title(one.note.id, one.note.title)}: a run was interrupted"))
 
     def name_hidden(self, unleased: int | None) -> None:
         """Say how many processes could not be looked into, and what that means; `None` before leases are asked for."""
         if self._plan.hidden:
-            count = humanize.many(self._plan.hidden, "process", "processes")
+            count = humanize.plural(self._plan.hidden, "process", "processes")
             say(f"note: {count} of other users could not be looked into; {_unseen(unleased)}")
         elif unleased:
-            files = humanize.many(unleased, "removed file")
+            files = humanize.plural(unleased, "removed file")
             say(f"note: no lease was granted on {files}: another machine may have had them open for writing")
 
     def print_plan(self, folder: str, delete: bool) -> None:
@@ -94,10 +108,10 @@ class Shown:
         elif not self._as_json:
             self._say_nothing()
 
-    def print_outcomes(self, outcomes: Sequence[Outcome], delete: bool) -> None:
+    def print_outcomes(self, outcomes: Sequence[CleanOutcome], delete: bool) -> None:
         """What was done, and what was not."""
         done = [one for one in outcomes if one.reason is None]
-        stayed = [skipped(one.bundle, one.reason) for one in outcomes if one.reason is not None]
+        stayed = [skip_session(one.bundle, one.reason) for one in outcomes if one.reason is not None]
         if self._as_json:
             records = [_record(one.bundle, one.archive, self._plan) for one in done]
             self._print_json(records, stayed, applied=True)
@@ -115,11 +129,11 @@ class Shown:
         those = "the session that fits is" if count == 1 else f"the {count} sessions that fit are"
         say(f"nothing can be removed now: {those} skipped")
 
-    def _name_skipped(self, more: Sequence[Skipped]) -> None:
+    def _name_skipped(self, more: Sequence[SkippedSession]) -> None:
         for one in (*self._plan.skipped, *more):
-            name_skipped(one.id, one.title, one.reason)
+            report_skipped(one.id, one.title, one.reason)
 
-    def _print_table(self, bundles: Sequence[Bundle], done: str) -> None:
+    def _print_table(self, bundles: Sequence[SessionFiles], done: str) -> None:
         from claude_session_player.cli._tables import Column, print_table, short_ids
 
         now = local_now()
@@ -128,19 +142,21 @@ class Shown:
                 Column("ID", short_ids([bundle.id for bundle in bundles], self._known), 10, style="cyan"),
                 Column("LAST ACTIVE", [humanize.ago(bundle.updated_at or "", now) for bundle in bundles], 8),
                 Column("TITLE", [bundle.title or "(no title)" for bundle in bundles], 9, 20),
-                Column("PROJECT", [file_name(bundle.project or "") for bundle in bundles], 4, 12, style="green"),
+                Column("PROJECT", [base_name(bundle.project or "") for bundle in bundles], 4, 12, style="green"),
                 Column("FILES", [str(len(bundle.files)) for bundle in bundles], 3, right=True),
                 Column("SIZE", [humanize.size(bundle.size) for bundle in bundles], 7, right=True),
             )
         )
-        files = humanize.many(sum(len(bundle.files) for bundle in bundles), "file")
+        files = humanize.plural(sum(len(bundle.files) for bundle in bundles), "file")
         size = humanize.size(sum(bundle.size for bundle in bundles))
         why = ", ".join(map(_words, self._plan.reasons))
-        print_text(printable(f"{done}{humanize.many(len(bundles), 'session')}, {files}, {size}: {why}"))
+        print_text(printable(f"{done}{humanize.plural(len(bundles), 'session')}, {files}, {size}: {why}"))
 
-    def _print_json(self, sessions: list[dict[str, Any]], more: Sequence[Skipped], *, applied: bool) -> None:
+    def _print_json(self, sessions: list[dict[str, Any]], more: Sequence[SkippedSession], *, applied: bool) -> None:
         skipped = (*self._plan.skipped, *more)
-        print_text(encode(_whole_record(sessions, skipped, self._finished, hidden=self._plan.hidden, applied=applied)))
+        print_text(
+            encode_json(_whole_record(sessions, skipped, self._finished, hidden=self._plan.hidden, applied=applied))
+        )
 
 
 def _unseen(unleased: int | None) -> str:
@@ -149,33 +165,33 @@ def _unseen(unleased: int | None) -> str:
         return "--apply checks with a lease on each file that none of them writes to it"
     if not unleased:
         return "leases confirm that none of them had a removed file open for writing"
-    files = humanize.many(unleased, "removed file")
+    files = humanize.plural(unleased, "removed file")
     return f"no lease was granted on {files}, which they may have had open for writing"
 
 
 def name_pending(roots: Sequence[str]) -> None:
     """Say which sessions a run that was killed had begun to remove: they are not in the plan."""
-    for waiting in pending(roots):
+    for waiting in pending_removals(roots):
         if (note := waiting.note) is not None:
-            say(printable(f"the removal of {named(note.id, note.title)} was interrupted: --apply finishes it"))
+            say(printable(f"the removal of {quoted_title(note.id, note.title)} was interrupted: --apply finishes it"))
         else:
             say(printable(f"{waiting.path} was left by an interrupted clean-up: see --recover"))
 
 
 def name_interrupted(roots: Sequence[str]) -> None:
     """Say in one line that sessions wait in a store: no list shows them."""
-    if count := len(pending(roots)):
+    if count := len(pending_removals(roots)):
         wait = "1 session waits" if count == 1 else f"{count} sessions wait"
         say(f"note: {wait} in the store since a clean-up was interrupted: see '{PROGRAM} clean --recover'")
 
 
-def undescribed(roots: Sequence[str], troubles: list[Trouble]) -> list[Waiting]:
-    """What a run that was killed left behind, and nobody can tell which session it is; see `pending`."""
-    return [waiting for waiting in pending(roots, troubles) if waiting.note is None]
+def describe_unknown(roots: Sequence[str], troubles: list[ReadProblem]) -> list[PendingRemoval]:
+    """What a run that was killed left behind, and nobody can tell which session it is; see `pending_removals`."""
+    return [waiting for waiting in pending_removals(roots, troubles) if waiting.note is None]
 
 
 def print_recovered(
-    finished: Sequence[Finished], unknown: Sequence[Waiting], as_json: bool, *, is_all: bool = True
+    finished: Sequence[FinishedRemoval], unknown: Sequence[PendingRemoval], as_json: bool, *, is_all: bool = True
 ) -> None:
     """What became of the sessions that a run that was killed left behind; `is_all` where every directory was read."""
     for waiting in unknown:
@@ -183,9 +199,9 @@ def print_recovered(
         say(printable(f"skipped {display_path(waiting.path)}: {reason}; look into it yourself"))
     for one in finished:
         if one.reason is not None:
-            name_skipped(one.note.id, one.note.title, one.reason)
+            report_skipped(one.note.id, one.note.title, one.reason)
     if as_json:
-        print_text(encode(_whole_record([], [], finished, hidden=0, applied=True)))
+        print_text(encode_json(_whole_record([], [], finished, hidden=0, applied=True)))
         return
     for one in finished:
         if one.reason is None:
@@ -194,8 +210,8 @@ def print_recovered(
         say("there is nothing to recover: no removal was interrupted")
 
 
-def _recovered(one: Finished) -> str:
-    name = named(one.note.id, one.note.title)
+def _recovered(one: FinishedRemoval) -> str:
+    name = quoted_title(one.note.id, one.note.title)
     if one.is_gone:
         kept = f"; it is in the archive {display_path(one.note.archive)}" if one.note.archive else ""
         return f"completed the removal of {name}, which had been decided{kept}"
@@ -205,16 +221,16 @@ def _recovered(one: Finished) -> str:
     return f"put back {name}: {display_path(one.note.path)}"
 
 
-def _words(reason: Reason) -> str:
+def _words(reason: CleanReason) -> str:
     tell = _WHY.get(reason.rule)
     return tell(reason.value) if tell else f"{reason.rule} has {reason.value!r}"
 
 
-def _record(bundle: Bundle, archive: str | None, plan: Plan) -> dict[str, Any]:
+def _record(bundle: SessionFiles, archive: str | None, plan: CleanPlan) -> dict[str, Any]:
     return {
         "id": display_path(bundle.id),
         "title": bundle.title,
-        "path": display_path(main_path(bundle)),
+        "path": display_path(main_file_path(bundle)),
         "project": bundle.project,
         "updated_at": bundle.updated_at,
         "files": len(bundle.files),
@@ -226,8 +242,8 @@ def _record(bundle: Bundle, archive: str | None, plan: Plan) -> dict[str, Any]:
 
 def _whole_record(
     sessions: list[dict[str, Any]],
-    skipped: Iterable[Skipped],
-    finished: Iterable[Finished],
+    skipped: Iterable[SkippedSession],
+    finished: Iterable[FinishedRemoval],
     *,
     hidden: int,
     applied: bool,
@@ -243,11 +259,11 @@ def _whole_record(
     }
 
 
-def _skipped_record(one: Skipped) -> dict[str, Any]:
+def _skipped_record(one: SkippedSession) -> dict[str, Any]:
     return {"id": display_path(one.id), "title": one.title, "path": display_path(one.path), "reason": one.reason}
 
 
-def _finished_record(one: Finished) -> dict[str, Any]:
+def _finished_record(one: FinishedRemoval) -> dict[str, Any]:
     return {
         "id": display_path(one.note.id),
         "title": one.note.title,
@@ -263,10 +279,10 @@ def _shown(path: str | None) -> str | None:
 
 
 def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
-    from claude_session_player.store.filters import parse_span
+    from claude_session_player.store.filters import parse_date_span
 
     try:
-        return None if value is None else parse_span(value).start
+        return None if value is None else parse_date_span(value).start
     except BadFilter as error:
         raise click.BadParameter(str(error)) from error
 
@@ -339,23 +355,23 @@ def command(
     Where a run was killed, the next --apply finishes what it began, and --recover does nothing else: sessions go back
     to their places, or into the archive where something new is in their place by now.
     """
-    from claude_session_player.archive.archive_dir import Vault
-    from claude_session_player.archive.clean import Rules, finish_leftovers, plan
+    from claude_session_player.archive.archive_dir import ArchiveDir
+    from claude_session_player.archive.clean import CleanRules, finish_removals, plan_clean
 
-    rules = Rules(wanted, older_than, larger_than, empty)
+    rules = CleanRules(wanted, older_than, larger_than, empty)
     if recover:
-        if rules != Rules() or is_applied or delete or yes:
+        if rules != CleanRules() or is_applied or delete or yes:
             raise click.UsageError("--recover takes care of all that was interrupted: give no filter, and no --apply")
-        return _recover(Vault(to), as_json, where)
+        return _recover(ArchiveDir(to), as_json, where)
     _check(rules)
     if is_applied and delete and not yes and not _has_terminal():
         raise click.UsageError("--delete asks for a confirmation, and there is no terminal to ask on: add --yes")
-    vault = Vault(to)
-    with opened(**where) as store:
+    vault = ArchiveDir(to)
+    with open_store(**where) as store:
         vault.refuse_inside(store.roots)
-        finished = finish_leftovers(store, vault) if is_applied else []
-        made = plan(store, rules, reread=is_applied)
-        shown = Shown(made, [file.id for file in store.files()], as_json)
+        finished = finish_removals(store, vault) if is_applied else []
+        made = plan_clean(store, rules, reread=is_applied)
+        shown = PlanReport(made, [file.id for file in store.files()], as_json)
     if not is_applied:
         name_pending(store.roots)
         shown.print_plan(vault.folder, delete)
@@ -371,48 +387,48 @@ def command(
     return NOT_ALL if made.skipped or any(reasons) or store.troubles else 0
 
 
-def _recover(vault: Vault, as_json: bool, where: dict[str, Any]) -> int:
+def _recover(vault: ArchiveDir, as_json: bool, where: dict[str, Any]) -> int:
     """Take care of what runs that were killed left behind."""
     from claude_session_player.archive import clean
 
-    with opened(**where) as store:
+    with open_store(**where) as store:
         vault.refuse_inside(store.roots)
-        finished = clean.recover(store, vault)
-        troubles: list[Trouble] = []
-        waiting = undescribed(store.roots, troubles)
-    warn([*vault.troubles, *troubles])
+        finished = clean.recover_removals(store, vault)
+        troubles: list[ReadProblem] = []
+        waiting = describe_unknown(store.roots, troubles)
+    warn_unreadable([*vault.troubles, *troubles])
     print_recovered(finished, waiting, as_json, is_all=not troubles)
     return NOT_ALL if waiting or troubles or any(one.reason for one in finished) else 0
 
 
-def _check(rules: Rules) -> None:
+def _check(rules: CleanRules) -> None:
     try:
         rules.check()
     except BadFilter as error:
         raise click.UsageError(str(error)) from error
 
 
-def _apply(made: Plan, vault: Vault, delete: bool, shown: Shown) -> list[Outcome]:
+def _apply(made: CleanPlan, vault: ArchiveDir, delete: bool, shown: PlanReport) -> list[CleanOutcome]:
     """What became of each session; it is told, too."""
     from claude_session_player.archive.add import PASSES
-    from claude_session_player.archive.clean import apply
+    from claude_session_player.archive.clean import clean_sessions
 
-    outcomes: list[Outcome] = []
+    outcomes: list[CleanOutcome] = []
     unleased: list[int] = []
     try:
         with progress_bar("archiving", 0 if delete else made.size * PASSES) as progress:
-            outcomes.extend(apply(made, vault, delete=delete, progress=progress, unleased=unleased.append))
+            outcomes.extend(clean_sessions(made, vault, delete=delete, progress=progress, unleased=unleased.append))
     finally:  # what was done before the disk was full is told, too
-        warn(vault.troubles)
+        warn_unreadable(vault.troubles)
         shown.print_outcomes(outcomes, delete)
         if any(one.reason is None for one in outcomes):
             shown.name_hidden(sum(unleased))
     return outcomes
 
 
-def _confirm(made: Plan) -> None:
+def _confirm(made: CleanPlan) -> None:
     """Let a person type what is going to happen. Raises `SessionError` where it is something else."""
-    phrase = f"delete {many(len(made.bundles), 'session')}"
+    phrase = f"delete {plural(len(made.bundles), 'session')}"
     say(f"This deletes {size(made.size)} for good: there will be no archive. To go on, type '{phrase}':")
     if sys.stdin.readline().strip() != phrase:
         raise SessionError("that is something else: nothing is deleted")

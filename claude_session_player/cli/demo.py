@@ -8,7 +8,7 @@ import click
 
 from claude_session_player.cli._options import utc_option
 from claude_session_player.cli._output import note_left_out
-from claude_session_player.cli._refs import Source, load
+from claude_session_player.cli._refs import SessionSource, load_screen
 from claude_session_player.cli._screen import chosen_view, print_screen, screen_options
 from claude_session_player.player.stream import Timing
 
@@ -24,12 +24,12 @@ def command(is_played: bool, history: bool, thinking: bool, full: bool, format: 
     """
     view = chosen_view(history=history, thinking=thinking, full=full)
     with as_file(files("claude_session_player") / "data" / "demo.jsonl") as path:
-        source = Source("the demo", str(path))
+        source = SessionSource("the demo", str(path))
         if is_played:
-            from claude_session_player.cli.play import play
+            from claude_session_player.cli.play import play_recording
 
-            return play(source, view, Timing())
-        state = load(source, view)
+            return play_recording(source, view, Timing())
+        state = load_screen(source, view)
         print_screen(state, format)
         note_left_out(state)
     return 0

@@ -11,16 +11,16 @@ from click.core import ParameterSource
 
 from claude_session_player import export
 from claude_session_player.cli._options import archive_options, utc_option
-from claude_session_player.cli._output import note_empty, note_left_out, stdout, warn
-from claude_session_player.cli._refs import complete_ref, find_source, load, unfolding
+from claude_session_player.cli._output import note_empty, note_left_out, stdout, warn_line_issues
+from claude_session_player.cli._refs import complete_ref, find_source, load_screen, open_events
 from claude_session_player.cli._screen import chosen_view, format_option, timing_options, whole_view_options
 from claude_session_player.errors import AlreadyThere
-from claude_session_player.util.fsutil import whole_file
+from claude_session_player.util.fsutil import atomic_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from claude_session_player.export.asciicast import Setup
+    from claude_session_player.export.asciicast import RecordingSetup
     from claude_session_player.player.stream import Timing
 
 _STANDARD_OUTPUT: Final = "-"
@@ -29,7 +29,7 @@ _OF_RECORDINGS: Final = ("speed", "idle", "paced", "real_time", "width", "height
 
 @click.command()
 @click.argument("ref", shell_complete=complete_ref)
-@format_option("markdown", export.exported())
+@format_option("markdown", export.export_formats())
 @click.option("-o", "--output", default=_STANDARD_OUTPUT, metavar="FILE", help="Write to a file, not to stdout.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is there already.")
 @whole_view_options
@@ -75,8 +75,8 @@ def command(
     --real-time, --width, --height and --v3 are for this format alone.
     """
     view = chosen_view(history=history, thinking=thinking, full=full)
-    chosen = export.format_named(format, *(one.writes for one in export.exported()))
-    is_recording = chosen.writes is export.Writes.RECORDING
+    chosen = export.format_named(format, *(one.writes for one in export.export_formats()))
+    is_recording = chosen.writes is export.OutputKind.RECORDING
     if not is_recording:
         _refuse_options_of_recordings(format)
     elif output == _STANDARD_OUTPUT and sys.stdout is not None and sys.stdout.isatty():
@@ -86,20 +86,20 @@ def command(
         state = export.write_session(
             chosen,
             file,
-            screen=lambda: load(source, view),
-            unfolding=lambda: unfolding(source, view),
+            screen=lambda: load_screen(source, view),
+            unfolding=lambda: open_events(source, view),
             setup=_setup(timing, width, height, v3) if is_recording else None,
         )
     note_empty(state)
     if not is_recording:  # a recording shows everything before it is compacted away
         note_left_out(state)
-    warn(state.account)
+    warn_line_issues(state.account)
 
 
-def _setup(timing: Timing, width: int, height: int, v3: bool) -> Setup:
-    from claude_session_player.export.asciicast import Setup
+def _setup(timing: Timing, width: int, height: int, v3: bool) -> RecordingSetup:
+    from claude_session_player.export.asciicast import RecordingSetup
 
-    return Setup(timing, width, height, 3 if v3 else 2)
+    return RecordingSetup(timing, width, height, 3 if v3 else 2)
 
 
 @contextmanager
@@ -109,7 +109,7 @@ def _opened(output: str, force: bool) -> Iterator[TextIO]:
         yield stdout()
         return
     try:
-        with whole_file(output, may_replace=force) as file:
+        with atomic_file(output, may_replace=force) as file:
             yield file
     except AlreadyThere as error:
         raise AlreadyThere(f"{error}: --force overwrites it") from None
@@ -119,5 +119,5 @@ def _refuse_options_of_recordings(format: str) -> None:
     ctx = click.get_current_context()
     for param in ctx.command.params:
         if param.name in _OF_RECORDINGS and ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE:
-            names = ", ".join(one.name for one in export.formats(export.Writes.RECORDING))
+            names = ", ".join(one.name for one in export.formats(export.OutputKind.RECORDING))
             raise click.UsageError(f"{param.opts[0]} is for {names}, not for {format}")

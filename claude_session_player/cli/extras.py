@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from claude_session_player.cli._options import json_options, opened, store_options, utc_option
+from claude_session_player.cli._options import json_options, open_store, store_options, utc_option
 from claude_session_player.cli._output import show
 
 
@@ -18,7 +18,7 @@ from claude_session_player.cli._output import show
 @store_options
 def memories(project: str | None, tag: str | None, form: str | None, **where: Any) -> None:
     """List memories, the last changed first."""
-    with opened(**where) as store:
+    with open_store(**where) as store:
         found = store.memories(project, tag)
     show(found, form, "print_memories", "there are no memories")
 
@@ -28,7 +28,7 @@ def memories(project: str | None, tag: str | None, form: str | None, **where: An
 @store_options
 def settings(form: str | None, **where: Any) -> None:
     """Show the settings of each store. Secrets are masked."""
-    with opened(**where) as store:
+    with open_store(**where) as store:
         found = store.settings()
     show(found, form, "print_settings", f"there are no settings in {', '.join(store.roots)}")
 
@@ -43,6 +43,6 @@ def todos(project: str | None, form: str | None, **where: Any) -> None:
 
     PROJECT is any part of a project's path.
     """
-    with opened(**where) as store:
+    with open_store(**where) as store:
         found = store.todos(project)
     show(found, form, "print_todos", "there are no todos")

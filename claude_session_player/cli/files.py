@@ -6,36 +6,36 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.cli._options import json_options, opened, store_options, utc_option
+from claude_session_player.cli._options import json_options, open_store, store_options, utc_option
 from claude_session_player.cli._output import LINES, print_records, say, stdout
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
-from claude_session_player.files.rebuild import Note, Reason, Rebuilt
+from claude_session_player.files.rebuild import ContentNote, GapReason, RebuiltFile
 from claude_session_player.util.dirs import PROGRAM
-from claude_session_player.util.humanize import many
+from claude_session_player.util.humanize import plural
 from claude_session_player.util.text import ELLIPSIS, printable
 from claude_session_player.util.text import display_path as spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from claude_session_player.files.activity import TouchedFile, Touches
-    from claude_session_player.files.snapshots import Partial, Stretch
+    from claude_session_player.files.activity import TouchCounts, TouchedFile
+    from claude_session_player.files.snapshots import LineRange, PartialText
     from claude_session_player.store.session import Session
 
 _MOST: Final = 5
 _REASONS: Final = {
-    Reason.OUTSIDE: "it was changed outside of the session's tools before line {line}",
-    Reason.UNPLACED: "what the {tool} of line {line} changed cannot be told",
-    Reason.UNANSWERED: "the {tool} of line {line} has no result: whether it was done is not known",
+    GapReason.OUTSIDE: "it was changed outside of the session's tools before line {line}",
+    GapReason.UNPLACED: "what the {tool} of line {line} changed cannot be told",
+    GapReason.UNANSWERED: "the {tool} of line {line} has no result: whether it was done is not known",
 }
 
 
-def agents_of(file: TouchedFile, known: Partial) -> list[str]:
+def agents_of(file: TouchedFile, known: PartialText) -> list[str]:
     """The sub-agents that changed a file, or, where the session knows nothing of it, that touched it."""
     return [agent for agent, touches in file.by.items() if agent is not None and (touches.changes or not known.lines)]
 
 
-def shown(known: Partial) -> str:
+def content_text(known: PartialText) -> str:
     """The text as it is known; a line in place of each stretch that is not."""
     if known.complete:
         return known.text
@@ -46,14 +46,14 @@ def shown(known: Partial) -> str:
     return text if known.total in known.lines else f"{text}\n"
 
 
-def remarks(told: Rebuilt, agents: list[str]) -> Iterator[str]:
+def remarks(told: RebuiltFile, agents: list[str]) -> Iterator[str]:
     """What has to be said beside the content, a line each."""
     known = told.known
     if known.lines and not known.complete:
         of_all = f" of {known.total}" if known.total is not None else ""
         lines = "line is" if len(known.lines) == 1 else "lines are"
         gaps = [_unknown(stretch) for stretch in known.unknown()]
-        more = [f"{ELLIPSIS} and {many(len(gaps) - _MOST, 'more gap')}"] if len(gaps) > _MOST else []
+        more = [f"{ELLIPSIS} and {plural(len(gaps) - _MOST, 'more gap')}"] if len(gaps) > _MOST else []
         yield f"{len(known.lines)}{of_all} {lines} known; {'; '.join(gaps[:_MOST] + more)}"
     for note in told.notes:
         yield _said(note)
@@ -63,18 +63,18 @@ def remarks(told: Rebuilt, agents: list[str]) -> Iterator[str]:
         yield f"sub-agent {id} {did}: see '{PROGRAM} files {id} {printable(told.path)}'"
 
 
-def _said(note: Note) -> str:
+def _said(note: ContentNote) -> str:
     return _REASONS[note.reason].format(line=note.line, tool=printable(note.tool))
 
 
-def _unknown(stretch: Stretch) -> str:
+def _unknown(stretch: LineRange) -> str:
     first, last = stretch
     if last is None:
         return f"what comes behind line {first - 1} is not known" if first > 1 else "nothing else is known"
     return f"line {first} is not known" if first == last else f"lines {first}–{last} are not known"
 
 
-def content_record(told: Rebuilt, at: int | None, agents: list[str]) -> dict[str, Any]:
+def content_record(told: RebuiltFile, at: int | None, agents: list[str]) -> dict[str, Any]:
     """The content as JSON data."""
     known = told.known
     return {
@@ -133,11 +133,11 @@ def command(
         raise click.UsageError("--at needs a PATH: files REF PATH --at N")
     if path is not None and only:
         raise click.UsageError("--only goes with a list of files: leave PATH out")
-    from claude_session_player.files.activity import files_of
+    from claude_session_player.files.activity import touched_files
 
-    with opened(**where, required=needs_store(ref)) as store:
+    with open_store(**where, required=needs_store(ref)) as store:
         session = find_session(store, ref)
-        files = files_of(session, own)
+        files = touched_files(session, own)
         if path is not None:
             return _print_content(session, files, path, at, form)
         _print_list(session, files, only, form)
@@ -148,29 +148,29 @@ def _print_list(session: Session, files: list[TouchedFile], only: tuple[str, ...
     counters = [counter for kind in only for counter in _KINDS[kind]]
     wanted = [file for file in files if not only or any(getattr(file.all, name) for name in counters)]
     if form:
-        print_records(map(file_record, wanted), form)
+        print_records(map(touched_file_record, wanted), form)
     elif wanted:
         from claude_session_player.cli import _tables
 
         _tables.print_files(wanted, session.project)
     elif files:
-        say(f"the session touched {many(len(files), 'file')}, but none was {' or '.join(only)}")
+        say(f"the session touched {plural(len(files), 'file')}, but none was {' or '.join(only)}")
     else:
         say("the session touched no file")
 
 
 def _print_content(session: Session, files: list[TouchedFile], given: str, at: int | None, form: str | None) -> int:
     from claude_session_player.errors import NotKnown
-    from claude_session_player.files.activity import named_file
-    from claude_session_player.files.rebuild import rebuilt
+    from claude_session_player.files.activity import find_touched_file
+    from claude_session_player.files.rebuild import rebuild_file
 
-    path = named_file(given, [file.path for file in files], session.project)
-    told = rebuilt(session.events(), path, at, session.backup)
+    path = find_touched_file(given, [file.path for file in files], session.project)
+    told = rebuild_file(session.events(), path, at, session.backup)
     agents = next(agents_of(file, told.known) for file in files if file.path == path)
     if form:
         print_records([content_record(told, at, agents)], LINES)
     elif told.known.lines:
-        stdout().write(shown(told.known))
+        stdout().write(content_text(told.known))
     said = remarks(told, agents)
     if not told.known.lines and not form:
         when = f" at line {at}" if at else ""
@@ -181,7 +181,7 @@ def _print_content(session: Session, files: list[TouchedFile], given: str, at: i
     return 0 if told.known.complete else _INCOMPLETE
 
 
-def file_record(file: TouchedFile) -> dict[str, Any]:
+def touched_file_record(file: TouchedFile) -> dict[str, Any]:
     """A file that was touched as JSON data."""
     return {
         "path": file.path,
@@ -196,5 +196,5 @@ def file_record(file: TouchedFile) -> dict[str, Any]:
     }
 
 
-def _counts(touches: Touches) -> dict[str, int]:
+def _counts(touches: TouchCounts) -> dict[str, int]:
     return {name: getattr(touches, name) for names in _KINDS.values() for name in names}

@@ -13,58 +13,65 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 import click
 
-from claude_session_player.cli._options import opened, store_options, utc_option
-from claude_session_player.cli._output import say, stdout, warn
+from claude_session_player.cli._options import open_store, store_options, utc_option
+from claude_session_player.cli._output import say, stdout, warn_line_issues
 from claude_session_player.cli._refs import check_file, complete_ref, find_source
 from claude_session_player.errors import CannotRead, NoSuchSession
-from claude_session_player.export.terminal import Teller
-from claude_session_player.live.running import Board, LookUp, Row
+from claude_session_player.export.terminal import FollowWriter
+from claude_session_player.live.running import LookUp, RunningSession, RunningSessions
 from claude_session_player.live.status import Phase
 from claude_session_player.models import View
-from claude_session_player.player.follow import Company, News, Told
-from claude_session_player.store.refs import refusal
-from claude_session_player.store.watch import POLLED, Folder, Noticed, changes, files_in, folders_of
+from claude_session_player.player.follow import FileChange, FollowedGroup, FollowedText
+from claude_session_player.store.refs import not_a_session_reason
+from claude_session_player.store.watch import (
+    POLLED,
+    FileChanges,
+    WatchedDir,
+    dirs_to_watch,
+    watch_changes,
+    watched_files,
+)
 from claude_session_player.util.terminal import is_terminal
-from claude_session_player.util.text import display_path, file_name, printable
+from claude_session_player.util.text import base_name, display_path, printable
 from claude_session_player.util.times import local_now, wall_clock
 
 if TYPE_CHECKING:
-    from claude_session_player.store.layout import Found
+    from claude_session_player.store.layout import SessionFile
     from claude_session_player.store.store import Store
 
 _TICK: Final = 1.0
 """Seconds after which a state is looked at again, though nothing was written: time alone can change it."""
-_Take = Callable[[Noticed | None], None]
+_Take = Callable[[FileChanges | None], None]
 _DONE, _GONE = "done", "gone"
 
 
-def follow_session(found: Found, view: View, lines: int) -> NoReturn:
+def follow_session(found: SessionFile, view: View, lines: int) -> NoReturn:
     """Print the last lines of a session, and then what happens in it. Does not end by itself."""
-    company = Company(found, view)
-    teller = Teller(stdout(), view)
+    company = FollowedGroup(found, view)
+    teller = FollowWriter(stdout(), view)
     past = company.begin()
     teller.begin(past, lines)
     if not past:
         _say_that_it_waits(f"something to be written to {display_path(found.path)}")
 
-    def take(noticed: Noticed | None) -> None:
+    def take(noticed: FileChanges | None) -> None:
         for told in company.notice(noticed.files) if noticed else ():
             _note(told)
             teller.tell(told)
 
     try:
-        asyncio.run(_watch(folders_of(found), take))
+        asyncio.run(_watch(dirs_to_watch(found), take))
     finally:
         company.close()
         for agent, account in company.accounts():
-            warn(account, agent)
+            warn_line_issues(account, agent)
 
 
 def follow_all(roots: Sequence[str], in_use: Sequence[str], look_up: LookUp) -> NoReturn:
     """Print a line for each session that runs, and another one whenever its state is another. Does not end."""
-    board, states, file = Board(roots, in_use=in_use, look_up=look_up), States(), stdout()
+    board, states, file = RunningSessions(roots, in_use=in_use, look_up=look_up), States(), stdout()
 
-    def take(noticed: Noticed | None) -> None:
+    def take(noticed: FileChanges | None) -> None:
         now = wall_clock()
         if noticed is not None:
             board.notice(noticed.files, now)
@@ -72,7 +79,7 @@ def follow_all(roots: Sequence[str], in_use: Sequence[str], look_up: LookUp) -> 
             file.write(f"{local_now():%H:%M:%S}  {line}\n")
         file.flush()
 
-    board.notice([file for folder in board.folders for file in files_in(folder)], wall_clock())
+    board.notice([file for folder in board.folders for file in watched_files(folder)], wall_clock())
     if not board.rows(wall_clock()):
         _say_that_it_waits(f"a session to be written to in {', '.join(map(display_path, roots))}")
     asyncio.run(_watch(board.folders, take, _TICK))
@@ -100,7 +107,7 @@ class States:
     def __init__(self) -> None:
         self._known: dict[str, State] = {}
 
-    def changed(self, rows: Sequence[Row]) -> list[str]:
+    def changed(self, rows: Sequence[RunningSession]) -> list[str]:
         """A line for each session or sub-agent that does something else than before, or is gone."""
         known, self._known = self._known, {row.glimpse.found.path: _state(row) for row in rows}
         lines = [
@@ -114,23 +121,23 @@ class States:
 _WIDTH: Final = max(len(phase.value) for phase in Phase)
 
 
-def _state(row: Row) -> State:
+def _state(row: RunningSession) -> State:
     tools = tuple(call.name for call in row.status.calls)
     return State(_who(row), row.status.phase, tools, _DONE if row.is_subagent else _GONE)
 
 
-def _who(row: Row) -> str:
+def _who(row: RunningSession) -> str:
     """Which session, of which project; a sub-agent stands below the session."""
     glimpse = row.glimpse
     name = f"└ {glimpse.agent or glimpse.found.id}" if row.is_subagent else display_path(glimpse.found.id)[:8]
-    return printable(f"{name:<8}  {file_name(glimpse.project or '') or glimpse.found.project or ''}")
+    return printable(f"{name:<8}  {base_name(glimpse.project or '') or glimpse.found.project or ''}")
 
 
 async def _watch(
-    folders: Sequence[Folder], take: Callable[[Noticed | None], None], tick: float | None = None
+    folders: Sequence[WatchedDir], take: Callable[[FileChanges | None], None], tick: float | None = None
 ) -> NoReturn:
     """Hand over what is noticed; and `None`, when nothing was for so many seconds."""
-    async with aclosing(changes(folders)) as stream:
+    async with aclosing(watch_changes(folders)) as stream:
         has_told = False
         while True:
             noticed = await _next(stream, lambda: take(None), tick)
@@ -140,8 +147,8 @@ async def _watch(
             take(noticed)
 
 
-async def _next(stream: AsyncGenerator[Noticed, None], wait: Callable[[], None], tick: float | None) -> Noticed:
-    coming: asyncio.Future[Noticed] = asyncio.ensure_future(anext(stream))
+async def _next(stream: AsyncGenerator[FileChanges, None], wait: Callable[[], None], tick: float | None) -> FileChanges:
+    coming: asyncio.Future[FileChanges] = asyncio.ensure_future(anext(stream))
     try:
         while not (await asyncio.wait([coming], timeout=tick))[0]:
             wait()
@@ -151,11 +158,11 @@ async def _next(stream: AsyncGenerator[Noticed, None], wait: Callable[[], None],
         await asyncio.gather(coming, return_exceptions=True)  # nobody else may ask before it has ended
 
 
-def _note(told: Told) -> None:
+def _note(told: FollowedText) -> None:
     """Say what has become of a file, apart from what was appended."""
     if told.problem:
         say(f"note: sub-agent {printable(told.agent)} cannot be shown: {printable(told.problem)}")
-    if told.news in (News.NOTHING, News.GREW):
+    if told.news in (FileChange.NOTHING, FileChange.GREW):
         return
     who = f"sub-agent {printable(told.agent)}" if told.agent else "the session"
     say(f"note: {who}: {told.news.value}")
@@ -217,27 +224,27 @@ def command(
     return follow_session(found, view, shown)
 
 
-def _play(found: Found, view: View, roots: tuple[str, ...], no_cache: bool) -> int:
+def _play(found: SessionFile, view: View, roots: tuple[str, ...], no_cache: bool) -> int:
     """The session in the player's window."""
     from functools import partial
 
-    from claude_session_player.player.recording import of_found
+    from claude_session_player.player.recording import recording_of_file
     from claude_session_player.player.stream import Timing
     from claude_session_player.store.store import Store
     from claude_session_player.tui.player import run_player
 
     open_store = partial(Store.open, *roots, cache=_cache(no_cache), required=False)
-    code, account = run_player(of_found(found, open_store), view, Timing(), is_followed=True)
-    warn(account)
+    code, account = run_player(recording_of_file(found, open_store), view, Timing(), is_followed=True)
+    warn_line_issues(account)
     return code
 
 
 def _follow_all(roots: tuple[str, ...], no_cache: bool, *, plain: bool) -> int:
-    with opened(roots, no_cache) as store:
+    with open_store(roots, no_cache) as store:
         roots, in_use = store.roots, _in_use(store)
-    from claude_session_player.tui.jobs import Shelf
+    from claude_session_player.tui.jobs import StoreOpener
 
-    shelf = Shelf(roots, _cache(no_cache))
+    shelf = StoreOpener(roots, _cache(no_cache))
     if plain:
         return follow_all(roots, in_use, shelf.session)
     from claude_session_player.tui.live import RunningApp
@@ -262,11 +269,11 @@ def _in_use(store: Store) -> list[str]:
     return [sign.path for sign in InUse().uses(paths) if sign.how in (LOCKED, WRITING)]
 
 
-def _written_last(**where: Any) -> Found:
+def _written_last(**where: Any) -> SessionFile:
     """The session that was written to last, itself or by a sub-agent of it."""
     from claude_session_player.store.layout import SESSION, SUBAGENT
 
-    with opened(**where) as store:
+    with open_store(**where) as store:
         files = [file for file in store.files() if file.kind in (SESSION, SUBAGENT)]
         if not files:
             raise NoSuchSession(f"there is no session in {', '.join(store.roots)}")
@@ -274,9 +281,9 @@ def _written_last(**where: Any) -> Found:
         return store.of(last).head.found if last.is_agent else last
 
 
-def _found(ref: str, **where: Any) -> Found:
+def _found(ref: str, **where: Any) -> SessionFile:
     """What a reference means, where it is a file that can grow."""
-    from claude_session_player.store.layout import found_at
+    from claude_session_player.store.layout import session_file_at
 
     source = find_source(ref, **where)
     if source.inline is not None:
@@ -284,9 +291,9 @@ def _found(ref: str, **where: Any) -> Found:
     if source.path is None:
         raise CannotRead("standard input cannot be followed: name a session, or its file")
     if os.path.isdir(source.path):
-        raise CannotRead(refusal(source.path))
+        raise CannotRead(not_a_session_reason(source.path))
     try:
-        found = source.found or found_at(os.path.abspath(source.path))
+        found = source.found or session_file_at(os.path.abspath(source.path))
     except OSError as error:
         raise CannotRead(f"{source.name}: {error.strerror or error}") from error
     if found.stamp.size:  # a session that has just begun may be empty

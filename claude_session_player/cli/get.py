@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.cli._options import archive_options, json_options, opened, utc_option
+from claude_session_player.cli._options import archive_options, json_options, open_store, utc_option
 from claude_session_player.cli._output import (
     EVENT_LIST,
     LINES,
@@ -22,11 +22,11 @@ from claude_session_player.cli._output import (
     print_records,
     stdout,
 )
-from claude_session_player.cli._refs import Source, complete_ref, find_session, find_source, needs_store
+from claude_session_player.cli._refs import SessionSource, complete_ref, find_session, find_source, needs_store
 from claude_session_player.errors import CannotRead
 from claude_session_player.format import lenient_json
 from claude_session_player.util import humanize
-from claude_session_player.util.text import cut, printable
+from claude_session_player.util.text import printable, truncate
 from claude_session_player.util.times import local_now
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def print_session(session: Session, events: Iterable[dict[str, Any]] | None) -> 
             write(_wrapped(f"{name:<{_NAME}} {printable(value)}", width) + "\n")
     if session.subagents:
         count = session.subagent_count
-        write(f"\n{humanize.many(count, 'sub-agent')}\n")
+        write(f"\n{humanize.plural(count, 'sub-agent')}\n")
         for line in _tree(session, ""):
             write(f"{_fitted(printable(line), width)}\n")
     if events is not None:
@@ -66,7 +66,7 @@ def _wrapped(text: str, width: int | None) -> str:
 
 
 def _fitted(text: str, width: int | None) -> str:
-    return text if width is None else cut(text, max(width - 1, 0))
+    return text if width is None else truncate(text, max(width - 1, 0))
 
 
 def _facts(session: Session, now: datetime) -> Iterator[tuple[str, str]]:
@@ -83,26 +83,29 @@ def _facts(session: Session, now: datetime) -> Iterator[tuple[str, str]]:
     yield "model", ", ".join(summary.models)
     yield "version", summary.version or ""
     yield "from", humanize.local(summary.created_at, now) if summary.created_at else ""
-    yield "to", f"{humanize.local(summary.updated_at, now)}{humanize.aside(humanize.ago(summary.updated_at, now))}"
+    yield (
+        "to",
+        f"{humanize.local(summary.updated_at, now)}{humanize.in_brackets(humanize.ago(summary.updated_at, now))}",
+    )
     yield "lasted", humanize.span(summary.duration_seconds)
     yield "events", f"{summary.events:,}" + (f", {summary.malformed} malformed" if summary.malformed else "")
     yield "tokens", f"{usage['input_tokens']:,} in, {usage['output_tokens']:,} out" if any(usage.values()) else ""
     yield "size", humanize.size(summary.size) if summary.size else ""
     yield "state", "in use" if summary.in_use else ""
     yield "workflows", ", ".join(run["id"] for run in session.workflows)
-    yield "outputs", humanize.many(len(session.tool_results), "file") if session.tool_results else ""
+    yield "outputs", humanize.plural(len(session.tool_results), "file") if session.tool_results else ""
     yield "path", humanize.near(summary.path)
-    yield "first prompt", cut(_one_line(summary.first_user_message or ""), 2 * _TEXT)
+    yield "first prompt", truncate(_one_line(summary.first_user_message or ""), 2 * _TEXT)
     if summary.last_user_message != summary.first_user_message:
-        yield "last prompt", cut(_one_line(summary.last_user_message or ""), 2 * _TEXT)
+        yield "last prompt", truncate(_one_line(summary.last_user_message or ""), 2 * _TEXT)
 
 
 def _tree(session: Session, indent: str) -> Iterator[str]:
     for number, child in enumerate(session.subagents, 1):
         is_last = number == len(session.subagents)
         summary = child.summary
-        parts = (summary.workflow or "", summary.agent or "", cut(summary.title or "", _TEXT))
-        about = "  ".join(filter(None, (summary.id, *parts, humanize.many(summary.events, "event"))))
+        parts = (summary.workflow or "", summary.agent or "", truncate(summary.title or "", _TEXT))
+        about = "  ".join(filter(None, (summary.id, *parts, humanize.plural(summary.events, "event"))))
         yield f"{indent}{'└─' if is_last else '├─'} {about}"
         yield from _tree(child, indent + ("   " if is_last else "│  "))
 
@@ -112,7 +115,7 @@ def _event(event: dict[str, Any], now: datetime) -> str:
     said = (
         event.get("text") or event.get("reason") or (lenient_json.compact(event["input"]) if event.get("input") else "")
     )
-    words = " ".join(filter(None, (event.get("name"), cut(_one_line(said), _TEXT))))
+    words = " ".join(filter(None, (event.get("name"), truncate(_one_line(said), _TEXT))))
     return f"{event['line']:>6}  {time:<8}  {event['type']:<12} {words}".rstrip()
 
 
@@ -164,7 +167,7 @@ def command(ref: str, no_events: bool, bounds: Bounds, line: int | None, form: s
             raise click.UsageError("--line prints a line as it is: no other option applies")
         print_bytes(_line(find_source(ref, **where), line))
         return
-    with opened(**where, required=needs_store(ref)) as store:
+    with open_store(**where, required=needs_store(ref)) as store:
         session = find_session(store, ref)
         events = None if no_events else _events(session, bounds)
         if form == LINES:
@@ -176,7 +179,7 @@ def command(ref: str, no_events: bool, bounds: Bounds, line: int | None, form: s
             print_session(session, events)
 
 
-def _line(source: Source, number: int) -> Iterator[bytes]:
+def _line(source: SessionSource, number: int) -> Iterator[bytes]:
     """A line of a session file, with no more of it in memory than a part."""
     from claude_session_player.format.line_reader import find_line, rest_of_line
     from claude_session_player.parser import open_session
@@ -195,11 +198,11 @@ def _line(source: Source, number: int) -> Iterator[bytes]:
 
 def _events(session: Session, bounds: Bounds) -> Iterator[dict[str, Any]]:
     """The normalised events of a session between two numbers, counted from 1."""
-    from claude_session_player.flat_events import normalize
+    from claude_session_player.flat_events import flatten_event
     from claude_session_player.linking.prompts import with_queued_prompts
 
     start, end = (_from_start(number, session.summary.events) for number in bounds)
-    events = (facts for event in with_queued_prompts(session.events()) for facts in normalize(event))
+    events = (facts for event in with_queued_prompts(session.events()) for facts in flatten_event(event))
     first = max(start - 1, 0) if start is not None else 0
     return islice(events, first, None if end is None else max(end, 0))
 

@@ -10,7 +10,7 @@ from claude_session_player.cli._options import (
     archive_options,
     filter_options,
     json_options,
-    opened,
+    open_store,
     store_options,
     utc_option,
 )
@@ -29,7 +29,7 @@ def command(wanted: Filter, form: str | None, **where: Any) -> None:
     A title is the name that a person gave the session, else the one that Claude Code gave it, else the first prompt
     that is more than a bare command.
     """
-    with opened(**where) as store:
+    with open_store(**where) as store:
         sessions = store.sessions(wanted)
     if store.has_removals:
         from claude_session_player.cli.clean import name_interrupted
@@ -57,6 +57,6 @@ def projects(form: str | None, **where: Any) -> None:
     The path is the one that the sessions themselves name. Two paths that share a directory of the store are two
     projects.
     """
-    with opened(**where) as store:
+    with open_store(**where) as store:
         found = store.projects()
     show(found, form, "print_projects", f"there are no projects in {', '.join(store.roots)}")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from claude_session_player.cli._options import json_option, opened, store_options, utc_option
-from claude_session_player.cli._output import encode, print_text, say
+from claude_session_player.cli._options import json_option, open_store, store_options, utc_option
+from claude_session_player.cli._output import encode_json, print_text, say
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
 from claude_session_player.errors import SessionInUse
 from claude_session_player.util.humanize import ago
@@ -15,10 +15,10 @@ from claude_session_player.util.text import display_path, printable
 from claude_session_player.util.times import file_time
 
 if TYPE_CHECKING:
-    from claude_session_player.store.in_use import Evidence, Ways
+    from claude_session_player.store.in_use import InUseMethods, UseEvidence
     from claude_session_player.store.session import Session
 
-    Signs = list[tuple[Session, list[Evidence]]]
+    Signs = list[tuple[Session, list[UseEvidence]]]
 
 
 @click.command()
@@ -37,17 +37,17 @@ def command(ref: str | None, as_json: bool, **where: Any) -> int:
 
     REF is a path, an id or at least 4 characters of its beginning, latest, a title in quotes, or a breadcrumb.
     """
-    from claude_session_player.store.session import look_at
+    from claude_session_player.store.session import look_for_use
 
-    with opened(**where, required=ref is None or needs_store(ref)) as store:
+    with open_store(**where, required=ref is None or needs_store(ref)) as store:
         sessions = store.sessions() if ref is None else [find_session(store, ref)]
-        look = look_at(sessions)
+        look = look_for_use(sessions)
         known = [file.id for file in store.files()]
     signs = [(session, look.signs(session.paths)) for session in sessions]
     noticed = [(session, found) for session, found in signs if found]
     used = [session for session, found in noticed if _is_used(found)]
     if as_json:
-        print_text(encode(_record(signs if ref else noticed, look.ways)))
+        print_text(encode_json(_record(signs if ref else noticed, look.ways)))
         return _exit_code(ref, used)
     if noticed:
         _print_table(noticed, known)
@@ -62,7 +62,7 @@ def command(ref: str | None, as_json: bool, **where: Any) -> int:
     return _exit_code(ref, used)
 
 
-def _is_used(signs: list[Evidence]) -> bool:
+def _is_used(signs: list[UseEvidence]) -> bool:
     return any(sign.is_use for sign in signs)
 
 
@@ -87,14 +87,14 @@ def _print_table(noticed: Signs, known: list[str]) -> None:
     )
 
 
-def _how(session: Session, signs: list[Evidence]) -> str:
+def _how(session: Session, signs: list[UseEvidence]) -> str:
     """Every sign once, and which of them are of sub-agents alone."""
     own = dict.fromkeys(sign.words for sign in signs if sign.path == session.path)
     others = dict.fromkeys(sign.words for sign in signs if sign.words not in own)
     return ", ".join([*own, *(f"a sub-agent {words}" for words in others)])
 
 
-def _unknown(ways: Ways) -> list[str]:
+def _unknown(ways: InUseMethods) -> list[str]:
     """What cannot be known on this system."""
     notes = (
         (not ways.locks, "this system has no locks that could be probed: a lock is not noticed"),
@@ -105,7 +105,7 @@ def _unknown(ways: Ways) -> list[str]:
     return [note for holds, note in notes if holds]
 
 
-def _record(signs: Signs, ways: Ways) -> dict[str, Any]:
+def _record(signs: Signs, ways: InUseMethods) -> dict[str, Any]:
     return {
         "ways": {"lock": ways.locks, "lock_holder": ways.holders, "open": ways.handles, "written": True},
         "hidden_processes": ways.hidden,
@@ -122,7 +122,7 @@ def _record(signs: Signs, ways: Ways) -> dict[str, Any]:
     }
 
 
-def _evidence(sign: Evidence) -> dict[str, Any]:
+def _evidence(sign: UseEvidence) -> dict[str, Any]:
     return {
         "how": sign.how,
         "path": display_path(sign.path),

@@ -1,4 +1,4 @@
-"""`play`: a session unfolds as it happened."""
+"""`play_recording`: a session unfolds as it happened."""
 
 from __future__ import annotations
 
@@ -11,15 +11,28 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from claude_session_player.cli._options import archive_options, utc_option
-from claude_session_player.cli._output import note_empty, piece_printer, stdout, warn
-from claude_session_player.cli._refs import Source, check_file, check_head, complete_ref, find_source, kept, unfolding
+from claude_session_player.cli._output import note_empty, piece_printer, stdout, warn_line_issues
+from claude_session_player.cli._refs import (
+    SessionSource,
+    buffer_session,
+    check_file,
+    check_head,
+    complete_ref,
+    find_source,
+    open_events,
+)
 from claude_session_player.cli._screen import chosen_view, timing_options, view_options
 from claude_session_player.linking.prompts import with_queued_prompts
-from claude_session_player.player.playback import Projection
-from claude_session_player.player.recording import Recording, of_found, of_lines, of_session
-from claude_session_player.player.stream import Piece, Timing, plain_frames
-from claude_session_player.player.timeline import HOW, IDLE, Destination, destination
-from claude_session_player.store.layout import found_at
+from claude_session_player.player.playback import Playback
+from claude_session_player.player.recording import (
+    Recording,
+    recording_of_file,
+    recording_of_lines,
+    recording_of_session,
+)
+from claude_session_player.player.stream import TextPiece, Timing, text_frames
+from claude_session_player.player.timeline import HOW, IDLE, Destination, parse_position
+from claude_session_player.store.layout import session_file_at
 from claude_session_player.store.store import Store
 from claude_session_player.util.dirs import LATEST
 from claude_session_player.util.terminal import is_terminal
@@ -31,25 +44,25 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def recording_of(source: Source, **where: Any) -> Iterator[Recording]:
+def open_recording(source: SessionSource, **where: Any) -> Iterator[Recording]:
     """What is played; in the end, what was unpacked for it is removed. Raises where it is no session file."""
     with ExitStack() as stack:
-        yield _recording(kept(source), partial(_store, stack, **where))
+        yield _recording(buffer_session(source), partial(_store, stack, **where))
 
 
-def lone_recording(source: Source) -> Recording:
+def lone_recording(source: SessionSource) -> Recording:
     """What is played of a session that is kept, without its sub-agents."""
     return _recording(source, partial(Store.open, cache=None, required=False))
 
 
-def _recording(source: Source, open_store: Callable[[], Store]) -> Recording:
+def _recording(source: SessionSource, open_store: Callable[[], Store]) -> Recording:
     if source.path is None:
         check_head(source.head, source.name)
-        return of_lines(source.lines, source.name)
+        return recording_of_lines(source.lines, source.name)
     check_file(source.path, source.name)
     if source.inline is not None:
-        return of_session(source.inline, open_store)
-    return of_found(source.found or found_at(os.path.abspath(source.path)), open_store)
+        return recording_of_session(source.inline, open_store)
+    return recording_of_file(source.found or session_file_at(os.path.abspath(source.path)), open_store)
 
 
 def _store(
@@ -65,10 +78,10 @@ def _store(
     cache = None if no_cache else DEFAULT_CACHE
     if not archived and archive is None:
         return Store.open(*roots, cache=cache, required=False)
-    from claude_session_player.archive.archive_dir import existing
+    from claude_session_player.archive.archive_dir import open_archive_dir
     from claude_session_player.archive.archived_store import ArchivedStore
 
-    store = ArchivedStore.at_vault(existing(archive), cache)
+    store = ArchivedStore.at_vault(open_archive_dir(archive), cache)
     stack.callback(store.close)
     return store
 
@@ -78,7 +91,7 @@ _LONGEST_SLEEP: Final = 3600.0
 
 
 def _place(ctx: click.Context, param: click.Parameter, value: str | None) -> Destination | None:
-    return None if value is None else destination(value)
+    return None if value is None else parse_position(value)
 
 
 @click.command()
@@ -109,11 +122,11 @@ def command(
     a session has no times, frames take as long as it takes to read them.
     """
     view = chosen_view(history=history, thinking=thinking, full=full)
-    return play(find_source(ref, **where), view, timing, start, plain=plain, **where)
+    return play_recording(find_source(ref, **where), view, timing, start, plain=plain, **where)
 
 
-def play(
-    source: Source,
+def play_recording(
+    source: SessionSource,
     view: View,
     timing: Timing,
     start: Destination | None = None,
@@ -128,28 +141,28 @@ def play(
     return 0
 
 
-def _full_screen(source: Source, view: View, timing: Timing, start: Destination | None, **where: Any) -> int:
+def _full_screen(source: SessionSource, view: View, timing: Timing, start: Destination | None, **where: Any) -> int:
     from claude_session_player.tui.player import run_player
 
-    with recording_of(source, **where) as recording:
+    with open_recording(source, **where) as recording:
         code, account = run_player(recording, view, timing, start)
-    warn(account)
+    warn_line_issues(account)
     return code
 
 
-def _plain(source: Source, view: View, timing: Timing, start: Destination | None) -> None:
-    source = source if start is None else kept(source)
-    state, events = unfolding(source, view)
+def _plain(source: SessionSource, view: View, timing: Timing, start: Destination | None) -> None:
+    source = source if start is None else buffer_session(source)
+    state, events = open_events(source, view)
     line = 0 if start is None else _line_of(start, source, state.view, timing)
     spoken = with_queued_prompts(events)  # what was printed cannot be taken back
-    tell(plain_frames(spoken, state, timing, line), piece_printer(state.view), stdout().flush)
+    print_frames(text_frames(spoken, state, timing, line), piece_printer(state.view), stdout().flush)
     note_empty(state)
-    warn(state.account)
+    warn_line_issues(state.account)
 
 
-def tell(
-    frames: Iterable[tuple[float, list[Piece]]],
-    show: Callable[[Iterable[Piece]], None],
+def print_frames(
+    frames: Iterable[tuple[float, list[TextPiece]]],
+    show: Callable[[Iterable[TextPiece]], None],
     flush: Callable[[], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
@@ -164,11 +177,11 @@ def tell(
     flush()
 
 
-def _line_of(place: Destination, source: Source, view: View, timing: Timing) -> int:
+def _line_of(place: Destination, source: SessionSource, view: View, timing: Timing) -> int:
     """The line of the file on which a place in the film is; a film is made to find it."""
     if timing.idle == 0:
         timing = timing._replace(idle=IDLE)  # a film that takes no time has no places
-    projection = Projection(lone_recording(source), view, lambda: 0.0, timing)
+    projection = Playback(lone_recording(source), view, lambda: 0.0, timing)
     projection.go(place)
     projection.finish()
     return projection.frame.line if projection.frame else 0

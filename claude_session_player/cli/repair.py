@@ -1,4 +1,4 @@
-"""`repair`: a repaired copy of a session file."""
+"""`repair_file`: a repaired copy of a session file."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from claude_session_player.cli._options import json_option, store_options
-from claude_session_player.cli._output import encode, print_text
+from claude_session_player.cli._output import encode_json, print_text
 from claude_session_player.cli._refs import STANDARD_INPUT, complete_ref, find_source
 from claude_session_player.util import humanize
 
 if TYPE_CHECKING:
-    from claude_session_player.doctor.repair import Repaired
+    from claude_session_player.doctor.repair import RepairReport
 
 
 @click.command()
@@ -29,30 +29,30 @@ def command(ref: str, target: str, as_json: bool, **where: Any) -> None:
     its line, its place in the file, the reason, and its text. Everything else is copied as it is, so that the copy
     replays like the original. REF is a session file, or names one of the store.
     """
-    from claude_session_player.doctor.repair import REJECTED, repair
+    from claude_session_player.doctor.repair import REJECTED, repair_file
 
     source = find_source(ref, **where)
     if source.path is None:
         raise click.UsageError(f"repair needs a file: {STANDARD_INPUT} is none")
-    done = repair(source.path, target)
+    done = repair_file(source.path, target)
     rejected = target + REJECTED if done.rejected else None
     if as_json:
-        print_text(encode({"source": source.path, "copy": target, "rejected_file": rejected, **asdict(done)}))
+        print_text(encode_json({"source": source.path, "copy": target, "rejected_file": rejected, **asdict(done)}))
     else:
         print_text("\n".join(_told(done, target, rejected)))
 
 
-def _told(done: Repaired, target: str, rejected: str | None) -> list[str]:
+def _told(done: RepairReport, target: str, rejected: str | None) -> list[str]:
     if not done.damaged:
-        return [f"{target}: {humanize.many(done.lines, 'line')} unchanged: nothing was damaged"]
+        return [f"{target}: {humanize.plural(done.lines, 'line')} unchanged: nothing was damaged"]
     lines = [
-        f"{target}: {humanize.many(done.lines - done.damaged, 'line')} unchanged, "
-        f"{humanize.many(done.records, 'record')} out of {humanize.many(done.damaged, 'damaged line')}"
+        f"{target}: {humanize.plural(done.lines - done.damaged, 'line')} unchanged, "
+        f"{humanize.plural(done.records, 'record')} out of {humanize.plural(done.damaged, 'damaged line')}"
     ]
     if done.split:
-        lines.append(f"  {humanize.many(done.split, 'line')} with several records split")
+        lines.append(f"  {humanize.plural(done.split, 'line')} with several records split")
     if done.nuls:
-        lines.append(f"  {humanize.many(done.nuls, 'NUL byte')} dropped")
+        lines.append(f"  {humanize.plural(done.nuls, 'NUL byte')} dropped")
     if rejected:
-        lines.append(f"  {humanize.many(done.rejected, 'piece')} that no record can be made of: {rejected}")
+        lines.append(f"  {humanize.plural(done.rejected, 'piece')} that no record can be made of: {rejected}")
     return lines

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from claude_session_player.cli._options import archive_options, utc_option
-from claude_session_player.cli._output import note_empty, note_left_out, warn
-from claude_session_player.cli._refs import complete_ref, find_source, load
+from claude_session_player.cli._output import note_empty, note_left_out, warn_line_issues
+from claude_session_player.cli._refs import complete_ref, find_source, load_screen
 from claude_session_player.cli._screen import chosen_view, print_screen, screen_options
 from claude_session_player.util.times import parse_typed_time
 
@@ -57,9 +57,9 @@ def command(
     and --at it is the screen as it was then.
     """
     view = chosen_view(history=history, thinking=thinking, full=full)
-    state = load(find_source(ref, **where), view, until=until, at=at)
+    state = load_screen(find_source(ref, **where), view, until=until, at=at)
     print_screen(state, format)
     note_empty(state)
     note_left_out(state)
-    warn(state.account)
+    warn_line_issues(state.account)
     return FOUND_TROUBLE if strict and not state.account.flawless else 0

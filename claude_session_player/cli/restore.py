@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.cli._archives import ARCHIVE_HELP, NOT_ALL, complete_archived, name_skipped, progress_bar
-from claude_session_player.cli._options import json_options, warn
+from claude_session_player.cli._archives import ARCHIVE_HELP, NOT_ALL, complete_archived, progress_bar, report_skipped
+from claude_session_player.cli._options import json_options, warn_unreadable
 from claude_session_player.cli._output import print_records, print_text, say
 from claude_session_player.errors import BadArchive, SessionError
 from claude_session_player.util import humanize
@@ -18,9 +18,9 @@ from claude_session_player.util.text import display_path, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_session_player.archive.archive_dir import Archived, Vault
-    from claude_session_player.archive.restore import Outcome, Step
-    from claude_session_player.store.layout import Trouble
+    from claude_session_player.archive.archive_dir import ArchiveDir, ArchivedSession
+    from claude_session_player.archive.restore import RestoreOutcome, RestoreStep
+    from claude_session_player.store.layout import ReadProblem
 
 _MOST: Final = 10
 
@@ -43,29 +43,29 @@ def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str |
     $CLAUDE_CONFIG_DIR names several stores, each session goes to its own.
     """
     from claude_session_player.archive import restore
-    from claude_session_player.archive.archive_dir import existing
+    from claude_session_player.archive.archive_dir import open_archive_dir
 
     if bool(refs) == is_all:
         raise click.UsageError(
             "which sessions? Name some, or give --all" if not refs else "name sessions, or give --all"
         )
-    vault = existing(source)
+    vault = open_archive_dir(source)
     damaged: list[BadArchive] = []
     if is_all:
         archives = vault.everything()
-        steps = restore.plan_all(archives, root)
+        steps = restore.plan_restore_all(archives, root)
     else:
         steps, damaged = _all_steps(vault, refs, root)
         archives = [other for step in steps for other in vault.versions(step.archived.manifest.main)]
     troubles = vault.troubles if is_all else [one for one in vault.troubles if _concerns(one, steps)]
-    outcomes: list[Outcome] = []
+    outcomes: list[RestoreOutcome] = []
     try:
         _restore(steps, outcomes)
     except SessionError:
         if outcomes:  # what was done before the disk was full
             _tell(outcomes, form)
         raise
-    warn(troubles)
+    warn_unreadable(troubles)
     _tell(outcomes, form)
     _note_versions(outcomes, archives)
     if len(refs) == 1 and outcomes[-1].error is not None:
@@ -73,9 +73,9 @@ def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str |
     return NOT_ALL if troubles or damaged or any(outcome.error for outcome in outcomes) else 0
 
 
-def _all_steps(vault: Vault, refs: Sequence[str], root: str | None) -> tuple[list[Step], list[BadArchive]]:
+def _all_steps(vault: ArchiveDir, refs: Sequence[str], root: str | None) -> tuple[list[RestoreStep], list[BadArchive]]:
     """What is meant by references; of several, one to a damaged archive does not stop the others."""
-    steps: list[Step] = []
+    steps: list[RestoreStep] = []
     damaged: list[BadArchive] = []
     for ref in refs:
         try:
@@ -88,38 +88,40 @@ def _all_steps(vault: Vault, refs: Sequence[str], root: str | None) -> tuple[lis
     return steps, damaged
 
 
-def _steps(vault: Vault, ref: str, root: str | None) -> list[Step]:
+def _steps(vault: ArchiveDir, ref: str, root: str | None) -> list[RestoreStep]:
     """What is meant by a reference: one archive by its path, else the best version of a session."""
     from claude_session_player.archive import archive_dir, restore
     from claude_session_player.archive.manifest import ARCHIVE
 
-    found = archive_dir.find(vault, ref)
+    found = archive_dir.find_archived(vault, ref)
     if ref.endswith(ARCHIVE):
-        return restore.plan([found], root)
+        return restore.plan_restore([found], root)
     versions = vault.versions(found.manifest.main)
-    return restore.plan_all(versions if found in versions else [*versions, found], root)  # it may have been renamed
+    return restore.plan_restore_all(
+        versions if found in versions else [*versions, found], root
+    )  # it may have been renamed
 
 
-def _concerns(trouble: Trouble, steps: Sequence[Step]) -> bool:
+def _concerns(trouble: ReadProblem, steps: Sequence[RestoreStep]) -> bool:
     """True for another version of a session, which may be newer, and cannot be read."""
-    from claude_session_player.archive.manifest import version_of
+    from claude_session_player.archive.manifest import archive_version
 
     name = os.path.basename(trouble.path)
-    return any(version_of(name, step.archived.manifest.main) is not None for step in steps)
+    return any(archive_version(name, step.archived.manifest.main) is not None for step in steps)
 
 
-def _restore(steps: Sequence[Step], outcomes: list[Outcome]) -> None:
+def _restore(steps: Sequence[RestoreStep], outcomes: list[RestoreOutcome]) -> None:
     from claude_session_player.archive import restore
     from claude_session_player.archive.session_files import EACH
 
     with progress_bar("restoring", sum(step.archived.manifest.size + EACH for step in steps)) as progress:
-        outcomes.extend(restore.apply(steps, progress))
+        outcomes.extend(restore.restore_sessions(steps, progress))
 
 
-def _tell(outcomes: Sequence[Outcome], form: str | None) -> None:
+def _tell(outcomes: Sequence[RestoreOutcome], form: str | None) -> None:
     for outcome in outcomes:
         if outcome.error:
-            name_skipped(outcome.archived.manifest.id, outcome.archived.manifest.title, str(outcome.error))
+            report_skipped(outcome.archived.manifest.id, outcome.archived.manifest.title, str(outcome.error))
     _warn_of_cleanup(outcomes)
     if form:
         print_records(map(_record, outcomes), form)
@@ -130,10 +132,10 @@ def _tell(outcomes: Sequence[Outcome], form: str | None) -> None:
         print_restored(done)
     counts = Counter(outcome.status for outcome in outcomes)
     told = ", ".join(f"{count} {status}" for status, count in counts.items()) or "nothing to do"
-    print_text(f"{humanize.many(len(outcomes), 'session')}: {told}")
+    print_text(f"{humanize.plural(len(outcomes), 'session')}: {told}")
 
 
-def _record(outcome: Outcome) -> dict[str, Any]:
+def _record(outcome: RestoreOutcome) -> dict[str, Any]:
     manifest = outcome.archived.manifest
     return {
         "id": display_path(manifest.id),
@@ -150,15 +152,15 @@ def _record(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _note_versions(outcomes: Sequence[Outcome], archives: Sequence[Archived]) -> None:
+def _note_versions(outcomes: Sequence[RestoreOutcome], archives: Sequence[ArchivedSession]) -> None:
     """Say where other versions are, which have what was not restored."""
-    from claude_session_player.archive.archive_dir import others
+    from claude_session_player.archive.archive_dir import other_versions
 
     chosen = [outcome.archived for outcome in outcomes]
     noted = [
         f"note: of {display_path(other.manifest.id)} there is another version with "
-        f"{humanize.many(count, 'other file')}: restore {display_path(other.path)}"
-        for other, count in others(chosen, archives)
+        f"{humanize.plural(count, 'other file')}: restore {display_path(other.path)}"
+        for other, count in other_versions(chosen, archives)
     ]
     for note in noted[:_MOST]:
         say(printable(note))
@@ -166,14 +168,18 @@ def _note_versions(outcomes: Sequence[Outcome], archives: Sequence[Archived]) ->
         say(f"… and {len(noted) - _MOST} more: see 'archive list --json'")
 
 
-def _warn_of_cleanup(outcomes: Sequence[Outcome]) -> None:
-    from claude_session_player.archive.restore import is_due, period_of
+def _warn_of_cleanup(outcomes: Sequence[RestoreOutcome]) -> None:
+    from claude_session_player.archive.restore import cleanup_period, is_due_for_cleanup
 
-    due = [outcome for outcome in outcomes if not outcome.error and is_due(outcome.archived.manifest, outcome.root)]
+    due = [
+        outcome
+        for outcome in outcomes
+        if not outcome.error and is_due_for_cleanup(outcome.archived.manifest, outcome.root)
+    ]
     if due:
-        days = period_of(due[0].root)
+        days = cleanup_period(due[0].root)
         many = "1 of them was" if len(due) == 1 else f"{len(due)} of them were"
         say(
-            f"note: {many} not used for {humanize.many(days, 'day')}: Claude Code deletes such sessions when it "
+            f"note: {many} not used for {humanize.plural(days, 'day')}: Claude Code deletes such sessions when it "
             f"starts, unless you raise cleanupPeriodDays in {display_path(due[0].root)}/settings.json"
         )

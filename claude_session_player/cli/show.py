@@ -11,11 +11,19 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from claude_session_player.cli._options import archive_options, load_prices, opened, utc_option
-from claude_session_player.cli._output import name_problems, note, note_not_shown, print_pages, print_pieces, say, warn
+from claude_session_player.cli._options import archive_options, load_prices, open_store, utc_option
+from claude_session_player.cli._output import (
+    name_problems,
+    note,
+    note_not_shown,
+    print_pages,
+    print_pieces,
+    say,
+    warn_line_issues,
+)
 from claude_session_player.cli._refs import (
     STANDARD_INPUT,
-    Source,
+    SessionSource,
     check_file,
     check_head,
     complete_ref,
@@ -25,18 +33,18 @@ from claude_session_player.cli._refs import (
 )
 from claude_session_player.cli._screen import format_option
 from claude_session_player.errors import BadFilter
-from claude_session_player.export import TranscriptWriter, Writes, format_named, formats
-from claude_session_player.export.transcript import Assets, Style, not_told
+from claude_session_player.export import OutputKind, TranscriptWriter, format_named, formats
+from claude_session_player.export.transcript import AssetDir, TranscriptStyle, describe_unlisted
 from claude_session_player.format.line_reader import split_lines
 from claude_session_player.parser import decode_lines, is_subagent_file, only_sidechains, read_events
-from claude_session_player.store.extras import resolver
-from claude_session_player.store.filters import parse_span
-from claude_session_player.transcript.builder import Telling
-from claude_session_player.transcript.entries import Entry, Kind
-from claude_session_player.transcript.filters import CATEGORIES, HEADS, Bound, Choice
-from claude_session_player.transcript.outline import Reading
-from claude_session_player.transcript.subagents import Actor, Cast, actor_of, all_subagents
-from claude_session_player.transcript.walk import Told, Walk
+from claude_session_player.store.extras import output_resolver
+from claude_session_player.store.filters import parse_date_span
+from claude_session_player.transcript.builder import TranscriptBuilder
+from claude_session_player.transcript.entries import Entry, EntryKind
+from claude_session_player.transcript.filters import CATEGORIES, HEADS, Bound, EntryFilter
+from claude_session_player.transcript.outline import MarkedConversation
+from claude_session_player.transcript.subagents import Subagent, SubagentFinder, all_subagents, subagent_of
+from claude_session_player.transcript.walk import PlacedEntry, TranscriptWalk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence, Set
@@ -50,27 +58,29 @@ _MOST_UNKNOWN: Final = 10_000
 """So many records of unknown types at the beginning of a file are kept in mind until one of a known type comes."""
 
 
-def teller(source: Source, cast: Cast, known: Set[str | None] = frozenset()) -> Telling:
+def transcript_builder(
+    source: SessionSource, cast: SubagentFinder, known: Set[str | None] = frozenset()
+) -> TranscriptBuilder:
     """Who tells a session; events that are known are not told again."""
-    return Telling(cast, is_agent=_is_agent(source), known=known)
+    return TranscriptBuilder(cast, is_agent=_is_agent(source), known=known)
 
 
-def cast_of(store: Store, sources: Iterable[Source]) -> Cast:
+def subagents_of_sources(store: Store, sources: Iterable[SessionSource]) -> SubagentFinder:
     """The sub-agents of some sessions, linked to their calls; of those with one id, the first."""
-    actors: dict[str, list[Actor]] = {}
+    actors: dict[str, list[Subagent]] = {}
     is_linked = False
     for source in sources:
         if source.found is None or source.inline is not None:
             continue
         is_linked = True
-        own: dict[str, list[Actor]] = {}
+        own: dict[str, list[Subagent]] = {}
         for agent in all_subagents(store.of(source.found)):
-            own.setdefault(agent.id, []).append(actor_of(agent))
+            own.setdefault(agent.id, []).append(subagent_of(agent))
         actors = own | actors
-    return Cast(chain.from_iterable(actors.values()), is_linked=is_linked)
+    return SubagentFinder(chain.from_iterable(actors.values()), is_linked=is_linked)
 
 
-def events_of(source: Source) -> Iterator[Event]:
+def events_of(source: SessionSource) -> Iterator[Event]:
     """The events of what was asked for; raises where it is no session file."""
     if source.inline is not None:
         return iter(source.inline.events())
@@ -81,23 +91,23 @@ def events_of(source: Source) -> Iterator[Event]:
     return read_events(source.path)
 
 
-def of_session(walk: Walk, events: Iterable[Event]) -> Iterator[Told]:
+def walk_session(walk: TranscriptWalk, events: Iterable[Event]) -> Iterator[PlacedEntry]:
     """All that is told on a walk; nothing where the file holds only records of unknown types, and so is no session."""
     told = walk.told(events)
-    unknown: list[Told] = []
+    unknown: list[PlacedEntry] = []
     for one in told:
-        if one.entry.kind is not Kind.RECORD:
+        if one.entry.kind is not EntryKind.RECORD:
             return chain(unknown, (one,), told)
         if len(unknown) < _MOST_UNKNOWN:
             unknown.append(one)
     return iter(unknown if walk.main.account.is_session else ())
 
 
-def on_branch(source: Source, number: int) -> Callable[[int], bool]:
+def on_branch(source: SessionSource, number: int) -> Callable[[int], bool]:
     """Tells which lines belong to a branch. The whole file is read for that."""
     if source.path is None:
         raise click.UsageError("--branch needs a file: standard input can be read only once")
-    reading = Reading(skips_sidechains=not _is_agent(source))
+    reading = MarkedConversation(skips_sidechains=not _is_agent(source))
     reading.read(events_of(source))
     branches = reading.branches
     many = len(branches.paths())
@@ -106,17 +116,17 @@ def on_branch(source: Source, number: int) -> Callable[[int], bool]:
     return lambda line: branches.is_on(number, line)
 
 
-def chain_sources(store: Store, source: Source) -> list[Source]:
+def chain_sources(store: Store, source: SessionSource) -> list[SessionSource]:
     """The sessions that this one continues, the oldest first, and this one."""
     if source.found is None or source.inline is not None:
         raise click.UsageError("--chain needs a session that has a file of its own")
     from claude_session_player.transcript.chains import chain_of
 
     earlier = [session.found for session in chain_of(store.of(source.found), store)]
-    return [Source(found.name, found.path, found) for found in earlier]
+    return [SessionSource(found.name, found.path, found) for found in earlier]
 
 
-def _is_agent(source: Source) -> bool:
+def _is_agent(source: SessionSource) -> bool:
     """True for a sub-agent; standard input is one where its first line is."""
     if source.inline is not None:
         return True
@@ -150,7 +160,7 @@ def _bounds(value: str) -> tuple[Bound, Bound]:
     if value.strip().isdecimal():
         return int(value), int(value)
     try:
-        start, end = (moment.astimezone(UTC) for moment in parse_span(value))
+        start, end = (moment.astimezone(UTC) for moment in parse_date_span(value))
     except BadFilter as error:
         raise click.BadParameter(
             f"{value!r} is no line number and no time: write 120, 2026-01-17, today or '2026-01-17 20:31:59'"
@@ -169,12 +179,12 @@ _NAMES: Final = ("only", "hide", "tool", "start", "end")
 
 
 def choice_options(function: Callable[..., _R]) -> Callable[..., _R]:
-    """The options as one parameter: `choice`, a `Choice`."""
+    """The options as one parameter: `choice`, a `EntryFilter`."""
 
     @wraps(function)
     def with_choice(**given: Any) -> _R:
         chosen = {name: given.pop(name) for name in _NAMES}
-        return function(choice=Choice(**chosen), **given)
+        return function(choice=EntryFilter(**chosen), **given)
 
     for option in reversed(_OPTIONS):
         with_choice = option(with_choice)
@@ -202,13 +212,13 @@ _PAGE_SIZE: Final = 50
 @click.option("--full", is_flag=True, help="Leave nothing out: whole outputs, also large ones kept beside the session.")
 @click.option("--assets", metavar="DIR", help="Write pictures into this directory, and link them.")
 @click.option("--summary/--no-summary", default=None, help="A summary first. Default: yes, up to 16 MB.")
-@format_option("markdown", formats(Writes.TRANSCRIPT))
+@format_option("markdown", formats(OutputKind.TRANSCRIPT))
 @click.option("--strict", is_flag=True, help="Name everything that is wrong with the files, and exit with 1.")
 @utc_option
 @archive_options
 def command(
     ref: str,
-    choice: Choice,
+    choice: EntryFilter,
     strict: bool,
     roots: tuple[str, ...],
     no_cache: bool,
@@ -226,7 +236,7 @@ def command(
     if how["chain"] and (archived or archive is not None):
         raise click.UsageError("--chain looks for other sessions in a store: restore this one first")
     required = ref != STANDARD_INPUT and needs_store(ref)
-    with opened(roots, no_cache, required, archived, archive) as store:
+    with open_store(roots, no_cache, required, archived, archive) as store:
         show = _Show(store, source_in(store, ref), choice, no_cache=no_cache, **how)
         show.print()
     return show.verdict(strict)
@@ -236,7 +246,14 @@ class _Show:
     """One run of the command: what is read, what of it is wanted, and how it is written."""
 
     def __init__(
-        self, store: Store, source: Source, choice: Choice, *, page: int | None, page_size: int | None, **how: Any
+        self,
+        store: Store,
+        source: SessionSource,
+        choice: EntryFilter,
+        *,
+        page: int | None,
+        page_size: int | None,
+        **how: Any,
     ) -> None:
         self._store = store
         self._source = source
@@ -246,8 +263,8 @@ class _Show:
         self._how = how
         self._sources = chain_sources(store, source) if how["chain"] else [source]
         self._style = _style(self._sources, how)
-        self._writer: TranscriptWriter = format_named(how["format"], Writes.TRANSCRIPT).load()
-        self._walks: list[Walk] = []
+        self._writer: TranscriptWriter = format_named(how["format"], OutputKind.TRANSCRIPT).load()
+        self._walks: list[TranscriptWalk] = []
         self._printed = self._passed = 0
         """How many entries were printed, and how many could have been."""
         self._unwanted = 0
@@ -265,7 +282,7 @@ class _Show:
         for walk in self._walks:
             if not self._printed:
                 require_session(walk.main.account, self._source.name)
-            warn(walk.main.account, tells_unknown=True)
+            warn_line_issues(walk.main.account, tells_unknown=True)
         if not self._printed:
             say(self._nothing)
         self._note_left_out()
@@ -285,10 +302,12 @@ class _Show:
         walks = self._walks if self._source.path is None else list(self._whole_walks())
         return sum([name_problems(walk.problems, walk.unlinked) for walk in walks])
 
-    def _whole_walks(self) -> Iterator[Walk]:
-        cast = cast_of(self._store, self._sources)
+    def _whole_walks(self) -> Iterator[TranscriptWalk]:
+        cast = subagents_of_sources(self._store, self._sources)
         for source in self._sources:
-            walk = Walk(teller(source, cast), is_last=source is self._sources[-1], notes_problems=True)
+            walk = TranscriptWalk(
+                transcript_builder(source, cast), is_last=source is self._sources[-1], notes_problems=True
+            )
             for _ in walk.told(events_of(source)):
                 pass
             yield walk
@@ -316,7 +335,7 @@ class _Show:
         join = writer.begun if is_begin and writer.begun is not None else writer.joined
         yield from join(self._paged(writer.items(self._told(), self._style)))
         if writer.is_document and self._style.is_full and not self._is_part:
-            yield from (not_told(walk.main.account) for walk in self._walks)
+            yield from (describe_unlisted(walk.main.account) for walk in self._walks)
 
     def _paged(self, things: Iterator[_T]) -> Iterator[_T]:
         number, size = self._page or (1, sys.maxsize)
@@ -328,21 +347,25 @@ class _Show:
                 self._printed += 1
                 yield thing
 
-    def _told(self) -> Iterator[Told]:
-        sources, cast = self._sources, cast_of(self._store, self._sources)
+    def _told(self) -> Iterator[PlacedEntry]:
+        sources, cast = self._sources, subagents_of_sources(self._store, self._sources)
         known: set[str | None] = set()
         for source in sources:
-            telling = teller(source, cast, known)
+            telling = transcript_builder(source, cast, known)
             is_stream = source.path is None
-            walk = Walk(telling, depth=self._how["depth"], is_last=source is sources[-1], notes_problems=is_stream)
+            walk = TranscriptWalk(
+                telling, depth=self._how["depth"], is_last=source is sources[-1], notes_problems=is_stream
+            )
             self._walks.append(walk)
             if len(sources) > 1:
-                yield Told(0, Entry(Kind.SECTION, text=f"Session {source.found.id if source.found else source.name}"))
-            yield from self._chosen(of_session(walk, events_of(source)))
+                yield PlacedEntry(
+                    0, Entry(EntryKind.SECTION, text=f"Session {source.found.id if source.found else source.name}")
+                )
+            yield from self._chosen(walk_session(walk, events_of(source)))
             if len(sources) > 1:
                 known.update(telling.growth.tree.uuids)
 
-    def _chosen(self, told: Iterator[Told]) -> Iterator[Told]:
+    def _chosen(self, told: Iterator[PlacedEntry]) -> Iterator[PlacedEntry]:
         """The wanted entries; the others are counted."""
         if self._choice.is_everything:
             yield from told
@@ -351,12 +374,12 @@ class _Show:
             self._unwanted -= self._is_entry(one)
             yield one
 
-    def _counted(self, told: Iterator[Told]) -> Iterator[Told]:
+    def _counted(self, told: Iterator[PlacedEntry]) -> Iterator[PlacedEntry]:
         for one in told:
             yield one
             self._unwanted += self._is_entry(one)  # not where this one ended the stretch
 
-    def _is_entry(self, told: Told) -> bool:
+    def _is_entry(self, told: PlacedEntry) -> bool:
         """True for an entry that is written where nothing is filtered."""
         entry = told.entry
         return not told.is_end and entry.kind not in HEADS and (self._style.is_full or not entry.aside)
@@ -376,11 +399,11 @@ class _Show:
                 yield f"{facts_markdown(summary)}\n\n---\n\n"
 
 
-def _style(sources: Sequence[Source], how: dict[str, Any]) -> Style:
+def _style(sources: Sequence[SessionSource], how: dict[str, Any]) -> TranscriptStyle:
     more: dict[str, Any] = {"with_lines": how["with_lines"]}
     if how["assets"] is not None:
-        more["save"] = Assets(how["assets"]).save
+        more["save"] = AssetDir(how["assets"]).save
     if not how["full"]:
-        return Style(**more)
-    more["resolve"] = resolver([source.found for source in sources if source.found is not None], is_once=True)
-    return Style.full(**more)
+        return TranscriptStyle(**more)
+    more["resolve"] = output_resolver([source.found for source in sources if source.found is not None], is_once=True)
+    return TranscriptStyle.full(**more)

@@ -9,13 +9,13 @@ import click
 
 from claude_session_player.cli._options import (
     load_prices,
-    opened,
+    open_store,
     prices_option,
     store_options,
     utc_option,
     window_options,
 )
-from claude_session_player.cli._output import encode, print_text, say, stdout
+from claude_session_player.cli._output import encode_json, print_text, say, stdout
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
 from claude_session_player.cli._tables import Column, print_table, short_ids
 from claude_session_player.stats.prices import Prices, TokenCount
@@ -24,16 +24,16 @@ from claude_session_player.stats.tokens import (
     DAY,
     PERIODS,
     SESSION,
-    Group,
-    Share,
+    UsageGroup,
+    UsageShare,
     count_sessions,
-    grouped,
-    summed,
+    group_usage,
+    sum_usage,
     unpriced_models,
 )
 from claude_session_player.store.filters import Filter
 from claude_session_player.util import humanize
-from claude_session_player.util.text import display_path, file_name, printable
+from claude_session_player.util.text import base_name, display_path, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -44,21 +44,21 @@ if TYPE_CHECKING:
 _OF_SESSION: Final = ("title", "project", "path")
 
 
-def topmost(groups: Sequence[Group], by: str, top: int | None) -> Sequence[Group]:
+def topmost(groups: Sequence[UsageGroup], by: str, top: int | None) -> Sequence[UsageGroup]:
     """So many groups; of days, weeks and months, the last ones."""
     if top is None:
         return groups
     return groups[-top:] if by in PERIODS else groups[:top]
 
 
-def print_json(shares: Sequence[Share], prices: Prices, top: int | None) -> None:
+def print_json(shares: Sequence[UsageShare], prices: Prices, top: int | None) -> None:
     """One object: all together, by each of the groupings, and where the prices come from."""
     tables: dict[str, Any] = {
-        f"by_{by}": [_record(by, group) for group in topmost(grouped(shares, by), by, top)] for by in BY
+        f"by_{by}": [_record(by, group) for group in topmost(group_usage(shares, by), by, top)] for by in BY
     }
     sessions, _ = count_sessions(shares)
     told: dict[str, Any] = {
-        "totals": {"sessions": sessions, **_numbers(summed(shares))},
+        "totals": {"sessions": sessions, **_numbers(sum_usage(shares))},
         **tables,
         "unknown_models": [_record("model", group) for group in unpriced_models(shares)],
         "prices": {
@@ -69,17 +69,17 @@ def print_json(shares: Sequence[Share], prices: Prices, top: int | None) -> None
             "own_models": sorted(prices.own_models),
         },
     }
-    print_text(encode(told))
+    print_text(encode_json(told))
 
 
-def print_csv(shares: Sequence[Share], by: str, top: int | None) -> None:
+def print_csv(shares: Sequence[UsageShare], by: str, top: int | None) -> None:
     """The rows of one grouping, with a header."""
     import csv
 
     extra = _OF_SESSION if by == SESSION else ()
     writer = csv.writer(stdout(), lineterminator="\n")
     writer.writerow((by, *extra, "responses", *TokenCount._fields, "total", "cost_usd", "unpriced"))
-    for group in topmost(grouped(shares, by), by, top):
+    for group in topmost(group_usage(shares, by), by, top):
         cost = "" if group.cost is None else f"{group.cost.normalize():f}"
         told = _of_session(group) if extra else {}
         name = display_path(group.name or "")
@@ -87,22 +87,22 @@ def print_csv(shares: Sequence[Share], by: str, top: int | None) -> None:
         writer.writerow((name, *(told[key] for key in extra), *numbers))
 
 
-def _record(by: str, group: Group) -> dict[str, Any]:
+def _record(by: str, group: UsageGroup) -> dict[str, Any]:
     name = None if group.name is None else display_path(group.name)
     return {by: name, **(_of_session(group) if by == SESSION else {}), **_numbers(group)}
 
 
-def _of_session(group: Group) -> dict[str, Any]:
+def _of_session(group: UsageGroup) -> dict[str, Any]:
     assert group.first is not None
     session = group.first.session
     return {"title": session.title, "project": group.first.project, "path": display_path(session.path)}
 
 
-def _numbers(group: Group) -> dict[str, Any]:
+def _numbers(group: UsageGroup) -> dict[str, Any]:
     return dict(_pairs(group))
 
 
-def _pairs(group: Group) -> Iterator[tuple[str, Any]]:
+def _pairs(group: UsageGroup) -> Iterator[tuple[str, Any]]:
     yield "responses", group.responses
     yield "tokens", {**group.tokens._asdict(), "total": group.tokens.total}
     yield "cost_usd", None if group.cost is None else float(group.cost)
@@ -113,17 +113,17 @@ _USUAL: Final = ("model", DAY, "project")
 _ROWS: Final = 15
 _DAYS: Final = 30
 _BAR: Final = 8
-_NAMES: Final[dict[str, Callable[[str], str]]] = {"model": humanize.model, "project": file_name}
+_NAMES: Final[dict[str, Callable[[str], str]]] = {"model": humanize.model, "project": base_name}
 _NUMBERS: Final = (("INPUT", 0, 4), ("OUTPUT", 1, 6), ("WRITE 5M", 2, 3), ("WRITE 1H", 3, 3), ("READ", 4, 5))
 """The columns of tokens: which of `TokenCount` they show, and how dear they are."""
 
 
-def print_stats(shares: Sequence[Share], prices: Prices, groupings: Sequence[str], top: int | None) -> None:
+def print_stats(shares: Sequence[UsageShare], prices: Prices, groupings: Sequence[str], top: int | None) -> None:
     """All that is asked for, the totals first."""
     for line in _totals(shares, prices):
         print_text(printable(line))
     for by in dict.fromkeys(groupings or _USUAL):
-        groups = grouped(shares, by)
+        groups = group_usage(shares, by)
         rows = topmost(groups, by, top or (_DAYS if by in PERIODS else _ROWS))
         if rows:
             print_text("")
@@ -132,14 +132,14 @@ def print_stats(shares: Sequence[Share], prices: Prices, groupings: Sequence[str
             print_text(f"… and {left} {'earlier' if by in PERIODS else 'more'}")
 
 
-def _totals(shares: Sequence[Share], prices: Prices) -> Iterator[str]:
-    total = summed(shares)
+def _totals(shares: Sequence[UsageShare], prices: Prices) -> Iterator[str]:
+    total = sum_usage(shares)
     sessions, orphans = count_sessions(shares)
     tokens = total.tokens
     told = (
-        humanize.many(sessions - orphans, "session"),
+        humanize.plural(sessions - orphans, "session"),
         *([f"{orphans} more of which only sub-agents are left"] if orphans else []),
-        humanize.many(total.responses, "response"),
+        humanize.plural(total.responses, "response"),
         f"{humanize.number(tokens.total)} tokens",
         humanize.dollars(total.cost, total.unpriced),
     )
@@ -152,7 +152,7 @@ def _totals(shares: Sequence[Share], prices: Prices) -> Iterator[str]:
     yield f"prices: {display_path(prices.source)}"
 
 
-def _print_groups(by: str, groups: Sequence[Group]) -> None:
+def _print_groups(by: str, groups: Sequence[UsageGroup]) -> None:
     print_table(
         (
             *_names(by, groups),
@@ -167,7 +167,7 @@ def _print_groups(by: str, groups: Sequence[Group]) -> None:
     )
 
 
-def _names(by: str, groups: Sequence[Group]) -> Iterator[Column]:
+def _names(by: str, groups: Sequence[UsageGroup]) -> Iterator[Column]:
     if by == SESSION:
         ids = [group.name or "" for group in groups]
         yield Column("SESSION", short_ids(ids, ids), 11, style="cyan")
@@ -179,7 +179,7 @@ def _names(by: str, groups: Sequence[Group]) -> Iterator[Column]:
     yield Column(by.upper(), names, 10, 12, style="green")
 
 
-def _bars(groups: Sequence[Group]) -> list[str]:
+def _bars(groups: Sequence[UsageGroup]) -> list[str]:
     """How much each is, beside the most: of the cost, or of the tokens where not all have a price."""
     has_costs = all(group.cost is not None and not group.unpriced for group in groups)
     sizes = [float(group.cost or 0) if has_costs else group.tokens.total for group in groups]
@@ -241,12 +241,12 @@ def command(
     if form == CSV and len(groupings) > 1:
         raise click.UsageError("--csv prints one table: give --by once")
     _prepare("cli.stats_records" if form else "cli.stats_tables")
-    with opened(**where, required=not refs or any(map(needs_store, refs))) as store:
+    with open_store(**where, required=not refs or any(map(needs_store, refs))) as store:
         sessions = _chosen(store, refs, wanted)
-        from claude_session_player.stats.tokens import Window, count_tokens
+        from claude_session_player.stats.tokens import TimeWindow, count_tokens
 
         prices = load_prices(own)
-        window = Window(wanted.since, wanted.before) if wanted.since or wanted.before else None
+        window = TimeWindow(wanted.since, wanted.before) if wanted.since or wanted.before else None
         shares = count_tokens(sessions, prices, window=window)
     if not sessions:
         like_that = "" if wanted == Filter() and not refs else " that is like this"

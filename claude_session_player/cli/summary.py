@@ -9,12 +9,12 @@ import click
 from claude_session_player.cli._options import (
     json_option,
     load_prices,
-    opened,
+    open_store,
     prices_option,
     store_options,
     utc_option,
 )
-from claude_session_player.cli._output import encode, print_text
+from claude_session_player.cli._output import encode_json, print_text
 from claude_session_player.cli._refs import STANDARD_INPUT, complete_ref, find_session, needs_store
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ def command(ref: str, as_json: bool, own: str | None, **where: Any) -> None:
     from claude_session_player.export.summary import show_command, summary_markdown
     from claude_session_player.stats.summary import summarize
 
-    with opened(**where, required=needs_store(ref)) as store:
+    with open_store(**where, required=needs_store(ref)) as store:
         summary = summarize(find_session(store, ref), load_prices(own))
     name = summary.id if needs_store(ref) or ref == STANDARD_INPUT else ref
     if as_json:
-        print_text(encode(_record(summary) | {"detail_hint": show_command(name, where["roots"])}))
+        print_text(encode_json(_record(summary) | {"detail_hint": show_command(name, where["roots"])}))
     else:
         print_text(summary_markdown(summary, name, where["roots"]))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from claude_session_player.cli._options import json_option, opened, store_options, utc_option
+from claude_session_player.cli._options import json_option, open_store, store_options, utc_option
 from claude_session_player.cli._output import print_text, say, stdout
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
 
@@ -27,20 +27,20 @@ def command(ref: str, prompts: bool, strict: bool, as_json: bool, **where: Any) 
     The live branch goes down along the left side; branches that were left behind stand below the fork. Parallel tools
     are no forks. Sessions that this one continues, and those that continue it, are named. REF is what 'get' takes.
     """
-    from claude_session_player.export.outline import drawn, encoded
+    from claude_session_player.export.outline import draw_outline, encode_outline
     from claude_session_player.transcript.chains import relatives_of
-    from claude_session_player.transcript.outline import outline_of
+    from claude_session_player.transcript.outline import build_outline
     from claude_session_player.util.text import printable
     from claude_session_player.util.times import local_now
 
-    with opened(**where, required=needs_store(ref)) as store:
+    with open_store(**where, required=needs_store(ref)) as store:
         session = find_session(store, ref)
-        outline = outline_of(session, relatives_of(session, store), with_prompts=prompts)
+        outline = build_outline(session, relatives_of(session, store), with_prompts=prompts)
     if as_json:
-        print_text(encoded(outline.root))
+        print_text(encode_outline(outline.root))
     else:
         width = shutil.get_terminal_size().columns if stdout().isatty() else None
-        stdout().writelines(f"{line}\n" for line in drawn(outline.root, local_now().tzinfo, width))
+        stdout().writelines(f"{line}\n" for line in draw_outline(outline.root, local_now().tzinfo, width))
     if not strict:
         return 0
     for problem in outline.problems:

@@ -12,7 +12,7 @@ import click
 from claude_session_player.cli._options import (
     filter_options,
     json_options,
-    opened,
+    open_store,
     reading_bar,
     store_options,
     utc_option,
@@ -29,8 +29,8 @@ from claude_session_player.util.text import display_path, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from claude_session_player.doctor.verify import Report
-    from claude_session_player.store.layout import Found
+    from claude_session_player.doctor.verify import VerifyReport
+    from claude_session_player.store.layout import SessionFile
     from claude_session_player.store.store import Store
 
 _MOST: Final = 10
@@ -47,7 +47,7 @@ def at_least(findings: Sequence[Finding], severity: Severity) -> list[Finding]:
     return [finding for finding in findings if finding.kind.severity >= severity]
 
 
-def record(finding: Finding) -> dict[str, Any]:
+def finding_record(finding: Finding) -> dict[str, Any]:
     """A finding as JSON data."""
     kind = finding.kind
     return {
@@ -63,7 +63,7 @@ def record(finding: Finding) -> dict[str, Any]:
     }
 
 
-def told(report: Report, severity: Severity, *, in_colour: bool) -> Iterator[str]:
+def report_text(report: VerifyReport, severity: Severity, *, in_colour: bool) -> Iterator[str]:
     """A report for people: files with what is wrong with each, kind by kind, and what it comes to."""
     for path, of_file in groupby(at_least(report.findings, severity), lambda finding: finding.path):
         yield click.style(printable(humanize.near(display_path(path))), bold=True) if in_colour else _plain(path)
@@ -96,18 +96,18 @@ def _advice(finding: Finding) -> str:
     return finding.kind.advice.format(repair=f"{PROGRAM} repair {shlex.quote(_plain(finding.path))} -o NEW.jsonl")
 
 
-def _total(report: Report, severity: Severity) -> str:
+def _total(report: VerifyReport, severity: Severity) -> str:
     counts = Counter(finding.kind.severity for finding in report.findings)
     worst_first = sorted(counts, reverse=True)
     seen = [_many(counts[one], one) for one in worst_first if one >= severity]
     unseen = [_many(counts[one], one) for one in worst_first if one < severity]
     more = f" ({', '.join(unseen)} left out: see --severity)" if unseen else ""
-    looked_at = f"{humanize.many(report.files, 'file')}, {humanize.size(report.bytes)}"
+    looked_at = f"{humanize.plural(report.files, 'file')}, {humanize.size(report.bytes)}"
     return f"{looked_at}: {', '.join(seen) or 'nothing is wrong'}{more}"
 
 
 def _many(count: int, severity: Severity) -> str:
-    return humanize.many(count, *_NOUNS[severity])
+    return humanize.plural(count, *_NOUNS[severity])
 
 
 FOUND_SOMETHING: Final = 1
@@ -149,32 +149,32 @@ def command(refs: tuple[str, ...], is_all: bool, severity: str, wanted: Filter, 
       2  a session cannot be read, or is not there
     """
     from claude_session_player.doctor.findings import NOT_FOUND, UNREADABLE, Severity
-    from claude_session_player.doctor.verify import verify
+    from claude_session_player.doctor.verify import verify_files
 
     if not (refs or is_all or wanted != Filter()):
         raise click.UsageError("name a session, or choose some with --all or a filter like --project")
     try:
-        with opened(**where, required=not refs or any(map(needs_store, refs))) as store:
+        with open_store(**where, required=not refs or any(map(needs_store, refs))) as store:
             files = _named(store, refs) if refs else _chosen(store, wanted)
             with reading_bar("checking sessions") as progress:
-                report = verify(store, files, progress, is_all=is_all)
+                report = verify_files(store, files, progress, is_all=is_all)
     except (CannotRead, NoSuchSession, NoStore, Ambiguous) as error:
         problem = f"{NOT_FOUND}: " if isinstance(error, NoSuchSession) else ""
         raise NotVerified(f"{problem}{error}", *error.details) from error
     least = Severity[severity.upper()]
     listed = at_least(report.findings, least)
     if form:
-        print_records(map(record, listed), form)
+        print_records(map(finding_record, listed), form)
     else:
-        print_styled("\n".join(told(report, least, in_colour=stdout().isatty())))
+        print_styled("\n".join(report_text(report, least, in_colour=stdout().isatty())))
     if store.troubles or any(finding.kind is UNREADABLE for finding in report.findings):
         return CANNOT_READ
     return FOUND_SOMETHING if listed else 0
 
 
-def _named(store: Store, refs: Sequence[str]) -> list[Found]:
+def _named(store: Store, refs: Sequence[str]) -> list[SessionFile]:
     """The files of some sessions and of their sub-agents, each once."""
-    files: dict[str, Found] = {}
+    files: dict[str, SessionFile] = {}
     for ref in refs:
         meant = store.locate(ref)
         session = store.of(meant) if isinstance(meant, tuple) else meant
@@ -182,7 +182,7 @@ def _named(store: Store, refs: Sequence[str]) -> list[Found]:
     return list(files.values())
 
 
-def _chosen(store: Store, wanted: Filter) -> list[Found]:
+def _chosen(store: Store, wanted: Filter) -> list[SessionFile]:
     if wanted == Filter():  # nothing has to be known of them
         return store.files()
     return list({part.path: part.found for session in store.sessions(wanted) for part in session.parts}.values())

@@ -19,7 +19,7 @@ class Severity(IntEnum):
     """Something is damaged, and cannot be read as it is."""
 
 
-class Kind(NamedTuple):
+class FindingKind(NamedTuple):
     """A kind of finding."""
 
     name: str
@@ -34,7 +34,7 @@ class Kind(NamedTuple):
 class Finding(NamedTuple):
     """Something that is wrong, and where: the number of the line, and the offset of a byte in the file."""
 
-    kind: Kind
+    kind: FindingKind
     path: str
     line: int | None = None
     offset: int | None = None
@@ -49,71 +49,73 @@ ELSEWHERE: Final = "Wrong project"
 
 _A, _W, _E = Severity
 
-UNREADABLE: Final = Kind("unreadable", _E, "cannot be read", "see to it that the file is there and may be read")
-MALFORMED: Final = Kind("malformed-line", _E, "a line that is no JSON", "{repair} moves it aside", CORRUPTED)
-CUT: Final = Kind("cut-line", _E, "a record that is cut short", "{repair} moves it aside", CORRUPTED)
-GLUED: Final = Kind("glued-records", _E, "several records on one line", "{repair} splits them", CORRUPTED)
-NULS: Final = Kind("nul-bytes", _E, "NUL bytes, as a crash leaves them", "{repair} drops them", CORRUPTED)
-ENCODING: Final = Kind("invalid-utf-8", _E, "bytes that are no UTF-8", "{repair} escapes them", CORRUPTED)
-NO_OBJECT: Final = Kind("not-an-object", _E, "a record that is no object", "{repair} moves it aside", CORRUPTED)
-LONG_LINE: Final = Kind(
+UNREADABLE: Final = FindingKind("unreadable", _E, "cannot be read", "see to it that the file is there and may be read")
+MALFORMED: Final = FindingKind("malformed-line", _E, "a line that is no JSON", "{repair} moves it aside", CORRUPTED)
+CUT: Final = FindingKind("cut-line", _E, "a record that is cut short", "{repair} moves it aside", CORRUPTED)
+GLUED: Final = FindingKind("glued-records", _E, "several records on one line", "{repair} splits them", CORRUPTED)
+NULS: Final = FindingKind("nul-bytes", _E, "NUL bytes, as a crash leaves them", "{repair} drops them", CORRUPTED)
+ENCODING: Final = FindingKind("invalid-utf-8", _E, "bytes that are no UTF-8", "{repair} escapes them", CORRUPTED)
+NO_OBJECT: Final = FindingKind("not-an-object", _E, "a record that is no object", "{repair} moves it aside", CORRUPTED)
+LONG_LINE: Final = FindingKind(
     "long-line", _W, "a line that is too large to be read", f"{PROGRAM} get FILE --line NUMBER prints it", TOO_BIG
 )
-BOM: Final = Kind("byte-order-mark", _W, "a byte order mark", "{repair} drops it", CORRUPTED)
-NO_UUID: Final = Kind(
+BOM: Final = FindingKind("byte-order-mark", _W, "a byte order mark", "{repair} drops it", CORRUPTED)
+NO_UUID: Final = FindingKind(
     "missing-uuid", _W, "a record without a uuid", "nothing to do: it is read all the same, but no other can follow it"
 )
-SAME_UUID: Final = Kind(
+SAME_UUID: Final = FindingKind(
     "duplicate-uuid", _W, "a uuid that another record has", "nothing to do: a copy is read once, other words are kept"
 )
-NO_PARENT: Final = Kind(
+NO_PARENT: Final = FindingKind(
     "missing-parent", _W, "a parent that is not in the file", "nothing to do, if the session continues another one"
 )
-NO_RESULT: Final = Kind(
+NO_RESULT: Final = FindingKind(
     "call-without-result", _W, "a call of a tool without a result", "nothing to do: the session was interrupted there"
 )
-NO_CALL: Final = Kind(
+NO_CALL: Final = FindingKind(
     "result-without-call", _W, "a result of a tool without its call", "nothing to do: it is shown without its call"
 )
-NO_TIME: Final = Kind(
+NO_TIME: Final = FindingKind(
     "bad-timestamp", _W, "a timestamp that is none", "nothing to do: the record is read without a time"
 )
-UNLINKED: Final = Kind(
+UNLINKED: Final = FindingKind(
     "unlinked-subagent", _W, "a sub-agent that no call leads to", f"read it by itself: {PROGRAM} show ID"
 )
-NO_OUTPUT: Final = Kind(
+NO_OUTPUT: Final = FindingKind(
     "missing-output",
     _W,
     "an output of a tool that is not beside the session any more",
     f"{PROGRAM} restore, if the session is in the archive",
 )
-WRONG_PROJECT: Final = Kind(
+WRONG_PROJECT: Final = FindingKind(
     "wrong-project",
     _W,
     "no working directory of the session is spelled like its project directory",
     "resume it from the directory where it was created, or move it into the project directory of that one",
     ELSEWHERE,
 )
-BAD_ID: Final = Kind(
+BAD_ID: Final = FindingKind(
     "bad-id",
     _W,
     "the file's name is no session id, neither a UUID nor 26 letters and digits",
     "Claude Code does not find it by this name: rename the file to the id inside of it",
     NOT_FOUND,
 )
-TOO_LARGE: Final = Kind("too-large", _W, "larger than 10 MB", "start a new session", TOO_BIG)
-IN_USE: Final = Kind("in-use", _W, "in use", "wait until whoever uses it is done, and change nothing", LOCKED)
-INTERRUPTED: Final = Kind(
+TOO_LARGE: Final = FindingKind("too-large", _W, "larger than 10 MB", "start a new session", TOO_BIG)
+IN_USE: Final = FindingKind("in-use", _W, "in use", "wait until whoever uses it is done, and change nothing", LOCKED)
+INTERRUPTED: Final = FindingKind(
     "interrupted-removal",
     _W,
     "a session whose removal was interrupted",
     f"{PROGRAM} clean --recover puts it back, or into the archive where something new is in its place",
     NOT_FOUND,
 )
-OLD: Final = Kind("old", _A, "last written to more than 24 hours ago", "start a new session instead of resuming it")
-EMPTY: Final = Kind("empty", _A, "nothing in it", f"{PROGRAM} clean --empty removes such sessions")
+OLD: Final = FindingKind(
+    "old", _A, "last written to more than 24 hours ago", "start a new session instead of resuming it"
+)
+EMPTY: Final = FindingKind("empty", _A, "nothing in it", f"{PROGRAM} clean --empty removes such sessions")
 
-KINDS: Final = tuple(value for value in globals().values() if isinstance(value, Kind))
+KINDS: Final = tuple(value for value in globals().values() if isinstance(value, FindingKind))
 """All kinds, in the order in which they are told."""
 DAMAGE: Final = frozenset((MALFORMED, CUT, GLUED, NULS, ENCODING, NO_OBJECT, BOM))
 """What a repaired copy is free of."""

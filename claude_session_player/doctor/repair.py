@@ -12,13 +12,13 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
-from claude_session_player.doctor.checks import is_strict, is_utf8, look_at_all, look_closely
+from claude_session_player.doctor.checks import check_line, check_whole_lines, is_strict_json, is_utf8
 from claude_session_player.doctor.findings import DAMAGE
 from claude_session_player.errors import CannotWrite
 from claude_session_player.format import lenient_json
 from claude_session_player.format.line_reader import LongLine, copy_bytes, read_batches
-from claude_session_player.parser import Piece, open_session, salvage
-from claude_session_player.util.fsutil import place
+from claude_session_player.parser import LinePiece, open_session, salvage_line
+from claude_session_player.util.fsutil import link_into_place
 
 REJECTED: Final = ".rejected"
 
@@ -26,7 +26,7 @@ _encode: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 @dataclass
-class Repaired:
+class RepairReport:
     """What was done with the lines of a file."""
 
     lines: int = 0
@@ -42,7 +42,7 @@ class Repaired:
     """NUL bytes that are gone."""
 
 
-def repair(source: str, target: str) -> Repaired:
+def repair_file(source: str, target: str) -> RepairReport:
     """Write a repaired copy of a file, and beside it what was rejected, if anything was.
 
     Both files appear when they are complete. Raises `CannotRead`, and `CannotWrite` where one of them is there already.
@@ -59,7 +59,7 @@ def repair(source: str, target: str) -> Repaired:
             raise CannotWrite(f"{target}: {error.strerror or error}") from error
 
 
-def _repair(original: BinaryIO, target: str) -> Repaired:
+def _repair(original: BinaryIO, target: str) -> RepairReport:
     """Write both files into a directory of their own, and put them into their places when they are complete."""
     repair = _Repair()
     with tempfile.TemporaryDirectory(prefix=".repair-", dir=os.path.dirname(os.path.abspath(target))) as folder:
@@ -72,19 +72,19 @@ def _repair(original: BinaryIO, target: str) -> Repaired:
         status = os.fstat(original.fileno())
         os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))  # it is as old as what is in it
         if repair.done.rejected:
-            place(rejected, target + REJECTED)
-        place(copy, target)
+            link_into_place(rejected, target + REJECTED)
+        link_into_place(copy, target)
     return repair.done
 
 
 class _Repair:
     def __init__(self) -> None:
-        self.done = Repaired()
+        self.done = RepairReport()
         self._offset = 0
 
     def run(self, original: BinaryIO, copy: BinaryIO, rejected: BinaryIO) -> None:
         for lines in read_batches(original):
-            if look_at_all(lines) is not None:
+            if check_whole_lines(lines) is not None:
                 copy.writelines(lines)
                 self.done.lines += len(lines)
                 self._offset += sum(map(len, lines))
@@ -93,7 +93,7 @@ class _Repair:
                 self.done.lines += 1
                 if isinstance(line, LongLine):
                     copy.writelines(copy_bytes(original, self._offset, len(line)))
-                elif DAMAGE.isdisjoint(flaw.kind for flaw in look_closely(line).flaws):
+                elif DAMAGE.isdisjoint(flaw.kind for flaw in check_line(line).flaws):
                     copy.write(line)
                 else:
                     self._mend(line, copy, rejected)
@@ -101,7 +101,7 @@ class _Repair:
 
     def _mend(self, line: bytes, copy: BinaryIO, rejected: BinaryIO) -> None:
         records = 0
-        for piece in salvage(line):
+        for piece in salvage_line(line):
             if isinstance(piece.value, dict):
                 copy.write(_mended(line[piece.start : piece.end], piece.value) + b"\n")
                 records += 1
@@ -113,7 +113,7 @@ class _Repair:
         self.done.split += records > 1
         self.done.nuls += line.count(b"\0")
 
-    def _told(self, line: bytes, piece: Piece) -> bytes:
+    def _told(self, line: bytes, piece: LinePiece) -> bytes:
         """A piece that is no record, as a line of JSON."""
         data = line[piece.start : piece.end].rstrip(b"\r\n")
         is_damaged = isinstance(piece.value, lenient_json.Damage)
@@ -129,7 +129,7 @@ class _Repair:
 
 def _mended(data: bytes, value: dict[str, Any]) -> bytes:
     """A record as it was written, where every reader understands that; else its value, written anew."""
-    if is_utf8(data) and is_strict(data):
+    if is_utf8(data) and is_strict_json(data):
         return data
     try:
         return _encode(value).encode()

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.archive.removal import pending
+from claude_session_player.archive.removal import pending_removals
 from claude_session_player.doctor import findings as kinds
-from claude_session_player.doctor.checks import Inspection, Job
+from claude_session_player.doctor.checks import CheckJob, Inspection
 from claude_session_player.doctor.findings import Finding
 from claude_session_player.store.in_use import InUse
-from claude_session_player.store.layout import SESSION, SUFFIX, TOOL_RESULTS, Found, is_session_id
-from claude_session_player.store.roots import PROJECTS, spelled_like
-from claude_session_player.store.workers import Purpose, read_all
-from claude_session_player.util.humanize import many, size
-from claude_session_player.util.text import cut
+from claude_session_player.store.layout import SESSION, SUFFIX, TOOL_RESULTS, SessionFile, is_session_id
+from claude_session_player.store.roots import PROJECTS, match_spelling
+from claude_session_player.store.workers import WorkerTask, run_jobs
+from claude_session_player.util.humanize import plural, size
+from claude_session_player.util.text import truncate
 from claude_session_player.util.times import wall_clock
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ OLD_SECONDS: Final = 24 * 60 * 60
 _BILLION: Final = 1_000_000_000
 
 
-def look_around(found: Found, inspection: Inspection, now: float) -> Iterator[Finding]:
+def check_location(found: SessionFile, inspection: Inspection, now: float) -> Iterator[Finding]:
     """Whatever is wrong around a file that was inspected, at a moment in seconds."""
     path = found.path
     if found.kind == SESSION:
@@ -39,7 +39,7 @@ def look_around(found: Found, inspection: Inspection, now: float) -> Iterator[Fi
             yield Finding(kinds.TOO_LARGE, path, detail=size(found.stamp.size))
         age = now - found.stamp.mtime_ns / _BILLION
         if age > OLD_SECONDS:
-            yield Finding(kinds.OLD, path, detail=f"{many(int(age // OLD_SECONDS), 'day')} ago")
+            yield Finding(kinds.OLD, path, detail=f"{plural(int(age // OLD_SECONDS), 'day')} ago")
     if inspection.is_empty:
         yield Finding(kinds.EMPTY, path)
     folder = os.path.join(found.home, found.parent or _session_id(found, inspection), TOOL_RESULTS)
@@ -48,25 +48,25 @@ def look_around(found: Found, inspection: Inspection, now: float) -> Iterator[Fi
             yield Finding(kinds.NO_OUTPUT, path, *place, os.path.join(TOOL_RESULTS, name))
 
 
-def _place(found: Found, inspection: Inspection) -> Iterator[Finding]:
+def _place(found: SessionFile, inspection: Inspection) -> Iterator[Finding]:
     """What the names of a session file and of its project directory say; elsewhere they say nothing."""
     if os.path.basename(os.path.dirname(found.home)) != PROJECTS:
         return
     if not is_session_id(found.id):
-        yield Finding(kinds.BAD_ID, found.path, detail=cut(found.id, 60))
+        yield Finding(kinds.BAD_ID, found.path, detail=truncate(found.id, 60))
     cwds = inspection.cwds
-    if cwds and spelled_like(found.project or "", (cwd.name for cwd in cwds)) is None:
+    if cwds and match_spelling(found.project or "", (cwd.name for cwd in cwds)) is None:
         yield Finding(kinds.WRONG_PROJECT, found.path, *cwds[0].place, f"it worked in {cwds[0].name}")
 
 
-def _session_id(found: Found, inspection: Inspection) -> str:
+def _session_id(found: SessionFile, inspection: Inspection) -> str:
     return (inspection.session_id or found.id) if found.is_agent else found.id
 
 
-_INSPECT: Final[Purpose[Job, Inspection]] = Purpose("claude_session_player.doctor.checks", "inspect")
+_INSPECT: Final[WorkerTask[CheckJob, Inspection]] = WorkerTask("claude_session_player.doctor.checks", "inspect_file")
 
 
-class Report(NamedTuple):
+class VerifyReport(NamedTuple):
     """What was looked at, and what was found, file by file."""
 
     files: int
@@ -74,14 +74,16 @@ class Report(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def verify(store: Store, files: Sequence[Found], progress: Progress | None = None, *, is_all: bool = False) -> Report:
+def verify_files(
+    store: Store, files: Sequence[SessionFile], progress: Progress | None = None, *, is_all: bool = False
+) -> VerifyReport:
     """Everything that is wrong with some files of a store, or beside it: each is read once, from end to end.
 
     With `is_all` they are all of the store: sessions that wait there for the end of their removal are found, too.
     """
     done, total = 0, sum(found.stamp.size for found in files)
     inspections: dict[str, Inspection] = {}
-    for inspection in read_all([Job(found.path, found.stamp.size) for found in files], _INSPECT):
+    for inspection in run_jobs([CheckJob(found.path, found.stamp.size) for found in files], _INSPECT):
         inspections[inspection.path] = inspection
         done += inspection.bytes_read
         if progress is not None:
@@ -94,17 +96,17 @@ def verify(store: Store, files: Sequence[Found], progress: Progress | None = Non
     for found in files:
         inspection = inspections[found.path]
         findings += _inside(found, inspection, is_used=_session(found, inspections) in used)
-        findings += look_around(found, inspection, now)
+        findings += check_location(found, inspection, now)
         if words := list(dict.fromkeys(sign.words for sign in signs[found.path])):
             findings.append(Finding(kinds.IN_USE, found.path, detail=", ".join(words)))
     findings += _unlinked(store, files, inspections)
     findings += _interrupted(store, {found.id for found in files}, is_all)
     order = {found.path: number for number, found in enumerate(files)}
     findings.sort(key=lambda finding: order.get(finding.path, len(order)))
-    return Report(len(files), done, tuple(findings))
+    return VerifyReport(len(files), done, tuple(findings))
 
 
-def _inside(found: Found, inspection: Inspection, is_used: bool) -> Iterator[Finding]:
+def _inside(found: SessionFile, inspection: Inspection, is_used: bool) -> Iterator[Finding]:
     """What is wrong in a file; while its session is in use, a result or the rest of the last line may still come."""
     if inspection.trouble is not None:
         yield Finding(kinds.UNREADABLE, found.path, detail=inspection.trouble)
@@ -115,22 +117,22 @@ def _inside(found: Found, inspection: Inspection, is_used: bool) -> Iterator[Fin
         yield inspection.tail
 
 
-def _session(found: Found, inspections: Mapping[str, Inspection]) -> tuple[str, str | None]:
+def _session(found: SessionFile, inspections: Mapping[str, Inspection]) -> tuple[str, str | None]:
     """The session that a file belongs to: its home, and its id."""
     return found.home, found.parent or inspections[found.path].session_id if found.is_agent else found.id
 
 
 def _interrupted(store: Store, ids: Container[str], is_all: bool) -> Iterator[Finding]:
     """The sessions whose removal was interrupted, of which nothing can be seen: of the store, or with these ids."""
-    for waiting in pending(store.roots):
+    for waiting in pending_removals(store.roots):
         note = waiting.note
         if is_all or (note is not None and note.id in ids):
             unknown = waiting.reason or "it does not say which one"
-            detail = unknown if note is None else f"{note.id} ({cut(note.title or 'no title', 60)})"
+            detail = unknown if note is None else f"{note.id} ({truncate(note.title or 'no title', 60)})"
             yield Finding(kinds.INTERRUPTED, waiting.path, detail=detail)
 
 
-def _unlinked(store: Store, files: Sequence[Found], inspections: Mapping[str, Inspection]) -> Iterator[Finding]:
+def _unlinked(store: Store, files: Sequence[SessionFile], inspections: Mapping[str, Inspection]) -> Iterator[Finding]:
     """The sub-agents that no call leads to. Only they and their sessions are asked about their calls."""
     agents = {found.path: found for found in files if found.is_agent}
     parents = {_session(found, inspections) for found in agents.values()}
@@ -146,8 +148,8 @@ def _unlinked(store: Store, files: Sequence[Found], inspections: Mapping[str, In
 
 
 def _families_beside(
-    store: Store, agents: Iterable[Found], inspections: Mapping[str, Inspection], known: Container[str]
-) -> Iterator[Found]:
+    store: Store, agents: Iterable[SessionFile], inspections: Mapping[str, Inspection], known: Container[str]
+) -> Iterator[SessionFile]:
     """The files of sessions that are not checked themselves, while sub-agents of them are: they hold the calls."""
     asked = set()
     for agent in agents:

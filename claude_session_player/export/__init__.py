@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from claude_session_player.export.registry import Format, TranscriptWriter, Writes, format_named, formats, register
+from claude_session_player.export.registry import Format, OutputKind, TranscriptWriter, format_named, formats, register
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from claude_session_player.export.asciicast import Setup
+    from claude_session_player.export.asciicast import RecordingSetup
     from claude_session_player.format.events import Event
     from claude_session_player.models import ScreenState
 
 __all__ = [
     "Format",
+    "OutputKind",
     "TranscriptWriter",
-    "Writes",
-    "exported",
+    "export_formats",
     "format_named",
     "formats",
     "register",
-    "write",
+    "write_screen",
     "write_session",
 ]
 
 
-def exported() -> list[Format]:
+def export_formats() -> list[Format]:
     """The formats of an export: the screen in the end, and the session as it unfolded."""
-    return formats(Writes.SCREEN, Writes.RECORDING)
+    return formats(OutputKind.SCREEN, OutputKind.RECORDING)
 
 
-def write(state: ScreenState, file: TextIO, format: str) -> None:
+def write_screen(state: ScreenState, file: TextIO, format: str) -> None:
     """Write the screen to a text file in one of the formats."""
-    format_named(format, Writes.SCREEN).load()(state, file)
+    format_named(format, OutputKind.SCREEN).load()(state, file)
 
 
 def write_session(
@@ -41,18 +41,18 @@ def write_session(
     file: TextIO,
     screen: Callable[[], ScreenState],
     unfolding: Callable[[], tuple[ScreenState, Iterator[Event]]],
-    setup: Setup | None = None,
+    setup: RecordingSetup | None = None,
 ) -> ScreenState:
     """Write a session to a text file, and give its screen in the end.
 
     `screen` replays it; `unfolding` gives the empty screen and the events that fill it. Only one of them is called.
     """
-    if format.writes is Writes.SCREEN:
+    if format.writes is OutputKind.SCREEN:
         state = screen()
         format.load()(state, file)
         return state
-    from claude_session_player.export.asciicast import Setup
+    from claude_session_player.export.asciicast import RecordingSetup
 
     state, events = unfolding()
-    format.load()(events, state, file, setup or Setup())
+    format.load()(events, state, file, setup or RecordingSetup())
     return state

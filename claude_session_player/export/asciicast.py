@@ -12,12 +12,12 @@ from collections import deque
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
-from claude_session_player.export.terminal import element_rows
-from claude_session_player.formatter import gap
+from claude_session_player.export.terminal import folded_rows
+from claude_session_player.formatter import gap_between
 from claude_session_player.models import ScreenState, UserMessage
-from claude_session_player.player.frame_index import Frame, Mark
-from claude_session_player.player.stream import Timing, fitted, unfold
-from claude_session_player.util.text import cut, escape_controls, printable
+from claude_session_player.player.frame_index import Frame, FrameMark
+from claude_session_player.player.stream import Timing, fit_timing, stream_frames
+from claude_session_player.util.text import escape_controls, printable, truncate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -43,7 +43,7 @@ class _Block(NamedTuple):
     """How many there are."""
 
 
-class Picture:
+class TerminalPicture:
     """A terminal of some size that shows a screen; `update` is to be called after every `render`."""
 
     def __init__(self, state: ScreenState, width: int, height: int) -> None:
@@ -133,8 +133,8 @@ class Picture:
     def _lay_out(self, position: int) -> list[str]:
         elements = self.state.elements
         element = elements[position]
-        blank = gap(elements[position - 1], element).count("\n") - 1 if position else 0
-        rows = [""] * blank + element_rows(element, self.state.view, self._width)
+        blank = gap_between(elements[position - 1], element).count("\n") - 1 if position else 0
+        rows = [""] * blank + folded_rows(element, self.state.view, self._width)
         self.laid_out += len(rows)
         return rows
 
@@ -176,7 +176,7 @@ _DIGITS: Final = 6
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(", ", ": ")).encode
 
 
-class Setup(NamedTuple):
+class RecordingSetup(NamedTuple):
     """How a session is recorded."""
 
     timing: Timing = Timing()
@@ -194,7 +194,7 @@ class _Cue(NamedTuple):
 
 
 class _Version(NamedTuple):
-    header: Callable[[Setup], dict[str, Any]]
+    header: Callable[[RecordingSetup], dict[str, Any]]
     time: Callable[[float, float], float]
     """The time of an event, by its moment and that of the event before."""
     ending: tuple[tuple[str, str], ...] = ()
@@ -214,13 +214,13 @@ VERSIONS: Final = {
 }
 
 
-def write_asciicast(events: Iterable[Event], state: ScreenState, file: TextIO, how: Setup) -> None:
+def write_asciicast(events: Iterable[Event], state: ScreenState, file: TextIO, how: RecordingSetup) -> None:
     """Write a recording while the events are read; `state` is the empty screen that they fill."""
     version = VERSIONS[how.version]
-    picture = Picture(state, how.width, how.height)
+    picture = TerminalPicture(state, how.width, how.height)
     drawn: list[str] = []
-    events, timing = fitted(events, how.timing)
-    frames = timing.timed(unfold(events, state, lambda: drawn.append(picture.update())), lambda frame: frame)
+    events, timing = fit_timing(events, how.timing)
+    frames = timing.timed(stream_frames(events, state, lambda: drawn.append(picture.update())), lambda frame: frame)
     first = next(frames, None)
     begun = {} if first is None or first[1].time is None else {"timestamp": int(first[1].time)}
     file.write(escape_controls(_encode(version.header(how) | begun)) + "\n")
@@ -263,8 +263,8 @@ def _output(moment: float, written: list[str]) -> Iterator[_Cue]:
 
 def _labels(state: ScreenState, frame: Frame) -> list[str]:
     """The first words of what people asked for in this frame."""
-    if not frame.marks & Mark.PROMPT:
+    if not frame.marks & FrameMark.PROMPT:
         return []
     new = takewhile(lambda element: element.line == frame.line, reversed(state.elements))
     prompts = [element.text for element in new if isinstance(element, UserMessage)]
-    return [printable(cut(" ".join(text[:_GLANCE].split()), _LABEL)) for text in reversed(prompts)]
+    return [printable(truncate(" ".join(text[:_GLANCE].split()), _LABEL)) for text in reversed(prompts)]

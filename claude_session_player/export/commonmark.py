@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from claude_session_player.export.escaping import escape_inline, escape_markdown, escape_text, fenced_blocks, has_fences
-from claude_session_player.util.humanize import many
-from claude_session_player.util.text import clean, cut, one_line
+from claude_session_player.util.humanize import plural
+from claude_session_player.util.text import one_line, strip_escapes, truncate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from claude_session_player.format.content import Item
+    from claude_session_player.format.content import ChecklistItem
 
 _RUN: Final = re.compile(r"`+")
 _PARAGRAPH: Final = re.compile(r"[^\s#>|\-+*=<\[`~:_\d\\]")
@@ -26,28 +26,28 @@ _LONGEST_FENCED: Final = 4 << 20
 """The places of all blocks of code take up to 15 times the length of a text."""
 
 
-def tidy(text: str) -> str:
+def tidy_text(text: str) -> str:
     """A text without escape sequences, whose only line breaks are line feeds."""
     if "\r" in text or "\x1b" in text or "\x9b" in text:
-        return clean(text).replace("\r", "\n")
+        return strip_escapes(text).replace("\r", "\n")
     return text
 
 
-def line(text: str, width: int | None = None) -> str:
+def single_line(text: str, width: int | None = None) -> str:
     """A text on one line, at most so long.
 
-    >>> line("one\\ntwo"), line("one two", 3)
+    >>> single_line("one\\ntwo"), single_line("one two", 3)
     ('one two', 'one…')
     """
     if text.isprintable() and (width is None or len(text) <= width):
         return text
-    return cut(one_line(tidy(text)), width)
+    return truncate(one_line(tidy_text(text)), width)
 
 
-def fenced(text: str, language: str = "") -> str:
+def code_block(text: str, language: str = "") -> str:
     """A block of code that no text can break out of.
 
-    >>> print(fenced("ls", "bash"))
+    >>> print(code_block("ls", "bash"))
     ```bash
     ls
     ```
@@ -58,34 +58,36 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def code(text: str) -> str:
+def inline_code(text: str) -> str:
     """A name in which every sign counts, on one line.
 
-    >>> code("a`b"), code(" a")
+    >>> inline_code("a`b"), inline_code(" a")
     ('`` a`b ``', '`  a `')
     """
-    text = line(text) or " "
+    text = single_line(text) or " "
     if "`" not in text:
         return f"`{text}`" if text == text.strip() else f"` {text} `"
     ticks = "`" * (_longest_run(text) + 1)
     return f"{ticks} {text} {ticks}"
 
 
-def words(text: str, width: int | None = None) -> str:
+def inline_text(text: str, width: int | None = None) -> str:
     """A text on one line, at most so long, that is shown as it is.
 
-    >>> words("one\\ntwo"), words("*one*", 4)
+    >>> inline_text("one\\ntwo"), inline_text("*one*", 4)
     ('one two', '\\\\*one…')
     """
-    return escape_inline(line(text, width))
+    return escape_inline(single_line(text, width))
 
 
-def prose(text: str, *, by_model: bool) -> str:
+def safe_markdown(text: str, *, by_model: bool) -> str:
     """A text in which only harmless markdown is left; where it would, or might, swallow what follows, a block of code.
 
-    >>> prose("**bold** <b>", by_model=True), prose("# One", by_model=True), prose("# One", by_model=False)
-    ('**bold** \\\\<b>', '# One', '\\\\# One')
-    >>> print(prose("```\\nnever closed", by_model=True))
+    >>> safe_markdown("**bold** <b>", by_model=True), safe_markdown("# One", by_model=True)
+    ('**bold** \\\\<b>', '# One')
+    >>> safe_markdown("# One", by_model=False)
+    '\\\\# One'
+    >>> print(safe_markdown("```\\nnever closed", by_model=True))
     ````markdown
     ```
     never closed
@@ -93,15 +95,15 @@ def prose(text: str, *, by_model: bool) -> str:
     """
     is_doubtful = has_fences(text) and (len(text) > _LONGEST_FENCED or fenced_blocks(text) is None)
     if is_doubtful and len(text) > _LONGEST_PARSED:
-        return fenced(text, "markdown")
+        return code_block(text, "markdown")
     escaped = escape_markdown(text) if by_model else escape_text(text)
-    return fenced(text, "markdown") if is_doubtful and not _ends(escaped) else escaped
+    return code_block(text, "markdown") if is_doubtful and not _ends(escaped) else escaped
 
 
-def follows(head: str, text: str) -> str:
+def put_below(head: str, text: str) -> str:
     """A heading line and a text: a plain paragraph follows at once, anything else behind a blank line.
 
-    >>> follows("**User**", "Hello"), follows("**User**", "- a list")
+    >>> put_below("**User**", "Hello"), put_below("**User**", "- a list")
     ('**User**\\nHello', '**User**\\n\\n- a list')
     """
     if not text:
@@ -113,20 +115,21 @@ def follows(head: str, text: str) -> str:
     return f"{head}\n{text}" if is_plain else f"{head}\n\n{text}"
 
 
-def checklist(items: Iterable[Item]) -> str:
+def check_list(items: Iterable[ChecklistItem]) -> str:
     """A list of what is done and what is not.
 
-    >>> print(checklist([Item("one", True), Item("two")]))
+    >>> from claude_session_player.format.content import ChecklistItem
+    >>> print(check_list([ChecklistItem("one", True), ChecklistItem("two")]))
     - [x] one
     - [ ] two
     """
-    return "\n".join(f"- [{'x' if item.done else ' '}] {words(item.text.strip())}" for item in items)
+    return "\n".join(f"- [{'x' if item.done else ' '}] {inline_text(item.text.strip())}" for item in items)
 
 
-def quoted(text: str, depth: int) -> str:
+def block_quote(text: str, depth: int) -> str:
     """A text in so many block quotes; every line keeps its depth.
 
-    >>> print(quoted("one\\ntwo", 2))
+    >>> print(block_quote("one\\ntwo", 2))
     > > one
     > > two
     """
@@ -136,10 +139,10 @@ def quoted(text: str, depth: int) -> str:
     return prefix + text.replace("\n", f"\n{prefix}")
 
 
-def shortened(text: str, lines: int | None) -> str:
+def shorten_text(text: str, lines: int | None) -> str:
     """The first lines of a text, and how many more there are.
 
-    >>> print(shortened("1\\n2\\n3\\n4", 2))
+    >>> print(shorten_text("1\\n2\\n3\\n4", 2))
     1
     2
     … 2 more lines
@@ -150,7 +153,7 @@ def shortened(text: str, lines: int | None) -> str:
     if more < 1:
         return text
     rest = text.split("\n", lines)[-1]
-    return f"{text[: len(text) - len(rest)]}… {many(more, 'more line')}"
+    return f"{text[: len(text) - len(rest)]}… {plural(more, 'more line')}"
 
 
 def _longest_run(text: str) -> int:
@@ -168,7 +171,7 @@ def _ends(text: str) -> bool:
     parser = MarkdownIt("commonmark")
     parser.core.ruler.enableOnly(["normalize", "block"])
     for depth in (0, 1):
-        tokens = parser.parse(quoted(f"{text}\n\n{_SENTINEL}", depth))[-3 - depth :][:3]  # the others take memory
+        tokens = parser.parse(block_quote(f"{text}\n\n{_SENTINEL}", depth))[-3 - depth :][:3]  # the others take memory
         last = [(token.type, token.level, token.content) for token in tokens]
         if last != [("paragraph_open", depth, ""), ("inline", depth + 1, _SENTINEL), ("paragraph_close", depth, "")]:
             return False

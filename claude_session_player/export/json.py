@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from claude_session_player.export.registry import TranscriptWriter
 from claude_session_player.format import lenient_json
-from claude_session_player.format.lenient_json import array, encode
-from claude_session_player.models import Activity, ScreenElement, ScreenState
-from claude_session_player.transcript.entries import Call, Entry, Kind
-from claude_session_player.transcript.subagents import Actor
-from claude_session_player.util.humanize import shown_time
+from claude_session_player.format.lenient_json import encode_json, json_array
+from claude_session_player.models import ScreenElement, ScreenState, ToolActivity
+from claude_session_player.transcript.entries import Entry, EntryKind, TranscriptCall
+from claude_session_player.transcript.subagents import Subagent
+from claude_session_player.util.humanize import transcript_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from claude_session_player.export.transcript import Style
-    from claude_session_player.transcript.walk import Told
+    from claude_session_player.export.transcript import TranscriptStyle
+    from claude_session_player.transcript.walk import PlacedEntry
 
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -29,35 +29,35 @@ _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 def write_elements(state: ScreenState, file: TextIO) -> None:
     """Write one JSON object a line."""
     for element in state.elements:
-        file.write(lenient_json.compact(facts(element)) + "\n")
+        file.write(lenient_json.compact(element_record(element)) + "\n")
 
 
-def facts(element: ScreenElement) -> dict[str, Any]:
+def element_record(element: ScreenElement) -> dict[str, Any]:
     """Everything that an element knows; `time` is in UTC, and `timestamp` as the file has it.
 
     >>> from claude_session_player.models import UserMessage
-    >>> facts(UserMessage("Hi", line=3))["kind"], facts(UserMessage("Hi", line=3))["time"]
+    >>> element_record(UserMessage("Hi", line=3))["kind"], element_record(UserMessage("Hi", line=3))["time"]
     ('user_message', 'Unknown time')
     """
     kind = _INNER_CAPITAL.sub("_", type(element).__name__).lower()
     known = {field.name: _plain(getattr(element, field.name)) for field in fields(element)}
-    return {"kind": kind, "line": known.pop("line"), "time": shown_time(element.timestamp, UTC), **known}
+    return {"kind": kind, "line": known.pop("line"), "time": transcript_time(element.timestamp, UTC), **known}
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
-    return asdict(value) if isinstance(value, Activity) else value
+    return asdict(value) if isinstance(value, ToolActivity) else value
 
 
-_RECORDS: Final = (Kind.NOTE, Kind.RECORD)
+_RECORDS: Final = (EntryKind.NOTE, EntryKind.RECORD)
 """Entries that may say of which type their record is."""
 
 
-def record(told: Told, style: Style) -> dict[str, Any] | None:
+def entry_record(told: PlacedEntry, style: TranscriptStyle) -> dict[str, Any] | None:
     """The facts of one entry; `None` for what only separates others, or belongs to a full telling. Nothing is cut."""
     entry = told.entry
-    if told.is_end or entry.kind is Kind.SECTION or (entry.aside and not style.is_full):
+    if told.is_end or entry.kind is EntryKind.SECTION or (entry.aside and not style.is_full):
         return None
     facts: dict[str, Any] = {
         "kind": entry.kind.value,
@@ -67,23 +67,23 @@ def record(told: Told, style: Style) -> dict[str, Any] | None:
         "depth": told.depth,
         "agent": told.actor.id if told.actor else None,
     }
-    if isinstance(entry, Call):
+    if isinstance(entry, TranscriptCall):
         return facts | _call(entry, style)
-    if isinstance(entry.body, Actor):
+    if isinstance(entry.body, Subagent):
         return facts | _actor(entry.body)
-    if entry.kind in (Kind.FORK, Kind.RETURN):
+    if entry.kind in (EntryKind.FORK, EntryKind.RETURN):
         return facts | {"back_to": entry.body.line}
     facts["text"] = entry.text
-    if entry.kind is Kind.BLOCK:
+    if entry.kind is EntryKind.BLOCK:
         facts["body"] = entry.body
     elif entry.kind in _RECORDS and entry.body is not None:
         facts["record"] = entry.body
-        if entry.kind is Kind.RECORD:
+        if entry.kind is EntryKind.RECORD:
             facts["text"] = f"{entry.text} {entry.body}"
     return facts | _pictures(entry, style)
 
 
-def _pictures(entry: Entry, style: Style) -> dict[str, Any]:
+def _pictures(entry: Entry, style: TranscriptStyle) -> dict[str, Any]:
     """Where pictures are kept in files, `url` says where."""
     found = [
         {"kind": one.kind, "media_type": one.media_type, "url": one.url or style.save(one) or ""}
@@ -92,7 +92,7 @@ def _pictures(entry: Entry, style: Style) -> dict[str, Any]:
     return {"pictures": found} if found else {}
 
 
-def _call(call: Call, style: Style) -> dict[str, Any]:
+def _call(call: TranscriptCall, style: TranscriptStyle) -> dict[str, Any]:
     reply, result = call.reply(), call.result
     return _pictures(call, style) | {
         "tool": call.name,
@@ -111,20 +111,20 @@ def _call(call: Call, style: Style) -> dict[str, Any]:
     }
 
 
-def _actor(actor: Actor) -> dict[str, Any]:
+def _actor(actor: Subagent) -> dict[str, Any]:
     return {"id": actor.id, "type": actor.kind, "title": actor.title, "workflow": actor.workflow}
 
 
-def _records(told: Iterable[Told], style: Style) -> Iterator[dict[str, Any]]:
-    return (facts for one in told if (facts := record(one, style)) is not None)
+def _records(told: Iterable[PlacedEntry], style: TranscriptStyle) -> Iterator[dict[str, Any]]:
+    return (facts for one in told if (facts := entry_record(one, style)) is not None)
 
 
 def _as_array(records: Iterable[dict[str, Any]]) -> Iterator[str]:
-    return chain(array(map(encode, records)), "\n")
+    return chain(json_array(map(encode_json, records)), "\n")
 
 
 def _as_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
-    return (f"{encode(facts)}\n" for facts in records)
+    return (f"{encode_json(facts)}\n" for facts in records)
 
 
 ARRAY: Final = TranscriptWriter(_records, _as_array)

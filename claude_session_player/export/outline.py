@@ -8,7 +8,7 @@ from rich.cells import cell_len, set_cell_size
 
 from claude_session_player.format import lenient_json
 from claude_session_player.transcript.outline import Node, NodeKind
-from claude_session_player.util.humanize import many
+from claude_session_player.util.humanize import plural
 from claude_session_player.util.text import ELLIPSIS, printable
 from claude_session_player.util.times import parse_time, to_zone
 
@@ -26,7 +26,7 @@ _SHORT: Final = 8
 _UUID: Final = 36
 
 
-class Line(NamedTuple):
+class OutlineLine(NamedTuple):
     """What is said of a node: the middle gives way where there is no room."""
 
     head: str
@@ -34,7 +34,7 @@ class Line(NamedTuple):
     tail: str = ""
 
 
-def drawn(root: Node, zone: tzinfo | None, width: int | None = None) -> Iterator[str]:
+def draw_outline(root: Node, zone: tzinfo | None, width: int | None = None) -> Iterator[str]:
     """The lines of a tree; `width` is that of the terminal."""
     yield _fitted("", _WORDS[root.kind](root.facts, zone), width)
     waiting = [(child, "", number == len(root.children)) for number, child in enumerate(root.children, 1)][::-1]
@@ -46,7 +46,7 @@ def drawn(root: Node, zone: tzinfo | None, width: int | None = None) -> Iterator
         waiting += [(child, below, number == count) for number, child in enumerate(node.children, 1)][::-1]
 
 
-def encoded(root: Node) -> str:
+def encode_outline(root: Node) -> str:
     """The same tree as a JSON object: `children` are objects like it."""
     pieces: list[str] = []
     waiting: list[Node | str] = [root]
@@ -64,7 +64,7 @@ def encoded(root: Node) -> str:
     return "".join(pieces)
 
 
-def _fitted(indent: str, line: Line, width: int | None) -> str:
+def _fitted(indent: str, line: OutlineLine, width: int | None) -> str:
     if len(indent) > _DEEPEST:
         indent = ELLIPSIS + indent[1 - _DEEPEST :]
     head, middle, tail = map(printable, line)
@@ -79,65 +79,65 @@ def _fitted(indent: str, line: Line, width: int | None) -> str:
 # --- the words for each kind of node ---------------------------------------------------------------
 
 
-def _session(facts: dict[str, Any], zone: tzinfo | None) -> Line:
-    branches = f", {many(facts['branches'], 'branch', 'branches')}" if facts["branches"] > 1 else ""
+def _session(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
+    branches = f", {plural(facts['branches'], 'branch', 'branches')}" if facts["branches"] > 1 else ""
     about = "  ".join(filter(None, (facts["title"] or "(no title)", facts["project"])))
-    return Line(_short(facts["id"]), about, many(facts["events"], "event") + branches)
+    return OutlineLine(_short(facts["id"]), about, plural(facts["events"], "event") + branches)
 
 
-def _segment(facts: dict[str, Any], zone: tzinfo | None) -> Line:
-    said = [many(facts[key], key[:-1]) for key in ("prompts", "responses") if facts[key]]
-    return Line(_place(facts, zone), _prompt(facts), ", ".join(said))
+def _segment(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
+    said = [plural(facts[key], key[:-1]) for key in ("prompts", "responses") if facts[key]]
+    return OutlineLine(_place(facts, zone), _prompt(facts), ", ".join(said))
 
 
-def _branch(facts: dict[str, Any], zone: tzinfo | None) -> Line:
+def _branch(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
     name = f"branch {facts['number']}{' ● live' if facts['live'] else ''}" if facts["number"] else ""
-    lines = many(facts["lines"], "line") if facts["lines"] is not None else ""
-    return Line("  ".join(filter(None, (name, _place(facts, zone)))), _prompt(facts), lines)
+    lines = plural(facts["lines"], "line") if facts["lines"] is not None else ""
+    return OutlineLine("  ".join(filter(None, (name, _place(facts, zone)))), _prompt(facts), lines)
 
 
-def _fork(facts: dict[str, Any], zone: tzinfo | None) -> Line:
-    return Line(f"fork at line {facts['line']}")
+def _fork(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
+    return OutlineLine(f"fork at line {facts['line']}")
 
 
-def _compaction(facts: dict[str, Any], zone: tzinfo | None) -> Line:
+def _compaction(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
     tokens = f"{facts['tokens']:,} tokens" if facts["tokens"] is not None else ""
     about = ", ".join(filter(None, (facts["trigger"], tokens)))
-    return Line(f"compacted at line {facts['line']}{f' ({about})' if about else ''}")
+    return OutlineLine(f"compacted at line {facts['line']}{f' ({about})' if about else ''}")
 
 
-def _said(facts: dict[str, Any], zone: tzinfo | None) -> Line:
-    return Line(_place(facts, zone), _prompt(facts))
+def _said(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
+    return OutlineLine(_place(facts, zone), _prompt(facts))
 
 
-def _agent(facts: dict[str, Any], zone: tzinfo | None) -> Line:
+def _agent(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
     head = "  ".join(filter(None, (f"agent {_short(facts['id'])}", facts["agent"])))
-    return Line(
-        head, facts["title"] or "", many(facts["events"], "event") + ("" if facts["linked"] else ", no call found")
+    return OutlineLine(
+        head, facts["title"] or "", plural(facts["events"], "event") + ("" if facts["linked"] else ", no call found")
     )
 
 
-def _workflow(facts: dict[str, Any], zone: tzinfo | None) -> Line:
-    tail = ", ".join(filter(None, (many(facts["agents"], "agent"), facts["status"])))
-    return Line(f"workflow {facts['id']}", facts["name"] or "", tail)
+def _workflow(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
+    tail = ", ".join(filter(None, (plural(facts["agents"], "agent"), facts["status"])))
+    return OutlineLine(f"workflow {facts['id']}", facts["name"] or "", tail)
 
 
-def _continues(facts: dict[str, Any], zone: tzinfo | None) -> Line:
+def _continues(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
     return _linked("resumed from" if facts["common"] else "continues", facts)
 
 
-def _continued(facts: dict[str, Any], zone: tzinfo | None) -> Line:
+def _continued(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
     return _linked("resumed as" if facts["common"] else "continued by", facts)
 
 
-def _linked(words: str, facts: dict[str, Any]) -> Line:
-    common = f"{many(facts['common'], 'event')} in common" if facts["common"] else ""
+def _linked(words: str, facts: dict[str, Any]) -> OutlineLine:
+    common = f"{plural(facts['common'], 'event')} in common" if facts["common"] else ""
     if facts["copy"]:
-        return Line("copied before a compaction", facts["id"], common)
-    return Line(f"{words} {_short(facts['id'])}", facts["title"] or "", common)
+        return OutlineLine("copied before a compaction", facts["id"], common)
+    return OutlineLine(f"{words} {_short(facts['id'])}", facts["title"] or "", common)
 
 
-_WORDS: Final[dict[str, Callable[[dict[str, Any], tzinfo | None], Line]]] = {
+_WORDS: Final[dict[str, Callable[[dict[str, Any], tzinfo | None], OutlineLine]]] = {
     NodeKind.SESSION: _session,
     NodeKind.SEGMENT: _segment,
     NodeKind.BRANCH: _branch,

@@ -1,6 +1,6 @@
 """The formats that a session can be written in: the one table that commands, windows and docs read.
 
-A new format is a module of this package and its row here. What its object has to be like, `Writes` says.
+A new format is a module of this package and its row here. What its object has to be like, `OutputKind` says.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from claude_session_player.errors import BadFilter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from claude_session_player.export.transcript import Style
-    from claude_session_player.transcript.walk import Told
+    from claude_session_player.export.transcript import TranscriptStyle
+    from claude_session_player.transcript.walk import PlacedEntry
 
 
-class Writes(Enum):
+class OutputKind(Enum):
     """What a format writes, and by which kind of object."""
 
     SCREEN = "screen"
@@ -32,7 +32,7 @@ class Writes(Enum):
 class TranscriptWriter(NamedTuple):
     """How a conversation becomes text."""
 
-    items: Callable[[Iterable[Told], Style], Iterator[Any]]
+    items: Callable[[Iterable[PlacedEntry], TranscriptStyle], Iterator[Any]]
     """What is written of each entry that is in the text; a page is counted in these."""
     joined: Callable[[Iterable[Any]], Iterator[str]]
     """The text of these, in pieces."""
@@ -50,7 +50,7 @@ class Format(NamedTuple):
     """How the names of its files end."""
     help: str
     """What it is, in the help of `--format`."""
-    writes: Writes
+    writes: OutputKind
     target: str
     """`module:object`; imported when it is first used, because some need libraries that take long to load."""
 
@@ -71,16 +71,16 @@ def register(format: Format) -> None:
     _FORMATS.append(format)
 
 
-def formats(*writes: Writes) -> list[Format]:
+def formats(*writes: OutputKind) -> list[Format]:
     """The formats that write any of these, in the order of the table.
 
-    >>> [format.name for format in formats(Writes.SCREEN, Writes.RECORDING)]
+    >>> [format.name for format in formats(OutputKind.SCREEN, OutputKind.RECORDING)]
     ['markdown', 'json', 'text', 'asciicast']
     """
     return [format for format in _FORMATS if format.writes in writes]
 
 
-def format_named(name: str, *writes: Writes) -> Format:
+def format_named(name: str, *writes: OutputKind) -> Format:
     """The format of this name, among those that write any of these."""
     for format in formats(*writes):
         if format.name == name:
@@ -90,30 +90,30 @@ def format_named(name: str, *writes: Writes) -> Format:
 
 
 for _row in (
-    Format("markdown", ".md", "markdown", Writes.SCREEN, f"{_HERE}.terminal:write_markdown"),
+    Format("markdown", ".md", "markdown", OutputKind.SCREEN, f"{_HERE}.terminal:write_markdown"),
     Format(
         "json",
         ".jsonl",
         "json: one element a line with all its facts",
-        Writes.SCREEN,
+        OutputKind.SCREEN,
         f"{_HERE}.json:write_elements",
     ),
-    Format("text", ".txt", "text: in colour on a terminal", Writes.SCREEN, f"{_HERE}.terminal:write_text"),
+    Format("text", ".txt", "text: in colour on a terminal", OutputKind.SCREEN, f"{_HERE}.terminal:write_text"),
     Format(
         "asciicast",
         ".cast",
         "asciicast: the session as it unfolded, for asciinema",
-        Writes.RECORDING,
+        OutputKind.RECORDING,
         f"{_HERE}.asciicast:write_asciicast",
     ),
-    Format("markdown", ".md", "markdown", Writes.TRANSCRIPT, f"{_HERE}.transcript:MARKDOWN"),
+    Format("markdown", ".md", "markdown", OutputKind.TRANSCRIPT, f"{_HERE}.transcript:MARKDOWN"),
     Format(
         "json",
         ".json",
         "json: an array of entries with all their facts",
-        Writes.TRANSCRIPT,
+        OutputKind.TRANSCRIPT,
         f"{_HERE}.json:ARRAY",
     ),
-    Format("jsonl", ".jsonl", "jsonl: one entry a line", Writes.TRANSCRIPT, f"{_HERE}.json:LINES"),
+    Format("jsonl", ".jsonl", "jsonl: one entry a line", OutputKind.TRANSCRIPT, f"{_HERE}.json:LINES"),
 ):
     register(_row)

@@ -6,10 +6,10 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from claude_session_player.export.commonmark import code
+from claude_session_player.export.commonmark import inline_code
 from claude_session_player.export.escaping import escape_inline
 from claude_session_player.util.dirs import PROGRAM
-from claude_session_player.util.humanize import dollars, duration_words, many
+from claude_session_player.util.humanize import dollars, duration_words, plural
 from claude_session_player.util.text import printable
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ _PARTS: Final = {
 def summary_markdown(summary: SessionSummary, ref: str | None = None, roots: Sequence[str] = ()) -> str:
     """All of a summary; `ref` is what the commands at its end call the session, by default its id."""
     show = show_command(ref or summary.id, roots)
-    commands = [f"- {part}: {code(show + option)}" for part, option in _PARTS.items()]
+    commands = [f"- {part}: {inline_code(show + option)}" for part, option in _PARTS.items()]
     return "\n".join((facts_markdown(summary), "", "Show:", *commands))
 
 
 def facts_markdown(summary: SessionSummary) -> str:
     """A summary without the commands that show more."""
     lines = [f"- {name}: {value}" for name, value in _facts(summary) if value]
-    return "\n".join((f"Session {_plain(summary.id)} ({many(summary.events, 'event')})", *lines))
+    return "\n".join((f"Session {_plain(summary.id)} ({plural(summary.events, 'event')})", *lines))
 
 
 def show_command(ref: str, roots: Sequence[str] = ()) -> str:
@@ -96,7 +96,7 @@ def _total(kinds: Mapping[str, int]) -> str:
     """
     named = [f"{count:,} {_plain(kind)}" if count > 1 else _plain(kind) for kind, count in kinds.items()]
     if len(named) > _MOST_KINDS:
-        others = many(len(named) - _MOST_KINDS, "other kind")
+        others = plural(len(named) - _MOST_KINDS, "other kind")
         named[_MOST_KINDS:] = [others]
     return f"{sum(kinds.values()):,} ({', '.join(named)})" if named else "0"
 

@@ -13,7 +13,7 @@ from rich.color import ColorSystem
 from rich.style import Style
 from rich.text import Text
 
-from claude_session_player.formatter import ANSWER, element_text, gap, pieces
+from claude_session_player.formatter import ANSWER, element_text, gap_between, markdown_pieces
 from claude_session_player.models import (
     AssistantText,
     CompactionRule,
@@ -27,18 +27,18 @@ from claude_session_player.models import (
     View,
 )
 from claude_session_player.util.terminal import console, write_styled
-from claude_session_player.util.text import harmless, printable
+from claude_session_player.util.text import mark_controls, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from claude_session_player.player.follow import Told
-    from claude_session_player.player.stream import Piece
+    from claude_session_player.player.follow import FollowedText
+    from claude_session_player.player.stream import TextPiece
 
 
 def write_markdown(state: ScreenState, file: TextIO) -> None:
     """Write what `to_markdown` gives, and a final line break where there is anything."""
-    file.writelines(pieces(state.elements, state.view))
+    file.writelines(markdown_pieces(state.elements, state.view))
     if state.elements:
         file.write("\n")
 
@@ -61,17 +61,17 @@ def write_text(state: ScreenState, file: TextIO) -> None:
     previous: ScreenElement | None = None
     for element in state.elements:
         if previous is not None:
-            terminal.print(gap(previous, element), end="")
-        terminal.print(styled(element, state.view), end="")
+            terminal.print(gap_between(previous, element), end="")
+        terminal.print(style_element(element, state.view), end="")
         previous = element
     if previous is not None:
         terminal.print()
     return None
 
 
-def styled(element: ScreenElement, view: View) -> Text:
+def style_element(element: ScreenElement, view: View) -> Text:
     """One element with its colours; what a terminal would obey, not show, is a mark."""
-    text = Text(harmless(element_text(element, view)), style=_BODY.get(type(element), ""))
+    text = Text(mark_controls(element_text(element, view)), style=_BODY.get(type(element), ""))
     if isinstance(element, ToolCall):
         _style_call(text, element)
     elif mark := _MARK.get(type(element)):
@@ -87,27 +87,27 @@ def _style_call(text: Text, call: ToolCall) -> None:
     text.stylize("red" if call.is_error else "dim", len(head), len(text))
 
 
-def printer(file: TextIO, view: View) -> Callable[[Iterable[Piece]], None]:
+def terminal_printer(file: TextIO, view: View) -> Callable[[Iterable[TextPiece]], None]:
     """Something that writes pieces to a terminal: with the colours that it has, and nothing that it would obey."""
     terminal = console(file)
 
-    def show(pieces: Iterable[Piece]) -> None:
+    def show(pieces: Iterable[TextPiece]) -> None:
         for piece in pieces:
-            terminal.print("\n" if piece.is_apart else "", coloured(piece, view), sep="")
+            terminal.print("\n" if piece.is_apart else "", style_piece(piece, view), sep="")
 
     return show
 
 
-def coloured(piece: Piece, view: View) -> Text:
+def style_piece(piece: TextPiece, view: View) -> Text:
     """One piece with its colours."""
-    text = styled(piece.element, view)
+    text = style_element(piece.element, view)
     return text[text.plain.index("\n") + 1 :] if piece.is_result else text
 
 
 _BAR: Final = " │ "
 
 
-class Teller:
+class FollowWriter:
     """Writes what is told to a file, at once; every line of a sub-agent begins with its name."""
 
     def __init__(self, file: TextIO, view: View) -> None:
@@ -117,7 +117,7 @@ class Teller:
         terminal = console(file)
         self._console = terminal if terminal.is_terminal else None
 
-    def begin(self, pieces: Iterable[Piece], lines: int) -> None:
+    def begin(self, pieces: Iterable[TextPiece], lines: int) -> None:
         """Write the last lines of what is there already."""
         texts = (f"\n{self._drawn(piece)}" if piece.is_apart else self._drawn(piece) for piece in pieces)
         last = "\n".join(texts).split("\n")[-lines:] if lines else []
@@ -125,7 +125,7 @@ class Teller:
             self._write(text, is_apart=False)
         self._file.flush()
 
-    def tell(self, told: Told) -> None:
+    def tell(self, told: FollowedText) -> None:
         """Write what is new in one file."""
         name = printable(told.agent)
         if told.task is not None:
@@ -136,10 +136,10 @@ class Teller:
             self._write(prefix + self._drawn(piece).replace("\n", f"\n{prefix}"), piece.is_apart)
         self._file.flush()
 
-    def _drawn(self, piece: Piece) -> str:
+    def _drawn(self, piece: TextPiece) -> str:
         if self._console is None:
             return piece.text
-        return self._rendered(coloured(piece, self._view))
+        return self._rendered(style_piece(piece, self._view))
 
     def _rendered(self, text: Text) -> str:
         """A text as the terminal wants it; each of its lines has its own colours."""
@@ -175,7 +175,7 @@ class _Stretch(NamedTuple):
     behind: str
 
 
-class Row(NamedTuple):
+class TerminalRow(NamedTuple):
     """A part of a text that stands on a row of its own, behind some blanks."""
 
     start: int
@@ -183,34 +183,34 @@ class Row(NamedTuple):
     blanks: int = 0
 
 
-def element_rows(element: ScreenElement, view: View, width: int) -> list[str]:
+def folded_rows(element: ScreenElement, view: View, width: int) -> list[str]:
     """One element as a terminal of this width shows it: a text for each row, with its colours."""
-    text = styled(element, view)
+    text = style_element(element, view)
     if "\t" in text.plain:
         text.expand_tabs(8)
     plain, stretches = text.plain, _stretches(text)
-    return [_coloured(plain, row, stretches) for row in fold_all(plain, width)]
+    return [_coloured(plain, row, stretches) for row in fold_lines(plain, width)]
 
 
-def fold_all(plain: str, width: int) -> Iterator[Row]:
+def fold_lines(plain: str, width: int) -> Iterator[TerminalRow]:
     """The rows of a text of several lines, which has no tabs."""
     start = 0
     for line in plain.split("\n"):
         if len(line) <= width and _is_narrow(line):
-            yield Row(start, start + len(line))
+            yield TerminalRow(start, start + len(line))
         else:
-            yield from (Row(start + row.start, start + row.end, row.blanks) for row in fold(line, width))
+            yield from (TerminalRow(start + row.start, start + row.end, row.blanks) for row in fold_line(line, width))
         start += len(line) + 1
 
 
-def fold(line: str, width: int) -> Iterator[Row]:
+def fold_line(line: str, width: int) -> Iterator[TerminalRow]:
     """The rows of a line. Words stay whole where they can; a row that goes on begins below the first one's text.
 
-    >>> list(fold("● one two three, and four", 20))
-    [Row(start=0, end=20, blanks=0), Row(start=21, end=25, blanks=2)]
+    >>> list(fold_line("● one two three, and four", 20))
+    [TerminalRow(start=0, end=20, blanks=0), TerminalRow(start=21, end=25, blanks=2)]
     """
     if cell_len(line) <= width:
-        yield Row(0, len(line))
+        yield TerminalRow(0, len(line))
         return
     head = line[:width]
     hanging = len(head) - len(head.lstrip(_MARKS)) if width >= _NARROW else 0
@@ -219,7 +219,7 @@ def fold(line: str, width: int) -> Iterator[Row]:
     while start < len(line):
         end = start + _fitting(line[start : start + width * _LOOK_AHEAD], width - blanks)
         row_end = _word_end(line, start + (0 if blanks else hanging), end)
-        yield Row(start, row_end, blanks)
+        yield TerminalRow(start, row_end, blanks)
         start = row_end + (line[row_end : row_end + 1] == " ")
         blanks = hanging
 
@@ -272,7 +272,7 @@ def _codes(style: str) -> tuple[str, str]:
     return before, behind
 
 
-def _coloured(plain: str, row: Row, stretches: list[_Stretch]) -> str:
+def _coloured(plain: str, row: TerminalRow, stretches: list[_Stretch]) -> str:
     parts = [" " * row.blanks]
     first = bisect_right(stretches, row.start, key=lambda stretch: stretch.end)
     for place in range(first, len(stretches)):

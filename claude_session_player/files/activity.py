@@ -23,17 +23,17 @@ from claude_session_player.format.events import (
     Assistant,
     Attachment,
     Event,
+    MessageEvent,
     ToolResult,
     ToolUse,
-    Turn,
     User,
 )
 from claude_session_player.format.results import decode_file_result
 from claude_session_player.linking.copies import drop_copies
 from claude_session_player.linking.pairing import Pairing
-from claude_session_player.tools import Touch, touched_file
-from claude_session_player.util.text import file_name
-from claude_session_player.util.times import moment
+from claude_session_player.tools import FileTouch, touched_file
+from claude_session_player.util.text import base_name
+from claude_session_player.util.times import normalize_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -52,10 +52,10 @@ def is_absolute(path: str) -> bool:
     return path[:1] == "/" or _WINDOWS.match(path) is not None
 
 
-def absolute(path: str, cwd: str | None) -> str:
+def absolute_path(path: str, cwd: str | None) -> str:
     """A path from the root on, without detours, and otherwise spelled as it was.
 
-    >>> absolute("src/../a.py", "/home/ada"), absolute("//a/./b", None), absolute("c:/a/./b", None)
+    >>> absolute_path("src/../a.py", "/home/ada"), absolute_path("//a/./b", None), absolute_path("c:/a/./b", None)
     ('/home/ada/a.py', '/a/b', 'c:/a/b')
     """
     if _WINDOWS.match(path) or (not path.startswith("/") and _WINDOWS.match(cwd or "")):
@@ -83,22 +83,22 @@ def file_key(path: str) -> str:
 _REFUSED: Final = b'"<tool_use_error>'
 
 
-class Call(NamedTuple):
+class FileCall(NamedTuple):
     """A call that touches a file."""
 
     line: int
     time: str | None
     tool: str
-    touch: Touch
+    touch: FileTouch
     path: str
     """Absolute, where the session tells the directory that it was in."""
     input: Any
 
 
-class Answer(NamedTuple):
+class AnsweredCall(NamedTuple):
     """A call whose result is known as well."""
 
-    call: Call
+    call: FileCall
     line: int
     """Where both are known: as a rule, the line of the result."""
     time: str | None
@@ -124,22 +124,22 @@ class _Asked:
 
     __slots__ = ("call", "has_failed", "is_answered")
 
-    def __init__(self, call: Call | None) -> None:
+    def __init__(self, call: FileCall | None) -> None:
         self.call = call
         self.is_answered = False
         self.has_failed = False
 
-    def answer(self, line: int, found: _Result) -> Iterator[Answer]:
+    def answer(self, line: int, found: _Result) -> Iterator[AnsweredCall]:
         """The answer that a result gives: the first one, and a later one that says that it failed after all."""
         if self.call is not None:
-            answer = Answer(self.call, line, *found[1:])
+            answer = AnsweredCall(self.call, line, *found[1:])
             if not self.is_answered or (answer.failed and not self.has_failed):
                 self.has_failed = answer.failed
                 yield answer
         self.is_answered = True
 
 
-class Answers:
+class FileCalls:
     """Takes events in the order of the file, and gives the calls in them, and the answers that they complete."""
 
     def __init__(self) -> None:
@@ -148,12 +148,12 @@ class Answers:
         """The first directory that the session was in."""
         self._pairing: Pairing[_Asked, _Result] = Pairing()
 
-    def take(self, event: Event) -> Iterator[Call | Answer]:
+    def take(self, event: Event) -> Iterator[FileCall | AnsweredCall]:
         """What one event tells; copies of earlier ones are not to be given."""
         if event.cwd:
             self.cwd = event.cwd
             self.home = self.home or event.cwd
-        if not isinstance(event, Turn) or not isinstance(blocks := event.said, list):
+        if not isinstance(event, MessageEvent) or not isinstance(blocks := event.said, list):
             return
         if isinstance(event, Assistant):
             for block in blocks:
@@ -167,26 +167,26 @@ class Answers:
 
     def absolute(self, path: str) -> str:
         """A path as seen from the directory that the session is in."""
-        return absolute(path, self.cwd)
+        return absolute_path(path, self.cwd)
 
-    def unanswered(self) -> list[Call]:
+    def unanswered(self) -> list[FileCall]:
         """The calls whose results are missing, in the order of the file."""
         asked = (asked.call for asked in self._pairing.unanswered())
         return sorted([call for call in asked if call is not None], key=lambda call: call.line)
 
-    def _called(self, event: Event, block: ToolUse) -> Iterator[Call | Answer]:
+    def _called(self, event: Event, block: ToolUse) -> Iterator[FileCall | AnsweredCall]:
         touched = touched_file(block.name, block.input)
         call = None
         if touched is not None:
             touch, path = touched
-            call = Call(event.line, event.timestamp, block.name or "", touch, self.absolute(path), block.input)
+            call = FileCall(event.line, event.timestamp, block.name or "", touch, self.absolute(path), block.input)
             yield call
         asked = _Asked(call)
         early = self._pairing.add_call(asked, block.id, block.name or "", event.uuid)
         if early is not None:
             yield from asked.answer(event.line, early)
 
-    def _answered(self, event: User, found: _Result) -> Iterator[Answer]:
+    def _answered(self, event: User, found: _Result) -> Iterator[AnsweredCall]:
         result = found.result
         asked = self._pairing.add_result(found, result.tool_use_id, result.name, event.source_uuid)
         if asked is not None:
@@ -198,7 +198,7 @@ _ATTACHED: Final = frozenset((FILE_ATTACHED, FILE_CHANGED))
 
 
 @dataclass(slots=True)
-class Touches:
+class TouchCounts:
     """How often a file was touched, and when. A failed call counts as nothing else."""
 
     reads: int = 0
@@ -220,7 +220,7 @@ class Touches:
         """How often it was changed."""
         return self.writes + self.edits
 
-    def count(self, touch: Touch, by: int = 1) -> None:
+    def count(self, touch: FileTouch, by: int = 1) -> None:
         """Count a touch, or take one back."""
         name = _COUNTERS[touch]
         setattr(self, name, getattr(self, name) + by)
@@ -237,22 +237,22 @@ class Touches:
         self.last_time = max(filter(None, (self.last_time, last)), default=None)
 
 
-_COUNTERS: Final = {Touch.READ: "reads", Touch.WRITE: "writes", Touch.EDIT: "edits"}
+_COUNTERS: Final = {FileTouch.READ: "reads", FileTouch.WRITE: "writes", FileTouch.EDIT: "edits"}
 
 
-class Toucher:
+class TouchCounter:
     """Counts touches while events go by; `files` is what is known so far, in the order of the first touch."""
 
     def __init__(self) -> None:
-        self.files: dict[str, Touches] = {}
+        self.files: dict[str, TouchCounts] = {}
         """By path, as it was first spelled."""
-        self._by_key: dict[str, Touches] = {}
-        self._answers = Answers()
+        self._by_key: dict[str, TouchCounts] = {}
+        self._answers = FileCalls()
 
     def take(self, event: Event) -> None:
         """Count what one event does to files."""
         for known in self._answers.take(event):
-            if isinstance(known, Call):
+            if isinstance(known, FileCall):
                 self._touches(known.path, known.line, known.time).count(known.touch)
             else:
                 self._correct(known)
@@ -261,26 +261,26 @@ class Toucher:
             path = self._answers.absolute(attached.filename)
             self._touches(path, event.line, event.timestamp).attached += 1
 
-    def _touches(self, path: str, line: int, time: str | None) -> Touches:
+    def _touches(self, path: str, line: int, time: str | None) -> TouchCounts:
         key = file_key(path)
         if (touches := self._by_key.get(key)) is None:
-            touches = self._by_key[key] = self.files[path] = Touches()
-        touches.see(line, moment(time))
+            touches = self._by_key[key] = self.files[path] = TouchCounts()
+        touches.see(line, normalize_time(time))
         return touches
 
-    def _correct(self, answer: Answer) -> None:
+    def _correct(self, answer: AnsweredCall) -> None:
         """Take back what a result shows to have failed."""
         touches = self._by_key[file_key(answer.call.path)]
         if answer.failed:
             touches.count(answer.call.touch, -1)
             touches.failed += 1
-        elif answer.call.touch is Touch.WRITE and _is_created(answer):
+        elif answer.call.touch is FileTouch.WRITE and _is_created(answer):
             touches.created = True
 
 
-def touched(events: Iterable[Event]) -> dict[str, Touches]:
+def count_touches(events: Iterable[Event]) -> dict[str, TouchCounts]:
     """The files that events touch, by absolute path, in the order of the first touch."""
-    toucher = Toucher()
+    toucher = TouchCounter()
     for event in drop_copies(events):
         toucher.take(event)
     return toucher.files
@@ -291,11 +291,11 @@ class TouchedFile:
     """A file that a session or its sub-agents touched, and what each of them did with it."""
 
     path: str
-    all: Touches = field(default_factory=Touches)
-    by: dict[str | None, Touches] = field(default_factory=dict)
+    all: TouchCounts = field(default_factory=TouchCounts)
+    by: dict[str | None, TouchCounts] = field(default_factory=dict)
     """By the id of the sub-agent; the session itself has none."""
 
-    def add(self, agent: str | None, touches: Touches) -> None:
+    def add(self, agent: str | None, touches: TouchCounts) -> None:
         """Count what one of them did."""
         self.by[agent] = touches
         total = self.all
@@ -305,7 +305,7 @@ class TouchedFile:
         total.widen(touches.first_time, touches.last_time)
 
 
-def files_of(session: Session, own: bool = False) -> list[TouchedFile]:
+def touched_files(session: Session, own: bool = False) -> list[TouchedFile]:
     """The files that a session and its sub-agents touched, the first touched first; with `own`, the session alone."""
     files: dict[str, TouchedFile] = {}
     for agent, toucher in _touchers(session, None, own):
@@ -314,11 +314,11 @@ def files_of(session: Session, own: bool = False) -> list[TouchedFile]:
     return sorted(files.values(), key=lambda file: file.all.first_time or "")
 
 
-def _touchers(session: Session, id: str | None, own: bool) -> Iterator[tuple[str | None, Toucher]]:
+def _touchers(session: Session, id: str | None, own: bool) -> Iterator[tuple[str | None, TouchCounter]]:
     """What each of a family touched. A file is read once, also where sub-agents are inside of it."""
     inline = [] if session.is_inline else [one for one in session.facts.inline if not one.is_reported]
     whose = {line: agent.id for agent in inline for first, last in agent.lines for line in range(first, last + 1)}
-    touchers: dict[str | None, Toucher] = defaultdict(Toucher)
+    touchers: dict[str | None, TouchCounter] = defaultdict(TouchCounter)
     for event in drop_copies(session.events()):
         touchers[whose.get(event.line, id)].take(event)
     yield from ((agent, toucher) for agent, toucher in touchers.items() if agent == id or not own)
@@ -327,7 +327,7 @@ def _touchers(session: Session, id: str | None, own: bool) -> Iterator[tuple[str
             yield from _touchers(child, child.id, own)
 
 
-def _is_created(answer: Answer) -> bool:
+def _is_created(answer: AnsweredCall) -> bool:
     try:
         kind = decode_file_result(answer.structured).type if answer.structured else answer.result.content
     except REFUSALS:
@@ -339,17 +339,18 @@ _MANY: Final = 10
 _NEAREST: Final = 3
 
 
-def named_file(given: str, paths: Sequence[str], project: str | None) -> str:
+def find_touched_file(given: str, paths: Sequence[str], project: str | None) -> str:
     """The one path that is meant; raises `Ambiguous` or `NoSuchFile`.
 
-    >>> named_file("b.py", ["/a/b.py", "/a/c.py"], None), named_file("./c.py", ["/a/b.py", "/a/c.py"], "/a")
+    >>> paths = ["/a/b.py", "/a/c.py"]
+    >>> find_touched_file("b.py", paths, None), find_touched_file("./c.py", paths, "/a")
     ('/a/b.py', '/a/c.py')
     """
-    full = file_key(absolute(given, project))
+    full = file_key(absolute_path(given, project))
     for path in paths:
         if file_key(path) == full:
             return path
-    end = "/" + _slashed(file_key(absolute(given, None))).lstrip("/")
+    end = "/" + _slashed(file_key(absolute_path(given, None))).lstrip("/")
     matches = [path for path in paths if _slashed(file_key(path)).endswith(end)]
     if len(matches) == 1:
         return matches[0]
@@ -367,8 +368,8 @@ def _unknown(given: str, paths: Sequence[str]) -> NoSuchFile:
     """An error that names what is nearest: paths that hold the words, names that sound alike."""
     words = _slashed(given).casefold()
     near = [path for path in paths if words in _slashed(path).casefold()]
-    names = {file_name(path).casefold(): path for path in paths}
-    near += [names[name] for name in get_close_matches(file_name(words), names, n=_NEAREST, cutoff=0.6)]
+    names = {base_name(path).casefold(): path for path in paths}
+    near += [names[name] for name in get_close_matches(base_name(words), names, n=_NEAREST, cutoff=0.6)]
     if near:
         nearest = list(dict.fromkeys(near))[:_NEAREST]
         return NoSuchFile(f"the session touched no file {given!r}; the nearest are", *nearest)

@@ -10,7 +10,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.files.snapshots import NOTHING_KNOWN, Partial
+from claude_session_player.files.snapshots import NOTHING_KNOWN, PartialText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,22 +24,22 @@ _NO_BREAK: Final = "\\"
 _QUOTES: Final = str.maketrans("‘’“”", "''\"\"")
 
 
-class Edited(NamedTuple):
+class EditResult(NamedTuple):
     """The text behind an edit, and what was found out."""
 
-    after: Partial
+    after: PartialText
     contradicted: bool = False
     """The text was not what it was known to be."""
     unplaced: bool = False
     """It is not known where the edit took place."""
 
 
-def edited(before: Partial, replacements: Sequence[Replacement], hunks: Sequence[Hunk]) -> Edited:
+def apply_edit(before: PartialText, replacements: Sequence[Replacement], hunks: Sequence[Hunk]) -> EditResult:
     """The text after an edit that was carried out; hunks say where it took place."""
     if replacements and not replacements[0].old:  # so a file is made, or an empty one filled
-        before, replacements, hunks = Partial.whole(replacements[0].new), replacements[1:], ()
+        before, replacements, hunks = PartialText.whole(replacements[0].new), replacements[1:], ()
         if not replacements:
-            return Edited(before)
+            return EditResult(before)
     places = [_Place.of(hunk) for hunk in hunks]
     if not _are_sound(places):
         places = []
@@ -47,19 +47,19 @@ def edited(before: Partial, replacements: Sequence[Replacement], hunks: Sequence
         known = before.text
         for eats_break in (True, False):
             text = _replaced(known, replacements, eats_break)
-            after = None if text is None else Partial.whole(text)
+            after = None if text is None else PartialText.whole(text)
             if after is not None and _agrees(after, before, places):
-                return Edited(after)
+                return EditResult(after)
     if places and not _hides_from_hunks(replacements):
         return _by_places(before, replacements, places)
     if not replacements:
-        return Edited(NOTHING_KNOWN, unplaced=True)
+        return EditResult(NOTHING_KNOWN, unplaced=True)
     contradicted = unplaced = False
     for replacement in replacements:
         result = _by_words(before, replacement)
         before = result.after
         contradicted, unplaced = contradicted or result.contradicted, unplaced or result.unplaced
-    return Edited(before, contradicted, unplaced)
+    return EditResult(before, contradicted, unplaced)
 
 
 # --- by words -------------------------------------------------------------------------------------
@@ -81,29 +81,31 @@ def _eats_break(old: str, new: str) -> bool:
     return not new and not old.endswith("\n")
 
 
-def _by_words(before: Partial, replacement: Replacement) -> Edited:
+def _by_words(before: PartialText, replacement: Replacement) -> EditResult:
     """One replacement, of which only the words are known."""
     if before.complete:
         text = _replaced(before.text, [replacement], True)
-        return Edited(NOTHING_KNOWN, contradicted=True) if text is None else Edited(Partial.whole(text))
+        return EditResult(NOTHING_KNOWN, contradicted=True) if text is None else EditResult(PartialText.whole(text))
     old, new = replacement.old, replacement.new
     if replacement.everywhere:
         if "\n" not in old + new and new:
             certain = {number: line for number, line in before.lines.items() if old in line or not _looks(old, line)}
-            return Edited(Partial({number: line.replace(old, new) for number, line in certain.items()}, before.total))
-        return Edited(before.before(_first_in_doubt(before, old)), unplaced=True)
+            return EditResult(
+                PartialText({number: line.replace(old, new) for number, line in certain.items()}, before.total)
+            )
+        return EditResult(before.before(_first_in_doubt(before, old)), unplaced=True)
     found = [(start, "\n".join(run)) for start, run in before.runs() if old in "\n".join(run)]
     if len(found) > 1 or (found and found[0][1].count(old) > 1):
-        return Edited(NOTHING_KNOWN, contradicted=True)
+        return EditResult(NOTHING_KNOWN, contradicted=True)
     if not found:
-        return Edited(before.before(_first_in_doubt(before, old)), unplaced=True)
+        return EditResult(before.before(_first_in_doubt(before, old)), unplaced=True)
     (start, text), *_ = found
     if (
         _eats_break(old, new) and text.endswith(old) and start + text.count("\n") != before.total
     ):  # what is behind it moves up to it
-        return Edited(before.before(start + text[: text.rfind(old)].count("\n")))
+        return EditResult(before.before(start + text[: text.rfind(old)].count("\n")))
     after = _replaced(text, [replacement], True) or ""
-    return Edited(before.spliced(start, text.count("\n") + 1, after.split("\n")))
+    return EditResult(before.spliced(start, text.count("\n") + 1, after.split("\n")))
 
 
 def _looks(old: str, line: str) -> bool:
@@ -111,7 +113,7 @@ def _looks(old: str, line: str) -> bool:
     return old.translate(_QUOTES) in line.translate(_QUOTES)
 
 
-def _first_in_doubt(before: Partial, old: str) -> int:
+def _first_in_doubt(before: PartialText, old: str) -> int:
     """The first line that words may begin in, which are somewhere in what is not known, or only look different."""
     first_gap = before.unknown()[0].first
     doubt = first_gap - old.count("\n")
@@ -197,7 +199,7 @@ def _hides_from_hunks(replacements: Sequence[Replacement]) -> bool:
     return not replacements
 
 
-def _agrees(after: Partial, before: Partial, places: Sequence[_Place]) -> bool:
+def _agrees(after: PartialText, before: PartialText, places: Sequence[_Place]) -> bool:
     """True where a text is what the hunks made of the one before."""
     if not places:
         return True
@@ -210,7 +212,7 @@ def _agrees(after: Partial, before: Partial, places: Sequence[_Place]) -> bool:
     )
 
 
-def _by_places(before: Partial, replacements: Sequence[Replacement], places: Sequence[_Place]) -> Edited:
+def _by_places(before: PartialText, replacements: Sequence[Replacement], places: Sequence[_Place]) -> EditResult:
     """The text after an edit whose places are known."""
     contradicted = any(
         _bare(before.lines.get(number, line)) != _bare(line) or (before.total is not None and number > before.total)
@@ -223,15 +225,15 @@ def _by_places(before: Partial, replacements: Sequence[Replacement], places: Seq
         after = after.spliced(place.start, len(place.old), _lines_after(place, known, replacements))
     last = places[-1]
     end = last.start + sum(len(place.new) - len(place.old) for place in places) + len(last.old)
-    return Edited(_ended(after, last, end), contradicted)
+    return EditResult(_ended(after, last, end), contradicted)
 
 
-def _ended(after: Partial, last: _Place, end: int) -> Partial:
+def _ended(after: PartialText, last: _Place, end: int) -> PartialText:
     """The text with its end, where the last hunk tells of it; `end` is the line behind that hunk."""
     if last.new_ends:
-        return Partial({number: line for number, line in after.lines.items() if number < end}, end - 1)
+        return PartialText({number: line for number, line in after.lines.items() if number < end}, end - 1)
     if last.old_ends:
-        return Partial(after.lines | {end: ""}, end)
+        return PartialText(after.lines | {end: ""}, end)
     return after
 
 

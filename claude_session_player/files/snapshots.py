@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 
-class Stretch(NamedTuple):
+class LineRange(NamedTuple):
     """Lines that follow each other, both ends included; without an end where nobody knows how many there are."""
 
     first: int
     last: int | None
 
 
-class Partial:
+class PartialText:
     """The known lines by number, and how many there are in all, where that is known.
 
     A text of which everything is known is kept as it is: most edits need nothing else, and its lines are taken apart
@@ -47,14 +47,14 @@ class Partial:
         self.total = total
 
     @classmethod
-    def whole(cls, text: str) -> Partial:
+    def whole(cls, text: str) -> PartialText:
         """A text of which everything is known."""
         partial = cls({}, text.count("\n") + 1)
         partial._lines, partial._text = None, text
         return partial
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Partial) and self.total == other.total and self.lines == other.lines
+        return isinstance(other, PartialText) and self.total == other.total and self.lines == other.lines
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -97,18 +97,18 @@ class Partial:
         if run:
             yield start, run
 
-    def unknown(self) -> list[Stretch]:
+    def unknown(self) -> list[LineRange]:
         """The stretches of unknown lines, and what may come behind the last known one."""
-        gaps, at = list[Stretch](), 1
+        gaps, at = list[LineRange](), 1
         for start, run in self.runs():
             if start > at:
-                gaps.append(Stretch(at, start - 1))
+                gaps.append(LineRange(at, start - 1))
             at = start + len(run)
         if self.total is None or at <= self.total:
-            gaps.append(Stretch(at, self.total))
+            gaps.append(LineRange(at, self.total))
         return gaps
 
-    def contradicts(self, other: Partial) -> bool:
+    def contradicts(self, other: PartialText) -> bool:
         """True where both cannot be the same text."""
         if None not in (self.total, other.total) and self.total != other.total:
             return True
@@ -120,20 +120,20 @@ class Partial:
             return True
         return self._is_longer_than(other) or other._is_longer_than(self)
 
-    def _is_longer_than(self, other: Partial) -> bool:
+    def _is_longer_than(self, other: PartialText) -> bool:
         return other.total is not None and max(self.lines, default=0) > other.total
 
-    def joined(self, other: Partial) -> Partial:
+    def joined(self, other: PartialText) -> PartialText:
         """What both know of the same text."""
         if other.complete:
             return other
-        return Partial(self.lines | other.lines, self.total if other.total is None else other.total)
+        return PartialText(self.lines | other.lines, self.total if other.total is None else other.total)
 
-    def before(self, number: int) -> Partial:
+    def before(self, number: int) -> PartialText:
         """What is known before a line; of that line and the ones behind it, nothing is."""
-        return Partial({at: line for at, line in self.lines.items() if at < number})
+        return PartialText({at: line for at, line in self.lines.items() if at < number})
 
-    def spliced(self, start: int, removed: int, put: Sequence[str | None]) -> Partial:
+    def spliced(self, start: int, removed: int, put: Sequence[str | None]) -> PartialText:
         """The text with other lines in place of some; those behind them are numbered anew."""
         more = len(put) - removed
         lines = {}
@@ -143,10 +143,10 @@ class Partial:
             elif number >= start + removed:
                 lines[number + more] = line
         lines.update((start + at, line) for at, line in enumerate(put) if line is not None)
-        return Partial(lines, None if self.total is None else self.total + more)
+        return PartialText(lines, None if self.total is None else self.total + more)
 
 
-NOTHING_KNOWN = Partial({})
+NOTHING_KNOWN = PartialText({})
 
 
 _T = TypeVar("_T")
@@ -160,7 +160,7 @@ _REMINDER: Final = "<system-reminder>"
 _CUT: Final = "... [truncated]"
 
 
-def decoded(decode: Callable[[Raw], _T], raw: Raw) -> _T | None:
+def decode_raw(decode: Callable[[Raw], _T], raw: Raw) -> _T | None:
     """A value that was set aside; `None` where it is missing, or of another shape."""
     try:
         return decode(raw) if raw else None
@@ -168,36 +168,37 @@ def decoded(decode: Callable[[Raw], _T], raw: Raw) -> _T | None:
         return None
 
 
-def file_result(structured: Raw) -> FileResult:
+def structured_result(structured: Raw) -> FileResult:
     """What a tool gave back beside what the model saw; nothing where it has another shape."""
-    return decoded(decode_file_result, structured) or FileResult()
+    return decode_raw(decode_file_result, structured) or FileResult()
 
 
-def read_part(asked: object, result: ToolResult, structured: Raw) -> Partial:
+def lines_from_read(asked: object, result: ToolResult, structured: Raw) -> PartialText:
     """The lines that a read showed; none of a picture, or of a file that did not change."""
-    told = file_result(structured)
-    if told.type and decoded(decode_text, told.type) != "text":
+    told = structured_result(structured)
+    if told.type and decode_raw(decode_text, told.type) != "text":
         return NOTHING_KNOWN
-    if (part := decoded(decode_file_part, told.file)) is not None:
-        return part_of(part)
-    return numbered_part(raw_text(result.content), is_whole=_is_unlimited(asked))
+    if (part := decode_raw(decode_file_part, told.file)) is not None:
+        return lines_of_part(part)
+    return lines_from_numbered(raw_text(result.content), is_whole=_is_unlimited(asked))
 
 
-def part_of(part: FilePart) -> Partial:
+def lines_of_part(part: FilePart) -> PartialText:
     """The lines of a part of a file."""
     if not part.content and part.total_lines <= 1:
-        return Partial.whole("")
+        return PartialText.whole("")
     lines = part.content.split("\n")
     start = part.start_line or 1  # who asks for line 0 is given the first one, and told that it is line 0
     if start < 1 or start + len(lines) - 1 > part.total_lines:
         return NOTHING_KNOWN
-    return Partial(dict(enumerate(lines, start)), part.total_lines)
+    return PartialText(dict(enumerate(lines, start)), part.total_lines)
 
 
-def numbered_part(text: str, is_whole: bool) -> Partial:
+def lines_from_numbered(text: str, is_whole: bool) -> PartialText:
     """The lines of a text whose lines are numbered; what is said behind them is left out.
 
-    >>> numbered_part("    7→seven\\n    8→eight\\n\\n<system-reminder>Careful.</system-reminder>", is_whole=False)
+    >>> text = "    7→seven\\n    8→eight\\n\\n<system-reminder>Careful.</system-reminder>"
+    >>> lines_from_numbered(text, is_whole=False)
     Partial(lines={7: 'seven', 8: 'eight'}, total=None)
     """
     lines: list[str] = []
@@ -213,15 +214,15 @@ def numbered_part(text: str, is_whole: bool) -> Partial:
         lines = lines[:-1]
         is_whole = False
     total = len(lines) if lines and is_whole and start == 1 and len(lines) < _MOST_LINES else None
-    return Partial({at: line for at, line in enumerate(lines, start or 1) if not _is_cut(line)}, total)
+    return PartialText({at: line for at, line in enumerate(lines, start or 1) if not _is_cut(line)}, total)
 
 
-def edited_part(result: ToolResult) -> Partial:
+def lines_from_edit(result: ToolResult) -> PartialText:
     """The lines around an edit, which older versions show behind a sentence; none where there are none."""
-    return numbered_part(raw_text(result.content).partition("\n")[2], is_whole=False)
+    return lines_from_numbered(raw_text(result.content).partition("\n")[2], is_whole=False)
 
 
-def snippet_part(text: str) -> Partial:
+def lines_from_snippet(text: str) -> PartialText:
     """The lines of a snippet: several stretches, of which the last may be cut off."""
     lines: dict[int, str] = {}
     for line in text.split("\n"):
@@ -229,7 +230,7 @@ def snippet_part(text: str) -> Partial:
             lines[int(match[1])] = match[2]
     if lines and not _NUMBERED.fullmatch(text.rpartition("\n")[2]):
         del lines[max(lines)]
-    return Partial(lines)
+    return PartialText(lines)
 
 
 def _is_cut(line: str) -> bool:

@@ -33,12 +33,12 @@ _UNKNOWN_TAG = "?"
 _MISSING_TAG = "(no type)"
 
 
-def event_of(value: Any) -> Event:
+def coerce_event(value: Any) -> Event:
     """The event of a parsed JSON object, whatever is in it.
 
-    >>> event_of({"type": "user", "message": {"content": 7}}).message.content
+    >>> coerce_event({"type": "user", "message": {"content": 7}}).message.content
     '7'
-    >>> event_of({"type": "brand-new"}).kind
+    >>> coerce_event({"type": "brand-new"}).kind
     'brand-new'
     """
     data = lenient_json.dump(value)
@@ -56,10 +56,10 @@ def _decoded(data: bytes) -> Event:
     return event
 
 
-def event_on(line: bytes) -> Event | None:
+def coerce_line(line: bytes) -> Event | None:
     """The event of a line that is one JSON object, and no more, of a shape that the decoder refused; else `None`.
 
-    >>> event_on(b'{"type": "user", "message": {"content": 7}}').message.content, event_on(b'{"type": "user"} x')
+    >>> coerce_line(b'{"type": "user", "message": {"content": 7}}').message.content, coerce_line(b'{"type": "user"} x')
     ('7', None)
     """
     try:
@@ -70,10 +70,10 @@ def event_on(line: bytes) -> Event | None:
     return event if isinstance(value, dict) else None
 
 
-def content_of(value: Any) -> Content:
+def coerce_content(value: Any) -> Content:
     """A message's content, or a result's, whatever shape it has.
 
-    >>> content_of([1, "two"])[1].text, content_of({"odd": True})
+    >>> coerce_content([1, "two"])[1].text, coerce_content({"odd": True})
     ('two', '{"odd":true}')
     """
     content: Content = msgspec.json.decode(lenient_json.dump(_fit_content()(value)), type=Content)

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from claude_session_player.format import lenient_json
-from claude_session_player.format.coerce import content_of
+from claude_session_player.format.coerce import coerce_content
 from claude_session_player.format.events import (
     REFUSALS,
     AnyBlock,
@@ -17,10 +17,10 @@ from claude_session_player.format.events import (
     Document,
     Event,
     Image,
+    MessageEvent,
     Text,
     ToolResult,
-    Turn,
-    text_of,
+    raw_as_text,
 )
 from claude_session_player.format.results import (
     ResultPart,
@@ -29,7 +29,7 @@ from claude_session_player.format.results import (
     decode_result,
     decode_result_part,
 )
-from claude_session_player.util.text import Cut, clean, one_line, without_blocks, without_overwritten
+from claude_session_player.util.text import Cut, drop_overwritten, one_line, remove_blocks, strip_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +56,7 @@ class Diff(Struct, frozen=True, gc=False):
     text: str
 
 
-class Item(Struct, frozen=True, gc=False):
+class ChecklistItem(Struct, frozen=True, gc=False):
     """A line of a check list."""
 
     text: str
@@ -66,7 +66,7 @@ class Item(Struct, frozen=True, gc=False):
 class Checklist(Struct, frozen=True, gc=False):
     """What is to be done, or to be chosen from."""
 
-    items: tuple[Item, ...]
+    items: tuple[ChecklistItem, ...]
 
 
 class Data(Struct, frozen=True, gc=False):
@@ -87,7 +87,7 @@ class Picture(Struct, frozen=True, gc=False):
 Part = Prose | Code | Diff | Checklist | Data | Picture
 
 
-class Sketch(Struct, frozen=True, gc=False):
+class CallParts(Struct, frozen=True, gc=False):
     """How a call is told: some words, a name in which every sign counts, what was given and what came back."""
 
     words: str = ""
@@ -113,14 +113,14 @@ _PICTURES: Final = ("image", "document")
 _decode_string: Final = msgspec.json.Decoder(str).decode
 
 
-def said_in(event: Event) -> Content:
+def message_content(event: Event) -> Content:
     """What a record says: the content of a turn, or what a person typed meanwhile; nothing for all others."""
-    if isinstance(event, Turn):
+    if isinstance(event, MessageEvent):
         return event.said
     return event.attachment.prompt if isinstance(event, Attachment) and event.attachment is not None else None
 
 
-def joined(blocks: Iterable[AnyBlock]) -> str:
+def join_texts(blocks: Iterable[AnyBlock]) -> str:
     """The texts of a list of blocks by line breaks; any other block as `[type]`."""
     return "\n".join((b.text or "") if type(b) is Text else f"[{b.kind}]" for b in blocks)
 
@@ -130,7 +130,7 @@ def result_text(result: ToolResult, lines: int | None) -> tuple[str, Cut]:
     raw = result.content
     if lines is not None and len(raw) > _SHORT and (head := _head(raw, lines)) is not None:
         return "\n".join(head[: max(lines - 1, 1)]), Cut.LINES
-    return shortened(_tidy(raw_text(raw, lines)), lines)
+    return shorten_lines(_tidy(raw_text(raw, lines)), lines)
 
 
 def result_parts(result: ToolResult) -> tuple[str, tuple[Picture, ...]]:
@@ -142,17 +142,17 @@ def result_parts(result: ToolResult) -> tuple[str, tuple[Picture, ...]]:
         return _tidy(raw_text(raw, None)), ()
     if type(content) is not list:
         return _tidy(content or ""), ()
-    pictures = tuple(picture(part.type, part.source) for part in content if part.type in _PICTURES)
+    pictures = tuple(to_picture(part.type, part.source) for part in content if part.type in _PICTURES)
     texts = (part.tool_name or _part_text(part, None) for part in content if part.type not in _PICTURES)
     return _tidy("\n".join(texts)), pictures
 
 
-def pictures_of(blocks: Iterable[AnyBlock]) -> tuple[Picture, ...]:
+def find_pictures(blocks: Iterable[AnyBlock]) -> tuple[Picture, ...]:
     """The pictures and documents among the blocks of a message."""
-    return tuple(picture(block.kind, block.source) for block in blocks if isinstance(block, Image | Document))
+    return tuple(to_picture(block.kind, block.source) for block in blocks if isinstance(block, Image | Document))
 
 
-def picture(kind: str | None, source: Raw) -> Picture:
+def to_picture(kind: str | None, source: Raw) -> Picture:
     """A picture or a document, as far as its source is understood."""
     try:
         medium = decode_medium(source)
@@ -161,7 +161,7 @@ def picture(kind: str | None, source: Raw) -> Picture:
     return Picture(kind or "?", medium.media_type or "", medium.data, medium.url or "")
 
 
-def shortened(text: str, lines: int | None) -> tuple[str, Cut]:
+def shorten_lines(text: str, lines: int | None) -> tuple[str, Cut]:
     """The first lines of a text: all of them, or one less than `lines` where there are more."""
     if lines is None:
         return text, Cut.NONE
@@ -174,7 +174,7 @@ def shortened(text: str, lines: int | None) -> tuple[str, Cut]:
 def agent_text(structured: Raw, result: ToolResult, width: int | None) -> tuple[str, Cut]:
     """What is kept of a sub-agent's answer: its first `width` characters on one line, or all of it."""
     text = agent_answer(structured)
-    text = (_tidy(raw_text(result.content, None)) if text is None else clean(text)).strip()
+    text = (_tidy(raw_text(result.content, None)) if text is None else strip_escapes(text)).strip()
     if width is None:
         return text, Cut.NONE
     text = one_line(text[: 2 * width + 2])  # a line break may be two characters
@@ -185,7 +185,7 @@ def agent_answer(structured: Raw) -> str | None:
     """The text of the first part of a sub-agent's structured answer, where there is one."""
     try:
         parts = decode_agent_result(structured).content
-        return text_of(decode_result_part(parts[0]).text) or None
+        return raw_as_text(decode_result_part(parts[0]).text) or None
     except (IndexError, *REFUSALS):
         return None
 
@@ -195,13 +195,13 @@ def _tidy(text: str) -> str:
 
     Line breaks in front and white space behind are dropped last, so that a removed reminder leaves none.
     """
-    text = clean(text)
+    text = strip_escapes(text)
     if "<" in text:
         if _REMINDER_OPEN in text:
-            text = without_blocks(text, "system-reminder")
+            text = remove_blocks(text, "system-reminder")
         if (trimmed := text.lstrip("\r\n")).startswith(_ERROR_OPEN):
             text = trimmed.removeprefix(_ERROR_OPEN).replace(_ERROR_CLOSE, "", 1)
-    return without_overwritten(text).lstrip("\n").rstrip()
+    return drop_overwritten(text).lstrip("\n").rstrip()
 
 
 def raw_text(raw: Raw, lines: int | None = None) -> str:
@@ -209,8 +209,8 @@ def raw_text(raw: Raw, lines: int | None = None) -> str:
     try:
         content = decode_result(raw) if raw else None
     except REFUSALS:
-        odd = content_of(lenient_json.load(raw))
-        return joined(odd) if isinstance(odd, list) else odd or ""
+        odd = coerce_content(lenient_json.load_raw(raw))
+        return join_texts(odd) if isinstance(odd, list) else odd or ""
     if type(content) is str:
         return content
     texts: list[str] = []

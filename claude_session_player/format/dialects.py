@@ -22,7 +22,7 @@ from claude_session_player.format.events import (
     System,
     ToolResult,
     ToolUse,
-    Unknown,
+    UnknownRecord,
     User,
     decode_blocks,
 )
@@ -58,7 +58,7 @@ def _message(source: LegacyMessage) -> Event:
             return User(content=source.content)
         case "assistant":
             return Assistant(content=source.content)
-    return Unknown(name=f"message of {source.role or 'nobody'}")
+    return UnknownRecord(name=f"message of {source.role or 'nobody'}")
 
 
 def _call(source: CallLine) -> Event:
@@ -85,7 +85,7 @@ def _result(source: ResultLine) -> Event:
 
 def _run_result(source: RunResult) -> Event:
     if source.duration_ms is None:  # a workflow's journal has records of this type, too
-        return Unknown(name="result")
+        return UnknownRecord(name="result")
     return System(subtype="turn_duration", duration_ms=source.duration_ms)
 
 

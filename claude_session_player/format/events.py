@@ -41,7 +41,7 @@ REFUSALS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What the decoders of this module raise on data that does not fit."""
 
 
-def tag_of(kind: type[Struct]) -> str:
+def type_tag(kind: type[Struct]) -> str:
     """The type of a record or block, as the files name it."""
     return str(kind.__struct_config__.tag)
 
@@ -55,7 +55,7 @@ class Block(Struct, gc=False, tag_field="type"):
     @property
     def kind(self) -> str:
         """The block's type, as the file names it."""
-        return tag_of(type(self))
+        return type_tag(type(self))
 
 
 class Text(Block, tag="text"):
@@ -107,7 +107,7 @@ class Document(Block, tag="document"):
     source: Raw = NOTHING
 
 
-class Other(Block, tag="?"):
+class UnknownBlock(Block, tag="?"):
     """A block of a type that nobody knows yet, kept whole."""
 
     name: str = field(default="?", name=UNKNOWN_NAME)
@@ -120,7 +120,7 @@ class Other(Block, tag="?"):
 
 
 AnyBlock = Union[  # noqa: UP007 - msgspec reads the union at run time
-    Text, Thinking, RedactedThinking, ToolUse, ServerToolUse, ToolResult, Image, Document, Other
+    Text, Thinking, RedactedThinking, ToolUse, ServerToolUse, ToolResult, Image, Document, UnknownBlock
 ]
 Content = Union[str, list[AnyBlock], None]  # noqa: UP007
 
@@ -181,10 +181,10 @@ class Event(Envelope, tag_field="type"):
     @property
     def kind(self) -> str:
         """The record's type, as the file names it."""
-        return tag_of(type(self))
+        return type_tag(type(self))
 
 
-class Turn(Event):
+class MessageEvent(Event):
     """Something that a person or the model said."""
 
     message: Message | None = None
@@ -197,13 +197,13 @@ class Turn(Event):
         return self.content if self.message is None else self.message.content
 
 
-class Origin(Struct, gc=False):
+class PromptOrigin(Struct, gc=False):
     """Who is behind a line in a user's place."""
 
     kind: str | None = None
 
 
-class User(Turn, tag="user"):
+class User(MessageEvent, tag="user"):
     """A person's prompt, a tool's result, or something that the harness put in."""
 
     is_meta: bool | None = None
@@ -213,13 +213,13 @@ class User(Turn, tag="user"):
     source_uuid: str | None = field(default=None, name="sourceToolAssistantUUID")
     source_call: str | None = field(default=None, name="sourceToolUseID")
     """The call that put this text in: a skill's, for one."""
-    origin: Origin | None = None
+    origin: PromptOrigin | None = None
     prompt_source: str | None = None
     permission_mode: str | None = None
     """What the tools were allowed to do when this was written."""
 
 
-class Assistant(Turn, tag="assistant"):
+class Assistant(MessageEvent, tag="assistant"):
     """An answer of the model, or one block of it."""
 
     request_id: str | None = None
@@ -298,7 +298,7 @@ class Progress(Event, tag="progress"):
     parent_call: str | None = field(default=None, name="parentToolUseID")
 
 
-class Attached(Struct, gc=False, rename="camel"):
+class AttachmentData(Struct, gc=False, rename="camel"):
     """What was attached; `prompt` is what a person typed while the model was at work."""
 
     type: str | None = None
@@ -331,49 +331,49 @@ FILE_CHANGED: Final = "edited_text_file"
 class Attachment(Event, tag="attachment"):
     """Context that the model saw."""
 
-    attachment: Attached | None = None
+    attachment: AttachmentData | None = None
 
 
 CONVERSATION: Final = (User, Assistant, System, Progress, Attachment)
 """The records that belong to the main conversation or to a sub-agent's."""
 
 
-class Quiet(Event):
+class HiddenRecord(Event):
     """A known record that is never on the screen: titles, state, links, file history, accounts."""
 
 
-class Title(Quiet):
+class Title(HiddenRecord):
     """A name that somebody or something gave to the session."""
 
     title: str | None = None
 
 
-class Metadata(Quiet, tag="metadata"):
+class Metadata(HiddenRecord, tag="metadata"):
     """Metadata/message dialect: the first line."""
 
     model: str | None = None
 
 
-class FileSnapshot(Quiet, tag="file-history-snapshot"):
+class FileSnapshot(HiddenRecord, tag="file-history-snapshot"):
     """The files that are watched, and the copies that were made of them."""
 
     snapshot: Raw = NOTHING
 
 
-class FileBackup(Quiet, tag="file-history-delta"):
+class FileBackup(HiddenRecord, tag="file-history-delta"):
     """A copy of one file, made before it was changed."""
 
     path: str | None = field(default=None, name="trackingPath")
     backup: Raw = NOTHING
 
 
-class PermissionMode(Quiet, tag="permission-mode"):
+class PermissionMode(HiddenRecord, tag="permission-mode"):
     """What tools are allowed to do from here on."""
 
     mode: str | None = field(default=None, name="permissionMode")
 
 
-class PullRequest(Quiet, tag="pr-link"):
+class PullRequest(HiddenRecord, tag="pr-link"):
     """A pull request that the session works on; written again with every push."""
 
     number: int | None = field(default=None, name="prNumber")
@@ -381,14 +381,14 @@ class PullRequest(Quiet, tag="pr-link"):
     repository: str | None = field(default=None, name="prRepository")
 
 
-class QueueOperation(Quiet, tag="queue-operation"):
+class QueueOperation(HiddenRecord, tag="queue-operation"):
     """What was typed while the model worked enters the queue, or leaves it."""
 
     operation: str | None = None
     content: Raw = NOTHING
 
 
-class UsageLine(Quiet, tag="usage", rename=None):
+class UsageLine(HiddenRecord, tag="usage", rename=None):
     """Metadata/message dialect: the tokens of an answer."""
 
     input_tokens: int | None = None
@@ -397,7 +397,7 @@ class UsageLine(Quiet, tag="usage", rename=None):
     cache_read_tokens: int | None = None
 
 
-class Unknown(Event, tag="?"):
+class UnknownRecord(Event, tag="?"):
     """A record of a type that nobody knows yet."""
 
     name: str = field(default="?", name=UNKNOWN_NAME)
@@ -511,11 +511,11 @@ QUIET_RECORDS: Final[tuple[Any, ...]] = (
     PullRequest,
     QueueOperation,
     UsageLine,
-    *(msgspec.defstruct(f"Quiet:{tag}", [], bases=(Quiet,), tag=tag) for tag in QUIET_TYPES),
+    *(msgspec.defstruct(f"Quiet:{tag}", [], bases=(HiddenRecord,), tag=tag) for tag in QUIET_TYPES),
 )
 RECORDS: Final[tuple[Any, ...]] = CONVERSATION + (LegacyMessage, CallLine, ResultLine, RunResult) + QUIET_RECORDS
 """Every record of a known type."""
-AnyEvent: Final[Any] = Union[RECORDS + (Unknown,)]  # noqa: UP007
+AnyEvent: Final[Any] = Union[RECORDS + (UnknownRecord,)]  # noqa: UP007
 """Every record that can stand in a file, told apart by its `type`."""
 
 decode_blocks: Final = msgspec.json.Decoder(list[AnyBlock]).decode
@@ -525,9 +525,9 @@ decode: Final = msgspec.json.Decoder(AnyEvent).decode
 """One line of bytes to its event; raises on anything that does not fit exactly."""
 
 
-def text_of(raw: Raw) -> str:
+def raw_as_text(raw: Raw) -> str:
     """A raw value as text: a string as it is, anything else as compact JSON, nothing as nothing."""
-    value = lenient_json.load(raw)
+    value = lenient_json.load_raw(raw)
     if value is None:
         return ""
     return value if isinstance(value, str) else lenient_json.compact(value)

@@ -56,12 +56,12 @@ def encoded_length(text: str) -> int:
     return len(text.encode("utf-8", "surrogateescape"))
 
 
-def values(text: str) -> Iterator[tuple[int, int, Any]]:
+def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
     """Each JSON value of a line, where it begins and ends; the first stretch that is none, as `Damage`, is the last.
 
-    >>> list(values('{"a":1}{"b":2}'))
+    >>> list(json_values('{"a":1}{"b":2}'))
     [(0, 7, {'a': 1}), (7, 14, {'b': 2})]
-    >>> list(values('{"a":1} oops'))[1]
+    >>> list(json_values('{"a":1} oops'))[1]
     (8, 12, Damage(reason='no JSON value here'))
     """
     at = 0
@@ -117,14 +117,14 @@ def is_value(text: str) -> bool:
     return True
 
 
-def load(raw: msgspec.Raw | bytes) -> Any:
+def load_raw(raw: msgspec.Raw | bytes) -> Any:
     """The value of a piece of JSON that was set aside while decoding; `None` where it is empty or broken."""
     if not (data := bytes(raw)):
         return None
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        value = next(iter(values(decode_text(data))), (0, 0, None))[2]
+        value = next(iter(json_values(decode_text(data))), (0, 0, None))[2]
         return None if isinstance(value, Damage) else msgspec.json.decode(dump(value))
 
 
@@ -217,7 +217,7 @@ def _reason(error: json.JSONDecodeError) -> str:
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def encode(value: Any) -> str:
+def encode_json(value: Any) -> str:
     """Compact JSON; what a file of a store holds may be anything, and then takes another way."""
     try:
         text = _encode(value)
@@ -228,10 +228,10 @@ def encode(value: Any) -> str:
         return compact(value)
 
 
-def array(texts: Iterable[str]) -> Iterator[str]:
+def json_array(texts: Iterable[str]) -> Iterator[str]:
     """An array of encoded values, in pieces, without a final line break.
 
-    >>> "".join(array(["1", "2"])), "".join(array([]))
+    >>> "".join(json_array(["1", "2"])), "".join(json_array([]))
     ('[1,\\n 2]', '[]')
     """
     before = "["

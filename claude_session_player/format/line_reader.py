@@ -66,7 +66,7 @@ def is_too_long(size: int) -> bool:
     return size > LONGEST
 
 
-def as_held(line: bytes) -> bytes:
+def bounded_line(line: bytes) -> bytes:
     """The line itself, or what stands for it where it is too long or too heavy."""
     is_complete = line.endswith(b"\n")
     size = len(line) - is_complete
@@ -75,13 +75,13 @@ def as_held(line: bytes) -> bytes:
     return line
 
 
-def all_held(lines: list[bytes]) -> list[bytes]:
+def bounded_lines(lines: list[bytes]) -> list[bytes]:
     """Lines, or what stands for those of them that are too long or too heavy."""
     longest = max(map(len, lines), default=0)
-    return list(map(as_held, lines)) if is_too_long(longest - 1) or _may_be_heavy(longest) else lines
+    return list(map(bounded_line, lines)) if is_too_long(longest - 1) or _may_be_heavy(longest) else lines
 
 
-def most_at_once(size: int) -> int:
+def bounded_read_size(size: int) -> int:
     """So many bytes, but no more than one line may have: what is read at once holds no line that is too long."""
     return min(size, LONGEST)
 
@@ -91,7 +91,7 @@ def read_batches(file: BinaryIO) -> Iterator[list[bytes]]:
     size = _size(file)
     if size is None or is_too_long(size):
         return iter(partial(_next_batch, file), [])
-    return map(all_held, iter(partial(file.readlines, _BATCH), []))
+    return map(bounded_lines, iter(partial(file.readlines, _BATCH), []))
 
 
 def read_lines(file: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
@@ -107,13 +107,13 @@ def complete_line(start: bytes, file: BinaryIO) -> bytes:
     is_complete = rest.endswith(b"\n")
     if is_too_long(len(start) + len(rest) - is_complete):
         return _pass_over(file, len(start) + len(rest), is_complete=is_complete)
-    return as_held(start + rest)
+    return bounded_line(start + rest)
 
 
 def split_lines(data: bytes) -> list[bytes]:
     """Bytes as lines, each with its end: a line feed, and nothing else. A mark stands for one that is too heavy."""
     lines = io.BytesIO(data).readlines()
-    return all_held(lines) if _may_be_heavy(len(data)) else lines
+    return bounded_lines(lines) if _may_be_heavy(len(data)) else lines
 
 
 def find_line(file: BinaryIO, number: int) -> int:
@@ -142,7 +142,7 @@ def rest_of_line(file: BinaryIO) -> Iterator[bytes]:
             return
 
 
-def portions(file: BinaryIO) -> Iterator[bytes]:
+def read_portions(file: BinaryIO) -> Iterator[bytes]:
     """The bytes of a file, some at a time, without those of its holes, which would all be NUL."""
     while data := file.read(_PORTION):
         yield data
@@ -158,7 +158,7 @@ def copy_bytes(source: BinaryIO, start: int, size: int) -> Iterator[bytes]:
         start += len(data)
 
 
-def after_hole(descriptor: int, offset: int) -> int:
+def next_data_offset(descriptor: int, offset: int) -> int:
     """The next place of a file, from this one on, that is not in a hole; its end, where nothing else comes."""
     if not hasattr(os, "SEEK_DATA"):
         return offset
@@ -211,7 +211,7 @@ def _next_batch(file: BinaryIO) -> list[bytes]:
 def _read_line(file: BinaryIO | io.BufferedIOBase) -> bytes:
     line = file.readline(LONGEST + 1)
     if len(line) <= LONGEST or line.endswith(b"\n"):
-        return as_held(line) if _may_be_heavy(len(line)) else line
+        return bounded_line(line) if _may_be_heavy(len(line)) else line
     return _pass_over(file, len(line), is_complete=False)
 
 
@@ -231,6 +231,6 @@ def _skip_hole(file: BinaryIO | io.BufferedIOBase) -> int:
         return 0
     start, descriptor = file.tell(), file.fileno()
     place = os.lseek(descriptor, 0, os.SEEK_CUR)
-    end = after_hole(descriptor, start)
+    end = next_data_offset(descriptor, start)
     os.lseek(descriptor, place, os.SEEK_SET)  # a buffer knows where it left the file
     return file.seek(end) - start

@@ -19,70 +19,70 @@ _CALLER: Final = attrgetter("agent_call")
 # --- a look that is enough for the catalogue ------------------------------------------------------
 
 
-class GlancedInput(Struct, gc=False):
+class IndexInput(Struct, gc=False):
     """That a tool is given a prompt, as one that starts a sub-agent is."""
 
     prompt: Raw = NOTHING
 
 
-class GlancedBlock(Struct, gc=False):
+class IndexBlock(Struct, gc=False):
     """That there is a block; `name` is that of a tool."""
 
     type: str | None = None
     name: str | None = None
     tool_use_id: str | None = None
-    input: Union[GlancedInput, list[Raw], str, int, float, None] = None  # noqa: UP007
+    input: Union[IndexInput, list[Raw], str, int, float, None] = None  # noqa: UP007
 
 
-class GlancedMessage(Struct, gc=False):
+class IndexMessage(Struct, gc=False):
     """A message without what is said in it."""
 
     id: str | None = None
-    content: Union[str, list[GlancedBlock], None] = None  # noqa: UP007
+    content: Union[str, list[IndexBlock], None] = None  # noqa: UP007
     model: str | None = None
     usage: Usage | None = None
 
 
-class GlancedAttachment(Struct, gc=False):
+class IndexAttachment(Struct, gc=False):
     """That something was attached."""
 
     type: str | None = None
 
 
-class GlancedReport(Struct, gc=False, rename="camel"):
+class IndexReport(Struct, gc=False, rename="camel"):
     """A record that a sub-agent reports, without what is said in it."""
 
     type: str | None = None
     timestamp: str | None = None
     request_id: str | None = None
-    message: GlancedMessage | None = None
+    message: IndexMessage | None = None
 
 
-class GlancedProgress(Struct, gc=False, rename="camel"):
+class IndexProgress(Struct, gc=False, rename="camel"):
     """What progress is of, and what a sub-agent reports with it."""
 
     type: str | None = None
     agent_id: str | None = None
-    message: GlancedReport | None = None
+    message: IndexReport | None = None
 
 
-class GlancedOutcome(Struct, gc=False, rename="camel"):
+class IndexAgentResult(Struct, gc=False, rename="camel"):
     """The sub-agent that a result names beside its text."""
 
     agent_id: str | None = None
 
 
-class Glance(Envelope):
+class IndexRecord(Envelope):
     """A record of any type without its texts, tool inputs and outputs: most lines are not worth more."""
 
     type: str | None = None
     request_id: str | None = None
-    message: GlancedMessage | None = None
-    attachment: GlancedAttachment | None = None
+    message: IndexMessage | None = None
+    attachment: IndexAttachment | None = None
     model: str | None = None
-    data: GlancedProgress | None = None
+    data: IndexProgress | None = None
     parent_call: str | None = field(default=None, name="parentToolUseID")
-    tool_use_result: Union[GlancedOutcome, list[Raw], str, int, float, None] = None  # noqa: UP007
+    tool_use_result: Union[IndexAgentResult, list[Raw], str, int, float, None] = None  # noqa: UP007
 
     @property
     def kind(self) -> str:
@@ -90,39 +90,39 @@ class Glance(Envelope):
         return self.type or "?"
 
 
-glance: Final = msgspec.json.Decoder(Glance).decode
+glance: Final = msgspec.json.Decoder(IndexRecord).decode
 """One line of bytes to a glance at it; raises on anything that does not fit exactly."""
 
 
 # --- a look that is enough for a summary ----------------------------------------------------------
 
 
-class SkimmedInput(Struct, gc=False):
+class CountInput(Struct, gc=False):
     """The file that a tool is asked for."""
 
     file_path: str | None = None
     notebook_path: str | None = None
 
 
-class SkimmedBlock(Struct, gc=False):
+class CountBlock(Struct, gc=False):
     """That there is a block: a call of a tool and the file that it asks for, or whether a result is an error."""
 
     type: str | None = None
     id: str | None = None
     name: str | None = None
-    input: SkimmedInput | None = None
+    input: CountInput | None = None
     tool_use_id: str | None = None
     is_error: bool | None = None
 
 
-class SkimmedMessage(Struct, gc=False):
+class CountMessage(Struct, gc=False):
     """A message without what is said in it."""
 
     id: str | None = None
-    content: Union[str, list[SkimmedBlock], None] = None  # noqa: UP007
+    content: Union[str, list[CountBlock], None] = None  # noqa: UP007
 
 
-class Skim(Struct, gc=False, rename="camel"):
+class CountRecord(Struct, gc=False, rename="camel"):
     """A record of any type without its texts and outputs: who came after whom, and which tools were called."""
 
     type: str | None = None
@@ -133,15 +133,15 @@ class Skim(Struct, gc=False, rename="camel"):
     agent_call: str | None = field(default=None, name="parent_tool_use_id")
     version: str | None = None
     request_id: str | None = None
-    message: SkimmedMessage | None = None
-    attachment: GlancedAttachment | None = None
+    message: CountMessage | None = None
+    attachment: IndexAttachment | None = None
     is_api_error: bool | None = field(default=None, name="isApiErrorMessage")
     subtype: str | None = None
     operation: str | None = None
     """Of a record about the queue."""
 
 
-skim: Final = msgspec.json.Decoder(Skim).decode
+skim: Final = msgspec.json.Decoder(CountRecord).decode
 """One line of bytes to what a summary needs of it; raises on anything that does not fit exactly."""
 
 
@@ -155,7 +155,7 @@ class ForkedFrom(Struct, gc=False, rename="camel"):
     message_uuid: str | None = None
 
 
-class Identity(Struct, gc=False, rename="camel"):
+class EventIdentity(Struct, gc=False, rename="camel"):
     """Which event a record is, and which it comes behind."""
 
     type: str | None = None
@@ -167,20 +167,20 @@ class Identity(Struct, gc=False, rename="camel"):
     forked_from: ForkedFrom | None = None
 
 
-identify: Final = msgspec.json.Decoder(Identity).decode
+identify: Final = msgspec.json.Decoder(EventIdentity).decode
 """One line of bytes to the event that it is; raises on anything that does not fit exactly."""
 
 
 # --- what they have in common -----------------------------------------------------------------------
 
 
-_Line = TypeVar("_Line", Envelope, Skim)
+_Line = TypeVar("_Line", Envelope, CountRecord)
 
 
 def places_of_subagents(lines: Sequence[_Line]) -> list[int]:
     """The positions of those lines that belong to sub-agents: mostly none.
 
-    >>> places_of_subagents([Skim(), Skim(is_sidechain=True), Skim(agent_call="toolu_1")])
+    >>> places_of_subagents([CountRecord(), CountRecord(is_sidechain=True), CountRecord(agent_call="toolu_1")])
     [1, 2]
     """
     if not (any(map(_SIDE, lines)) or any(map(_CALLER, lines))):

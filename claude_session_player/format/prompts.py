@@ -1,6 +1,6 @@
 """What a text in a user's place is: a prompt, output of a command, a notice, or nothing to see.
 
-The rules stand in a table, and the first that fits decides. Each takes the text and gives a `Said`, or
+The rules stand in a table, and the first that fits decides. Each takes the text and gives a `ClassifiedPrompt`, or
 `None` where it does not fit.
 """
 
@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.line_audit import Outcome, hidden
-from claude_session_player.util.text import clean, trim_breaks, without_blocks
+from claude_session_player.line_audit import LineOutcome, hidden_by_rule
+from claude_session_player.util.text import remove_blocks, strip_escapes, trim_breaks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-EMPTY_OUTPUT: Final = hidden("empty output")
-CONTINUATION: Final = hidden("continuation summary")
+EMPTY_OUTPUT: Final = hidden_by_rule("empty output")
+CONTINUATION: Final = hidden_by_rule("continuation summary")
 
 
-class Said(NamedTuple):
+class ClassifiedPrompt(NamedTuple):
     """What a text comes to: a prompt, or plain lines, or neither and then the rule that hides it.
 
     `shorten` says that the plain lines are shortened like a tool's result, `is_command` that the prompt is a command
@@ -29,7 +29,7 @@ class Said(NamedTuple):
     prompt: str | None = None
     outputs: tuple[str, ...] = ()
     shorten: bool = False
-    hidden_by: Outcome = EMPTY_OUTPUT
+    hidden_by: LineOutcome = EMPTY_OUTPUT
     is_command: bool = False
 
 
@@ -48,84 +48,84 @@ _CONTINUED: Final = "This session is being continued from a previous conversatio
 _INTERRUPTED: Final = "[Request interrupted by user"
 
 
-def classify(text: str) -> Said:
+def classify_prompt(text: str) -> ClassifiedPrompt:
     """What a text in a user's place comes to.
 
-    >>> classify("<command-name>/clear</command-name><command-args></command-args>").prompt
+    >>> classify_prompt("<command-name>/clear</command-name><command-args></command-args>").prompt
     '/clear'
-    >>> classify("[Request interrupted by user]").outputs
+    >>> classify_prompt("[Request interrupted by user]").outputs
     ('[Request interrupted by user]',)
     """
-    text = clean(text)
+    text = strip_escapes(text)
     if "<" in text or _opens_with(text, _CAVEAT, _CONTINUED, _INTERRUPTED):
         for rule in _RULES:
             if (said := rule(text)) is not None:
                 return said
-    return Said(prompt=trim_breaks(text))
+    return ClassifiedPrompt(prompt=trim_breaks(text))
 
 
-def _local_command(text: str) -> Said | None:
+def _local_command(text: str) -> ClassifiedPrompt | None:
     if "<local-command-stdout>" not in text and "<local-command-stderr>" not in text:
         return None
     found = [trim_breaks(match[2]) for match in _LOCAL_OUTPUT.finditer(text)]
     whole = "\n".join(output for output in found if output.strip())
-    return Said(outputs=(whole,) if whole else ())
+    return ClassifiedPrompt(outputs=(whole,) if whole else ())
 
 
-def _caveat(text: str) -> Said | None:
+def _caveat(text: str) -> ClassifiedPrompt | None:
     if "<local-command-caveat>" in text or _opens_with(text, _CAVEAT):
-        return Said(hidden_by=hidden("local command caveat"))
+        return ClassifiedPrompt(hidden_by=hidden_by_rule("local command caveat"))
     return None
 
 
-def _continuation(text: str) -> Said | None:
-    return Said(hidden_by=CONTINUATION) if _opens_with(text, _CONTINUED) else None
+def _continuation(text: str) -> ClassifiedPrompt | None:
+    return ClassifiedPrompt(hidden_by=CONTINUATION) if _opens_with(text, _CONTINUED) else None
 
 
-def _slash_command(text: str) -> Said | None:
+def _slash_command(text: str) -> ClassifiedPrompt | None:
     if not _opens_with(text, "<command-name>", "<command-message>"):
         return None
     name = _tag("command-name", text) or _tag("command-message", text) or ""
     arguments = (_tag("command-args", text) or "").strip()
-    return Said(prompt=f"/{name.strip().lstrip('/')} {arguments}".rstrip(), is_command=True)
+    return ClassifiedPrompt(prompt=f"/{name.strip().lstrip('/')} {arguments}".rstrip(), is_command=True)
 
 
-def _shell_input(text: str) -> Said | None:
+def _shell_input(text: str) -> ClassifiedPrompt | None:
     if not _opens_with(text, "<bash-input>"):
         return None
-    return Said(prompt="!" + (_tag("bash-input", text) or "").strip(), is_command=True)
+    return ClassifiedPrompt(prompt="!" + (_tag("bash-input", text) or "").strip(), is_command=True)
 
 
-def _shell_output(text: str) -> Said | None:
+def _shell_output(text: str) -> ClassifiedPrompt | None:
     if not _opens_with(text, "<bash-stdout>"):
         return None
     streams = (_tag("bash-stdout", text) or "", _tag("bash-stderr", text) or "")
     outputs = tuple(trim_breaks(s).rstrip() for s in streams if s.strip())
-    return Said(outputs=outputs, shorten=True)
+    return ClassifiedPrompt(outputs=outputs, shorten=True)
 
 
-def _notification(text: str) -> Said | None:
+def _notification(text: str) -> ClassifiedPrompt | None:
     if not _opens_with(text, "<task-notification>"):
         return None
     inside = _tag("task-notification", text) or ""
     notice = (_tag("summary", inside) or _tag("status", inside) or "").strip()
-    return Said(outputs=(notice,) if notice else ())
+    return ClassifiedPrompt(outputs=(notice,) if notice else ())
 
 
-def _injected(text: str) -> Said | None:
+def _injected(text: str) -> ClassifiedPrompt | None:
     """Not a rule of its own: takes out what the harness put in, and hands on what is left."""
-    left = without_blocks(text, *_INJECTED)
+    left = remove_blocks(text, *_INJECTED)
     if left == text:
         return None
     if not left.strip():
-        return Said(hidden_by=hidden("injected by the harness"))
-    return _interruption(left) or Said(prompt=trim_breaks(left))
+        return ClassifiedPrompt(hidden_by=hidden_by_rule("injected by the harness"))
+    return _interruption(left) or ClassifiedPrompt(prompt=trim_breaks(left))
 
 
-def _interruption(text: str) -> Said | None:
+def _interruption(text: str) -> ClassifiedPrompt | None:
     if not _opens_with(text, _INTERRUPTED):
         return None
-    return Said(outputs=(text.strip(),))
+    return ClassifiedPrompt(outputs=(text.strip(),))
 
 
 def _opens_with(text: str, *beginnings: str) -> bool:
@@ -139,7 +139,7 @@ def _tag(name: str, text: str) -> str | None:
     return match[1] if match else None
 
 
-_RULES: Final[tuple[Callable[[str], Said | None], ...]] = (
+_RULES: Final[tuple[Callable[[str], ClassifiedPrompt | None], ...]] = (
     _local_command,
     _caveat,
     _continuation,

@@ -26,7 +26,7 @@ class ResultPart(Struct, gc=False):
     """Of a reference to a tool."""
 
 
-class Medium(Struct, gc=False):
+class MediaSource(Struct, gc=False):
     """A picture or a document: its data in base64, or where it is."""
 
     type: str | None = None
@@ -35,31 +35,31 @@ class Medium(Struct, gc=False):
     url: str | None = None
 
 
-class Patched(Struct, gc=False, rename="camel"):
+class PatchResult(Struct, gc=False, rename="camel"):
     """What an edit changed, beside the result that the model saw."""
 
     structured_patch: list[Hunk]
 
 
-class Answers(Struct, gc=False):
+class QuestionAnswers(Struct, gc=False):
     """What a person chose when asked: an answer for each question."""
 
     answers: dict[str, Any]
 
 
-class MadeTask(Struct, gc=False):
+class CreatedTask(Struct, gc=False):
     """The task that was put on the list."""
 
     id: Any = None
 
 
-class TaskMade(Struct, gc=False):
+class TaskResult(Struct, gc=False):
     """That a task was put on the list."""
 
-    task: MadeTask
+    task: CreatedTask
 
 
-class RunStarted(Struct, gc=False, rename="camel"):
+class WorkflowStarted(Struct, gc=False, rename="camel"):
     """The workflow run that a call started."""
 
     run_id: str | None = None
@@ -184,11 +184,11 @@ decode_result: Final = msgspec.json.Decoder(Union[str, list[ResultPart], None]).
 decode_result_part: Final = msgspec.json.Decoder(ResultPart).decode
 decode_agent_result: Final = msgspec.json.Decoder(AgentResult).decode
 decode_agent_identity: Final = msgspec.json.Decoder(AgentIdentity).decode
-decode_medium: Final = msgspec.json.Decoder(Medium).decode
-decode_patched: Final = msgspec.json.Decoder(Patched).decode
-decode_answers: Final = msgspec.json.Decoder(Answers).decode
-decode_task_made: Final = msgspec.json.Decoder(TaskMade).decode
-decode_run_started: Final = msgspec.json.Decoder(RunStarted).decode
+decode_medium: Final = msgspec.json.Decoder(MediaSource).decode
+decode_patched: Final = msgspec.json.Decoder(PatchResult).decode
+decode_answers: Final = msgspec.json.Decoder(QuestionAnswers).decode
+decode_task_made: Final = msgspec.json.Decoder(TaskResult).decode
+decode_run_started: Final = msgspec.json.Decoder(WorkflowStarted).decode
 decode_wrapped_output: Final = msgspec.json.Decoder(WrappedOutput).decode
 _decode_hook_runs: Final = msgspec.json.Decoder(list[HookRun]).decode
 _decode_diagnosed_files: Final = msgspec.json.Decoder(list[DiagnosedFile]).decode
@@ -217,7 +217,7 @@ def hook_reason(raw: Raw | bytes) -> str:
     >>> hook_reason(b'{"blockingError": "lint failed", "command": "lint.sh"}'), hook_reason(b'["one", "two"]')
     ('lint failed', 'one; two')
     """
-    return _reason(lenient_json.load(raw))
+    return _reason(lenient_json.load_raw(raw))
 
 
 def _reason(value: Any) -> str:

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from claude_session_player.format.content import joined, result_text
+from claude_session_player.format.content import join_texts, result_text
 from claude_session_player.format.events import REFUSALS, Content, Event, Progress, ToolResult, ToolUse
 from claude_session_player.format.results import decode_agent_identity
 from claude_session_player.linking.subagents import BY_RESULT, BY_TEXT, AgentCall, Naming
 from claude_session_player.parser import decode_lines
-from claude_session_player.util.text import as_title
+from claude_session_player.util.text import to_title
 
 AGENT_PROGRESS: Final = "agent_progress"
 """The type of progress that a sub-agent reports."""
@@ -29,8 +29,8 @@ def gives_prompt(block: ToolUse) -> bool:
 def agent_call(block: ToolUse) -> AgentCall:
     """A call that starts a sub-agent, or may start one."""
     given = block.input if isinstance(block.input, dict) else {}
-    description = as_title(_text(given.get("description")) or "") or None
-    return AgentCall(block.id, _text(given.get("subagent_type")), description, task_of(_text(given.get("prompt"))))
+    description = to_title(_text(given.get("description")) or "") or None
+    return AgentCall(block.id, _text(given.get("subagent_type")), description, task_digest(_text(given.get("prompt"))))
 
 
 def named_agents(structured: Raw, result: ToolResult, *, is_agent_tool: bool) -> list[Naming]:
@@ -66,13 +66,13 @@ def reported_events(event: Progress) -> list[Event]:
     return found
 
 
-def task_of(content: Content) -> str | None:
+def task_digest(content: Content) -> str | None:
     """A digest of a sub-agent's task, for comparison.
 
-    >>> task_of("Look around ") == task_of("Look around"), task_of(None)
+    >>> task_digest("Look around ") == task_digest("Look around"), task_digest(None)
     (True, None)
     """
-    text = joined(content) if isinstance(content, list) else content
+    text = join_texts(content) if isinstance(content, list) else content
     if not text:
         return None
     data = text.strip().encode(errors="replace")

@@ -16,7 +16,7 @@ from typing import Any, Final
 from msgspec import Raw
 
 from claude_session_player.format import lenient_json
-from claude_session_player.format.content import joined, said_in
+from claude_session_player.format.content import join_texts, message_content
 from claude_session_player.format.events import (
     COMPACTION,
     QUEUED,
@@ -26,7 +26,6 @@ from claude_session_player.format.events import (
     Document,
     Event,
     Image,
-    Other,
     RedactedThinking,
     ServerToolUse,
     System,
@@ -34,6 +33,7 @@ from claude_session_player.format.events import (
     Thinking,
     ToolResult,
     ToolUse,
+    UnknownBlock,
     User,
 )
 from claude_session_player.linking.prompts import is_injected
@@ -49,7 +49,7 @@ Keys = tuple[int, ...]
 """What a block is known by: a block with any of these is the same."""
 
 
-class Copies:
+class CopyDetector:
     """The records that were seen so far, in the order of the file; `known` are events of other sessions."""
 
     def __init__(self, known: Set[str | None] = frozenset()) -> None:
@@ -234,13 +234,13 @@ def _typed(event: Event) -> str | None:
         attached = event.attachment if type(event) is Attachment else None
         said = attached.prompt if attached is not None and attached.type == QUEUED else None
     if isinstance(said, list):
-        return joined(said) if said and not any(type(block) is ToolResult for block in said) else None
+        return join_texts(said) if said and not any(type(block) is ToolResult for block in said) else None
     return said or None
 
 
 def drop_copies(events: Iterable[Event]) -> Iterator[Event]:
     """The events that are no copies."""
-    return (event for event, is_copy in Copies().mark(events) if not is_copy)
+    return (event for event, is_copy in CopyDetector().mark(events) if not is_copy)
 
 
 def response_id(message_id: str | None, request_id: str | None) -> str | None:
@@ -254,7 +254,7 @@ def _response(event: Assistant) -> str | None:
 
 def _keys(event: Event) -> Sequence[Keys]:
     """What each block of a record is known by; nothing for one that is always new."""
-    said, uuid, place = said_in(event), event.uuid, _place(event)
+    said, uuid, place = message_content(event), event.uuid, _place(event)
     response = _response(event) if type(event) is Assistant else None
     if type(said) is list:
         if len(said) == 1:  # almost always
@@ -326,7 +326,7 @@ def _of_picture(block: Image | Document, place: _Place, response: str | None) ->
     return tuple(hash((one, _sample(block.source))) for one in place)
 
 
-def _of_other(block: Other, place: _Place, response: str | None) -> Keys:
+def _of_other(block: UnknownBlock, place: _Place, response: str | None) -> Keys:
     body = lenient_json.compact(block.body)
     return tuple(hash((one, block.kind, body)) for one in place)
 
@@ -349,6 +349,6 @@ _KEYS: Final[dict[type[AnyBlock], Callable[[Any, _Place, str | None], Keys]]] = 
     ToolResult: _of_result,
     Image: _of_picture,
     Document: _of_picture,
-    Other: _of_other,
+    UnknownBlock: _of_other,
 }
 """What tells a block from others."""

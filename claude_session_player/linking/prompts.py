@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from claude_session_player.format.coerce import content_of
-from claude_session_player.format.content import joined
+from claude_session_player.format.coerce import coerce_content
+from claude_session_player.format.content import join_texts
 from claude_session_player.format.events import (
     QUEUED,
     Assistant,
-    Attached,
     Attachment,
+    AttachmentData,
     Content,
     Event,
     QueueOperation,
     ToolResult,
     User,
 )
-from claude_session_player.format.lenient_json import load
-from claude_session_player.format.prompts import Said, classify
+from claude_session_player.format.lenient_json import load_raw
+from claude_session_player.format.prompts import ClassifiedPrompt, classify_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
@@ -59,7 +59,7 @@ def human_prompt(event: Event) -> str | None:
     return said.prompt if said is not None else None
 
 
-def said_by_person(event: Event) -> Said | None:
+def said_by_person(event: Event) -> ClassifiedPrompt | None:
     """What a person typed here, and whether it is a command; `None` where `human_prompt` has nothing, too."""
     if isinstance(event, User):
         return None if is_injected(event) else _classified(event.said)
@@ -88,14 +88,14 @@ def asks_model(event: Event) -> bool:
     return said is not None and not said.is_command
 
 
-def _classified(content: Content) -> Said | None:
+def _classified(content: Content) -> ClassifiedPrompt | None:
     """What a content in a user's place comes to; `None` where it is no person's prompt."""
     if isinstance(content, list):
         blocks = [block for block in content if type(block) is not ToolResult]
-        content = joined(blocks) if blocks else None
+        content = join_texts(blocks) if blocks else None
     if not content or not is_from_person(content):
         return None
-    said = classify(content)
+    said = classify_prompt(content)
     return said if said.prompt and not said.prompt.isspace() else None
 
 
@@ -234,8 +234,8 @@ def _first(numbers: list[int] | None, known: Container[int]) -> int | None:
 
 
 def _queued(event: QueueOperation) -> QueuedPrompt:
-    content = content_of(load(event.content))
-    text = joined(content) if isinstance(content, list) else content or ""
+    content = coerce_content(load_raw(event.content))
+    text = join_texts(content) if isinstance(content, list) else content or ""
     is_notice = text[:_BEGINNING].lstrip().startswith(_NOTICES)
     return QueuedPrompt(None if is_notice else prompt_text(text), text)
 
@@ -282,5 +282,5 @@ def _settled(queue: PromptQueue, held: Iterable[Event]) -> Iterator[Event]:
 
 def attachment_of(prompt: QueuedPrompt) -> Attachment:
     """A queued prompt as the attachment that later versions write."""
-    attached = Attached(type=QUEUED, prompt=prompt.content)
+    attached = AttachmentData(type=QUEUED, prompt=prompt.content)
     return Attachment(line=prompt.line, timestamp=prompt.timestamp, attachment=attached)

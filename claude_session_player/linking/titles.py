@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final, Protocol
 
 from claude_session_player.format.events import TITLE_KEYS
-from claude_session_player.util.text import as_title, cut
+from claude_session_player.util.text import to_title, truncate
 
 PROMPT_LENGTH: Final = 2000
 """Of a prompt, so many characters are kept."""
@@ -30,7 +30,7 @@ def is_bare_command(prompt: str) -> bool:
     return prompt.startswith("!") or (prompt.startswith("/") and len(prompt.split(None, 1)) == 1)
 
 
-class Prompted(Protocol):
+class PromptHolder(Protocol):
     """The prompts of one conversation, as far as they are kept, each with its line."""
 
     first_prompt: str | None
@@ -42,18 +42,18 @@ class Prompted(Protocol):
     topic_line: int
 
 
-def note_prompt(kept: Prompted, prompt: str, line: int) -> None:
+def note_prompt(kept: PromptHolder, prompt: str, line: int) -> None:
     """Keep what a person typed on a line. Prompts may come in any order: their lines decide."""
-    prompt = cut(prompt, PROMPT_LENGTH)
+    prompt = truncate(prompt, PROMPT_LENGTH)
     if kept.last_prompt is None or line >= kept.last_line:
         kept.last_prompt, kept.last_line = prompt, line
     if kept.first_prompt is None or line < kept.first_line:
         kept.first_prompt, kept.first_line = prompt, line
     if (kept.topic is None or line < kept.topic_line) and not is_bare_command(prompt):
-        kept.topic, kept.topic_line = as_title(prompt), line
+        kept.topic, kept.topic_line = to_title(prompt), line
 
 
 def note_title(given: dict[str, str], kind: str, title: str | None) -> None:
     """Keep a name of the session; the last of each kind of record counts."""
-    if title and (name := as_title(title)):
+    if title and (name := to_title(title)):
         given[kind] = name

@@ -8,18 +8,18 @@ from typing import BinaryIO, Final, NamedTuple
 
 from claude_session_player.errors import SessionError
 from claude_session_player.format.events import Assistant, Event, QueueOperation, Text, Title
-from claude_session_player.format.line_reader import LongLine, as_held, is_too_long, split_lines
+from claude_session_player.format.line_reader import LongLine, bounded_line, is_too_long, split_lines
 from claude_session_player.linking.prompts import PromptQueue, human_prompt
 from claude_session_player.linking.titles import note_prompt, note_title, session_title
-from claude_session_player.live.status import Activity, Phase, Status
+from claude_session_player.live.status import Phase, SessionActivity, SessionStatus
 from claude_session_player.parser import decode_lines, is_whole_record, is_worth_decoding
-from claude_session_player.store.extras import document, text
-from claude_session_player.store.layout import META, SUFFIX, Found, found_at
+from claude_session_player.store.extras import read_document, scalar_text
+from claude_session_player.store.layout import META, SUFFIX, SessionFile, session_file_at
 from claude_session_player.store.roots import PROJECTS, real_path
 from claude_session_player.store.session import Session
-from claude_session_player.store.watch import Folder
-from claude_session_player.util.fsutil import only_regular
-from claude_session_player.util.text import as_title, clean
+from claude_session_player.store.watch import WatchedDir
+from claude_session_player.util.fsutil import regular_opener
+from claude_session_player.util.text import strip_escapes, to_title
 
 HEAD: Final = 1 << 16
 """Bytes that are read of the beginning of a long file."""
@@ -31,7 +31,7 @@ _BLANKS: Final = 80
 """Among so many of the last bytes, the end of a record is looked for."""
 
 
-class Tail:
+class FileTail:
     """Reads a file as it grows; it is open only meanwhile. One that was cut off or replaced is begun anew."""
 
     def __init__(self, path: str) -> None:
@@ -57,7 +57,7 @@ class Tail:
     def lines(self) -> list[bytes]:
         """The lines that are new, as far as they are whole; none where the file is gone. Raises `OSError`."""
         try:
-            with open(self.path, "rb", buffering=0, opener=only_regular) as file:
+            with open(self.path, "rb", buffering=0, opener=regular_opener) as file:
                 status = os.fstat(file.fileno())
                 self.written = status.st_mtime
                 self.is_new = status.st_ino != self._inode or not self._may_go_on(status.st_size)
@@ -111,7 +111,7 @@ class Tail:
             self._rest, self._passed = bytearray(), len(self._rest)
         elif data[-_BLANKS:].rstrip().endswith(b"}") and is_worth_decoding(len(self._rest), self._tried):
             self._tried = len(self._rest)
-            if is_whole_record(rest := as_held(bytes(self._rest))):
+            if is_whole_record(rest := bounded_line(bytes(self._rest))):
                 lines.append(rest)
                 self._rest, self._tried = bytearray(), 0
         return lines
@@ -123,7 +123,7 @@ class Tail:
         if is_too_long(size - 1) or isinstance(first, LongLine):
             first = LongLine(size, is_complete=True)
         elif self._rest:
-            first = as_held(bytes(self._rest) + first)
+            first = bounded_line(bytes(self._rest) + first)
         self._rest, self._passed, self._tried = bytearray(), 0, 0
         return [first, *others]
 
@@ -132,19 +132,19 @@ def _lines(data: bytes) -> list[bytes]:
     return split_lines(data[: data.rfind(b"\n") + 1])
 
 
-LookUp = Callable[[Found], Session]
+LookUp = Callable[[SessionFile], Session]
 """Gives what a store knows of a file; raises `SessionError`."""
 _MOST_CWDS: Final = 8
 
 
-class Glimpse:
+class SessionPeek:
     """A session or sub-agent, as far as the beginning and the end of its file tell. What is appended is read once."""
 
-    def __init__(self, found: Found, look_up: LookUp | None = None) -> None:
+    def __init__(self, found: SessionFile, look_up: LookUp | None = None) -> None:
         """What the ends of the file do not tell of its title is looked up, once."""
         self.found = found
         self._look_up = look_up
-        self.tail = Tail(found.path)
+        self.tail = FileTail(found.path)
         self.session_id = found.parent if found.is_agent else found.id
         """The session that it is, or that a sub-agent belongs to; `None` where that is not known."""
         self._begin()
@@ -154,7 +154,7 @@ class Glimpse:
     def _begin(self) -> None:
         self.words = ""
         """What was said last, on one line."""
-        self._activity = Activity(is_subagent=self.found.is_agent)
+        self._activity = SessionActivity(is_subagent=self.found.is_agent)
         self._cwds: tuple[str, ...] = ()
         self._given: dict[str, str] = {}
         self._queue = PromptQueue()
@@ -204,17 +204,17 @@ class Glimpse:
         """When the file was last written to, in seconds since 1970; `None` where it is gone."""
         return self.tail.written
 
-    def status(self, now: float, written: float | None = None) -> Status:
+    def status(self, now: float, written: float | None = None) -> SessionStatus:
         """What goes on at a moment; `written` is when anything that belongs to it was last written to."""
         times = [time for time in (self.written, written) if time is not None]
         return self._activity.status(now, max(times, default=None))
 
     def _describe(self) -> None:
         """Take in the description beside a sub-agent; it may be written later than the first lines."""
-        told = document(self.found.path.removesuffix(SUFFIX) + META, [])
+        told = read_document(self.found.path.removesuffix(SUFFIX) + META, [])
         if isinstance(told, dict):
-            self._agent = text(told.get("agentType")) or ""
-            self._description = as_title(text(told.get("description")) or "") or None
+            self._agent = scalar_text(told.get("agentType")) or ""
+            self._description = to_title(scalar_text(told.get("description")) or "") or None
 
     def _note(self, event: Event) -> None:
         if event.cwd and event.cwd not in self._cwds and len(self._cwds) < _MOST_CWDS:
@@ -228,19 +228,19 @@ class Glimpse:
         if isinstance(event, Title):
             note_title(self._given, event.kind, event.title)
         elif is_own and (prompt := human_prompt(event)) is not None:
-            self.words = as_title(prompt)
+            self.words = to_title(prompt)
             note_prompt(self, prompt, event.line)
         elif isinstance(event, Assistant):
             self._queue.settle()
             said = event.said
             texts = [said] if isinstance(said, str) else [block.text for block in said or () if type(block) is Text]
-            self.words = next((as_title(clean(one)) for one in reversed(texts) if one), self.words)
+            self.words = next((to_title(strip_escapes(one)) for one in reversed(texts) if one), self.words)
 
     def _take_up(self, event: QueueOperation) -> None:
         """A prompt that the model was given from the queue; where a line of its own follows, it says the same."""
         taken = self._queue.operate(event)
         if taken is not None and taken.text is not None:
-            self.words = as_title(taken.text)
+            self.words = to_title(taken.text)
             note_prompt(self, taken.text, taken.line)
 
     def _recall(self) -> None:
@@ -265,11 +265,11 @@ RECENT_SECONDS: Final = 30 * 60
 _WORKING: Final = (Phase.THINKING, Phase.RUNNING)
 
 
-class Row(NamedTuple):
+class RunningSession(NamedTuple):
     """A session, or a sub-agent below it, and what it does."""
 
-    glimpse: Glimpse
-    status: Status
+    glimpse: SessionPeek
+    status: SessionStatus
     is_subagent: bool = False
 
     def belongs_to(self, path: str) -> bool:
@@ -278,16 +278,16 @@ class Row(NamedTuple):
         return self.glimpse.found.path == path or (self.is_subagent and self.glimpse.session_id == name)
 
 
-class Board:
+class RunningSessions:
     """What runs in some stores. It is told which files have changed, and reads what was appended to them."""
 
     def __init__(self, roots: Sequence[str], *, in_use: Iterable[str] = (), look_up: LookUp | None = None) -> None:
         """Files that are `in_use` are shown however old they are. What their ends do not tell is looked up."""
         self._look_up = look_up
-        self.folders = tuple(Folder(os.path.join(root, PROJECTS), is_deep=True) for root in roots)
+        self.folders = tuple(WatchedDir(os.path.join(root, PROJECTS), is_deep=True) for root in roots)
         self._in_use = frozenset(in_use)
-        self._sessions: dict[str, Glimpse] = {}
-        self._agents: dict[str, Glimpse] = {}
+        self._sessions: dict[str, SessionPeek] = {}
+        self._agents: dict[str, SessionPeek] = {}
 
     def notice(self, files: Iterable[str], now: float) -> None:
         """Look at files that may have changed; what is old and was not shown so far stays away."""
@@ -299,13 +299,13 @@ class Board:
             if known is not None:
                 self._catch_up(known)
 
-    def rows(self, now: float) -> list[Row]:
+    def rows(self, now: float) -> list[RunningSession]:
         """Every session, those first that are not idle, each with the sub-agents that are at work for it.
 
         What nobody has written to for long, or uses, is not among them any more until somebody does.
         """
         self._forget(now)
-        agents: dict[str | None, list[Glimpse]] = {}
+        agents: dict[str | None, list[SessionPeek]] = {}
         for agent in self._agents.values():
             agents.setdefault(agent.session_id, []).append(agent)
         families = [
@@ -314,7 +314,7 @@ class Board:
         families.sort(key=lambda family: not family[0].status.is_live)
         return [row for family in families for row in family]
 
-    def status(self, path: str, now: float) -> Status | None:
+    def status(self, path: str, now: float) -> SessionStatus | None:
         """What the session, or the sub-agent, in a file does; `None` where nothing is known of the file."""
         if (agent := self._agents.get(path)) is not None:
             return agent.status(now)
@@ -333,12 +333,12 @@ class Board:
             if session.found.id in busy or self._is_kept(session, since)
         }
 
-    def _is_kept(self, glimpse: Glimpse, since: float) -> bool:
+    def _is_kept(self, glimpse: SessionPeek, since: float) -> bool:
         return glimpse.found.path in self._in_use or (glimpse.written or 0.0) > since
 
-    def _add(self, path: str) -> Glimpse | None:
+    def _add(self, path: str) -> SessionPeek | None:
         try:
-            glimpse = Glimpse(found_at(path), self._look_up)
+            glimpse = SessionPeek(session_file_at(path), self._look_up)
         except OSError:
             return None
         if not glimpse.found.is_agent:
@@ -350,7 +350,7 @@ class Board:
             self._catch_up(head)
         return glimpse
 
-    def _catch_up(self, glimpse: Glimpse) -> None:
+    def _catch_up(self, glimpse: SessionPeek) -> None:
         try:
             glimpse.catch_up()
         except OSError:
@@ -360,15 +360,15 @@ class Board:
             self._agents.pop(glimpse.found.path, None)
 
 
-def _family(session: Glimpse, agents: Sequence[Glimpse], now: float) -> Iterator[Row]:
-    yield Row(session, _status(session, agents, now))
+def _family(session: SessionPeek, agents: Sequence[SessionPeek], now: float) -> Iterator[RunningSession]:
+    yield RunningSession(session, _status(session, agents, now))
     for agent in agents:
         status = agent.status(now)
         if status.phase in _WORKING:
-            yield Row(agent, status, is_subagent=True)
+            yield RunningSession(agent, status, is_subagent=True)
 
 
-def _status(session: Glimpse, agents: Sequence[Glimpse], now: float) -> Status:
+def _status(session: SessionPeek, agents: Sequence[SessionPeek], now: float) -> SessionStatus:
     """What a session does; as long as one of its sub-agents is written to, it is not idle."""
     written = max((agent.written for agent in agents if agent.written is not None), default=None)
     return session.status(now, written)

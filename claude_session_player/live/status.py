@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player import tools
-from claude_session_player.format.content import joined
+from claude_session_player.format.content import join_texts
 from claude_session_player.format.events import (
     COMPACTION,
     CONVERSATION,
@@ -27,11 +27,11 @@ from claude_session_player.format.events import (
     ToolUse,
     User,
 )
-from claude_session_player.format.prompts import classify
+from claude_session_player.format.prompts import classify_prompt
 from claude_session_player.linking.pairing import Pairing
 from claude_session_player.util.humanize import span
-from claude_session_player.util.text import clean
-from claude_session_player.util.times import epoch
+from claude_session_player.util.text import strip_escapes
+from claude_session_player.util.times import to_epoch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -108,7 +108,7 @@ class OpenCall(NamedTuple):
     """True where it told of its progress: it runs, and does not wait for permission."""
 
 
-class Status(NamedTuple):
+class SessionStatus(NamedTuple):
     """What a session does at a moment."""
 
     phase: Phase
@@ -124,7 +124,7 @@ class Status(NamedTuple):
         return self.phase is not Phase.IDLE
 
 
-class Activity:
+class SessionActivity:
     """Is fed with the events of a session, and says what goes on in it. What it keeps are the calls that are open."""
 
     def __init__(self, *, is_subagent: bool = False) -> None:
@@ -141,14 +141,14 @@ class Activity:
     def take(self, events: Iterable[Event]) -> None:
         """Take in the events that come next."""
         for event in events:
-            time = epoch(event.timestamp)
+            time = to_epoch(event.timestamp)
             if time is not None:
                 self.latest = max(self.latest or time, time)
             is_side = (event.is_sidechain or event.agent_call) and isinstance(event, CONVERSATION)
             if (handler := _HANDLERS.get(type(event))) and (self._is_subagent or not is_side):
                 handler(self, event, time)
 
-    def status(self, now: float, written: float | None = None) -> Status:
+    def status(self, now: float, written: float | None = None) -> SessionStatus:
         """What goes on at a moment, both in seconds since 1970; `written` is when the file was last written to."""
         found = self._status(now)
         last = max((time for time in (self.latest, written) if time is not None), default=None)
@@ -157,14 +157,14 @@ class Activity:
         quiet = f"nothing was written for {span(now - last)}"
         return found._replace(phase=Phase.IDLE, how=f"{quiet}; {found.how}")
 
-    def _status(self, now: float) -> Status:
+    def _status(self, now: float) -> SessionStatus:
         if self.calls:
             return _of_calls(tuple(self.calls.values()), now)
         cause = self.cause
         if cause is Cause.ANSWER and self.since is not None and now - self.since >= _SETTLING:
             cause = Cause.LAST_ANSWER
         phase, words = _TOLD[cause]
-        return Status(phase, words.format(ago=_ago(self.since, now)), self.since)
+        return SessionStatus(phase, words.format(ago=_ago(self.since, now)), self.since)
 
     # --- what events do -------------------------------------------------------------------------------
 
@@ -180,14 +180,16 @@ class Activity:
             self._set(Cause.RESULT, time)
         if event.is_meta or event.is_compact_summary or event.is_visible_in_transcript_only or not said:
             return
-        words = said if isinstance(said, str) else joined([block for block in said if type(block) is not ToolResult])
+        words = (
+            said if isinstance(said, str) else join_texts([block for block in said if type(block) is not ToolResult])
+        )
         if words:
             self._said(words, time)
 
     def _said(self, words: str, time: float | None) -> None:
         beginning = words[:100].lstrip()
         cause = next((cause for mark, cause in _MARKS if beginning.startswith(mark)), Cause.PROMPT)
-        told = classify(words)
+        told = classify_prompt(words)
         if cause is Cause.PROMPT and told.prompt is None and not told.outputs:
             return
         self.calls.clear()  # whatever has no result by now will never have one
@@ -216,7 +218,7 @@ class Activity:
 
     def _open(self, block: ToolUse, uuid: str | None, request: str | None, time: float | None) -> None:
         self._count += 1
-        name, key = clean(block.name or ""), block.id or f"({self._count})"
+        name, key = strip_escapes(block.name or ""), block.id or f"({self._count})"
         if self._pairing.add_call(key, block.id, name, uuid) is None:
             self.calls[key] = OpenCall(name, tools.label(name, block.input), time, request)
 
@@ -242,27 +244,27 @@ _REMARKS: Final = {
     "api_error": Cause.RETRIED,
 }
 
-_HANDLERS: Final[dict[type[Event], Callable[[Activity, Any, float | None], None]]] = {
-    User: Activity._user,
-    Assistant: Activity._assistant,
-    Attachment: Activity._attachment,
-    Progress: Activity._progress,
-    System: Activity._system,
+_HANDLERS: Final[dict[type[Event], Callable[[SessionActivity, Any, float | None], None]]] = {
+    User: SessionActivity._user,
+    Assistant: SessionActivity._assistant,
+    Attachment: SessionActivity._attachment,
+    Progress: SessionActivity._progress,
+    System: SessionActivity._system,
 }
 
 
-def _of_calls(calls: tuple[OpenCall, ...], now: float) -> Status:
+def _of_calls(calls: tuple[OpenCall, ...], now: float) -> SessionStatus:
     since = min((call.since for call in calls if call.since is not None), default=None)
     if asking := [call for call in calls if call.name in tools.ASKING]:
         how = f"{asking[0].name} has no answer{_for(asking[0].since, now)}"
-        return Status(Phase.WAITING, how, since, calls)
+        return SessionStatus(Phase.WAITING, how, since, calls)
     if len(calls) == 1:
         how = f"a call of {calls[0].name or 'a tool'} has no result{_for(since, now)}"
     else:
         how = f"{len(calls)} calls have no result{_for(since, now)}: {', '.join(_names(calls))}"
     if not all(call.shows_life or call.name in tools.AGENTS for call in calls):
         how += "; it runs, or waits for permission" if len(calls) == 1 else "; they run, or wait for permission"
-    return Status(Phase.RUNNING, how, since, calls)
+    return SessionStatus(Phase.RUNNING, how, since, calls)
 
 
 def _names(calls: Iterable[OpenCall]) -> Iterable[str]:

@@ -11,24 +11,24 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.errors import CannotRead
-from claude_session_player.live.running import Glimpse
+from claude_session_player.live.running import SessionPeek
 from claude_session_player.models import View
 from claude_session_player.parser import is_subagent_file
-from claude_session_player.player.frame_index import PORTION, Film
-from claude_session_player.player.recording import FileTape
-from claude_session_player.player.stream import Appended, Piece
-from claude_session_player.store.layout import AGENT, SUFFIX, Found, Walk, found_at
+from claude_session_player.player.frame_index import PORTION, FrameIndex
+from claude_session_player.player.recording import FileSource
+from claude_session_player.player.stream import AppendedText, TextPiece
+from claude_session_player.store.layout import AGENT, SUFFIX, SessionFile, StoreWalk, session_file_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from claude_session_player.line_audit import Account
+    from claude_session_player.line_audit import LineAudit
 
 _SAMPLE: Final = 64
 """Bytes before the end of what was read that are compared: they change when somebody writes a file anew."""
 
 
-class News(Enum):
+class FileChange(Enum):
     """What has happened to a file since the last look."""
 
     NOTHING = "nothing"
@@ -40,13 +40,13 @@ class News(Enum):
     @property
     def is_new_film(self) -> bool:
         """True where the film that was is over, and another one begins."""
-        return self in (News.SHORTENED, News.REPLACED)
+        return self in (FileChange.SHORTENED, FileChange.REPLACED)
 
 
-class Followed:
+class FollowedFile:
     """A session file and its film. When the file is deleted, the film stays as it was."""
 
-    def __init__(self, path: str, view: View | None = None, opener: Callable[[str], FileTape] = FileTape) -> None:
+    def __init__(self, path: str, view: View | None = None, opener: Callable[[str], FileSource] = FileSource) -> None:
         """Takes in nothing yet. Raises `CannotRead`."""
         self.path = path
         self.is_deleted = False
@@ -55,7 +55,7 @@ class Followed:
         self._tape = opener(path)
         self.film = self._new_film()
 
-    def catch_up(self, portion: int | None = None) -> News:
+    def catch_up(self, portion: int | None = None) -> FileChange:
         """Take in what was appended, and say what has happened; with `portion`, only about so many bytes of it.
 
         While it says that the file grew, there may be more. Raises `CannotRead` where the file may not be read any
@@ -63,7 +63,7 @@ class Followed:
         """
         news = self._fate()
         has_grown = self._develop(portion)
-        return News.GREW if news is News.NOTHING and has_grown else news
+        return FileChange.GREW if news is FileChange.NOTHING and has_grown else news
 
     def film_anew(self, view: View) -> None:
         """Begin another film of the same file, for another view."""
@@ -74,7 +74,7 @@ class Followed:
         """Let go of the file."""
         self._tape.close()
 
-    def _fate(self) -> News:
+    def _fate(self) -> FileChange:
         """What has become of the file and of its name; begins a new film where that is needed."""
         try:
             status = os.stat(self.path)
@@ -89,15 +89,19 @@ class Followed:
                     raise
                 raise CannotRead(f"{self.path}: {error.strerror or error}") from error
             was_deleted, self.is_deleted = self.is_deleted, True
-            return News.NOTHING if was_deleted else News.DELETED
+            return FileChange.NOTHING if was_deleted else FileChange.DELETED
         self.is_deleted = False
         return news
 
-    def _compared(self, there: os.stat_result) -> News:
+    def _compared(self, there: os.stat_result) -> FileChange:
         own = self._tape.status()
         if (own.st_dev, own.st_ino) != (there.st_dev, there.st_ino):
-            return News.REPLACED
-        return News.NOTHING if own.st_size >= self.film.seen and self._read_sample() == self._sample else News.SHORTENED
+            return FileChange.REPLACED
+        return (
+            FileChange.NOTHING
+            if own.st_size >= self.film.seen and self._read_sample() == self._sample
+            else FileChange.SHORTENED
+        )
 
     def _develop(self, portion: int | None) -> bool:
         """Take in what was appended; true where there are more lines, or may be."""
@@ -116,20 +120,20 @@ class Followed:
         start = max(self.film.seen - _SAMPLE, 0)
         return self._tape.read(start, self.film.seen - start)
 
-    def _new_film(self) -> Film:
+    def _new_film(self) -> FrameIndex:
         self._sample = b""
-        return Film(self._tape, self._view.of_subagent() if is_subagent_file(self.path) else self._view)
+        return FrameIndex(self._tape, self._view.of_subagent() if is_subagent_file(self.path) else self._view)
 
 
 _MOST: Final = 32
 """Sub-agents that are followed at a time: each of them holds a file open, and its film."""
 
 
-class Told(NamedTuple):
+class FollowedText(NamedTuple):
     """What is new in one file."""
 
-    news: News
-    pieces: list[Piece]
+    news: FileChange
+    pieces: list[TextPiece]
     agent: str = ""
     """How the sub-agent is called whose file it is; empty for the session itself."""
     task: str | None = None
@@ -144,14 +148,14 @@ class _Part:
     def __init__(self, path: str, view: View, name: str = "") -> None:
         """Raises `CannotRead`."""
         self.name = name
-        self.followed = Followed(path, view)
+        self.followed = FollowedFile(path, view)
         self._restart()
 
     def _restart(self) -> None:
-        self.appended = Appended(self.followed.film.view)
+        self.appended = AppendedText(self.followed.film.view)
         self._told = 0
 
-    def begin(self, size: int | None = None) -> list[Piece]:
+    def begin(self, size: int | None = None) -> list[TextPiece]:
         """What is on the screen now, or was when the file had so many bytes: all of it is told with this."""
         self.followed.catch_up()
         film = self.followed.film
@@ -159,7 +163,7 @@ class _Part:
         self._told = sum(frame.line <= lines for frame in film.frames)
         return self.appended.after(film.screen(self._told - 1))
 
-    def catch_up(self) -> tuple[News, list[Piece]]:
+    def catch_up(self) -> tuple[FileChange, list[TextPiece]]:
         """What happened, and what there is to tell of it."""
         news = self.followed.catch_up()
         if news.is_new_film:
@@ -170,14 +174,14 @@ class _Part:
         return news, [piece for frame in new for piece in self.appended.after(film.screen(frame))]
 
 
-class Company:
+class FollowedGroup:
     """A session and its sub-agents. It is told which files have changed, and tells what is new in them."""
 
-    def __init__(self, found: Found, view: View) -> None:
+    def __init__(self, found: SessionFile, view: View) -> None:
         """Raises `CannotRead`."""
         self._found = found
         self._view = view
-        self._past = {one.path: one.stamp.size for one in Walk().relatives(found) if one.is_agent}
+        self._past = {one.path: one.stamp.size for one in StoreWalk().relatives(found) if one.is_agent}
         """Sub-agents that are not followed now, and how much of their files was there before, or is told."""
         self._parts = {found.path: _Part(found.path, view)}
         """What is followed; who spoke last is last."""
@@ -185,18 +189,18 @@ class Company:
         """How each sub-agent is called, also those that are followed no more."""
         self._given: set[str] = set()
         """All these names."""
-        self._let_go: dict[str, tuple[str, Account]] = {}
+        self._let_go: dict[str, tuple[str, LineAudit]] = {}
         """Of sub-agents that were silent for too long: their names, and what became of their lines."""
         self._strangers: set[str] = set()
         """Files of sub-agents of other sessions."""
         self._refused: set[str] = set()
         """Files of which it was told that they cannot be read."""
 
-    def begin(self) -> list[Piece]:
+    def begin(self) -> list[TextPiece]:
         """What is on the screen of the session now."""
         return self._parts[self._found.path].begin()
 
-    def notice(self, files: Collection[str]) -> Iterator[Told]:
+    def notice(self, files: Collection[str]) -> Iterator[FollowedText]:
         """What is new in files that may have changed. Raises `CannotRead`."""
         for path in self._in_order(files):
             part, task = self._parts.get(path), None
@@ -210,10 +214,10 @@ class Company:
             news, pieces = part.catch_up()
             if pieces or task is not None:
                 self._let_speak(path, part)
-            if pieces or task is not None or news not in (News.NOTHING, News.GREW):
-                yield Told(news, pieces, part.name, task)
+            if pieces or task is not None or news not in (FileChange.NOTHING, FileChange.GREW):
+                yield FollowedText(news, pieces, part.name, task)
 
-    def accounts(self) -> Iterator[tuple[str, Account]]:
+    def accounts(self) -> Iterator[tuple[str, LineAudit]]:
         """What became of the lines of each file that is or was followed, and the name of its sub-agent."""
         held = {path: (part.name, part.followed.film.account) for path, part in self._parts.items()}
         return iter((self._let_go | held).values())
@@ -238,7 +242,7 @@ class Company:
 
     def _join(self, path: str) -> tuple[_Part | None, str | None]:
         """A sub-agent that is not followed; and what it is for, where it has just started. Raises `OSError`, too."""
-        glimpse = Glimpse(found_at(path))
+        glimpse = SessionPeek(session_file_at(path))
         glimpse.catch_up()
         if glimpse.session_id != self._found.id:
             if glimpse.session_id is not None:
@@ -264,15 +268,15 @@ class Company:
             self._past[path] = part.followed.film.size
             part.followed.close()
 
-    def _refusal(self, path: str, error: OSError | CannotRead) -> Iterator[Told]:
+    def _refusal(self, path: str, error: OSError | CannotRead) -> Iterator[FollowedText]:
         """Tells once that a file cannot be read; of one that is gone again there is nothing to tell."""
         if path in self._refused or not os.path.lexists(path):
             return
         self._refused.add(path)
         name = os.path.basename(path).removeprefix(AGENT).removesuffix(SUFFIX)
-        yield Told(News.NOTHING, [], name, problem=getattr(error, "strerror", None) or str(error))
+        yield FollowedText(FileChange.NOTHING, [], name, problem=getattr(error, "strerror", None) or str(error))
 
-    def _name(self, glimpse: Glimpse) -> str:
+    def _name(self, glimpse: SessionPeek) -> str:
         """The kind of a sub-agent; with its id, where another one is called like that."""
         path, name = glimpse.found.path, glimpse.agent or glimpse.found.id
         if path not in self._names:

@@ -12,7 +12,14 @@ from enum import IntFlag
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.format.events import Assistant, Event
-from claude_session_player.format.line_reader import LongLine, all_held, as_held, is_too_long, most_at_once, split_lines
+from claude_session_player.format.line_reader import (
+    LongLine,
+    bounded_line,
+    bounded_lines,
+    bounded_read_size,
+    is_too_long,
+    split_lines,
+)
 from claude_session_player.models import (
     CompactionRule,
     ScreenElement,
@@ -26,11 +33,11 @@ from claude_session_player.parser import decode_lines, is_whole_record, is_worth
 from claude_session_player.renderer import render
 from claude_session_player.tools import AGENTS
 from claude_session_player.util import gc_pause
-from claude_session_player.util.times import epoch
+from claude_session_player.util.times import to_epoch
 
 if TYPE_CHECKING:
-    from claude_session_player.line_audit import Account
-    from claude_session_player.player.recording import Tape
+    from claude_session_player.line_audit import LineAudit
+    from claude_session_player.player.recording import ByteSource
 
 PORTION: Final = 1 << 18
 """Bytes that are developed at a time, unless a line is longer."""
@@ -43,7 +50,7 @@ _NEAR: Final = 50
 _MOST_NEAR: Final = 5
 
 
-class Mark(IntFlag):
+class FrameMark(IntFlag):
     """What is worth to be seen on a timeline."""
 
     NONE = 0
@@ -61,7 +68,7 @@ class Frame(NamedTuple):
     """When it was written, in seconds since 1970."""
     size: int
     """Characters that appeared."""
-    marks: Mark
+    marks: FrameMark
 
 
 class _Keyframe(NamedTuple):
@@ -70,13 +77,13 @@ class _Keyframe(NamedTuple):
     screen: ScreenState
 
 
-class Film:
+class FrameIndex:
     """The frames of a session so far, and any of its screens.
 
     A frame is known by its number, counted from 0; the screen of frame -1 is empty.
     """
 
-    def __init__(self, tape: Tape, view: View | None = None) -> None:
+    def __init__(self, tape: ByteSource, view: View | None = None) -> None:
         self.tape = tape
         self.view = view or View()
         self.frames: list[Frame] = []
@@ -111,7 +118,7 @@ class Film:
         return self.size + self._rest
 
     @property
-    def account(self) -> Account:
+    def account(self) -> LineAudit:
         """What became of every line that is developed."""
         return self._newest.account
 
@@ -127,7 +134,7 @@ class Film:
         seen = self._rest
         if is_too_long(seen):
             return self._pass_over(portion)
-        portion = most_at_once(portion)
+        portion = bounded_read_size(portion)
         data = self.tape.read(self.size + seen, portion)
         end = data.rfind(b"\n") + 1
         if not end:
@@ -159,7 +166,7 @@ class Film:
 
     def _take_whole_rest(self) -> None:
         """Take in a last line without an end, where it is a whole record."""
-        rest = as_held(self.tape.read(self.size, self._rest))
+        rest = bounded_line(self.tape.read(self.size, self._rest))
         self._tried = self._rest
         if is_whole_record(rest):
             self._rest = self._tried = 0
@@ -183,7 +190,7 @@ class Film:
             self._take_long(self._rest, is_complete=False)
         elif rest := self.tape.read(self.size, self._rest):
             self._rest = 0
-            self._take([as_held(rest)])
+            self._take([bounded_line(rest)])
 
     def _take(self, lines: list[bytes]) -> None:
         offset = self.size
@@ -191,18 +198,18 @@ class Film:
         event = next(events, None)
         with gc_pause.paused():
             for number, line in enumerate(lines, self.lines + 1):
-                added: list[Change] = []
+                added: list[RecordChange] = []
                 time = None
                 while event is not None and event.line == number:
-                    time = epoch(event.timestamp) if time is None else time
-                    added.append(shown(self._newest, event))
+                    time = to_epoch(event.timestamp) if time is None else time
+                    added.append(apply_record(self._newest, event))
                     event = next(events, None)
                 offset += len(line)
                 self._offsets.append(offset)
                 self._note(number, time, added)
 
-    def _note(self, line: int, time: float | None, changes: list[Change]) -> None:
-        if (frame := framed(line, time, changes)) is not None:
+    def _note(self, line: int, time: float | None, changes: list[RecordChange]) -> None:
+        if (frame := frame_of(line, time, changes)) is not None:
             self.frames.append(frame)
         if line - self._keyframes[-1].lines >= self._spacing:
             self._keyframes.append(_Keyframe(line, self._newest.copy()))
@@ -263,47 +270,47 @@ class Film:
         if is_too_long(self._offsets[last] - start):
             return [self._line(one, end - one) for one, end in zip(starts, ends, strict=True)]
         data = self.tape.read(start, self._offsets[last] - start)
-        return all_held([data[one - start : end - start] for one, end in zip(starts, ends, strict=True)])
+        return bounded_lines([data[one - start : end - start] for one, end in zip(starts, ends, strict=True)])
 
     def _line(self, start: int, size: int) -> bytes:
-        return LongLine(size, is_complete=True) if is_too_long(size - 1) else as_held(self.tape.read(start, size))
+        return LongLine(size, is_complete=True) if is_too_long(size - 1) else bounded_line(self.tape.read(start, size))
 
     def _decode(self, lines: list[bytes], before: int, offset: int) -> list[Event]:
         self.decoded += len(lines)
         return decode_lines(self.tape.as_read(lines, offset), before, offset)
 
 
-class Change(NamedTuple):
+class RecordChange(NamedTuple):
     """What one record did to the screen."""
 
     is_visible: bool
     size: int
-    marks: Mark
+    marks: FrameMark
 
 
-def framed(line: int, time: float | None, changes: list[Change]) -> Frame | None:
+def frame_of(line: int, time: float | None, changes: list[RecordChange]) -> Frame | None:
     """The frame of a line, by what each of its records did; none where nothing is to be seen of them."""
     if not any(change.is_visible for change in changes):
         return None
-    marks = Mark.NONE
+    marks = FrameMark.NONE
     for change in changes:
         marks |= change.marks
     return Frame(line, time, sum(change.size for change in changes), marks)
 
 
-def shown(state: ScreenState, event: Event) -> Change:
+def apply_record(state: ScreenState, event: Event) -> RecordChange:
     """Let a record change the screen."""
     render(state, event)
     elements = state.elements
     new = elements[state.settled :]
     touched = [elements[position] for position in state.touched]
     is_visible = bool(new or touched or state.removed or state.cleared)
-    marks = Mark.COMPACTION if state.cleared else Mark.NONE
+    marks = FrameMark.COMPACTION if state.cleared else FrameMark.NONE
     for element in new:
         marks |= _mark(element)
     if _has_failed(event) or any(isinstance(element, ToolCall) and element.is_error for element in touched):
-        marks |= Mark.ERROR
-    return Change(is_visible, sum(map(_size, (*new, *touched))), marks)
+        marks |= FrameMark.ERROR
+    return RecordChange(is_visible, sum(map(_size, (*new, *touched))), marks)
 
 
 def _has_failed(event: Event) -> bool:
@@ -311,18 +318,18 @@ def _has_failed(event: Event) -> bool:
     return isinstance(event, Assistant) and event.is_api_error is True
 
 
-def _mark(element: ScreenElement) -> Mark:
+def _mark(element: ScreenElement) -> FrameMark:
     match element:
         case UserMessage():
-            return Mark.PROMPT
+            return FrameMark.PROMPT
         case CompactionRule():
-            return Mark.COMPACTION
+            return FrameMark.COMPACTION
         case SystemOutput(is_error=True):
-            return Mark.ERROR
+            return FrameMark.ERROR
         case ToolCall():
-            agent = Mark.AGENT if element.tool_name in AGENTS else Mark.NONE
-            return agent | (Mark.ERROR if element.is_error else Mark.NONE)
-    return Mark.NONE
+            agent = FrameMark.AGENT if element.tool_name in AGENTS else FrameMark.NONE
+            return agent | (FrameMark.ERROR if element.is_error else FrameMark.NONE)
+    return FrameMark.NONE
 
 
 def _size(element: ScreenElement) -> int:

@@ -10,29 +10,29 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from claude_session_player.player.follow import Followed, News
-from claude_session_player.player.frame_index import PORTION, Film, Frame, Mark
+from claude_session_player.player.follow import FileChange, FollowedFile
+from claude_session_player.player.frame_index import PORTION, Frame, FrameIndex, FrameMark
 from claude_session_player.player.timeline import (
     IDLE,
     SPEEDS,
     Destination,
-    Elapsed,
-    Line,
-    Moment,
+    ElapsedPosition,
+    FractionPosition,
+    LinePosition,
     Pace,
-    Part,
-    capped,
+    TimePosition,
+    cap_delays,
     chapter_after,
     chapter_before,
-    delays,
     frame_at,
-    paced,
+    frame_delays,
+    pace_delays,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from claude_session_player.live.status import Status
+    from claude_session_player.live.status import SessionStatus
     from claude_session_player.models import ScreenElement, View
     from claude_session_player.player.recording import Recording
     from claude_session_player.player.stream import Timing
@@ -80,13 +80,13 @@ class Player:
             return
         new = frames[known:]
         self.has_times = self.has_times or any(frame.time is not None for frame in new)
-        self.chapters += [number for number, frame in enumerate(new, known) if frame.marks & Mark.PROMPT]
-        own = list(delays((self._latest, *(frame.time for frame in new))))[1:]
+        self.chapters += [number for number, frame in enumerate(new, known) if frame.marks & FrameMark.PROMPT]
+        own = list(frame_delays((self._latest, *(frame.time for frame in new))))[1:]
         self._latest = next((frame.time for frame in reversed(new) if frame.time is not None), self._latest)
         sizes = [frame.size for frame in frames[max(known - 1, 0) :]]
-        lengths = list(paced(sizes))[1 if known else 0 :]
+        lengths = list(pace_delays(sizes))[1 if known else 0 :]
         for pace, waits in (
-            (Pace.CAPPED, capped(own, self._idle)),
+            (Pace.CAPPED, cap_delays(own, self._idle)),
             (Pace.REAL, own),
             (Pace.PACED, lengths),
         ):
@@ -243,7 +243,7 @@ class Player:
 IS_LIVE, IS_IDLE, IS_DELETED = "live", "idle", "deleted"
 
 
-class Projection:
+class Playback:
     """Film and player together. The film is developed by whoever owns this, while it is played already.
 
     A recording that is followed begins at its end, and goes on for as long as its file grows.
@@ -267,8 +267,8 @@ class Projection:
         """True where the film is complete."""
         view = replace(view.of_subagent() if recording.is_subagent else view, thinking=True)
         path = recording.path if is_followed else None
-        self._followed = None if path is None else Followed(path, view)
-        self._film = Film(recording.tape(), view) if self._followed is None else self._followed.film
+        self._followed = None if path is None else FollowedFile(path, view)
+        self._film = FrameIndex(recording.tape(), view) if self._followed is None else self._followed.film
         self._wanted: Destination | None = None
         self._timing = timing
         self._is_fitted = False
@@ -277,7 +277,7 @@ class Projection:
             self.player.end()
 
     @property
-    def film(self) -> Film:
+    def film(self) -> FrameIndex:
         """The film; another one, when the file that is followed is replaced by another."""
         return self._film if self._followed is None else self._followed.film
 
@@ -286,7 +286,7 @@ class Projection:
         """True where the file may grow at any time."""
         return self._followed is not None
 
-    def live_word(self, status: Status | None) -> str:
+    def live_word(self, status: SessionStatus | None) -> str:
         """Whether the file that is followed is there and written to, by what its session does; else nothing."""
         if self._followed is None:
             return ""
@@ -303,14 +303,14 @@ class Projection:
         """What is on the screen now: to be looked at until this is asked for again, and not to be changed."""
         return self.film.screen(self.player.position).elements
 
-    def develop(self) -> News:
+    def develop(self) -> FileChange:
         """Take in a portion of the film: as long as it grew, there may be more. Raises `CannotRead`."""
         if self._followed is not None:
             news = self._followed.catch_up(PORTION)
             if news.is_new_film:
                 self.player.restart()
         else:
-            news = News.GREW if self.film.develop() else News.NOTHING
+            news = FileChange.GREW if self.film.develop() else FileChange.NOTHING
         self._take_in()
         return news
 
@@ -339,10 +339,10 @@ class Projection:
         if self._followed is not None:
             self._followed.film_anew(view)
         else:
-            self._film = Film(self._film.tape, view)
+            self._film = FrameIndex(self._film.tape, view)
         self.player.restart()
         self.player.is_growing, self.is_over = True, False
-        self._wanted = None if is_live else Line(line)
+        self._wanted = None if is_live else LinePosition(line)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -364,16 +364,16 @@ class Projection:
         if self._wanted is None or not self.player.count:
             return
         self._seek(self._wanted)
-        if self.is_over or (isinstance(self._wanted, Line) and self.film.lines > self._wanted.number):
+        if self.is_over or (isinstance(self._wanted, LinePosition) and self.film.lines > self._wanted.number):
             self._wanted = None
 
     def _seek(self, where: Destination) -> None:
         match where:
-            case Line(number):
+            case LinePosition(number):
                 self.player.seek(self.film.frame_of(number))
-            case Part(fraction):
+            case FractionPosition(fraction):
                 self.player.seek_fraction(fraction)
-            case Elapsed(seconds):
+            case ElapsedPosition(seconds):
                 self.player.seek_elapsed(seconds)
-            case Moment(seconds):
+            case TimePosition(seconds):
                 self.player.seek_time(seconds)

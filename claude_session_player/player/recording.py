@@ -9,19 +9,19 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Protocol
 
 from claude_session_player.errors import CannotRead
-from claude_session_player.format.line_reader import LongLine, after_hole
+from claude_session_player.format.line_reader import LongLine, next_data_offset
 from claude_session_player.parser import is_subagent_file, only_sidechains, open_session, read_events
-from claude_session_player.store.extras import resolver
+from claude_session_player.store.extras import output_resolver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from claude_session_player.store.layout import Found
+    from claude_session_player.store.layout import SessionFile
     from claude_session_player.store.session import Session
     from claude_session_player.store.store import Store
 
 
-class Tape(Protocol):
+class ByteSource(Protocol):
     """Bytes that can be read at any place."""
 
     def read(self, offset: int, size: int) -> bytes:
@@ -41,7 +41,7 @@ class Tape(Protocol):
         ...
 
 
-class FileTape:
+class FileSource:
     """A session file. It is kept open, so that it can be read to its end also when somebody deletes it."""
 
     def __init__(self, path: str) -> None:
@@ -59,7 +59,7 @@ class FileTape:
 
     def after_hole(self, offset: int) -> int:
         """The next place that is not in a hole of a sparse file: this one, as a rule."""
-        return after_hole(self._file.fileno(), offset)
+        return next_data_offset(self._file.fileno(), offset)
 
     def as_read(self, lines: list[bytes], offset: int) -> list[bytes]:
         """A file holds its lines as they are."""
@@ -74,7 +74,7 @@ class FileTape:
         return os.fstat(self._file.fileno())
 
 
-class MemoryTape:
+class MemorySource:
     """The lines of a session that can be read only once: standard input, or a sub-agent inside of its parent's file."""
 
     def __init__(self, lines: Iterable[bytes]) -> None:
@@ -133,7 +133,7 @@ class Recording:
     title: str
     place: str
     """Where it was: the project, or the file."""
-    tape: Callable[[], Tape]
+    tape: Callable[[], ByteSource]
     """Raises `CannotRead`."""
     is_subagent: bool = False
     path: str | None = None
@@ -146,57 +146,57 @@ class Recording:
     """A better title and place, where finding them takes a moment."""
 
 
-def of_lines(lines: Iterable[bytes], name: str) -> Recording:
+def recording_of_lines(lines: Iterable[bytes], name: str) -> Recording:
     """Lines that come from anywhere. They are read to their end."""
     kept = list(lines)
-    return Recording(name, "", partial(MemoryTape, kept), only_sidechains(read_events(kept)))
+    return Recording(name, "", partial(MemorySource, kept), only_sidechains(read_events(kept)))
 
 
-def of_found(found: Found, open_store: Callable[[], Store]) -> Recording:
+def recording_of_file(found: SessionFile, open_store: Callable[[], Store]) -> Recording:
     """A file of which the place is known. Its title is not: to find it, all of it would have to be read."""
     return Recording(
         found.id,
         found.name,
-        partial(FileTape, found.path),
+        partial(FileSource, found.path),
         found.is_agent or is_subagent_file(found.path),
         found.path,
         partial(_agents, found, open_store),
-        resolver([found]),
+        output_resolver([found]),
         partial(_described, found, open_store),
     )
 
 
-def of_session(session: Session, open_store: Callable[[], Store]) -> Recording:
+def recording_of_session(session: Session, open_store: Callable[[], Store]) -> Recording:
     """A session, or a sub-agent, of which a store knows."""
     is_inline = session.is_inline
     return Recording(
         session.title or session.id,
         session.project or session.found.name,
-        partial(_inline_tape, session) if is_inline else partial(FileTape, session.path),
+        partial(_inline_tape, session) if is_inline else partial(FileSource, session.path),
         session.is_subagent or is_subagent_file(session.path),
         None if is_inline else session.path,
         _no_agents if is_inline else partial(_agents, session.found, open_store),
-        resolver([session.found]),
+        output_resolver([session.found]),
     )
 
 
-def _inline_tape(session: Session) -> Tape:
-    return MemoryTape(session.lines())
+def _inline_tape(session: Session) -> ByteSource:
+    return MemorySource(session.lines())
 
 
-def _described(found: Found, open_store: Callable[[], Store]) -> tuple[str, str] | None:
+def _described(found: SessionFile, open_store: Callable[[], Store]) -> tuple[str, str] | None:
     if found.stamp.size > _LARGE:
         return None
     session = open_store().of(found)
     return session.title or session.id, session.project or found.name
 
 
-def _agents(found: Found, open_store: Callable[[], Store]) -> Agents:
+def _agents(found: SessionFile, open_store: Callable[[], Store]) -> Agents:
     """The sub-agents of a session, and all below them, by their calls. The store is opened for this, in any thread."""
     session = open_store().of(found)
     agents: Agents = {}
     below = [*session.subagents, *session.parts[1:]]
     for agent in {agent.id: agent for agent in below}.values():
         if agent.call_id:
-            agents.setdefault(agent.call_id, []).append(of_session(agent, open_store))
+            agents.setdefault(agent.call_id, []).append(recording_of_session(agent, open_store))
     return agents

@@ -9,17 +9,25 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from claude_session_player.format import lenient_json
-from claude_session_player.format.content import Code, Part, Prose, pictures_of, raw_text, result_parts, said_in
+from claude_session_player.format.content import (
+    Code,
+    Part,
+    Prose,
+    find_pictures,
+    message_content,
+    raw_text,
+    result_parts,
+)
 from claude_session_player.format.events import (
     AnyBlock,
     Event,
-    Other,
     Progress,
     Text,
     Thinking,
     ToolResult,
     ToolUse,
-    text_of,
+    UnknownBlock,
+    raw_as_text,
 )
 from claude_session_player.formatter import activity_text
 from claude_session_player.models import (
@@ -32,21 +40,21 @@ from claude_session_player.models import (
     View,
 )
 from claude_session_player.renderer import render
-from claude_session_player.transcript.entries import Call, Kind, Result
-from claude_session_player.util.text import clean
+from claude_session_player.transcript.entries import CallResult, EntryKind, TranscriptCall
+from claude_session_player.util.text import strip_escapes
 
 if TYPE_CHECKING:
-    from claude_session_player.player.frame_index import Film
+    from claude_session_player.player.frame_index import FrameIndex
 
 _EVERYTHING: Final = View(thinking=True, history=True, sidechains=True)
 PORTION: Final = 500
 """Frames that are looked at in a go."""
 
 
-class Search:
+class FrameSearch:
     """The frames of a film on which some words appear, in capitals or not; found a portion at a time."""
 
-    def __init__(self, film: Film, words: str) -> None:
+    def __init__(self, film: FrameIndex, words: str) -> None:
         self.words = words
         self.film = film
         self.hits: list[int] = []
@@ -64,7 +72,7 @@ class Search:
         until = min(self._seen + frames, len(self.film.frames))
         for number in range(self._seen, until):
             events = self.film.events(self.film.frames[number].line)
-            if any(self._wanted in text.lower() for event in events for text in texts(event)):
+            if any(self._wanted in text.lower() for event in events for text in searchable_texts(event)):
                 self.hits.append(number)
         self._seen = until
 
@@ -87,10 +95,10 @@ class Search:
         return place + 1 if place < len(self.hits) and self.hits[place] == frame else None
 
 
-def texts(event: Event) -> Iterator[str]:
+def searchable_texts(event: Event) -> Iterator[str]:
     """Everything in a record that a person may look for: what the screen shows, and what is cut off there."""
     yield _shown(event)
-    content = said_in(event)
+    content = message_content(event)
     if isinstance(content, str):
         yield content
     else:
@@ -112,13 +120,13 @@ def _words(block: AnyBlock) -> Iterator[str]:
         case Text():
             yield block.text or ""
         case Thinking():
-            yield text_of(block.thinking)
+            yield raw_as_text(block.thinking)
         case ToolUse():
             yield block.name or ""
             yield from _strings(block.input)
         case ToolResult():
             yield raw_text(block.content)
-        case Other():
+        case UnknownBlock():
             yield lenient_json.compact(block.body)
 
 
@@ -139,7 +147,7 @@ Resolve = Callable[[str], str]
 """Gives a result with the whole output, where it only says in which file that is."""
 
 
-class Details(NamedTuple):
+class ElementDetails(NamedTuple):
     """What was given, what came back in a few words, and what came back."""
 
     words: str = ""
@@ -150,42 +158,44 @@ class Details(NamedTuple):
     is_error: bool = False
 
 
-def details_of(film: Film, element: ScreenElement, resolve: Resolve = str) -> Details | None:
+def element_details(film: FrameIndex, element: ScreenElement, resolve: Resolve = str) -> ElementDetails | None:
     """What there is to be known of an element beyond what the screen shows; `None` where that is all."""
     if isinstance(element, ToolCall):
         return _call(film, element, resolve)
     events = film.events(element.line)
     if isinstance(element, ThinkingIndicator):
-        thoughts = [clean(text_of(block.thinking)) for block in _blocks(events, Thinking)]
-        return Details(given=tuple(Prose(thought) for thought in thoughts if thought))
+        thoughts = [strip_escapes(raw_as_text(block.thinking)) for block in _blocks(events, Thinking)]
+        return ElementDetails(given=tuple(Prose(thought) for thought in thoughts if thought))
     if isinstance(element, SystemOutput) and (results := _blocks(events, ToolResult)):
         text, pictures = result_parts(results[0])
-        return Details(returned=(Code(resolve(text)), *pictures), is_error=element.is_error)
+        return ElementDetails(returned=(Code(resolve(text)), *pictures), is_error=element.is_error)
     if isinstance(element, UserMessage):
-        pictures = pictures_of(block for event in events for block in _content(event))
-        return Details(given=(Code(element.text), *pictures)) if pictures else None
+        pictures = find_pictures(block for event in events for block in _content(event))
+        return ElementDetails(given=(Code(element.text), *pictures)) if pictures else None
     return None
 
 
-def call_of(film: Film, element: ToolCall) -> Call:
+def call_details(film: FrameIndex, element: ToolCall) -> TranscriptCall:
     """A call with its whole result."""
-    call = Call(Kind.CALL, element.line, element.timestamp, name=element.tool_name, id=element.id, input=element.input)
+    call = TranscriptCall(
+        EntryKind.CALL, element.line, element.timestamp, name=element.tool_name, id=element.id, input=element.input
+    )
     for event in film.events(element.result_line) if element.result_line else ():
         for block in _blocks([event], ToolResult):
             if block.tool_use_id == element.id or not (element.id and block.tool_use_id):
                 structured = getattr(event, "tool_use_result", None)
-                call.result = Result(block, structured or Result(block).structured, event.line, event.timestamp)
+                call.result = CallResult(block, structured or CallResult(block).structured, event.line, event.timestamp)
     return call
 
 
-def _call(film: Film, element: ToolCall, resolve: Resolve) -> Details:
-    call = call_of(film, element)
+def _call(film: FrameIndex, element: ToolCall, resolve: Resolve) -> ElementDetails:
+    call = call_details(film, element)
     reply = call.reply()
     if reply is not None:
         reply = replace(reply, text=resolve(reply.text))
     sketch = call.sketch(reply)
     running = activity_text(element.activity, None) if reply is None and element.activity else ""
-    return Details(
+    return ElementDetails(
         sketch.words,
         sketch.name,
         sketch.given,
@@ -200,5 +210,5 @@ def _blocks(events: Sequence[Event], kind: type[_B]) -> list[_B]:
 
 
 def _content(event: Event) -> Sequence[AnyBlock]:
-    said = said_in(event)
+    said = message_content(event)
     return said if isinstance(said, list) else ()

@@ -10,11 +10,11 @@ from bisect import bisect_right
 from itertools import chain, groupby, islice, tee
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from claude_session_player.formatter import element_text, gap, pieces
+from claude_session_player.formatter import element_text, gap_between, markdown_pieces
 from claude_session_player.models import CompactionRule, ScreenElement, ScreenState, ToolCall, View
-from claude_session_player.player.frame_index import Change, Frame, framed, shown
-from claude_session_player.player.timeline import IDLE, Pace, at_speed, capped, delays, paced
-from claude_session_player.util.times import epoch
+from claude_session_player.player.frame_index import Frame, RecordChange, apply_record, frame_of
+from claude_session_player.player.timeline import IDLE, Pace, cap_delays, frame_delays, pace_delays, scale_delays
+from claude_session_player.util.times import to_epoch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -37,7 +37,7 @@ class Timing(NamedTuple):
 
     def waits(self, frames: Iterable[Frame]) -> Iterator[float]:
         """How long each frame is waited for."""
-        return at_speed(self._at_normal_speed(frames), self.speed)
+        return scale_delays(self._at_normal_speed(frames), self.speed)
 
     def timed(self, items: Iterable[_T], frame_of: Callable[[_T], Frame]) -> Iterator[tuple[float, _T]]:
         """Things that appear with a frame, each with the time that it is waited for; one is asked for at a time."""
@@ -46,42 +46,44 @@ class Timing(NamedTuple):
 
     def _at_normal_speed(self, frames: Iterable[Frame]) -> Iterator[float]:
         if self.pace is Pace.PACED:
-            return paced(frame.size for frame in frames)
-        own = delays(frame.time for frame in frames)
-        return own if self.pace is Pace.REAL else capped(own, self.idle)
+            return pace_delays(frame.size for frame in frames)
+        own = frame_delays(frame.time for frame in frames)
+        return own if self.pace is Pace.REAL else cap_delays(own, self.idle)
 
 
-def fitted(events: Iterable[Event], timing: Timing) -> tuple[Iterator[Event], Timing]:
+def fit_timing(events: Iterable[Event], timing: Timing) -> tuple[Iterator[Event], Timing]:
     """The same events, and a timing that suits them: where none has a time, and pauses are wanted, frames are paced."""
     head = list(islice(events := iter(events), _LOOKED_AT))
-    if timing.idle != 0 and all(epoch(event.timestamp) is None for event in head):
+    if timing.idle != 0 and all(to_epoch(event.timestamp) is None for event in head):
         timing = timing._replace(pace=Pace.PACED)
     return chain(head, events), timing
 
 
-def unfold(events: Iterable[Event], state: ScreenState, each: Callable[[], object] = lambda: None) -> Iterator[Frame]:
+def stream_frames(
+    events: Iterable[Event], state: ScreenState, each: Callable[[], object] = lambda: None
+) -> Iterator[Frame]:
     """Let a session change a screen, line by line; gives each frame, when it has appeared there.
 
     `each` is called after every record, for those who look at `state.changes`.
 
     >>> from claude_session_player.parser import parse_object
     >>> state = ScreenState()
-    >>> for frame in unfold([parse_object({"type": "user", "message": {"content": "Hi"}})], state):
+    >>> for frame in stream_frames([parse_object({"type": "user", "message": {"content": "Hi"}})], state):
     ...     print(frame.size, state.to_markdown())
     2 ❯ Hi
     """
     for line, records in groupby(events, key=lambda event: event.line):
-        changes: list[Change] = []
+        changes: list[RecordChange] = []
         time = None
         for event in records:
-            time = epoch(event.timestamp) if time is None else time
-            changes.append(shown(state, event))
+            time = to_epoch(event.timestamp) if time is None else time
+            changes.append(apply_record(state, event))
             each()
-        if (frame := framed(line, time, changes)) is not None:
+        if (frame := frame_of(line, time, changes)) is not None:
             yield frame
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A text of one or more lines, without a final line break."""
 
     element: ScreenElement
@@ -109,11 +111,11 @@ class Piece(NamedTuple):
         return ("\n", *self.chunks, "\n") if self.is_apart else (*self.chunks, "\n")
 
 
-class Appended:
+class AppendedText:
     """Tells of each screen what was not told of the one before.
 
     >>> from claude_session_player import render
-    >>> appended, state = Appended(), ScreenState()
+    >>> appended, state = AppendedText(), ScreenState()
     >>> _ = render(state, {"type": "user", "message": {"content": "Hello"}})
     >>> [piece.lines for piece in appended.after(state)], appended.after(state)
     (['❯ Hello\\n'], [])
@@ -137,14 +139,14 @@ class Appended:
         """Something else was told meanwhile: a result that comes now is told with the head of its call."""
         self._is_last = False
 
-    def after(self, state: ScreenState) -> list[Piece]:
+    def after(self, state: ScreenState) -> list[TextPiece]:
         """What is new on a screen: asked for after a whole line, and of a screen that grows by whole lines.
 
         It takes no longer than what is new, however much is on the screen.
         """
         return [*self._compaction(state), *self._results(state), *self._elements(state)]
 
-    def _compaction(self, state: ScreenState) -> Iterator[Piece]:
+    def _compaction(self, state: ScreenState) -> Iterator[TextPiece]:
         """A rule where everything that was told is gone."""
         elements = state.elements
         is_all_new = not elements or elements[0].line > self._line
@@ -152,13 +154,13 @@ class Appended:
             self._open.clear()
             yield self._piece(_RULE)
 
-    def _results(self, state: ScreenState) -> Iterator[Piece]:
+    def _results(self, state: ScreenState) -> Iterator[TextPiece]:
         for serial in self._newly_answered(state):
             call = state.elements[state.position(serial)]
             told = self._open.pop(serial)
             if self._is_last and self._last is told:
                 self._last = call
-                yield Piece(call, (element_text(call, self._view).partition("\n")[2],), False, is_result=True)
+                yield TextPiece(call, (element_text(call, self._view).partition("\n")[2],), False, is_result=True)
             else:  # it begins anew, and is no part of what was told last
                 yield self._piece(call)._replace(is_apart=True)
 
@@ -171,7 +173,7 @@ class Appended:
         self._answered = len(state.answered)
         return sorted(self._open.keys() & new)
 
-    def _elements(self, state: ScreenState) -> Iterator[Piece]:
+    def _elements(self, state: ScreenState) -> Iterator[TextPiece]:
         elements = state.elements
         start = _after_line(elements, self._line)
         for position, element in enumerate(elements[start:], start):
@@ -181,10 +183,10 @@ class Appended:
         if elements:
             self._line = max(self._line, elements[-1].line)
 
-    def _piece(self, element: ScreenElement) -> Piece:
-        is_apart = self._last is not None and not (self._is_last and gap(self._last, element) == "\n")
+    def _piece(self, element: ScreenElement) -> TextPiece:
+        is_apart = self._last is not None and not (self._is_last and gap_between(self._last, element) == "\n")
         self._last, self._is_last = element, True
-        return Piece(element, tuple(pieces([element], self._view)), is_apart)
+        return TextPiece(element, tuple(markdown_pieces([element], self._view)), is_apart)
 
 
 _RULE: Final = CompactionRule()
@@ -195,27 +197,27 @@ def _after_line(elements: list[ScreenElement], line: int) -> int:
     return bisect_right(elements, line, key=lambda element: element.line)
 
 
-class Told(NamedTuple):
+class TimedText(NamedTuple):
     """What a frame adds to the text."""
 
     frame: Frame
-    pieces: list[Piece]
+    pieces: list[TextPiece]
 
 
-def plain_frames(
+def text_frames(
     events: Iterable[Event], state: ScreenState, timing: Timing, start: int = 0
-) -> Iterator[tuple[float, list[Piece]]]:
+) -> Iterator[tuple[float, list[TextPiece]]]:
     """What is to be told, and how long it is waited for; `state` is the empty screen that the events fill.
 
     From the line `start` on: the first that is told is the whole screen as it was then. What only changes for a while,
     like the progress of a tool, is neither told nor waited for.
     """
-    events, timing = fitted(events, timing)
+    events, timing = fit_timing(events, timing)
     return ((wait, told.pieces) for wait, told in timing.timed(_told(events, state, start), lambda told: told.frame))
 
 
-def _told(events: Iterable[Event], state: ScreenState, start: int) -> Iterator[Told]:
-    appended = Appended(state.view)
-    for frame in unfold(events, state):
+def _told(events: Iterable[Event], state: ScreenState, start: int) -> Iterator[TimedText]:
+    appended = AppendedText(state.view)
+    for frame in stream_frames(events, state):
         if frame.line >= start and (pieces := appended.after(state)):
-            yield Told(frame, pieces)
+            yield TimedText(frame, pieces)

@@ -38,10 +38,10 @@ class Pace(Enum):
     """A time that fits the length of what appears."""
 
 
-def delays(times: Iterable[float | None]) -> Iterator[float]:
+def frame_delays(times: Iterable[float | None]) -> Iterator[float]:
     """How long after the one before each frame comes.
 
-    >>> list(delays([10.0, 12.5, None, 13.0, 9.0, 10.0]))
+    >>> list(frame_delays([10.0, 12.5, None, 13.0, 9.0, 10.0]))
     [0.0, 2.5, 0.0, 0.5, 0.0, 1.0]
     """
     before: float | None = None
@@ -50,28 +50,28 @@ def delays(times: Iterable[float | None]) -> Iterator[float]:
         before = before if time is None else time
 
 
-def capped(waits: Iterable[float], idle: float | None) -> Iterator[float]:
+def cap_delays(waits: Iterable[float], idle: float | None) -> Iterator[float]:
     """The same delays, none of them longer than `idle`; with `None` all are as they were.
 
-    >>> list(capped([0.5, 3600.0], 2.0)), list(capped([3600.0], None))
+    >>> list(cap_delays([0.5, 3600.0], 2.0)), list(cap_delays([3600.0], None))
     ([0.5, 2.0], [3600.0])
     """
     return iter(waits) if idle is None else (min(wait, idle) for wait in waits)
 
 
-def at_speed(waits: Iterable[float], speed: float) -> Iterator[float]:
+def scale_delays(waits: Iterable[float], speed: float) -> Iterator[float]:
     """The same delays, so many times as fast.
 
-    >>> list(at_speed([1.0, 3.0], 2.0))
+    >>> list(scale_delays([1.0, 3.0], 2.0))
     [0.5, 1.5]
     """
     return (wait / speed for wait in waits)
 
 
-def paced(sizes: Iterable[int]) -> Iterator[float]:
+def pace_delays(sizes: Iterable[int]) -> Iterator[float]:
     """Delays that fit the length of what appears: each frame is waited for until the one before could be read.
 
-    >>> list(paced([80, 0, 100_000, 5]))
+    >>> list(pace_delays([80, 0, 100_000, 5]))
     [0.0, 1.3, 0.3, 5.0]
     """
     wait = 0.0
@@ -139,58 +139,60 @@ BRIEFLY: Final = "a line: 120, a part: 50%, a time: 1:30, a moment: 2026-01-17 2
 """The same, where there is little room."""
 
 
-class Line(NamedTuple):
+class LinePosition(NamedTuple):
     """A line of the file, counted from 1."""
 
     number: int
 
 
-class Part(NamedTuple):
+class FractionPosition(NamedTuple):
     """A part of the film's time, from 0 to 1."""
 
     fraction: float
 
 
-class Elapsed(NamedTuple):
+class ElapsedPosition(NamedTuple):
     """Seconds from the beginning of the film."""
 
     seconds: float
 
 
-class Moment(NamedTuple):
+class TimePosition(NamedTuple):
     """A moment, in seconds since 1970."""
 
     seconds: float
 
 
-Destination = Line | Part | Elapsed | Moment
+Destination = LinePosition | FractionPosition | ElapsedPosition | TimePosition
 
 
-def destination(text: str) -> Destination:
+def parse_position(text: str) -> Destination:
     """What somebody typed; raises `BadFilter`, which says what can be typed.
 
-    >>> destination("120"), destination("50%"), destination("1:02:03"), destination("0:30")
-    (Line(number=120), Part(fraction=0.5), Elapsed(seconds=3723.0), Elapsed(seconds=30.0))
-    >>> destination("2026-01-17T20:31:59Z")
-    Moment(seconds=1768681919.0)
+    >>> parse_position("120"), parse_position("50%")
+    (LinePosition(number=120), FractionPosition(fraction=0.5))
+    >>> parse_position("1:02:03"), parse_position("0:30")
+    (ElapsedPosition(seconds=3723.0), ElapsedPosition(seconds=30.0))
+    >>> parse_position("2026-01-17T20:31:59Z")
+    TimePosition(seconds=1768681919.0)
     """
     words = text.strip()
     for pattern, read in _KINDS:
         if match := pattern.fullmatch(words):
             return read(match)
     try:
-        return Moment(parse_typed_time(words).timestamp())
+        return TimePosition(parse_typed_time(words).timestamp())
     except (ValueError, OverflowError):
         raise BadFilter(f"{text!r} is no place; write {BRIEFLY}") from None
 
 
 def _elapsed(match: re.Match[str]) -> Destination:
     hours, minutes, seconds = match.groups()
-    return Elapsed(int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds))
+    return ElapsedPosition(int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds))
 
 
 _KINDS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Destination]], ...]] = (
-    (re.compile(r"([0-9]{1,12})"), lambda match: Line(int(match[1]))),
-    (re.compile(r"(100|[0-9]{1,2}(?:\.[0-9]+)?) ?%"), lambda match: Part(float(match[1]) / 100)),
+    (re.compile(r"([0-9]{1,12})"), lambda match: LinePosition(int(match[1]))),
+    (re.compile(r"(100|[0-9]{1,2}(?:\.[0-9]+)?) ?%"), lambda match: FractionPosition(float(match[1]) / 100)),
     (re.compile(r"(?:([0-9]{1,6}):)?([0-9]{1,6}):([0-5]?[0-9](?:\.[0-9]+)?)"), _elapsed),
 )

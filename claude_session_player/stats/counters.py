@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from claude_session_player.files.activity import Toucher, absolute, file_key, is_absolute
+from claude_session_player.files.activity import TouchCounter, absolute_path, file_key, is_absolute
 from claude_session_player.format.events import (
     COMPACTION,
     FAILED_REQUESTS,
@@ -18,6 +18,7 @@ from claude_session_player.format.events import (
     CallLine,
     Event,
     LegacyMessage,
+    MessageEvent,
     PullRequest,
     QueueOperation,
     ResultLine,
@@ -25,16 +26,15 @@ from claude_session_player.format.events import (
     System,
     ToolResult,
     ToolUse,
-    Turn,
     User,
-    tag_of,
+    type_tag,
 )
-from claude_session_player.format.partial_records import Skim, SkimmedBlock, places_of_subagents, skim
-from claude_session_player.linking.copies import Copies, call_key, response_id
+from claude_session_player.format.partial_records import CountBlock, CountRecord, places_of_subagents, skim
+from claude_session_player.linking.copies import CopyDetector, call_key, response_id
 from claude_session_player.linking.prompts import human_prompt, said_by_person, with_queued_prompts
 from claude_session_player.parser import decode_lines
-from claude_session_player.tools import TOOLS, Touch, touched_file
-from claude_session_player.transcript.tree import ABSENT, PLAIN, SIDE, TOOL, Branches
+from claude_session_player.tools import TOOLS, FileTouch, touched_file
+from claude_session_player.transcript.tree import ABSENT, PLAIN, SIDE, TOOL, ConversationTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 READ: Final = "read"
 CHANGED: Final = "changed"
 _FILE_TOOLS: Final = {
-    name: READ if tool.touch is Touch.READ else CHANGED for name, tool in TOOLS.items() if tool.touch is not None
+    name: READ if tool.touch is FileTouch.READ else CHANGED for name, tool in TOOLS.items() if tool.touch is not None
 }
 """What becomes of the file that a tool is asked for."""
 UNNAMED: Final = "unnamed"
 """A tool or a sub-agent of which the kind is not known."""
 
-_TOOL_RESULT: Final = tag_of(ToolResult)
-_CALLS: Final = frozenset((tag_of(ToolUse), tag_of(ServerToolUse)))
+_TOOL_RESULT: Final = type_tag(ToolResult)
+_CALLS: Final = frozenset((type_tag(ToolUse), type_tag(ServerToolUse)))
 _UUID: Final = attrgetter("uuid")
 _PARENT: Final = attrgetter("parent_uuid")
 _TIME: Final = attrgetter("timestamp")
@@ -61,7 +61,7 @@ _CLOSER: Final = -2
 """Instead of a role in the tree: the line is worth a closer look."""
 
 
-class Counted:
+class SessionCounts:
     """What was counted in the file of a session. Lines come in the order of the file."""
 
     def __init__(self, *, skips_sidechains: bool = False) -> None:
@@ -73,7 +73,7 @@ class Counted:
         self.tools: list[str] = []
         self.pull_requests: dict[str, PullRequest] = {}
         """By address: a session links the same one with every push."""
-        self.branches = Branches()
+        self.branches = ConversationTree()
         self._files: dict[str, tuple[str, str]] = {}
         """Of each call that asks for a file: what becomes of the file, and its path."""
         self._failed: set[str] = set()
@@ -82,13 +82,13 @@ class Counted:
     def count_files(self, fate: str) -> int:
         """How many files were read, or changed; a call that failed did neither."""
         spelled = {path for what, path in self._files.values() if what == fate}
-        return len({file_key(absolute(path, None)) for path in spelled})
+        return len({file_key(absolute_path(path, None)) for path in spelled})
 
     def count_forks(self) -> int:
         """How often the conversation went back."""
         return len(self.branches.forks)
 
-    def count_call(self, block: SkimmedBlock | ToolUse, path: str | None) -> None:
+    def count_call(self, block: CountBlock | ToolUse, path: str | None) -> None:
         """A call of a tool, and the file that it asks for."""
         name = block.name or UNNAMED
         self.tools.append(name)
@@ -104,7 +104,7 @@ class Counted:
         self.errors += 1
         self._files.pop(call or "", None)
 
-    def _note(self, lines: Sequence[Skim] | Sequence[Event]) -> None:
+    def _note(self, lines: Sequence[CountRecord] | Sequence[Event]) -> None:
         """What most lines have."""
         self.times += filter(None, map(_TIME, lines))
         self.versions |= dict.fromkeys(filter(None, map(_VERSION, lines)))
@@ -114,13 +114,13 @@ class Counted:
             counter(self, event)
 
 
-class EventTally(Counted):
-    """Counts events, for any session: the reference for `Tally`, and what counts where that one cannot."""
+class EventCounter(SessionCounts):
+    """Counts events, for any session: the reference for `LineCounter`, and what counts where that one cannot."""
 
     def __init__(self, *, skips_sidechains: bool = False, is_agent: bool = False) -> None:
         super().__init__(skips_sidechains=skips_sidechains)
         self._is_agent = is_agent
-        self._toucher = Toucher()
+        self._toucher = TouchCounter()
         self._calls: set[int | None] = set()
 
     def count_files(self, fate: str) -> int:
@@ -128,7 +128,7 @@ class EventTally(Counted):
         touched = self._toucher.files.values()
         return sum(bool(touches.reads if fate == READ else touches.changes) for touches in touched)
 
-    def count_call(self, block: SkimmedBlock | ToolUse, path: str | None) -> None:
+    def count_call(self, block: CountBlock | ToolUse, path: str | None) -> None:
         """A call of a tool; one that was written anew is the same."""
         key = call_key(block) if block.id and isinstance(block, ToolUse) else None
         if key is None or key not in self._calls:
@@ -139,7 +139,7 @@ class EventTally(Counted):
         """Count all events of a session."""
         told = (event for event in events if type(event) is not Blank)  # there may be millions, and they say nothing
         spoken = with_queued_prompts(told, is_agent=self._is_agent)
-        for event, is_copy in Copies().mark(spoken):
+        for event, is_copy in CopyDetector().mark(spoken):
             self._note((event,))
             if self._skips_sidechains and (event.is_sidechain or event.agent_call):
                 continue
@@ -152,7 +152,7 @@ class EventTally(Counted):
             self._toucher.take(event)
 
 
-class Tally(Counted):
+class LineCounter(SessionCounts):
     """Counts lines, most of which are only skimmed: a small struct without texts is enough, and Python does little.
 
     It knows neither copies nor queued prompts nor directories. Where it sees a sign of them, or a line that is no plain
@@ -191,7 +191,7 @@ class Tally(Counted):
             self.branches.grow(zip(*self._columns, strict=True))
         return len(self.branches.forks)
 
-    def _take_skims(self, skims: Sequence[Skim], lines: Sequence[bytes]) -> None:
+    def _take_skims(self, skims: Sequence[CountRecord], lines: Sequence[bytes]) -> None:
         self._note(skims)
         before = self._line
         uuids, parents, roles = list(map(_UUID, skims)), list(map(_PARENT, skims)), [PLAIN] * len(skims)
@@ -265,7 +265,7 @@ class Tally(Counted):
         self._new_responses.add(response)
         self.last_response = response
 
-    def count_call(self, block: SkimmedBlock | ToolUse, path: str | None) -> None:
+    def count_call(self, block: CountBlock | ToolUse, path: str | None) -> None:
         """A call of a tool; one with the id of another may be a copy, and one without has to be paired by its place."""
         id = block.id
         if not id or id in self._calls or (path is not None and not is_absolute(path)):
@@ -277,7 +277,7 @@ class Tally(Counted):
 # --- skimmed: the role of a line in the tree, or that it is worth a closer look ------------------------
 
 
-def _skim_answer(tally: Tally, seen: Skim) -> int:
+def _skim_answer(tally: LineCounter, seen: CountRecord) -> int:
     message = seen.message
     if message is None or seen.is_api_error:
         return _CLOSER
@@ -293,7 +293,7 @@ def _skim_answer(tally: Tally, seen: Skim) -> int:
     return tally.branches.response_role(seen.request_id or message.id)
 
 
-def _skim_user(tally: Tally, seen: Skim) -> int:
+def _skim_user(tally: LineCounter, seen: CountRecord) -> int:
     """Nine lines of ten are results of tools."""
     blocks = seen.message.content if seen.message is not None else None
     if type(blocks) is not list or len(blocks) != 1 or blocks[0].type != _TOOL_RESULT:
@@ -303,41 +303,41 @@ def _skim_user(tally: Tally, seen: Skim) -> int:
     return TOOL
 
 
-def _skim_attachment(tally: Tally, seen: Skim) -> int:
+def _skim_attachment(tally: LineCounter, seen: CountRecord) -> int:
     return _CLOSER if seen.attachment is not None and seen.attachment.type == QUEUED else PLAIN
 
 
-def _skim_remark(tally: Tally, seen: Skim) -> int:
+def _skim_remark(tally: LineCounter, seen: CountRecord) -> int:
     if seen.subtype == COMPACTION or seen.subtype in FAILED_REQUESTS:
         tally.note_remark(seen.timestamp)
     tally.errors += seen.subtype in FAILED_REQUESTS
     return _CLOSER if seen.subtype == COMPACTION else PLAIN
 
 
-def _skim_queue(tally: Tally, seen: Skim) -> int:
+def _skim_queue(tally: LineCounter, seen: CountRecord) -> int:
     """What leaves the queue may be a prompt that stands nowhere else."""
     tally.is_unsure = tally.is_unsure or seen.operation == "remove"
     return PLAIN
 
 
-def _look_closer(tally: Tally, seen: Skim) -> int:
+def _look_closer(tally: LineCounter, seen: CountRecord) -> int:
     return _CLOSER
 
 
-_LOOKS: Final[dict[str | None, Callable[[Tally, Skim], int]]] = {
-    tag_of(Assistant): _skim_answer,
-    tag_of(User): _skim_user,
-    tag_of(Attachment): _skim_attachment,
-    tag_of(System): _skim_remark,
-    tag_of(QueueOperation): _skim_queue,
-    **{tag_of(kind): _look_closer for kind in (LegacyMessage, CallLine, ResultLine, PullRequest)},
+_LOOKS: Final[dict[str | None, Callable[[LineCounter, CountRecord], int]]] = {
+    type_tag(Assistant): _skim_answer,
+    type_tag(User): _skim_user,
+    type_tag(Attachment): _skim_attachment,
+    type_tag(System): _skim_remark,
+    type_tag(QueueOperation): _skim_queue,
+    **{type_tag(kind): _look_closer for kind in (LegacyMessage, CallLine, ResultLine, PullRequest)},
 }
 
 
 # --- one event at a time --------------------------------------------------------------------------
 
 
-def _count_answer(counted: Counted, event: Assistant) -> None:
+def _count_answer(counted: SessionCounts, event: Assistant) -> None:
     counted.errors += event.is_api_error is True
     _count_results(counted, event)
     for block in _blocks(event):
@@ -346,23 +346,23 @@ def _count_answer(counted: Counted, event: Assistant) -> None:
             counted.count_call(block, touched[1] if touched else None)
 
 
-def _count_results(counted: Counted, event: Turn) -> None:
+def _count_results(counted: SessionCounts, event: MessageEvent) -> None:
     for block in _blocks(event):
         if type(block) is ToolResult and block.is_error:
             counted.count_error(block.tool_use_id)
 
 
-def _count_remark(counted: Counted, event: System) -> None:
+def _count_remark(counted: SessionCounts, event: System) -> None:
     counted.compactions += event.subtype == COMPACTION
     counted.errors += event.subtype in FAILED_REQUESTS
 
 
-def _count_pull_request(counted: Counted, event: PullRequest) -> None:
+def _count_pull_request(counted: SessionCounts, event: PullRequest) -> None:
     if event.url:
         counted.pull_requests.setdefault(event.url, event)
 
 
-_COUNTERS: Final[dict[type[Event], Callable[[Counted, Any], None]]] = {
+_COUNTERS: Final[dict[type[Event], Callable[[SessionCounts, Any], None]]] = {
     Assistant: _count_answer,
     User: _count_results,
     System: _count_remark,
@@ -370,6 +370,6 @@ _COUNTERS: Final[dict[type[Event], Callable[[Counted, Any], None]]] = {
 }
 
 
-def _blocks(event: Turn) -> list[AnyBlock]:
+def _blocks(event: MessageEvent) -> list[AnyBlock]:
     said = event.said
     return said if isinstance(said, list) else []

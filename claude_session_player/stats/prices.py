@@ -62,17 +62,17 @@ class Rates(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class RateStep:
     """The rates of all tokens of a request that sends more than so many."""
 
     above: int
     rates: Rates
 
 
-class Period(NamedTuple):
+class RatePeriod(NamedTuple):
     """The rates of a time: from a day on, or between two moments of every day, both in UTC."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[RateStep, ...]
     """The largest last; the first is for every request."""
     since: str | None = None
     between: Sequence[str] | None = None
@@ -86,7 +86,7 @@ class Period(NamedTuple):
         (start, end), clock = self.between, f"{moment:%H:%M:%S}"
         return start <= clock < end if start <= end else clock >= start or clock < end
 
-    def step(self, context: int) -> Step:
+    def step(self, context: int) -> RateStep:
         """The rates of a request of this size."""
         for step in reversed(self.steps):
             if context > step.above:
@@ -97,7 +97,7 @@ class Period(NamedTuple):
 class Tariff(NamedTuple):
     """All rates of a model. Of several periods that hold, the last one counts; where none does, the first."""
 
-    periods: tuple[Period, ...]
+    periods: tuple[RatePeriod, ...]
 
     @property
     def is_flat(self) -> bool:
@@ -105,11 +105,11 @@ class Tariff(NamedTuple):
         return len(self.periods) == 1 and len(self.periods[0].steps) == 1
 
     @property
-    def first(self) -> Step:
+    def first(self) -> RateStep:
         """The only rates, where it is flat."""
         return self.periods[0].steps[0]
 
-    def period(self, time: str | None) -> Period:
+    def period(self, time: str | None) -> RatePeriod:
         """The period of a time; without one, that of this moment."""
         if len(self.periods) == 1:
             return self.periods[0]
@@ -124,9 +124,9 @@ class Tariff(NamedTuple):
         return self.period(time).step(context).rates
 
 
-def flat(rates: Rates) -> Tariff:
+def flat_tariff(rates: Rates) -> Tariff:
     """A tariff that never changes."""
-    return Tariff((Period((Step(-1, rates),)),))
+    return Tariff((RatePeriod((RateStep(-1, rates),)),))
 
 
 def tariff_record(tariff: Tariff) -> list[Any]:
@@ -140,7 +140,7 @@ def tariff_record(tariff: Tariff) -> list[Any]:
 def read_tariff(record: list[Any]) -> Tariff:
     """The tariff of its JSON form; raises `ValueError`, `TypeError` or `ArithmeticError` where it is none."""
     periods = [
-        Period(tuple(Step(above, Rates(*map(Decimal, rates))) for above, rates in steps), since, between)
+        RatePeriod(tuple(RateStep(above, Rates(*map(Decimal, rates))) for above, rates in steps), since, between)
         for steps, since, between in record
     ]
     if not periods or not all(period.steps for period in periods):
@@ -156,7 +156,7 @@ _DIGITS: Final = 9
 _IS_LINUX: Final[bool] = sys.platform == "linux"
 
 
-def usual_place() -> str | None:
+def user_prices_path() -> str | None:
     """The file in the platform's directory for settings, where there is one. Raises `BadPrices` for anything else."""
     if _IS_LINUX:  # the same as platformdirs says, without the time that it takes to be loaded
         folder = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
@@ -173,7 +173,7 @@ def usual_place() -> str | None:
     return path if os.path.isfile(path) else None
 
 
-def read_own(path: str) -> dict[str, Tariff]:
+def read_user_prices(path: str) -> dict[str, Tariff]:
     """The tariffs of a file, by the name of a model or its beginning; raises `BadPrices`."""
     try:
         with open(path, encoding="utf-8-sig") as file:
@@ -184,7 +184,7 @@ def read_own(path: str) -> dict[str, Tariff]:
         raise BadPrices(f"{path} is not JSON: {error}") from error
     if not isinstance(told, dict):
         raise BadPrices(f"{path} is no object of models: write {_EXAMPLE}")
-    return {model: flat(_rates(f"{path}: {model!r}", rates)) for model, rates in told.items()}
+    return {model: flat_tariff(_rates(f"{path}: {model!r}", rates)) for model, rates in told.items()}
 
 
 def _rates(where: str, told: Any) -> Rates:
@@ -217,7 +217,7 @@ _Part = dict[str, Any]
 _PATH: Final = os.path.join(os.path.dirname(__file__), os.pardir, "data", "prices.jsonl")
 
 
-class Listed(NamedTuple):
+class ListedPrices(NamedTuple):
     """What is listed: the tariff of each model that was asked for, the version of genai-prices, and a date."""
 
     tariffs: dict[str, Tariff | None]
@@ -273,10 +273,10 @@ class _Table:
 _table: Final = cache(_Table)
 
 
-def look_up(models: Iterable[str]) -> Listed:
+def look_up_prices(models: Iterable[str]) -> ListedPrices:
     """The tariffs of models; `None` for those that are not listed."""
     table = _table()
-    return Listed({model: table.tariff(model) for model in models}, table.version, table.date)
+    return ListedPrices({model: table.tariff(model) for model in models}, table.version, table.date)
 
 
 def _dashed(match: re.Match[str]) -> str:
@@ -323,8 +323,8 @@ class Prices:
 
         Raises `BadPrices` where that file cannot be understood.
         """
-        path = own if own is not None else usual_place()
-        return cls(read_own(path) if path is not None else {}, path)
+        path = own if own is not None else user_prices_path()
+        return cls(read_user_prices(path) if path is not None else {}, path)
 
     def cost(self, model: str, tokens: TokenCount, time: str | None) -> Decimal | None:
         """What one response cost in US dollars; `None` where nobody knows.
@@ -366,7 +366,7 @@ class Prices:
     def _listed(self, models: Iterable[str]) -> dict[str, Tariff | None]:
         unknown = [model for model in models if model not in self._known]
         if unknown:
-            answer = look_up(unknown)
+            answer = look_up_prices(unknown)
             self.version, self.date = answer.version, answer.date
             self._known |= answer.tariffs
         return {model: self._known[model] for model in models}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.format.line_reader import read_batches
 from claude_session_player.parser import open_session
-from claude_session_player.stats.counters import CHANGED, READ, UNNAMED, Counted, EventTally, Tally
+from claude_session_player.stats.counters import CHANGED, READ, UNNAMED, EventCounter, LineCounter, SessionCounts
 from claude_session_player.stats.prices import Prices
 from claude_session_player.stats.tokens import TokenCount, session_usage, total_cost
 from claude_session_player.util import gc_pause
@@ -29,7 +29,7 @@ BREAK: Final = timedelta(minutes=10)
 """A longer gap is a break, in which nobody was at work."""
 
 
-class Span(NamedTuple):
+class TimeSpan(NamedTuple):
     """The first and the last moment, as session files write them, and the seconds between; without breaks, too."""
 
     started: str | None = None
@@ -38,22 +38,22 @@ class Span(NamedTuple):
     active: float = 0.0
 
 
-def span_of(times: Iterable[str]) -> Span:
+def time_span(times: Iterable[str]) -> TimeSpan:
     """The span of some times, in whatever order they come; what is no time is passed over.
 
     They are put in order first: in a file they go back and forth, and a stretch that is there twice is lived once.
 
-    >>> span_of(["2026-01-17T20:00:00.000Z", "2026-01-17T22:00:00.000Z", "2026-01-17T20:05:00.000Z"])[2:]
+    >>> time_span(["2026-01-17T20:00:00.000Z", "2026-01-17T22:00:00.000Z", "2026-01-17T20:05:00.000Z"])[2:]
     (7200.0, 300.0)
     """
     moments = _corners(sorted(times))
     if not moments:
-        return Span()
+        return TimeSpan()
     breaks = (later - earlier for earlier, later in pairwise(moments) if later - earlier > BREAK)
     first, last = moments[0], moments[-1]
     whole = last - first
     active = whole - sum(breaks, timedelta())
-    return Span(format_time(first), format_time(last), whole.total_seconds(), active.total_seconds())
+    return TimeSpan(format_time(first), format_time(last), whole.total_seconds(), active.total_seconds())
 
 
 def _corners(times: list[str]) -> list[datetime]:
@@ -147,7 +147,7 @@ def summarize(session: Session, prices: Prices | None = None) -> SessionSummary:
     """Read the file of a session once, and tell what it comes to, at these prices or the usual ones."""
     with gc_pause.paused():
         tally = _counted(session)
-    span = span_of(tally.times)
+    span = time_span(tally.times)
     expense = _expense(session, prices or Prices.load())
     return SessionSummary(
         id=display_path(session.id),
@@ -177,9 +177,9 @@ def summarize(session: Session, prices: Prices | None = None) -> SessionSummary:
     )
 
 
-def _counted(session: Session) -> Counted:
+def _counted(session: Session) -> SessionCounts:
     """What the file of a session counts: by its lines, or by its events where lines are not enough."""
-    tally = Tally(skips_sidechains=session.has_sidechains)
+    tally = LineCounter(skips_sidechains=session.has_sidechains)
     tally.is_unsure = session.is_inline
     if not session.is_inline:
         with open_session(session.path) as file:
@@ -189,7 +189,7 @@ def _counted(session: Session) -> Counted:
                     break
     if not tally.is_unsure:
         return tally
-    events = EventTally(skips_sidechains=session.has_sidechains, is_agent=session.is_subagent)
+    events = EventCounter(skips_sidechains=session.has_sidechains, is_agent=session.is_subagent)
     events.read(session.events())
     return events
 

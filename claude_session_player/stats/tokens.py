@@ -8,9 +8,9 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from claude_session_player.stats.prices import Period, Step, Tariff, TokenCount
+from claude_session_player.stats.prices import RatePeriod, RateStep, Tariff, TokenCount
 from claude_session_player.store.layout import HISTORY
-from claude_session_player.store.session import Session, recall_responses
+from claude_session_player.store.session import Session, load_session_responses
 from claude_session_player.util.humanize import day_of
 from claude_session_player.util.times import parse_time
 
@@ -28,8 +28,8 @@ _OUTSIDE: Final = "outside"
 """Stands for the day of responses that do not count."""
 _DAY, _HOUR, _MINUTE = 10, 13, 16
 """Where the parts of a time end."""
-_Choice = Callable[[str, int], Step]
-_Group = tuple[int, int, str | None, Step | None]
+_Choice = Callable[[str, int], RateStep]
+_Group = tuple[int, int, str | None, RateStep | None]
 _Numbers = tuple[int, ...]
 """Input, output, written into the cache, read from it, and of the written those for an hour."""
 
@@ -37,16 +37,16 @@ __all__ = [
     "MAIN",
     "OTHER",
     "ModelUsage",
-    "Share",
+    "TimeWindow",
     "TokenCount",
-    "Window",
+    "UsageShare",
     "count_tokens",
     "session_usage",
     "total_cost",
 ]
 
 
-class Window(NamedTuple):
+class TimeWindow(NamedTuple):
     """The time in which responses count: from a moment to just before another, either of them open.
 
     The time of a response is known to the minute, and counts as the beginning of that minute: whichever bounds
@@ -65,7 +65,7 @@ class Window(NamedTuple):
         return (self.start is None or moment >= self.start) and (self.end is None or moment < self.end)
 
 
-class Share(NamedTuple):
+class UsageShare(NamedTuple):
     """Responses that have everything in common but their numbers, which are added up."""
 
     model: str | None
@@ -114,8 +114,8 @@ def total_cost(parts: Iterable[tuple[TokenCount, Decimal | None]]) -> Decimal | 
 
 
 def count_tokens(
-    sessions: Iterable[Session], prices: Prices | None = None, *, by_day: bool = True, window: Window | None = None
-) -> list[Share]:
+    sessions: Iterable[Session], prices: Prices | None = None, *, by_day: bool = True, window: TimeWindow | None = None
+) -> list[UsageShare]:
     """The responses of sessions and their sub-agents, those of each day by themselves, unless nobody asks for days.
 
     A response that stands in several of their files, as copies do, counts once: with the largest numbers of all, and as
@@ -132,7 +132,7 @@ def count_tokens(
 def _parts(sessions: Iterable[Session]) -> list[Session]:
     """The files of sessions, and the sub-agents inside of files that are asked for by themselves, each once."""
     parts = list({(part.path, part.id): part for session in sessions for part in session.parts}.values())
-    recall_responses(parts)
+    load_session_responses(parts)
     return parts
 
 
@@ -194,7 +194,7 @@ class _Counter:
         self._choices: dict[str | None, _Choice | None] = {}
         self._projects: dict[str, str | None] = {}
 
-    def shares(self, part: Session, responses: Responses) -> Iterator[Share]:
+    def shares(self, part: Session, responses: Responses) -> Iterator[UsageShare]:
         """What the responses of one file come to."""
         if not responses.keys:
             return
@@ -209,7 +209,7 @@ class _Counter:
             model, tokens = responses.models[number], TokenCount(*numbers)
             tariff = self._tariffs.get(model or "")
             cost = (step or tariff.first).rates.cost(tokens) if tariff else None
-            yield Share(model, day, names[agent], head, project, count, tokens, cost)
+            yield UsageShare(model, day, names[agent], head, project, count, tokens, cost)
 
     def _sums(self, part: Session, responses: Responses) -> Mapping[_Group, Sequence[int]]:
         """The sums of a file. Most have one model, one price and one day, and need no look at each response."""
@@ -227,7 +227,7 @@ class _Counter:
         days = set(map(self._days.__getitem__, minutes))
         if len(days) > 1 or not all(map(int.__ge__, responses.cache_written, responses.one_hour)):
             return None
-        steps: set[Step | None] = {None}
+        steps: set[RateStep | None] = {None}
         if (choose := choices[0]) is not None:
             contexts = list(map(sum, zip(responses.input, responses.cache_written, responses.cache_read, strict=True)))
             steps = {choose(minute, context) for minute in minutes for context in (min(contexts), max(contexts))}
@@ -264,10 +264,10 @@ class _Counter:
 
 def _choice(tariff: Tariff) -> _Choice:
     """How a price is found. Most depend on the day alone, and a time to the minute begins with its day in UTC."""
-    periods: dict[str, Period] = {}
+    periods: dict[str, RatePeriod] = {}
     has_hours = any(period.between for period in tariff.periods)
 
-    def choose(time: str, context: int) -> Step:
+    def choose(time: str, context: int) -> RateStep:
         is_minute = len(time) == _MINUTE and time[_HOUR] == ":"
         moment = time[:_DAY] if is_minute and not has_hours else time
         if moment not in periods:
@@ -293,7 +293,7 @@ class _NoDays(dict[str, str | None]):
 class _Days(dict[str, str | None]):
     """The day of each time, in the zone in which times are shown; for all outside of the window it is `_OUTSIDE`."""
 
-    def __init__(self, window: Window | None = None) -> None:
+    def __init__(self, window: TimeWindow | None = None) -> None:
         self._window = window
 
     def __missing__(self, minute: str) -> str | None:
@@ -309,12 +309,12 @@ PERIODS: Final = (DAY, WEEK, MONTH)
 SESSION: Final = "session"
 
 
-class Group(NamedTuple):
+class UsageGroup(NamedTuple):
     """Responses that have something in common."""
 
     name: str | None
     """What that is; `None` where it is not known."""
-    first: Share | None
+    first: UsageShare | None
     """Some of them."""
     responses: int
     tokens: TokenCount
@@ -324,51 +324,51 @@ class Group(NamedTuple):
     """How many tokens have no price."""
 
 
-def session_id(share: Share) -> str:
+def usage_session_id(share: UsageShare) -> str:
     """The session that responses belong to, also where it has no file of its own."""
     head = share.session
     return (head.parent_id or head.id) if head.is_subagent else head.id
 
 
 @cache
-def week_of(day: str) -> str:
+def iso_week(day: str) -> str:
     """The ISO week of a day: from Monday on, in the year that has most of its days.
 
-    >>> week_of("2026-01-17"), week_of("2027-01-01")
+    >>> iso_week("2026-01-17"), iso_week("2027-01-01")
     ('2026-W03', '2026-W53')
     """
     year, week, _ = date.fromisoformat(day).isocalendar()
     return f"{year:04}-W{week:02}"
 
 
-BY: Final[dict[str, Callable[[Share], str | None]]] = {
+BY: Final[dict[str, Callable[[UsageShare], str | None]]] = {
     "model": lambda share: share.model,
     "project": lambda share: share.project,
     DAY: lambda share: share.day,
-    WEEK: lambda share: share.day and week_of(share.day),
+    WEEK: lambda share: share.day and iso_week(share.day),
     MONTH: lambda share: share.day and share.day[:7],
-    SESSION: session_id,
+    SESSION: usage_session_id,
     "agent": lambda share: share.agent,
 }
 """What tokens can be grouped by."""
 
 
-def grouped(shares: Iterable[Share], by: str) -> list[Group]:
+def group_usage(shares: Iterable[UsageShare], by: str) -> list[UsageGroup]:
     """Groups: days, weeks and months in their order, anything else by cost, then by tokens, the most first."""
     name = BY[by]
-    members: dict[Any, list[Share]] = {}
+    members: dict[Any, list[UsageShare]] = {}
     for share in shares:
         key = name(share)
         members.setdefault((share.session.found.home, key) if by == SESSION else key, []).append(share)
-    groups = [summed(some, name(some[0])) for some in members.values()]
+    groups = [sum_usage(some, name(some[0])) for some in members.values()]
     if by in PERIODS:
         return sorted(groups, key=lambda group: group.name or "")
     return sorted(groups, key=lambda group: (-(group.cost or 0), -group.tokens.total, group.name or ""))
 
 
-def summed(shares: Sequence[Share], name: str | None = None) -> Group:
+def sum_usage(shares: Sequence[UsageShare], name: str | None = None) -> UsageGroup:
     """Everything together."""
-    return Group(
+    return UsageGroup(
         name,
         shares[0] if shares else None,
         sum(share.responses for share in shares),
@@ -378,12 +378,12 @@ def summed(shares: Sequence[Share], name: str | None = None) -> Group:
     )
 
 
-def count_sessions(shares: Iterable[Share]) -> tuple[int, int]:
+def count_sessions(shares: Iterable[UsageShare]) -> tuple[int, int]:
     """How many sessions there are, and how many of them have no file, only sub-agents."""
-    orphans = {(share.session.found.home, session_id(share)): share.session.is_orphan for share in shares}
+    orphans = {(share.session.found.home, usage_session_id(share)): share.session.is_orphan for share in shares}
     return len(orphans), sum(orphans.values())
 
 
-def unpriced_models(shares: Iterable[Share]) -> list[Group]:
+def unpriced_models(shares: Iterable[UsageShare]) -> list[UsageGroup]:
     """The models whose price nobody knows, as far as they took any tokens."""
-    return [group for group in grouped((s for s in shares if s.cost is None), "model") if group.unpriced]
+    return [group for group in group_usage((s for s in shares if s.cost is None), "model") if group.unpriced]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 import msgspec
 from msgspec import Struct, field
 
-from claude_session_player.flat_events import count
+from claude_session_player.flat_events import count_flat_events
 from claude_session_player.format import lenient_json
 from claude_session_player.format.events import (
     CONVERSATION,
@@ -29,23 +29,30 @@ from claude_session_player.format.events import (
     Progress,
     ToolResult,
     User,
-    tag_of,
+    type_tag,
 )
 from claude_session_player.format.line_reader import read_batches
-from claude_session_player.format.partial_records import Glance, GlancedMessage, glance, places_of_subagents
+from claude_session_player.format.partial_records import IndexMessage, IndexRecord, glance, places_of_subagents
 from claude_session_player.linking.agent_records import reported_events
 from claude_session_player.linking.copies import drop_copies, response_id
 from claude_session_player.linking.prompts import PromptQueue, attachment_of, with_queued_prompts
 from claude_session_player.linking.subagents import BY_PROGRESS, AgentCall, Naming, helper_kind
 from claude_session_player.parser import decode_lines, read_events
-from claude_session_player.store.extract_lines import LOOKS, TAKERS, Voice, look_at_progress, place_of, response_key
-from claude_session_player.store.extras import document
-from claude_session_player.store.facts import Facts, Inline, Speech, encode_responses
-from claude_session_player.store.index import Row
-from claude_session_player.store.layout import Found, Trouble
+from claude_session_player.store.extract_lines import (
+    LOOKS,
+    TAKERS,
+    ConversationExtractor,
+    line_key,
+    look_at_progress,
+    response_key,
+)
+from claude_session_player.store.extras import read_document
+from claude_session_player.store.facts import ConversationFacts, FileFacts, InlineSubagent, encode_responses
+from claude_session_player.store.index import IndexRow
+from claude_session_player.store.layout import ReadProblem, SessionFile
 from claude_session_player.store.record import file_record
-from claude_session_player.store.workers import Job, Result
-from claude_session_player.util.fsutil import only_regular
+from claude_session_player.store.workers import ExtractJob, ExtractResult
+from claude_session_player.util.fsutil import regular_opener
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,11 +60,11 @@ if TYPE_CHECKING:
 _BUFFER: Final = 1 << 20
 _SAMPLES: Final = 8
 _SAMPLE: Final = 4096
-_TOOL_RESULT: Final = tag_of(ToolResult)
-_USER: Final = tag_of(User)
-_ASSISTANT: Final = tag_of(Assistant)
-_CONVERSATION: Final = frozenset(tag_of(kind) for kind in CONVERSATION)
-_RECORDS: Final = frozenset(tag_of(kind) for kind in RECORDS) - {"todo", "result"}
+_TOOL_RESULT: Final = type_tag(ToolResult)
+_USER: Final = type_tag(User)
+_ASSISTANT: Final = type_tag(Assistant)
+_CONVERSATION: Final = frozenset(type_tag(kind) for kind in CONVERSATION)
+_RECORDS: Final = frozenset(type_tag(kind) for kind in RECORDS) - {"todo", "result"}
 """What makes a file a session; a list of todos is none, nor is the journal of a workflow."""
 _TYPE: Final = attrgetter("type")
 _CWD: Final = attrgetter("cwd")
@@ -68,8 +75,8 @@ _HEAD: Final = 20
 """Among so many lines the id of the session is found, if anywhere."""
 
 
-class Digest(Struct):
-    """A file up to `offset`: its facts so far, and what is needed to go on. See `Facts`."""
+class FileExtractor(Struct):
+    """A file up to `offset`: its facts so far, and what is needed to go on. See `FileFacts`."""
 
     is_agent: bool
     offset: int = 0
@@ -93,14 +100,14 @@ class Digest(Struct):
     """The ids of all responses."""
     has_copies: bool = False
     """True where a prompt may stand there twice, because a conversation was written anew."""
-    main: Voice = field(default_factory=Voice)
+    main: ConversationExtractor = field(default_factory=ConversationExtractor)
     has_main_line: bool = False
-    inline: dict[str, Voice] = {}
+    inline: dict[str, ConversationExtractor] = {}
     roots: dict[str, str] = {}
     """Of each line of an inline sub-agent, by its uuid, the uuid of the sub-agent's first line."""
     speakers: dict[str, str] = {}
     """Of each response of an inline sub-agent, the sub-agent."""
-    reported: dict[str, Voice] = {}
+    reported: dict[str, ConversationExtractor] = {}
     """What is known of sub-agents from the progress that they report, by id."""
     reported_for: dict[str, str] = {}
     """The call for which each of them reports."""
@@ -148,7 +155,7 @@ class Digest(Struct):
         else:
             self._take_glances((seen,), (line,))
 
-    def _take_glances(self, glances: Sequence[Glance], lines: Sequence[bytes]) -> None:
+    def _take_glances(self, glances: Sequence[IndexRecord], lines: Sequence[bytes]) -> None:
         before = self.lines
         self.lines += len(lines)
         self.offset += sum(map(len, lines))
@@ -201,7 +208,7 @@ class Digest(Struct):
         """True for a line of the file's own conversation."""
         return self.is_agent or not (event.is_sidechain or event.agent_call)
 
-    def facts(self, meta: dict[str, Any]) -> Facts:
+    def facts(self, meta: dict[str, Any]) -> FileFacts:
         """All facts. What was said in a file of nothing but sidechain lines is what the file says."""
         inline = self.inline
         if inline and not self.has_main_line:
@@ -209,11 +216,12 @@ class Digest(Struct):
                 self.main.merge(voice)
             inline = {}
         self.settle_queue()
-        agents = [Inline(root, _stretches(voice), voice.speech()) for root, voice in inline.items()]
+        agents = [InlineSubagent(root, _stretches(voice), voice.speech()) for root, voice in inline.items()]
         agents += [
-            Inline(id, _stretches(voice), voice.speech(), self.reported_for[id]) for id, voice in self.reported.items()
+            InlineSubagent(id, _stretches(voice), voice.speech(), self.reported_for[id])
+            for id, voice in self.reported.items()
         ]
-        return Facts(
+        return FileFacts(
             self.main.speech(),
             self.session_id,
             tuple(self.cwds),
@@ -237,7 +245,7 @@ class Digest(Struct):
         """Every response, encoded. In a file of nothing but sidechain lines all are the file's own."""
         return encode_responses(place, self.main.responses, self.speakers if self.has_main_line else {})
 
-    def _take_envelopes(self, events: Sequence[Event] | Sequence[Glance]) -> None:
+    def _take_envelopes(self, events: Sequence[Event] | Sequence[IndexRecord]) -> None:
         """What most lines repeat: only changes are looked at one by one."""
         self.cwds |= _changes(list(map(_CWD, events)), self.cwds)
         self.branches |= _changes(list(map(_BRANCH, events)), self.branches)
@@ -259,18 +267,18 @@ class Digest(Struct):
             return
         if event.uuid:
             self.roots[event.uuid] = root
-        voice = self.inline.setdefault(root, Voice())
-        voice.events += count(event)
+        voice = self.inline.setdefault(root, ConversationExtractor())
+        voice.events += count_flat_events(event)
         _add_line(voice, event.line)
         if event.timestamp:
             voice.times.append(event.timestamp)
         if isinstance(event, User | Attachment):
             voice.hear(event)
         elif isinstance(event, Assistant) and event.message is not None:
-            voice.answer(event.message, event.request_id, event.timestamp, place_of(event))
-            self.speakers[response_key(event.message.id, event.request_id, place_of(event))] = root
+            voice.answer(event.message, event.request_id, event.timestamp, line_key(event))
+            self.speakers[response_key(event.message.id, event.request_id, line_key(event))] = root
 
-    def _glance_at_report(self, seen: Glance, number: int) -> bool:
+    def _glance_at_report(self, seen: IndexRecord, number: int) -> bool:
         """Take in what a sub-agent reports, unless it is a prompt, or something odd: that is worth a closer look."""
         data, call = seen.data, seen.parent_call
         said = data.message if data is not None else None
@@ -287,13 +295,13 @@ class Digest(Struct):
             self._count_reported(agent, said.message, said.request_id, time)
         return True
 
-    def _note_report(self, agent: str, call: str, line: int, time: str | None, events: int) -> Voice:
+    def _note_report(self, agent: str, call: str, line: int, time: str | None, events: int) -> ConversationExtractor:
         """A sub-agent reports something for a call, on this line."""
         voice = self.reported.get(agent)
         if voice is None or self.reported_for[agent] != call:
             self.note_agent(call, (agent, BY_PROGRESS))
         if voice is None:
-            voice = self.reported[agent] = Voice()
+            voice = self.reported[agent] = ConversationExtractor()
             self.reported_for[agent] = call
         _add_line(voice, line)
         voice.events += events
@@ -302,7 +310,7 @@ class Digest(Struct):
         return voice
 
     def _count_reported(
-        self, agent: str, message: Message | GlancedMessage, request: str | None, time: str | None
+        self, agent: str, message: Message | IndexMessage, request: str | None, time: str | None
     ) -> None:
         """The tokens of a response that a sub-agent reports; where it has a file, the same response stands there."""
         if message.id or request:
@@ -317,7 +325,7 @@ class Digest(Struct):
         call = event.parent_call or ""
         self.note_agent(call, (agent, BY_PROGRESS))
         for one in reported_events(event):
-            voice = self._note_report(agent, call, event.line, one.timestamp, count(one))
+            voice = self._note_report(agent, call, event.line, one.timestamp, count_flat_events(one))
             if isinstance(one, User):
                 voice.hear(one)
             elif isinstance(one, Assistant) and one.message is not None:
@@ -331,25 +339,25 @@ def _changes(values: list[str | None], known: dict[str, None]) -> dict[str, None
     return dict.fromkeys(filter(None, values))
 
 
-def _add_line(voice: Voice, line: int) -> None:
+def _add_line(voice: ConversationExtractor, line: int) -> None:
     if voice.lines and voice.lines[-1][1] >= line - 1:
         voice.lines[-1][1] = line
     else:
         voice.lines.append([line, line])
 
 
-def _stretches(voice: Voice) -> tuple[tuple[int, int], ...]:
+def _stretches(voice: ConversationExtractor) -> tuple[tuple[int, int], ...]:
     return tuple((first, last) for first, last in voice.lines)
 
 
-def digest(job: Job) -> Result:
+def extract_file(job: ExtractJob) -> ExtractResult:
     """Digest a file; where an earlier digest is at hand and still true, only what was added since then."""
     found = job.found
-    troubles: list[Trouble] = []
+    troubles: list[ReadProblem] = []
     try:
         meta = _description(found, troubles)
         with _open(found.path) as raw:
-            digest = _resumed(raw, job) or Digest(found.is_agent)
+            digest = _resumed(raw, job) or FileExtractor(found.is_agent)
             raw.seek(digest.offset)
             file = io.BufferedReader(raw, min(_BUFFER, job.size + io.DEFAULT_BUFFER_SIZE))
             rest = digest.read(file)
@@ -357,7 +365,7 @@ def digest(job: Job) -> Result:
             digest.fingerprint = _fingerprint(raw, digest.offset) if job.is_kept else 0
         state = msgspec.msgpack.encode(digest) if job.is_kept or rest else b""
         if rest:
-            digest = msgspec.msgpack.decode(state, type=Digest)
+            digest = msgspec.msgpack.decode(state, type=FileExtractor)
             digest.take([rest])
         responses = digest.responses(found.name)
         facts = digest.facts(meta)
@@ -366,14 +374,14 @@ def digest(job: Job) -> Result:
         row = _row(found, facts)
     except Exception as error:  # whatever is wrong with one file, the others are listed
         reason = error.strerror if isinstance(error, OSError) else None
-        trouble = Trouble(found.name, reason or f"{type(error).__name__}: {error}")
-        return Result(found.name, None, b"", b"", (*troubles, trouble))
-    return Result(found.name, row, state, responses, tuple(troubles))
+        trouble = ReadProblem(found.name, reason or f"{type(error).__name__}: {error}")
+        return ExtractResult(found.name, None, b"", b"", (*troubles, trouble))
+    return ExtractResult(found.name, row, state, responses, tuple(troubles))
 
 
-def _without_copies(found: Found, speech: Speech) -> Speech:
+def _without_copies(found: SessionFile, speech: ConversationFacts) -> ConversationFacts:
     """What was said in a file in which prompts stand twice: the owner of that rule looks at every event."""
-    voice = Voice()
+    voice = ConversationExtractor()
     for event in drop_copies(with_queued_prompts(read_events(found.path))):
         if isinstance(event, User | Attachment) and (found.is_agent or not (event.is_sidechain or event.agent_call)):
             voice.hear(event)
@@ -381,11 +389,11 @@ def _without_copies(found: Found, speech: Speech) -> Speech:
     return speech._replace(first_prompt=told.first_prompt, last_prompt=told.last_prompt, topic=told.topic)
 
 
-def _row(found: Found, facts: Facts) -> Row:
+def _row(found: SessionFile, facts: FileFacts) -> IndexRow:
     record = file_record(found, facts)
     speech = facts.speech
     reported = [inline.id for inline in facts.inline if inline.is_reported]
-    return Row(
+    return IndexRow(
         found.version,
         lenient_json.dump(facts),
         lenient_json.compact(record),
@@ -398,12 +406,12 @@ def _row(found: Found, facts: Facts) -> Row:
     )
 
 
-def _resumed(raw: io.FileIO, job: Job) -> Digest | None:
+def _resumed(raw: io.FileIO, job: ExtractJob) -> FileExtractor | None:
     """An earlier digest, where all that it has seen is still there."""
     if job.state is None:
         return None
     try:
-        known = msgspec.msgpack.decode(job.state, type=Digest)
+        known = msgspec.msgpack.decode(job.state, type=FileExtractor)
     except msgspec.DecodeError:
         return None
     is_true = known.is_agent == job.found.is_agent and known.fingerprint == _fingerprint(raw, known.offset)
@@ -425,13 +433,13 @@ def _fingerprint(raw: io.FileIO, size: int) -> int:
     return checksum
 
 
-def _description(found: Found, troubles: list[Trouble]) -> dict[str, Any]:
+def _description(found: SessionFile, troubles: list[ReadProblem]) -> dict[str, Any]:
     """What the file beside a sub-agent's says about it."""
-    told = document(found.meta.path, troubles) if found.meta else None
+    told = read_document(found.meta.path, troubles) if found.meta else None
     if isinstance(told, dict):
         return told
     if found.meta and told is not None:
-        troubles.append(Trouble(found.meta.path, "not a JSON object"))
+        troubles.append(ReadProblem(found.meta.path, "not a JSON object"))
     return {}
 
 
@@ -441,4 +449,4 @@ def _is_result(event: User | Attachment) -> bool:
     return type(content) is list and bool(content) and all(type(block) is ToolResult for block in content)
 
 
-_open: Final[Callable[[str], io.FileIO]] = partial(io.FileIO, opener=only_regular)
+_open: Final[Callable[[str], io.FileIO]] = partial(io.FileIO, opener=regular_opener)

@@ -32,29 +32,35 @@ from claude_session_player.format.events import (
     Usage,
     UsageLine,
     User,
-    tag_of,
+    type_tag,
 )
 from claude_session_player.format.partial_records import (
-    Glance,
-    GlancedBlock,
-    GlancedInput,
-    GlancedMessage,
-    GlancedOutcome,
+    IndexAgentResult,
+    IndexBlock,
+    IndexInput,
+    IndexMessage,
+    IndexRecord,
 )
-from claude_session_player.linking.agent_records import AGENT_PROGRESS, agent_call, gives_prompt, named_agents, task_of
+from claude_session_player.linking.agent_records import (
+    AGENT_PROGRESS,
+    agent_call,
+    gives_prompt,
+    named_agents,
+    task_digest,
+)
 from claude_session_player.linking.copies import response_id
 from claude_session_player.linking.prompts import human_prompt
 from claude_session_player.linking.titles import note_prompt, note_title
-from claude_session_player.store.facts import LINE, Counted, Response, Speech, Tokens
+from claude_session_player.store.facts import LINE, ConversationFacts, Counted, Response, TokenTotals
 from claude_session_player.tools import AGENTS
-from claude_session_player.util.times import moment
+from claude_session_player.util.times import normalize_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from claude_session_player.store.extract import Digest
+    from claude_session_player.store.extract import FileExtractor
 
-_TOOL_RESULT: Final = tag_of(ToolResult)
+_TOOL_RESULT: Final = type_tag(ToolResult)
 _MENTION: Final = b"agentId:"
 """What a result holds that names a sub-agent in its text."""
 
@@ -62,7 +68,7 @@ _MENTION: Final = b"agentId:"
 # --- at a glance: takes in what there is, and tells whether it is worth to look closer ----------------
 
 
-def _look_at_answer(digest: Digest, seen: Glance, line: bytes) -> bool:
+def _look_at_answer(digest: FileExtractor, seen: IndexRecord, line: bytes) -> bool:
     message, request, voice = seen.message, seen.request_id, digest.main
     if digest.queue.taken and digest.owns(seen):
         digest.settle_queue()
@@ -78,55 +84,55 @@ def _look_at_answer(digest: Digest, seen: Glance, line: bytes) -> bool:
     return is_worth_more
 
 
-def _may_start_agent(block: GlancedBlock) -> bool:
+def _may_start_agent(block: IndexBlock) -> bool:
     """True for a call of a tool that starts sub-agents, or that is given a prompt."""
     given = block.input
-    return block.name in AGENTS or (type(given) is GlancedInput and len(given.prompt) > 0)
+    return block.name in AGENTS or (type(given) is IndexInput and len(given.prompt) > 0)
 
 
-def _look_at_user(digest: Digest, seen: Glance, line: bytes) -> bool:
+def _look_at_user(digest: FileExtractor, seen: IndexRecord, line: bytes) -> bool:
     """Nine lines of ten are results of tools; few of them name a sub-agent."""
     blocks = seen.message.content if seen.message is not None else None
     if type(blocks) is not list or len(blocks) != 1 or blocks[0].type != _TOOL_RESULT:
         return True
     outcome = seen.tool_use_result
-    if type(outcome) is GlancedOutcome:
+    if type(outcome) is IndexAgentResult:
         return outcome.agent_id is not None or blocks[0].tool_use_id in digest.call_ids
     return _MENTION in line
 
 
-def _look_at_attachment(digest: Digest, seen: Glance, line: bytes) -> bool:
+def _look_at_attachment(digest: FileExtractor, seen: IndexRecord, line: bytes) -> bool:
     return seen.attachment is not None and seen.attachment.type == QUEUED
 
 
-def look_at_progress(digest: Digest, seen: Glance, line: bytes) -> bool:
+def look_at_progress(digest: FileExtractor, seen: IndexRecord, line: bytes) -> bool:
     """True where a sub-agent reports."""
     return seen.data is not None and seen.data.type == AGENT_PROGRESS
 
 
-def _look_at_remark(digest: Digest, seen: Glance, line: bytes) -> bool:
+def _look_at_remark(digest: FileExtractor, seen: IndexRecord, line: bytes) -> bool:
     return seen.model is not None
 
 
-def _look_closer(digest: Digest, seen: Glance, line: bytes) -> bool:
+def _look_closer(digest: FileExtractor, seen: IndexRecord, line: bytes) -> bool:
     return True
 
 
-LOOKS: Final[dict[str | None, Callable[[Digest, Glance, bytes], bool]]] = {
-    tag_of(Assistant): _look_at_answer,
-    tag_of(User): _look_at_user,
-    tag_of(Attachment): _look_at_attachment,
-    tag_of(System): _look_at_remark,
-    tag_of(Progress): look_at_progress,
-    **{tag_of(kind): _look_closer for kind in (*TITLES, Metadata, UsageLine, LegacyMessage, CallLine, ResultLine)},
-    tag_of(QueueOperation): _look_closer,
+LOOKS: Final[dict[str | None, Callable[[FileExtractor, IndexRecord, bytes], bool]]] = {
+    type_tag(Assistant): _look_at_answer,
+    type_tag(User): _look_at_user,
+    type_tag(Attachment): _look_at_attachment,
+    type_tag(System): _look_at_remark,
+    type_tag(Progress): look_at_progress,
+    **{type_tag(kind): _look_closer for kind in (*TITLES, Metadata, UsageLine, LegacyMessage, CallLine, ResultLine)},
+    type_tag(QueueOperation): _look_closer,
 }
 
 
 # --- one event at a time --------------------------------------------------------------------------
 
 
-def _take_user(digest: Digest, event: User) -> None:
+def _take_user(digest: FileExtractor, event: User) -> None:
     content = event.said
     if type(content) is list:
         digest.main.events += max(len(content) - 1, 0)
@@ -137,7 +143,7 @@ def _take_user(digest: Digest, event: User) -> None:
                     digest.note_agent(block.tool_use_id, naming)
 
 
-def _take_assistant(digest: Digest, event: Assistant) -> None:
+def _take_assistant(digest: FileExtractor, event: Assistant) -> None:
     content = event.said
     if type(content) is list:
         digest.main.events += max(len(content) - 1, 0)
@@ -152,29 +158,29 @@ def _take_assistant(digest: Digest, event: Assistant) -> None:
         digest.look_for_copies(event.message.id if event.message is not None else None, event.request_id)
     digest.answers[response_id(event.message.id if event.message is not None else None, event.request_id) or ""] = None
     if event.message is not None:
-        is_own, place = digest.owns(event), place_of(event)
+        is_own, place = digest.owns(event), line_key(event)
         digest.main.answer(event.message, event.request_id, event.timestamp, place, with_model=is_own)
 
 
-def _take_progress(digest: Digest, event: Progress) -> None:
+def _take_progress(digest: FileExtractor, event: Progress) -> None:
     if event.data is not None and event.data.agent_id:
         digest.take_report(event, event.data.agent_id)
 
 
-def _take_title(digest: Digest, event: Title) -> None:
+def _take_title(digest: FileExtractor, event: Title) -> None:
     note_title(digest.titles, event.kind, event.title)
 
 
-def _take_queue(digest: Digest, event: QueueOperation) -> None:
+def _take_queue(digest: FileExtractor, event: QueueOperation) -> None:
     digest.queue.operate(event)
 
 
-def _take_model(digest: Digest, event: System | Metadata) -> None:
+def _take_model(digest: FileExtractor, event: System | Metadata) -> None:
     if event.model:
         digest.main.use(event.model)
 
 
-def _take_usage(digest: Digest, event: UsageLine) -> None:
+def _take_usage(digest: FileExtractor, event: UsageLine) -> None:
     tokens = (
         event.input_tokens or 0,
         event.output_tokens or 0,
@@ -183,18 +189,18 @@ def _take_usage(digest: Digest, event: UsageLine) -> None:
         0,
     )
     model = next(reversed(digest.main.models), None)
-    digest.main.count(place_of(event), tokens, model, event.timestamp)
+    digest.main.count(line_key(event), tokens, model, event.timestamp)
 
 
-def _take_malformed(digest: Digest, event: Malformed) -> None:
+def _take_malformed(digest: FileExtractor, event: Malformed) -> None:
     digest.malformed += 1
 
 
-def _take_blank(digest: Digest, event: Blank) -> None:
+def _take_blank(digest: FileExtractor, event: Blank) -> None:
     digest.main.events -= 1
 
 
-TAKERS: Final[dict[type[Event], Callable[[Digest, Any], None]]] = {
+TAKERS: Final[dict[type[Event], Callable[[FileExtractor, Any], None]]] = {
     User: _take_user,
     Assistant: _take_assistant,
     Progress: _take_progress,
@@ -209,7 +215,7 @@ TAKERS: Final[dict[type[Event], Callable[[Digest, Any], None]]] = {
 }
 
 
-def place_of(event: Event) -> str:
+def line_key(event: Event) -> str:
     """What a line is known by: in copies of a file too, where it has a uuid."""
     return f"\0uuid {event.uuid}" if event.uuid else f"{LINE}{event.line}"
 
@@ -227,8 +233,8 @@ Answer = tuple[str | None, str | None, str | None, Usage]
 """What an answer says of itself: the ids of message and request, its model, its tokens."""
 
 
-class Voice(Struct):
-    """The conversation of a file, or that of a sub-agent inside of it. See `Speech`."""
+class ConversationExtractor(Struct):
+    """The conversation of a file, or that of a sub-agent inside of it. See `ConversationFacts`."""
 
     events: int = 0
     first_prompt: str | None = None
@@ -257,7 +263,7 @@ class Voice(Struct):
     def hear(self, event: User | Attachment) -> str | None:
         """A line in a user's place; gives what a person typed there. Of that, only the first and the last are kept."""
         if self.task is None and isinstance(event, User):
-            self.task = task_of(event.said)
+            self.task = task_digest(event.said)
         prompt = human_prompt(event)
         if prompt is not None and not self._is_copy(event, prompt):
             note_prompt(self, prompt, event.line)
@@ -265,7 +271,7 @@ class Voice(Struct):
 
     def _is_copy(self, event: User | Attachment, prompt: str) -> bool:
         """True for a prompt that was there before, at the same time or under the same uuid."""
-        words = task_of(prompt) or ""
+        words = task_digest(prompt) or ""
         places = dict.fromkeys(filter(None, (event.uuid, event.timestamp)))
         known = self.spoken.setdefault(words, places)
         if known is not places:
@@ -277,7 +283,7 @@ class Voice(Struct):
 
     def answer(
         self,
-        message: Message | GlancedMessage,
+        message: Message | IndexMessage,
         request: str | None,
         time: str | None,
         place: str = "",
@@ -321,7 +327,7 @@ class Voice(Struct):
         alike = set(map(len, times)) == {_TIME_LENGTH} and "".join(times).count("Z") == len(times)
         first, last = min(times), max(times)
         if not (alike and _is_time(first) and (last == first or _is_time(last))):
-            known = [time for time in map(moment, times) if time]
+            known = [time for time in map(normalize_time, times) if time]
             if not known:
                 return
             first, last = min(known), max(known)
@@ -333,7 +339,7 @@ class Voice(Struct):
         self.widen(self.times)
         self.times = []
 
-    def merge(self, other: Voice) -> None:
+    def merge(self, other: ConversationExtractor) -> None:
         """Add what was said in a conversation that came later; its times and tokens are known already."""
         if self.first_prompt is None:
             self.first_prompt, self.first_line = other.first_prompt, other.first_line
@@ -346,17 +352,17 @@ class Voice(Struct):
             self.use(model)
         self.provider = other.provider or self.provider
 
-    def usage(self) -> Tokens:
+    def usage(self) -> TokenTotals:
         """The tokens of all responses."""
         if not self.responses:
-            return Tokens()
+            return TokenTotals()
         columns = zip(_NONE, *(tokens for tokens, _, _ in self.responses.values()), strict=True)
-        return Tokens(*(sum(column) for column in islice(columns, len(Tokens._fields))))
+        return TokenTotals(*(sum(column) for column in islice(columns, len(TokenTotals._fields))))
 
-    def speech(self) -> Speech:
+    def speech(self) -> ConversationFacts:
         """What was said, and when."""
         self.settle_times()
-        return Speech(
+        return ConversationFacts(
             self.events,
             self.first_prompt,
             self.last_prompt if self.last_prompt != self.first_prompt else None,

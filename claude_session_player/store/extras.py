@@ -7,9 +7,9 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from claude_session_player.store.layout import SESSION, TOOL_RESULTS, Found, Trouble
-from claude_session_player.store.roots import PROJECTS, spellings
-from claude_session_player.util.fsutil import only_small
+from claude_session_player.store.layout import SESSION, TOOL_RESULTS, ReadProblem, SessionFile
+from claude_session_player.store.roots import PROJECTS, project_dir_spellings
+from claude_session_player.util.fsutil import small_opener
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from claude_session_player.store.session import Session
 
 
-def documents(folder: str, troubles: list[Trouble], suffix: str = ".json") -> Iterator[tuple[str, Any]]:
+def read_documents(folder: str, troubles: list[ReadProblem], suffix: str = ".json") -> Iterator[tuple[str, Any]]:
     """The path and the value of every JSON file of a directory; there may be no such directory."""
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(suffix) and not name.startswith("."))
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        troubles.append(Trouble(folder, error.strerror or str(error)))
+        troubles.append(ReadProblem(folder, error.strerror or str(error)))
         return
     for name in names:
         path = os.path.join(folder, name)
-        if (value := document(path, troubles)) is not None:
+        if (value := read_document(path, troubles)) is not None:
             yield path, value
 
 
-def text(value: Any) -> str | None:
+def scalar_text(value: Any) -> str | None:
     """A value as text: numbers and flags are spelled out, anything larger is none.
 
-    >>> text("a"), text(7), text([7]), text(None)
+    >>> scalar_text("a"), scalar_text(7), scalar_text([7]), scalar_text(None)
     ('a', '7', None, None)
     """
     if isinstance(value, str):
@@ -44,15 +44,15 @@ def text(value: Any) -> str | None:
     return None if value is None or isinstance(value, dict | list) else str(value)
 
 
-def document(path: str, troubles: list[Trouble]) -> Any:
+def read_document(path: str, troubles: list[ReadProblem]) -> Any:
     """The value of a JSON file; `None` where it cannot be read, and then there is a trouble more."""
     try:
-        with open(path, encoding="utf-8-sig", errors="replace", opener=only_small) as file:
+        with open(path, encoding="utf-8-sig", errors="replace", opener=small_opener) as file:
             return json.load(file)
     except OSError as error:
-        troubles.append(Trouble(path, error.strerror or str(error)))
+        troubles.append(ReadProblem(path, error.strerror or str(error)))
     except (ValueError, RecursionError):
-        troubles.append(Trouble(path, "not JSON"))
+        troubles.append(ReadProblem(path, "not JSON"))
     return None
 
 
@@ -71,15 +71,17 @@ class Memory(NamedTuple):
     path: str
 
 
-def memories_of(roots: Sequence[str], project: str | None, tag: str | None, troubles: list[Trouble]) -> list[Memory]:
+def memories_of(
+    roots: Sequence[str], project: str | None, tag: str | None, troubles: list[ReadProblem]
+) -> list[Memory]:
     """The memories of some stores, the last changed first; those of a project, or with a tag, where one is given."""
     found = []
     for root in roots:
-        for path, value in documents(os.path.join(root, _MEMORIES), troubles):
+        for path, value in read_documents(os.path.join(root, _MEMORIES), troubles):
             if isinstance(value, dict):
                 found.append(_memory(path, value))
             else:
-                troubles.append(Trouble(path, "not a JSON object"))
+                troubles.append(ReadProblem(path, "not a JSON object"))
     wanted = [memory for memory in found if _has(tag, memory.tags, whole=True) and _has(project, memory.projects)]
     return sorted(wanted, key=lambda memory: memory.updated or memory.created or "", reverse=True)
 
@@ -87,10 +89,10 @@ def memories_of(roots: Sequence[str], project: str | None, tag: str | None, trou
 def _memory(path: str, value: dict[str, Any]) -> Memory:
     name = os.path.basename(path).removesuffix(".json")
     return Memory(
-        id=text(value.get("id")) or display_path(name),
-        content=text(value.get("content")) or "",
-        created=text(value.get("created")),
-        updated=text(value.get("updated")),
+        id=scalar_text(value.get("id")) or display_path(name),
+        content=scalar_text(value.get("content")) or "",
+        created=scalar_text(value.get("created")),
+        updated=scalar_text(value.get("updated")),
         tags=_texts(value.get("tags")),
         projects=_texts(value.get("projects")),
         path=display_path(path),
@@ -130,7 +132,7 @@ class Todo(NamedTuple):
 
 
 def todos_of(
-    roots: Sequence[str], sessions: Sequence[Session], project: str | None, troubles: list[Trouble]
+    roots: Sequence[str], sessions: Sequence[Session], project: str | None, troubles: list[ReadProblem]
 ) -> list[Todo]:
     """The todos of some stores; of one project, where a part of its path, or its directory's name, is given."""
     paths: dict[str, set[str]] = {}
@@ -144,7 +146,7 @@ def todos_of(
             known = paths.get(home, set())
             real = next(iter(known)) if len(known) == 1 else os.path.basename(home)
             found += [(todo, os.path.basename(home)) for todo in _listed(os.path.join(home, _NAME), real, troubles)]
-        for path, value in documents(os.path.join(root, _TODOS), troubles):
+        for path, value in read_documents(os.path.join(root, _TODOS), troubles):
             session = owners.get(_session_id(path))
             directory = session.found.project or "" if session else ""
             real_path = session.project if session else None
@@ -157,7 +159,9 @@ def _is_wanted(project: str | None, todo: Todo, directory: str) -> bool:
         return True
     wanted = project.casefold()
     return (
-        wanted in (todo.project or "").casefold() or directory in spellings(project) or wanted in directory.casefold()
+        wanted in (todo.project or "").casefold()
+        or directory in project_dir_spellings(project)
+        or wanted in directory.casefold()
     )
 
 
@@ -171,13 +175,13 @@ def _project_folders(folder: str) -> Iterator[str]:
             yield os.path.join(folder, name)
 
 
-def _listed(path: str, project: str, troubles: list[Trouble]) -> Iterator[Todo]:
+def _listed(path: str, project: str, troubles: list[ReadProblem]) -> Iterator[Todo]:
     """The todos of a `todo.jsonl`; a line that is none is a trouble."""
     try:
-        with open(path, encoding="utf-8-sig", errors="replace", opener=only_small) as file:
+        with open(path, encoding="utf-8-sig", errors="replace", opener=small_opener) as file:
             lines = file.read().split("\n")
     except OSError as error:
-        troubles.append(Trouble(path, error.strerror or str(error)))
+        troubles.append(ReadProblem(path, error.strerror or str(error)))
         return
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -189,27 +193,30 @@ def _listed(path: str, project: str, troubles: list[Trouble]) -> Iterator[Todo]:
         if isinstance(value, dict):
             yield _todo(value, path, project, None)
         else:
-            troubles.append(Trouble(path, f"line {number} is no todo"))
+            troubles.append(ReadProblem(path, f"line {number} is no todo"))
 
 
-def _of_session(path: str, value: Any, project: str | None, troubles: list[Trouble]) -> Iterator[Todo]:
+def _of_session(path: str, value: Any, project: str | None, troubles: list[ReadProblem]) -> Iterator[Todo]:
     items: Iterable[Any] = value.get("todos", ()) if isinstance(value, dict) else value
     if not isinstance(items, list | tuple):
-        troubles.append(Trouble(path, "not a list of todos"))
+        troubles.append(ReadProblem(path, "not a list of todos"))
         return
     yield from (_todo(item, path, project, _session_id(path)) for item in items if isinstance(item, dict))
 
 
 def _todo(value: dict[str, Any], path: str, project: str | None, session: str | None) -> Todo:
     done = value.get("completed")
-    status = text(value.get("status")) or (COMPLETED if done is True else PENDING)
+    status = scalar_text(value.get("status")) or (COMPLETED if done is True else PENDING)
     stem = os.path.basename(path).removesuffix(".json")
     agent = stem.partition(_AGENT)[2] if session else ""
     return Todo(
-        id=text(value.get("id")),
-        text=text(value.get("text")) or text(value.get("content")) or text(value.get("subject")) or "",
+        id=scalar_text(value.get("id")),
+        text=scalar_text(value.get("text"))
+        or scalar_text(value.get("content"))
+        or scalar_text(value.get("subject"))
+        or "",
         status=status,
-        created=text(value.get("created")),
+        created=scalar_text(value.get("created")),
         project=project,
         session_id=session,
         agent_id=agent if agent and agent != session else None,
@@ -256,26 +263,26 @@ class Settings(NamedTuple):
     settings: Any
 
 
-def settings_of(roots: Sequence[str], troubles: list[Trouble]) -> list[Settings]:
+def settings_of(roots: Sequence[str], troubles: list[ReadProblem]) -> list[Settings]:
     """The settings files of some stores, with secrets masked."""
     paths = [os.path.join(root, name) for root in roots for name in _NAMES]
-    read = ((path, document(path, troubles)) for path in paths if os.path.lexists(path))
-    return [Settings(display_path(path), masked(value)) for path, value in read if value is not None]
+    read = ((path, read_document(path, troubles)) for path in paths if os.path.lexists(path))
+    return [Settings(display_path(path), mask_secrets(value)) for path, value in read if value is not None]
 
 
-def masked(value: Any, key: str = "", depth: int = 0) -> Any:
+def mask_secrets(value: Any, key: str = "", depth: int = 0) -> Any:
     """A copy without secrets: what stands under a key that names one, and what looks like one anywhere.
 
-    >>> masked({"env": {"API_KEY": "hunter2"}, "max_tokens": 4096, "hook": "curl -H 'Authorization: Bearer abc'"})
+    >>> mask_secrets({"env": {"API_KEY": "hunter2"}, "max_tokens": 4096, "hook": "curl -H 'Authorization: Bearer abc'"})
     {'env': {'API_KEY': '********'}, 'max_tokens': 4096, 'hook': "curl -H 'Authorization: Bearer ********'"}
     """
     if depth > _DEEPEST:
         return "…"
     if isinstance(value, dict):
-        return {name: masked(item, _secret_key(name) or key, depth + 1) for name, item in value.items()}
+        return {name: mask_secrets(item, _secret_key(name) or key, depth + 1) for name, item in value.items()}
     if isinstance(value, list):
         pairs = zip(["", *value], value, strict=False)
-        return [masked(item, key or _secret_flag(before), depth + 1) for before, item in pairs]
+        return [mask_secrets(item, key or _secret_flag(before), depth + 1) for before, item in pairs]
     if isinstance(value, str):
         return MASK if key and value and not _is_plain_number(key, value) else _without_secrets(value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -357,7 +364,7 @@ def _project(path: str | None, home: str, members: list[Session]) -> Project:
 _OPEN, _CLOSE, _SAVED_TO = "<persisted-output>", "</persisted-output>", "saved to: "
 
 
-class Reference(NamedTuple):
+class OutputReference(NamedTuple):
     """A part of a text that stands for an output in a file: where it is, and the name of that file."""
 
     start: int
@@ -365,17 +372,17 @@ class Reference(NamedTuple):
     name: str
 
 
-def resolver(files: Sequence[Found], *, is_once: bool = False) -> Callable[[str], str]:
+def output_resolver(files: Sequence[SessionFile], *, is_once: bool = False) -> Callable[[str], str]:
     """Gives texts of sessions with all outputs in full that they refer to.
 
     With `is_once`, for texts that are told in one transcript: only the first that refers to an output has it in full,
     because n results may refer to one output.
     """
     known = set[str]()
-    return lambda text: resolved(text, files, known if is_once else None)
+    return lambda text: resolve_output(text, files, known if is_once else None)
 
 
-def resolved(text: str, files: Sequence[Found], known: set[str] | None = None) -> str:
+def resolve_output(text: str, files: Sequence[SessionFile], known: set[str] | None = None) -> str:
     """A result with the whole output that it refers to; as it is, with a remark, where that is gone.
 
     Only the name counts: the store may have moved, and nothing outside of the sessions' directories is read. What is
@@ -385,7 +392,7 @@ def resolved(text: str, files: Sequence[Found], known: set[str] | None = None) -
         return text
     parts, at = list[str](), 0
     known = set() if known is None else known
-    for reference in references(text):
+    for reference in find_references(text):
         if reference.name not in known:  # an output is told once, however often a text refers to it
             known.add(reference.name)
             parts += (text[at : reference.start], _whole(text[reference.start : reference.end], reference.name, files))
@@ -393,7 +400,7 @@ def resolved(text: str, files: Sequence[Found], known: set[str] | None = None) -
     return "".join(parts) + text[at:]
 
 
-def references(text: str) -> Iterator[Reference]:
+def find_references(text: str) -> Iterator[OutputReference]:
     """The references in a text, one behind the other; what is never closed goes on to the end."""
     end = 0
     while (start := text.find(_OPEN, end)) >= 0:
@@ -407,7 +414,7 @@ def references(text: str) -> Iterator[Reference]:
         path = told.rstrip() or told[:1]
         close = text.find(_CLOSE, line_end)
         end = close + len(_CLOSE) if close >= 0 else len(text)
-        yield Reference(start, end, path.replace("\\", "/").rpartition("/")[2])
+        yield OutputReference(start, end, path.replace("\\", "/").rpartition("/")[2])
 
 
 def persisted_name(text: str) -> str | None:
@@ -418,11 +425,11 @@ def persisted_name(text: str) -> str | None:
     """
     if not text.startswith(_OPEN):
         return None
-    found = next(references(text), None)
+    found = next(find_references(text), None)
     return found.name if found is not None else None
 
 
-def _whole(text: str, name: str, files: Sequence[Found]) -> str:
+def _whole(text: str, name: str, files: Sequence[SessionFile]) -> str:
     """The output that a reference stands for."""
     reason = ""
     for found in files:
@@ -431,7 +438,7 @@ def _whole(text: str, name: str, files: Sequence[Found]) -> str:
         try:
             if os.path.realpath(path) != os.path.join(os.path.realpath(os.path.dirname(folder)), TOOL_RESULTS, name):
                 raise OSError(0, "a link")
-            with open(path, encoding="utf-8", errors="replace", opener=only_small) as file:
+            with open(path, encoding="utf-8", errors="replace", opener=small_opener) as file:
                 return file.read().rstrip()
         except (OSError, ValueError) as error:
             reason = f"{display_path(found.called(path))}: {getattr(error, 'strerror', None) or error}"

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.format.line_reader import read_lines
 from claude_session_player.linking.subagents import AgentCall
-from claude_session_player.util.fsutil import only_regular
+from claude_session_player.util.fsutil import regular_opener
 
 if TYPE_CHECKING:
-    from claude_session_player.store.index import Row
-    from claude_session_player.store.layout import Found
+    from claude_session_player.store.index import IndexRow
+    from claude_session_player.store.layout import SessionFile
 
 
-class Tokens(NamedTuple):
+class TokenTotals(NamedTuple):
     """How many tokens responses took, each response counted once."""
 
     input_tokens: int = 0
@@ -27,13 +27,13 @@ class Tokens(NamedTuple):
 
 
 Counted = tuple[int, int, int, int, int]
-"""The tokens of one response: the four of `Tokens`, and of those written into the cache, those that stay an hour."""
+"""The tokens of one response: the four of `TokenTotals`, and the cache writes that stay an hour."""
 
 Response = tuple[Counted, str | None, str | None]
 """A response: its tokens, its model, its time. A plain tuple, because one is made for every answer of a file."""
 
 
-class Speech(NamedTuple):
+class ConversationFacts(NamedTuple):
     """What was said in one conversation, and when: in a session, or by a sub-agent inside of its file."""
 
     events: int = 0
@@ -49,16 +49,16 @@ class Speech(NamedTuple):
     provider: str | None = None
     started: str | None = None
     ended: str | None = None
-    usage: Tokens = Tokens()
+    usage: TokenTotals = TokenTotals()
 
 
-class Inline(NamedTuple):
+class InlineSubagent(NamedTuple):
     """A sub-agent whose lines stand inside of its parent's file."""
 
     id: str
     lines: tuple[tuple[int, int], ...]
     """The first and last line of every stretch."""
-    speech: Speech
+    speech: ConversationFacts
     call: str | None = None
     """The call for which it reports its progress; `None` where its lines are a conversation in the file."""
 
@@ -68,10 +68,10 @@ class Inline(NamedTuple):
         return self.call is not None
 
 
-class Facts(NamedTuple):
+class FileFacts(NamedTuple):
     """All that is known of a session file."""
 
-    speech: Speech
+    speech: ConversationFacts
     session_id: str | None
     cwds: tuple[str, ...]
     """In the order of their first appearance."""
@@ -83,18 +83,18 @@ class Facts(NamedTuple):
     malformed: int
     calls: tuple[AgentCall, ...]
     """The calls that started sub-agents, or may have started them."""
-    inline: tuple[Inline, ...]
+    inline: tuple[InlineSubagent, ...]
     is_session: bool
     """True where at least one line is a record of a session."""
     meta: dict[str, Any]
     """What the file beside a sub-agent's says about it."""
 
 
-def decode_facts(data: bytes) -> Facts:
+def decode_facts(data: bytes) -> FileFacts:
     """The facts of their JSON form."""
     speech, session_id, cwds, branches, version, titles, malformed, calls, inline, is_session, meta = json.loads(data)
-    return Facts(
-        Speech(*speech),
+    return FileFacts(
+        ConversationFacts(*speech),
         session_id,
         tuple(cwds),
         tuple(branches),
@@ -102,7 +102,7 @@ def decode_facts(data: bytes) -> Facts:
         titles,
         malformed,
         tuple(AgentCall(id, kind, about, task, tuple(map(tuple, named))) for id, kind, about, task, named in calls),
-        tuple(Inline(id, tuple(lines), Speech(*said), call) for id, lines, said, call in inline),
+        tuple(InlineSubagent(id, tuple(lines), ConversationFacts(*said), call) for id, lines, said, call in inline),
         is_session,
         meta,
     )
@@ -189,7 +189,7 @@ Stretch = tuple[int, int]
 """The numbers of the first and of the last line."""
 
 
-class StretchReader:
+class LineRangeReader:
     """Knows where stretches of lines begin in a file, so that n of them are read without reading all of it n times.
 
     The file is read through once, for the places of all stretches, and again only where it is another file by then.
@@ -203,7 +203,7 @@ class StretchReader:
 
     def lines(self, stretches: Sequence[Stretch]) -> Iterator[tuple[int, bytes]]:
         """The lines of some of the stretches with their numbers, in the order of the file. Raises `OSError`."""
-        with open(self._path, "rb", opener=only_regular) as file:
+        with open(self._path, "rb", opener=regular_opener) as file:
             status = os.fstat(file.fileno())
             version = (status.st_ino, status.st_size, status.st_mtime_ns)
             if version != self._known:
@@ -233,28 +233,28 @@ def _offsets(lines: Iterable[bytes], firsts: Sequence[int]) -> Iterator[tuple[in
         offset += len(line)
 
 
-Recall = Callable[[Sequence["Member"]], dict[str, bytes]]
+Recall = Callable[[Sequence["IndexedFile"]], dict[str, bytes]]
 """Fetches the responses of some files, by path."""
 
 
-class Member:
+class IndexedFile:
     """A session file with its row of the catalogue. Facts and responses are fetched when somebody asks for them."""
 
     __slots__ = ("_facts", "_recall", "_responses", "found", "inline_calls", "inline_lines", "row")
 
-    def __init__(self, found: Found, row: Row, recall: Recall, responses: bytes | None = None) -> None:
+    def __init__(self, found: SessionFile, row: IndexRow, recall: Recall, responses: bytes | None = None) -> None:
         self.found = found
         self.row = row
         self.inline_calls: dict[str, AgentCall] | None = None
         """The calls of the sub-agents inside of the file, as soon as somebody has found them."""
-        self.inline_lines: StretchReader | None = None
+        self.inline_lines: LineRangeReader | None = None
         """Reads the lines of these sub-agents, as soon as somebody has asked for some."""
-        self._facts: Facts | None = None
+        self._facts: FileFacts | None = None
         self._recall = recall
         self._responses = responses
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> FileFacts:
         """All that is known of the file."""
         if self._facts is None:
             self._facts = decode_facts(self.row.facts)
@@ -268,7 +268,7 @@ class Member:
     @property
     def responses(self) -> Responses:
         """The responses of the file, each once."""
-        recall([self])
+        load_responses([self])
         return decode_responses(self._responses or b"")
 
     @property
@@ -279,9 +279,9 @@ class Member:
         return self.found.parent or self.facts.session_id
 
 
-def recall(members: Sequence[Member]) -> None:
+def load_responses(members: Sequence[IndexedFile]) -> None:
     """Let these files have their responses at hand: all at once is much faster than one by one."""
-    unknown: dict[Recall, list[Member]] = {}
+    unknown: dict[Recall, list[IndexedFile]] = {}
     for member in members:
         if member._responses is None:
             unknown.setdefault(member._recall, []).append(member)

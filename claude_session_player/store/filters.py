@@ -110,7 +110,7 @@ UNDERSTOOD: Final = (
 )
 
 
-class Span(NamedTuple):
+class DateSpan(NamedTuple):
     """From a moment to just before another."""
 
     start: datetime
@@ -125,15 +125,15 @@ _PERIOD: Final = r"(?:(this|last)\s+)?(week|month|year)"
 """Patterns of what may be typed; most commands never need them, so they are compiled when they are first used."""
 
 
-def parse_span(text: str, now: datetime | None = None) -> Span:
+def parse_date_span(text: str, now: datetime | None = None) -> DateSpan:
     """The span that a word stands for, in the zone in which times are shown; raises `BadFilter`.
 
     >>> noon = datetime.fromisoformat("2026-03-01T12:00:00+01:00")
-    >>> [str(moment) for moment in parse_span("yesterday", noon)]
+    >>> [str(moment) for moment in parse_date_span("yesterday", noon)]
     ['2026-02-28 00:00:00+01:00', '2026-03-01 00:00:00+01:00']
-    >>> [f"{moment:%m-%d}" for word in ("week", "this month", "last month") for moment in parse_span(word, noon)]
+    >>> [f"{moment:%m-%d}" for word in ("week", "this month", "last month") for moment in parse_date_span(word, noon)]
     ['02-23', '03-02', '03-01', '04-01', '02-01', '03-01']
-    >>> str(parse_span("12h", noon).start)
+    >>> str(parse_date_span("12h", noon).start)
     '2026-03-01 00:00:00+01:00'
     """
     now = now or local_now()
@@ -143,13 +143,13 @@ def parse_span(text: str, now: datetime | None = None) -> Span:
         if match := re.fullmatch(_AGO, word):
             passed = timedelta(**{_UNITS[match[2]]: int(match[1])})
             moment = (now.astimezone(UTC) - passed).astimezone(zone)  # hours that passed, not those of the wall clock
-            return Span(moment, moment)
+            return DateSpan(moment, moment)
         if (span := _named(word, now.date()) or _calendar(word)) is not None:
-            return Span(*(_local(datetime.combine(day, time()), zone) for day in span))
+            return DateSpan(*(_local(datetime.combine(day, time()), zone) for day in span))
         moment = _local(datetime.fromisoformat(text.strip()), zone)
     except (ValueError, OverflowError) as error:
         raise BadFilter(f"{text!r} is no date or time that is understood: write {UNDERSTOOD}") from error
-    return Span(moment, moment)
+    return DateSpan(moment, moment)
 
 
 def _named(word: str, today: date) -> tuple[date, date] | None:

@@ -18,7 +18,7 @@ from claude_session_player.util.times import wall_clock
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
-    from claude_session_player.store.layout import Found
+    from claude_session_player.store.layout import SessionFile
 
 PROC: Final = "/proc"
 _ACCESS: Final = 0o3
@@ -152,7 +152,7 @@ _OPEN: Final[int] = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 """Nothing is waited for, also where a pipe has the name of a session."""
 
 
-class Evidence(NamedTuple):
+class UseEvidence(NamedTuple):
     """One sign of what is done with a file."""
 
     how: str
@@ -171,9 +171,9 @@ class Evidence(NamedTuple):
     def words(self) -> str:
         """The sign in a few words.
 
-        >>> Evidence(LOCKED, "/s/1f2e.jsonl", 0, Process(12, "claude")).words
+        >>> UseEvidence(LOCKED, "/s/1f2e.jsonl", 0, Process(12, "claude")).words
         'locked by claude (pid 12)'
-        >>> Evidence(READING, "/s/1f2e.jsonl", 0, Process(12, "tail")).words
+        >>> UseEvidence(READING, "/s/1f2e.jsonl", 0, Process(12, "tail")).words
         'only read by tail (pid 12)'
         """
         if self.how == WRITTEN:
@@ -187,7 +187,7 @@ class Evidence(NamedTuple):
         return f"{how} by {name} (pid {pid})" if name else f"{how} by pid {pid}"
 
 
-class Ways(NamedTuple):
+class InUseMethods(NamedTuple):
     """By which ways it could be found out; a write in the last minute is known everywhere."""
 
     locks: bool
@@ -212,7 +212,7 @@ class InUse:
         self._now = int((wall_clock() if now is None else now) * 1_000_000_000)
         self._proc = proc
 
-    def __call__(self, found: Found) -> bool:
+    def __call__(self, found: SessionFile) -> bool:
         """True where a file is in use: the same answer as that of `uses`, but most files have to be probed only."""
         path, (_, written, _) = found.path, found.stamp
         if self._now - written <= _RECENT and self._is_recent(path, written):
@@ -221,11 +221,11 @@ class InUse:
             return bool(self.uses([path]))
         return _probe_lock(path)  # who holds it is not asked for: to read the list of locks takes more than 10 ms
 
-    def signs(self, paths: Iterable[str]) -> list[Evidence]:
+    def signs(self, paths: Iterable[str]) -> list[UseEvidence]:
         """All that is known of what is done with these files, readers included; what is no file has no signs."""
         return [sign for path in paths for sign in self._signs(path)]
 
-    def uses(self, paths: Iterable[str]) -> list[Evidence]:
+    def uses(self, paths: Iterable[str]) -> list[UseEvidence]:
         """The signs that any of these files is in use."""
         return [sign for sign in self.signs(paths) if sign.is_use]
 
@@ -234,9 +234,9 @@ class InUse:
         return InUse(self._roots, proc=self._proc)
 
     @property
-    def ways(self) -> Ways:
+    def ways(self) -> InUseMethods:
         """How it could be found out."""
-        return Ways(HAS_LOCKS, self._holders is not None, self._open_files.is_told, self._open_files.hidden)
+        return InUseMethods(HAS_LOCKS, self._holders is not None, self._open_files.is_told, self._open_files.hidden)
 
     @cached_property
     def _open_files(self) -> OpenFiles:
@@ -246,18 +246,18 @@ class InUse:
     def _holders(self) -> dict[tuple[int, int], Process | None] | None:
         return lock_holders(self._proc)
 
-    def _signs(self, path: str) -> Iterator[Evidence]:
+    def _signs(self, path: str) -> Iterator[UseEvidence]:
         status, is_locked = _probe(path)
         if status is None:
             return
         key, written, holders = (status.st_dev, status.st_ino), status.st_mtime_ns, self._holders or {}
         if is_locked or key in holders:
-            yield Evidence(LOCKED, path, written, holders.get(key))
+            yield UseEvidence(LOCKED, path, written, holders.get(key))
         for process, may_write in dict.fromkeys(self._open_files.handles(os.path.basename(path), key)):
-            yield Evidence(WRITING if may_write else READING, path, written, process)
+            yield UseEvidence(WRITING if may_write else READING, path, written, process)
         if self._is_recent(path, written):
             is_ahead = written - self._now > _RECENT  # by less, it is the clock of a file server
-            yield Evidence(FUTURE if is_ahead else WRITTEN, path, written)
+            yield UseEvidence(FUTURE if is_ahead else WRITTEN, path, written)
 
     def _is_recent(self, path: str, written_ns: int) -> bool:
         """True for a write that counts."""

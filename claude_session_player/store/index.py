@@ -45,7 +45,7 @@ _COLUMNS: Final = "stamp, facts, record, started, ended, inline, reported, helpe
 _ROWS: Final = f"SELECT path, {_COLUMNS} FROM files WHERE "
 
 
-class Row(NamedTuple):
+class IndexRow(NamedTuple):
     """What is known of a file."""
 
     stamp: str
@@ -67,16 +67,16 @@ class Row(NamedTuple):
     """The real path of the project that it belongs to."""
 
 
-class Kept(NamedTuple):
+class IndexEntry(NamedTuple):
     """What is remembered of a file: its row, what its digest left behind, and its responses."""
 
     path: str
-    row: Row
+    row: IndexRow
     state: bytes
     responses: bytes
 
 
-def default_folder() -> str | None:
+def default_index_dir() -> str | None:
     """The directory in which the catalogue is kept; `None` where the platform has no place for it."""
     if _IS_LINUX:  # the same as platformdirs says, without the time that it takes to be loaded
         base = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
@@ -89,7 +89,7 @@ def default_folder() -> str | None:
         return None
 
 
-class Catalogue:
+class StoreIndex:
     """The catalogue in a directory; without one it knows nothing and keeps nothing."""
 
     def __init__(self, folder: str | None) -> None:
@@ -106,14 +106,14 @@ class Catalogue:
         """True where anything can be remembered."""
         return not self._given_up
 
-    def below(self, root: str) -> dict[str, Row]:
+    def below(self, root: str) -> dict[str, IndexRow]:
         """Everything known of the files below a directory."""
         start = os.fsencode(os.path.join(root, ""))
         return self._known("path >= ? AND path < ?", (start, start[:-1] + bytes([start[-1] + 1])))
 
-    def of(self, paths: Sequence[str]) -> dict[str, Row]:
+    def of(self, paths: Sequence[str]) -> dict[str, IndexRow]:
         """What is known of these files."""
-        known: dict[str, Row] = {}
+        known: dict[str, IndexRow] = {}
         for some in _portions(paths):
             known |= self._known(f"path IN ({_marks(some)})", some)
         return known
@@ -139,7 +139,7 @@ class Catalogue:
                     found[name] = content
         return found
 
-    def keep(self, files: Sequence[Kept]) -> None:
+    def keep(self, files: Sequence[IndexEntry]) -> None:
         """Remember these files."""
         if files:
             known, states, responses = [], [], []
@@ -170,10 +170,10 @@ class Catalogue:
                 self._connection.close()
             self._connection = None
 
-    def _known(self, condition: str, values: Sequence[bytes]) -> dict[str, Row]:
+    def _known(self, condition: str, values: Sequence[bytes]) -> dict[str, IndexRow]:
         known = {}
         for path, *told, checksum in self._read(_ROWS + condition, values):
-            row = Row(*told)
+            row = IndexRow(*told)
             if _is_sound(path, row) and _checksum(path, row) == checksum:
                 known[os.fsdecode(path)] = row
         return known
@@ -290,13 +290,13 @@ def _remove(path: str) -> None:
             os.remove(name)
 
 
-def _checksum(path: bytes, row: Row) -> int:
+def _checksum(path: bytes, row: IndexRow) -> int:
     counted = f"{row.inline}|{row.reported}|{row.helper}"
     rest = f"{row.stamp}|{row.started}|{row.ended}|{counted}|{row.project}|{row.record}"
     return zlib.crc32(rest.encode(), zlib.crc32(row.facts, zlib.crc32(path)))
 
 
-def _is_sound(path: object, row: Row) -> bool:
+def _is_sound(path: object, row: IndexRow) -> bool:
     """True where a row has the types that it should have; a damaged file may hold any."""
     return type(path) is bytes and type(row.facts) is bytes and type(row.record) is str
 

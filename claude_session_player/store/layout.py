@@ -39,7 +39,7 @@ GONE: Final = ".removed-"
 _ID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[A-Za-z0-9]{26}")
 
 
-class Stamp(NamedTuple):
+class FileStamp(NamedTuple):
     """What tells one state of a file from another."""
 
     size: int
@@ -47,7 +47,7 @@ class Stamp(NamedTuple):
     inode: int
 
 
-class Trouble(NamedTuple):
+class ReadProblem(NamedTuple):
     """Something in a store that could not be read."""
 
     path: str
@@ -58,16 +58,16 @@ class SideFile(NamedTuple):
     """A small file beside a session."""
 
     path: str
-    stamp: Stamp
+    stamp: FileStamp
 
 
-class Found(NamedTuple):
+class SessionFile(NamedTuple):
     """A session file: where it is, and what its place and name say about it."""
 
     path: str
     id: str
     kind: str
-    stamp: Stamp
+    stamp: FileStamp
     device: int = 0
     home: str = ""
     """The directory of the session that the file belongs to: below `projects/`, as a rule."""
@@ -121,15 +121,15 @@ class Found(NamedTuple):
         return os.path.join(root, FILE_HISTORY, session, name)
 
 
-class Place(NamedTuple):
-    """What the directories above a session file say about it; see `Found`."""
+class StorePlace(NamedTuple):
+    """What the directories above a session file say about it; see `SessionFile`."""
 
     home: str
     parent: str | None = None
     parent_agent: str | None = None
     workflow: str | None = None
 
-    def within(self, directory: str) -> Place:
+    def within(self, directory: str) -> StorePlace:
         """The place one directory deeper."""
         if directory.startswith(AGENT):
             return self._replace(parent_agent=directory.removeprefix(AGENT))
@@ -141,28 +141,28 @@ _NO_METAS: Final[Mapping[str, SideFile]] = {}
 KINDS: Final = {TRANSCRIPTS: TRANSCRIPT, HISTORIES: HISTORY}
 
 
-class Walk:
+class StoreWalk:
     """One walk through a store, or a part of it. What could not be read is in `troubles` afterwards."""
 
     def __init__(self) -> None:
-        self.troubles: list[Trouble] = []
+        self.troubles: list[ReadProblem] = []
         self.removals: list[str] = []
         """Directories in which sessions lie that are being removed, or whose removal was interrupted."""
         self._entered: set[tuple[int, int]] = set()
 
-    def store(self, root: str) -> Iterator[Found]:
+    def store(self, root: str) -> Iterator[SessionFile]:
         """Every session file of a store, of all kinds and layouts."""
         for entry in self._entries(os.path.join(root, PROJECTS), missing_is_fine=True):
             if self._is_dir(entry):
                 yield from self.project(entry.path)
         for name, kind in KINDS.items():
             entries = self._entries(os.path.join(root, name), missing_is_fine=True)
-            yield from self._files(entries, kind, Place(os.path.join(root, name)))
+            yield from self._files(entries, kind, StorePlace(os.path.join(root, name)))
 
-    def project(self, folder: str) -> Iterator[Found]:
+    def project(self, folder: str) -> Iterator[SessionFile]:
         """Every session file of a project directory."""
         entries = self._entries(folder)
-        metas, place = self._metas(entries), Place(folder)
+        metas, place = self._metas(entries), StorePlace(folder)
         for entry in entries:
             if entry.name.endswith(SUFFIX):
                 kind = SUBAGENT if entry.name.startswith(AGENT) else SESSION
@@ -170,9 +170,9 @@ class Walk:
                     yield found
             elif self._is_dir(entry):
                 agents = os.path.join(entry.path, SUBAGENTS)
-                yield from self._below(agents, Place(folder, entry.name), missing_is_fine=True)
+                yield from self._below(agents, StorePlace(folder, entry.name), missing_is_fine=True)
 
-    def relatives(self, found: Found) -> Iterator[Found]:
+    def relatives(self, found: SessionFile) -> Iterator[SessionFile]:
         """A session file, and the files that may belong to the same session."""
         session = found.parent or (None if found.is_agent else found.id)
         seen = set()
@@ -182,17 +182,17 @@ class Walk:
         if found.path not in seen:
             yield found
 
-    def _family(self, home: str, session: str | None, found: Found) -> Iterator[Found]:
+    def _family(self, home: str, session: str | None, found: SessionFile) -> Iterator[SessionFile]:
         entries = self._entries(home)
         metas = self._metas([entry for entry in entries if entry.name.startswith(AGENT)])
         for entry in entries:
             if entry.name.startswith(AGENT) and found.kind in (SESSION, SUBAGENT):
-                yield from self._files([entry], SUBAGENT, Place(home), metas)
+                yield from self._files([entry], SUBAGENT, StorePlace(home), metas)
             elif session is not None and entry.name == session + SUFFIX:
-                yield from self._files([entry], SESSION if found.is_agent else found.kind, Place(home))
+                yield from self._files([entry], SESSION if found.is_agent else found.kind, StorePlace(home))
         if session is not None:
             agents = os.path.join(home, session, SUBAGENTS)
-            yield from self._below(agents, Place(home, session), missing_is_fine=True)
+            yield from self._below(agents, StorePlace(home, session), missing_is_fine=True)
 
     def workflows(self, belongings: str) -> list[str]:
         """The paths of the workflow runs of a session."""
@@ -204,10 +204,12 @@ class Walk:
         """The paths of the tool outputs that were too large for the session file."""
         return [e.path for e in self._entries(os.path.join(belongings, TOOL_RESULTS), missing_is_fine=True)]
 
-    def _below(self, folder: str, place: Place, missing_is_fine: bool = False, depth: int = 0) -> Iterator[Found]:
+    def _below(
+        self, folder: str, place: StorePlace, missing_is_fine: bool = False, depth: int = 0
+    ) -> Iterator[SessionFile]:
         """The sub-agents of a session, as deep as Claude Code puts them, and deeper."""
         if depth > DEEPEST:
-            self.troubles.append(Trouble(folder, TOO_DEEP))
+            self.troubles.append(ReadProblem(folder, TOO_DEEP))
             return
         entries = self._entries(folder, missing_is_fine)
         metas = self._metas(entries)
@@ -226,7 +228,7 @@ class Walk:
                 everything = list(entries)
         except OSError as error:
             if not (missing_is_fine and isinstance(error, FileNotFoundError | NotADirectoryError)):
-                self.troubles.append(Trouble(folder, error.strerror or str(error)))
+                self.troubles.append(ReadProblem(folder, error.strerror or str(error)))
             return []
         found = [entry for entry in everything if not entry.name.startswith(".")]
         if len(found) < len(everything):
@@ -244,7 +246,7 @@ class Walk:
             if entry.is_symlink():
                 os.stat(entry.path)
         except OSError as error:
-            self.troubles.append(Trouble(entry.path, _reason(entry, error)))
+            self.troubles.append(ReadProblem(entry.path, _reason(entry, error)))
         return False
 
     def _enter(self, folder: str) -> bool:
@@ -259,31 +261,33 @@ class Walk:
         self,
         entries: Iterable[os.DirEntry[str]],
         kind: str,
-        place: Place,
+        place: StorePlace,
         metas: Mapping[str, SideFile] = _NO_METAS,
-    ) -> Iterator[Found]:
+    ) -> Iterator[SessionFile]:
         return (found for entry in entries if (found := self._file(entry, kind, place, metas)) is not None)
 
-    def _file(self, entry: os.DirEntry[str], kind: str, place: Place, metas: Mapping[str, SideFile]) -> Found | None:
+    def _file(
+        self, entry: os.DirEntry[str], kind: str, place: StorePlace, metas: Mapping[str, SideFile]
+    ) -> SessionFile | None:
         """The session file that an entry of a directory is, if it is one."""
         name = entry.name
         if not is_session_name(name) or (status := self._status(entry)) is None:
             return None
         name = name.removesuffix(SUFFIX)
         id = name.removeprefix(AGENT) if kind == SUBAGENT else name
-        return Found(entry.path, id, kind, _stamp(status), status.st_dev, *place, metas.get(name))
+        return SessionFile(entry.path, id, kind, _stamp(status), status.st_dev, *place, metas.get(name))
 
     def _status(self, entry: os.DirEntry[str]) -> os.stat_result | None:
         """The status of a regular file."""
         try:
             status = entry.stat()
         except OSError as error:
-            self.troubles.append(Trouble(entry.path, _reason(entry, error)))
+            self.troubles.append(ReadProblem(entry.path, _reason(entry, error)))
             return None
         if stat.S_ISREG(status.st_mode):
             return status
         if not stat.S_ISDIR(status.st_mode):
-            self.troubles.append(Trouble(entry.path, "not a regular file"))
+            self.troubles.append(ReadProblem(entry.path, "not a regular file"))
         return None
 
     def _metas(self, entries: list[os.DirEntry[str]]) -> dict[str, SideFile]:
@@ -304,26 +308,26 @@ def walk_folders(path: str) -> Iterator[tuple[str, list[str], list[str]]]:
         yield folder, folders, names
 
 
-def found_at(path: str) -> Found:
+def session_file_at(path: str) -> SessionFile:
     """What a file is, as far as its absolute path tells. Raises `OSError`."""
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "not a regular file")
-    home, session = home_of(path)
+    home, session = session_home(path)
     name = os.path.basename(path)
     stem = name.removesuffix(SUFFIX) if name.endswith(SUFFIX) else os.path.splitext(name)[0]
     is_agent = name.startswith(AGENT)
     kind = SUBAGENT if is_agent else _kind_below(home)
     id = stem.removeprefix(AGENT) if is_agent else stem
-    return Found(path, id, kind, _stamp(status), status.st_dev, home, session)
+    return SessionFile(path, id, kind, _stamp(status), status.st_dev, home, session)
 
 
-def home_of(path: str) -> tuple[str, str | None]:
+def session_home(path: str) -> tuple[str, str | None]:
     """The directory of the session that a file belongs to, and, below `subagents/`, the session's id.
 
-    >>> home_of("/s/projects/-p/1f2e/subagents/workflows/wf_1/agent-a1.jsonl")
+    >>> session_home("/s/projects/-p/1f2e/subagents/workflows/wf_1/agent-a1.jsonl")
     ('/s/projects/-p', '1f2e')
-    >>> home_of("/s/projects/-p/1f2e.jsonl")
+    >>> session_home("/s/projects/-p/1f2e.jsonl")
     ('/s/projects/-p', None)
     """
     folder, name = os.path.split(path)
@@ -363,11 +367,11 @@ def is_session_id(name: str) -> bool:
     return _ID.fullmatch(name) is not None
 
 
-def _stamp(status: os.stat_result) -> Stamp:
-    return Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
+def _stamp(status: os.stat_result) -> FileStamp:
+    return FileStamp(status.st_size, status.st_mtime_ns, status.st_ino)
 
 
-def found_below(root: str, stamps: Mapping[str, Stamp]) -> Iterator[Found]:
+def session_files_among(root: str, stamps: Mapping[str, FileStamp]) -> Iterator[SessionFile]:
     """The session files among some files, by their paths below a store, with "/"."""
     for path, stamp in stamps.items():
         *folders, name = path.split("/")
@@ -381,16 +385,16 @@ def found_below(root: str, stamps: Mapping[str, Stamp]) -> Iterator[Found]:
         is_described = about in stamps and kind in (SESSION, SUBAGENT)
         meta = SideFile(os.path.join(root, *about.split("/")), stamps[about]) if is_described else None
         id = stem.removeprefix(AGENT) if kind == SUBAGENT else stem
-        yield Found(os.path.join(root, *folders, name), id, kind, stamp, 0, *place, meta)
+        yield SessionFile(os.path.join(root, *folders, name), id, kind, stamp, 0, *place, meta)
 
 
-def _placed(root: str, folders: list[str], name: str) -> tuple[str, Place] | None:
+def _placed(root: str, folders: list[str], name: str) -> tuple[str, StorePlace] | None:
     """What a session file is by the directories above it; none where no session lies."""
     if len(folders) == 1 and folders[0] in KINDS:
-        return KINDS[folders[0]], Place(os.path.join(root, *folders))
+        return KINDS[folders[0]], StorePlace(os.path.join(root, *folders))
     if len(folders) < 2 or folders[0] != PROJECTS:
         return None
-    place = Place(os.path.join(root, *folders[:2]))
+    place = StorePlace(os.path.join(root, *folders[:2]))
     if len(folders) == 2:
         return SUBAGENT if name.startswith(AGENT) else SESSION, place
     if len(folders) == 3 or folders[3] != SUBAGENTS:

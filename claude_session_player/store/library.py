@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from claude_session_player.store.facts import Member
-from claude_session_player.store.index import Catalogue, Kept, Row
-from claude_session_player.store.layout import Found, Trouble, Walk
-from claude_session_player.store.workers import DIGEST, Job, Result, read_all
+from claude_session_player.store.facts import IndexedFile
+from claude_session_player.store.index import IndexEntry, IndexRow, StoreIndex
+from claude_session_player.store.layout import ReadProblem, SessionFile, StoreWalk
+from claude_session_player.store.workers import DIGEST, ExtractJob, ExtractResult, run_jobs
 
 _KEEP_SECONDS: Final = 0.2
 
@@ -18,10 +18,10 @@ Progress = Callable[[int, int], None]
 """Is told how many bytes of session files are read, and how many there are to read."""
 
 
-class Arrival(NamedTuple):
+class IndexedFiles(NamedTuple):
     """The session files of some stores, by path, as far as they are known."""
 
-    members: dict[str, Member]
+    members: dict[str, IndexedFile]
     waiting: int
     """How many files are still to be read; some of them are known as they were."""
 
@@ -29,12 +29,12 @@ class Arrival(NamedTuple):
 class Library:
     """Answers from the disk as it is now. What could not be read is added to `troubles`."""
 
-    def __init__(self, catalogue: Catalogue, progress: Progress | None = None) -> None:
-        self.troubles: list[Trouble] = []
+    def __init__(self, catalogue: StoreIndex, progress: Progress | None = None) -> None:
+        self.troubles: list[ReadProblem] = []
         self.has_removals = False
         """True where sessions were seen that are being removed, or whose removal was interrupted."""
-        self._noted: set[Trouble] = set()
-        self.seen: list[Found] | None = None
+        self._noted: set[ReadProblem] = set()
+        self.seen: list[SessionFile] | None = None
         """The files that the last look at everything met."""
         self._catalogue = catalogue
         self._progress = progress
@@ -46,17 +46,17 @@ class Library:
 
     def without_catalogue(self) -> Library:
         """The same files, with nothing known of them."""
-        return Library(Catalogue(None), self._progress)
+        return Library(StoreIndex(None), self._progress)
 
-    def files(self, roots: Sequence[str]) -> list[Found]:
+    def files(self, roots: Sequence[str]) -> list[SessionFile]:
         """Every session file of some stores; none is opened."""
-        walk = Walk()
+        walk = StoreWalk()
         found = [file for root in roots for file in walk.store(root)]
         self.has_removals = bool(walk.removals)
         self.note(walk.troubles)
         return found
 
-    def everything(self, roots: Sequence[str]) -> dict[str, Member]:
+    def everything(self, roots: Sequence[str]) -> dict[str, IndexedFile]:
         """Every session file of some stores that can be read, by path."""
         found = self.seen = self.files(roots)
         known = self._known(roots)
@@ -64,7 +64,7 @@ class Library:
         self._forget(known.keys() - {file.name for file in found})
         return members
 
-    def arriving(self, roots: Sequence[str], seconds: float) -> Iterator[Arrival]:
+    def arriving(self, roots: Sequence[str], seconds: float) -> Iterator[IndexedFiles]:
         """The same, for somebody who does not want to wait for all of it.
 
         First comes what the catalogue knows, and no file is opened for that. Then the files are read that are new or
@@ -72,9 +72,9 @@ class Library:
         """
         found = self.files(roots)
         known = self._known(roots)
-        members = {file.name: Member(file, known[file.name], self.recall) for file in found if file.name in known}
+        members = {file.name: IndexedFile(file, known[file.name], self.recall) for file in found if file.name in known}
         stale = {file.name: file for file in found if file.name not in known or members[file.name].is_stale}
-        yield Arrival(members, len(stale))
+        yield IndexedFiles(members, len(stale))
         self._forget(known.keys() - {file.name for file in found})
         told, waiting = time.monotonic(), len(stale)
         newest_first = sorted(stale.values(), key=lambda file: file.stamp.mtime_ns, reverse=True)
@@ -82,50 +82,50 @@ class Library:
             waiting -= 1
             members.pop(result.path, None)  # what cannot be read now is not what it was
             if result.row is not None:
-                members[result.path] = Member(stale[result.path], result.row, self.recall, result.responses)
+                members[result.path] = IndexedFile(stale[result.path], result.row, self.recall, result.responses)
             if not waiting or time.monotonic() - told >= seconds:
-                yield Arrival(members, waiting)
+                yield IndexedFiles(members, waiting)
                 told = time.monotonic()
 
-    def members(self, found: Sequence[Found]) -> dict[str, Member]:
+    def members(self, found: Sequence[SessionFile]) -> dict[str, IndexedFile]:
         """These files, as far as they can be read, by path."""
         return self._members(found, self._catalogue.of([file.name for file in found]))
 
-    def relatives(self, file: Found, *, with_main: bool = True) -> dict[str, Member]:
+    def relatives(self, file: SessionFile, *, with_main: bool = True) -> dict[str, IndexedFile]:
         """A session file and those that may belong to the same session, by path; or only the sub-agents among them."""
-        walk = Walk()
+        walk = StoreWalk()
         found = [one for one in walk.relatives(file) if with_main or one.is_agent]
         self.note(walk.troubles)
         return self.members(found)
 
-    def recall(self, members: Sequence[Member]) -> dict[str, bytes]:
+    def recall(self, members: Sequence[IndexedFile]) -> dict[str, bytes]:
         """The responses of some files, by path: from the catalogue where it has them, else from the files."""
         known = self._catalogue.responses({member.found.name: member.row.stamp for member in members})
         if lost := [member.found for member in members if member.found.name not in known]:
             known |= {result.path: result.responses for result in self._read(lost, {}).values()}
         return known
 
-    def _members(self, found: Sequence[Found], known: Mapping[str, Row]) -> dict[str, Member]:
-        members: dict[str, Member] = {}
-        stale: list[Found] = []
+    def _members(self, found: Sequence[SessionFile], known: Mapping[str, IndexRow]) -> dict[str, IndexedFile]:
+        members: dict[str, IndexedFile] = {}
+        stale: list[SessionFile] = []
         for file in found:
             row = known.get(file.name)
             if row is not None and row.stamp == file.version:
-                members[file.name] = Member(file, row, self.recall)
+                members[file.name] = IndexedFile(file, row, self.recall)
             else:
                 stale.append(file)
         if stale:
             results = self._read(stale, known)
             for file in stale:
                 if (result := results.get(file.name)) is not None and result.row is not None:
-                    members[file.name] = Member(file, result.row, self.recall, result.responses)
+                    members[file.name] = IndexedFile(file, result.row, self.recall, result.responses)
         return members
 
     def close(self) -> None:
         """Let go of the catalogue; a later question opens it again."""
         self._catalogue.close()
 
-    def _known(self, roots: Sequence[str]) -> dict[str, Row]:
+    def _known(self, roots: Sequence[str]) -> dict[str, IndexRow]:
         return {path: row for root in roots for path, row in self._catalogue.below(root).items()}
 
     def _forget(self, gone: Iterable[str]) -> None:
@@ -133,11 +133,11 @@ class Library:
         hidden = tuple(os.path.join(trouble.path, "") for trouble in self.troubles)
         self._catalogue.forget(path for path in gone if not f"{path}{os.sep}".startswith(hidden))
 
-    def _read(self, files: Sequence[Found], known: Mapping[str, Row]) -> dict[str, Result]:
+    def _read(self, files: Sequence[SessionFile], known: Mapping[str, IndexRow]) -> dict[str, ExtractResult]:
         """Digest files, and remember what they hold; gives the result of each, by path."""
         return {result.path: result for result in self._digested(files, known)}
 
-    def _digested(self, files: Sequence[Found], known: Mapping[str, Row]) -> Iterator[Result]:
+    def _digested(self, files: Sequence[SessionFile], known: Mapping[str, IndexRow]) -> Iterator[ExtractResult]:
         """The same, one by one, in any order."""
         grown = [file.name for file in files if file.name in known and _has_grown(file, known[file.name])]
         states = self._catalogue.states(grown)
@@ -145,12 +145,12 @@ class Library:
         jobs = [_job(file, known.get(file.name), states.get(file.name), is_kept) for file in files]
         sizes = {job.found.name: job.size for job in jobs}
         done, total = 0, sum(sizes.values())
-        new: list[Kept] = []
+        new: list[IndexEntry] = []
         kept = time.monotonic()
         for result in self._results(jobs):
             self.note(result.troubles)
             if result.row is not None and not result.troubles:  # what could not be read is tried, and named, again
-                new.append(Kept(result.path, result.row, result.state, result.responses))
+                new.append(IndexEntry(result.path, result.row, result.state, result.responses))
             if time.monotonic() - kept >= _KEEP_SECONDS:  # so that an interrupted look was not in vain
                 self._catalogue.keep(new)
                 new, kept = [], time.monotonic()
@@ -160,23 +160,23 @@ class Library:
             yield result._replace(state=b"")
         self._catalogue.keep(new)
 
-    def _results(self, jobs: Sequence[Job]) -> Iterator[Result]:
+    def _results(self, jobs: Sequence[ExtractJob]) -> Iterator[ExtractResult]:
         """The results of all jobs, in any order."""
-        return read_all(jobs, DIGEST)
+        return run_jobs(jobs, DIGEST)
 
-    def note(self, troubles: Sequence[Trouble]) -> None:
+    def note(self, troubles: Sequence[ReadProblem]) -> None:
         """Remember what could not be read, each once."""
         new = [trouble for trouble in dict.fromkeys(troubles) if trouble not in self._noted]
         self._noted.update(new)
         self.troubles += new
 
 
-def _job(file: Found, row: Row | None, state: bytes | None, is_kept: bool) -> Job:
+def _job(file: SessionFile, row: IndexRow | None, state: bytes | None, is_kept: bool) -> ExtractJob:
     seen = int(row.stamp.split()[0]) if row and state is not None else 0
-    return Job(file, state, max(file.stamp.size - seen, 0), is_kept)
+    return ExtractJob(file, state, max(file.stamp.size - seen, 0), is_kept)
 
 
-def _has_grown(file: Found, row: Row) -> bool:
+def _has_grown(file: SessionFile, row: IndexRow) -> bool:
     """True where the file is still the same one, and longer, or only its description changed."""
     size, mtime, inode = map(int, row.stamp.split()[:3])
     is_same = (size, mtime) == (file.stamp.size, file.stamp.mtime_ns)

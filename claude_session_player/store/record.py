@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from claude_session_player.linking.titles import session_title
-from claude_session_player.store.facts import Facts, Speech, Tokens
-from claude_session_player.store.layout import Found
+from claude_session_player.store.facts import ConversationFacts, FileFacts, TokenTotals
+from claude_session_player.store.layout import SessionFile
 from claude_session_player.store.roots import real_path
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.text import display_path
@@ -20,7 +20,7 @@ _PLAIN: Final = re.compile(r"[\w.-]+")
 PLATFORM: Final = "claude"
 
 
-class Summary(NamedTuple):
+class SessionRecord(NamedTuple):
     """What a session is, in one look."""
 
     platform: str
@@ -54,7 +54,7 @@ class Summary(NamedTuple):
     detail_hint: str
 
 
-def file_record(found: Found, facts: Facts) -> dict[str, Any]:
+def file_record(found: SessionFile, facts: FileFacts) -> dict[str, Any]:
     """What a file tells by itself. Whatever depends on its relatives, or on the moment, is missing."""
     record = {
         "platform": PLATFORM,
@@ -68,15 +68,15 @@ def file_record(found: Found, facts: Facts) -> dict[str, Any]:
         "workflow": display_path(found.workflow) if found.workflow else None,
         "size": found.stamp.size,
         "malformed": facts.malformed,
-        **speech_record(facts.speech),
-        "detail_hint": hint(found.id, is_archived=bool(found.label)),
+        **conversation_record(facts.speech),
+        "detail_hint": detail_command(found.id, is_archived=bool(found.label)),
     }
     if not found.is_agent:
         record["title"] = session_title(facts.titles, None, facts.speech.topic, facts.speech.first_prompt)
     return record
 
 
-def speech_record(speech: Speech) -> dict[str, Any]:
+def conversation_record(speech: ConversationFacts) -> dict[str, Any]:
     """What was said in a conversation, and when."""
     return {
         "created_at": speech.started,
@@ -85,18 +85,18 @@ def speech_record(speech: Speech) -> dict[str, Any]:
         "models": list(speech.models[::-1]),
         "first_user_message": speech.first_prompt,
         "last_user_message": speech.last_prompt or speech.first_prompt,
-        "usage": Tokens(*speech.usage)._asdict(),
+        "usage": TokenTotals(*speech.usage)._asdict(),
         "events": speech.events,
         "event_count": speech.events,
     }
 
 
-def mtime(found: Found) -> str:
+def modified_time(found: SessionFile) -> str:
     """When a file was last written to."""
     return file_time(found.stamp.mtime_ns)
 
 
-def hint(id: str, *, is_archived: bool = False) -> str:
+def detail_command(id: str, *, is_archived: bool = False) -> str:
     """The command that shows more of a session."""
     word = display_path(id)
     return (
@@ -104,7 +104,7 @@ def hint(id: str, *, is_archived: bool = False) -> str:
     )
 
 
-def seconds(started: str | None, ended: str | None) -> float:
+def seconds_between(started: str | None, ended: str | None) -> float:
     """From one time to another, as files write them."""
     if not started or not ended:
         return 0.0

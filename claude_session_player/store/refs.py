@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from claude_session_player.errors import Ambiguous, CannotRead, NoSuchSession
-from claude_session_player.store.layout import AGENT, HISTORY, SUFFIX, Found
-from claude_session_player.store.roots import spellings, store_around
+from claude_session_player.store.layout import AGENT, HISTORY, SUFFIX, SessionFile
+from claude_session_player.store.roots import enclosing_store, project_dir_spellings
 from claude_session_player.store.session import Session
 from claude_session_player.util.dirs import LATEST, PROGRAM
-from claude_session_player.util.fsutil import only_regular
-from claude_session_player.util.humanize import many
-from claude_session_player.util.text import cut, display_path, file_name
+from claude_session_player.util.fsutil import regular_opener
+from claude_session_player.util.humanize import plural
+from claude_session_player.util.text import base_name, display_path, truncate
 
 if TYPE_CHECKING:
     from claude_session_player.store.store import Store
@@ -32,32 +32,32 @@ _TITLE: Final = 60
 BREADCRUMB_SIZE: Final = 1 << 16
 
 
-def resolve(store: Store, ref: str) -> Session:
+def resolve_ref(store: Store, ref: str) -> Session:
     """The session that a reference means, with all that is known of it."""
-    meant = locate(store, ref)
-    return store.of(meant) if isinstance(meant, Found) else meant
+    meant = locate_ref(store, ref)
+    return store.of(meant) if isinstance(meant, SessionFile) else meant
 
 
-def locate(store: Store, ref: str) -> Found | Session:
+def locate_ref(store: Store, ref: str) -> SessionFile | Session:
     """What a reference means: the place of its file, unless more had to be read to find it."""
     if match := _LATEST.fullmatch(ref):
         return _latest(store, int(match[1] or 1))
     if os.path.isfile(ref):
         crumb = read_breadcrumb(ref)
-        return store.place(ref) if crumb is None else follow(store, crumb)
+        return store.place(ref) if crumb is None else follow_breadcrumb(store, crumb)
     if not looks_like_path(ref):
         try:
             return _named(store, ref)
         except NoSuchSession:
             if not os.path.exists(ref):
                 raise
-    raise CannotRead(refusal(ref))
+    raise CannotRead(not_a_session_reason(ref))
 
 
-def refusal(path: str) -> str:
+def not_a_session_reason(path: str) -> str:
     """Why a path is no session file."""
     if os.path.isdir(path):
-        around = store_around(path)
+        around = enclosing_store(path)
         root = f"--root {shlex.quote(around)}" if around else ""
         more = f", or use 'list {root}' or 'browse {root}' to see the sessions of the store" if around else ""
         return f"{path} is a directory: name a session file (*.jsonl) in it{more}"
@@ -79,18 +79,18 @@ def looks_like_path(ref: str) -> bool:
 def read_breadcrumb(path: str) -> dict[str, Any] | None:
     """The breadcrumb in a file; `None` where it is something else."""
     try:
-        with open(path, "rb", opener=only_regular) as file:
-            return breadcrumb(file.read(BREADCRUMB_SIZE))
+        with open(path, "rb", opener=regular_opener) as file:
+            return parse_breadcrumb(file.read(BREADCRUMB_SIZE))
     except OSError as error:
         raise CannotRead(f"{path}: {error.strerror or error}") from error
 
 
-def breadcrumb(data: bytes) -> dict[str, Any] | None:
+def parse_breadcrumb(data: bytes) -> dict[str, Any] | None:
     """The breadcrumb in some bytes: one JSON object with a session's id, which is no record of a session.
 
-    >>> breadcrumb(b'{"project": "/home/ada", "sessionId": "1f2e3d4c"}')
+    >>> parse_breadcrumb(b'{"project": "/home/ada", "sessionId": "1f2e3d4c"}')
     {'project': '/home/ada', 'sessionId': '1f2e3d4c'}
-    >>> breadcrumb(b'{"sessionId": "1f2e3d4c", "type": "mode"}') is None
+    >>> parse_breadcrumb(b'{"sessionId": "1f2e3d4c", "type": "mode"}') is None
     True
     """
     if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") or len(data) >= BREADCRUMB_SIZE:
@@ -106,12 +106,12 @@ def breadcrumb(data: bytes) -> dict[str, Any] | None:
     return value
 
 
-def follow(store: Store, crumb: dict[str, Any]) -> Found:
+def follow_breadcrumb(store: Store, crumb: dict[str, Any]) -> SessionFile:
     """The file of a breadcrumb's session; its project decides where several have the id."""
     id, project = crumb["sessionId"], crumb.get("project")
     matches = _with_id(store.files(), id)
     if len(matches) > 1 and isinstance(project, str):
-        names = {name.lstrip("-") for name in spellings(project.rstrip("/"))}
+        names = {name.lstrip("-") for name in project_dir_spellings(project.rstrip("/"))}
         matches = [file for file in matches if (file.project or "").lstrip("-") in names] or matches
     return _only(store, id, matches)
 
@@ -121,12 +121,12 @@ def _latest(store: Store, number: int) -> Session:
     if not sessions:
         raise NoSuchSession(f"there is no session in {', '.join(store.roots)}")
     if not 1 <= number <= len(sessions):
-        there = f"there {'is' if len(sessions) == 1 else 'are'} {many(len(sessions), 'session')}"
+        there = f"there {'is' if len(sessions) == 1 else 'are'} {plural(len(sessions), 'session')}"
         raise NoSuchSession(f"latest:{number}: {there}, latest:1 is the last active one")
     return sessions[number - 1]
 
 
-def _named(store: Store, ref: str) -> Found | Session:
+def _named(store: Store, ref: str) -> SessionFile | Session:
     """By id, by the beginning of an id, by title, by the beginning of a title, in this order."""
     files = store.files()
     if matches := _with_id(files, ref):
@@ -141,11 +141,11 @@ def _named(store: Store, ref: str) -> Found | Session:
     raise _unknown(store, ref, files, sessions)
 
 
-_T = TypeVar("_T", Found, Session)
+_T = TypeVar("_T", SessionFile, Session)
 _Rules = Iterable[Callable[[Any], bool]]
 
 
-def _with_id(files: Sequence[Found], ref: str) -> list[Found]:
+def _with_id(files: Sequence[SessionFile], ref: str) -> list[SessionFile]:
     """The files with this id, or whose ids begin so. Copies of a session are meant only by more than its own id."""
     matches = _matching(files, _by_id(ref.removeprefix(AGENT)))
     return _originals(matches, [file.kind for file in matches], [file.id for file in matches])
@@ -183,7 +183,7 @@ def _by_title(ref: str) -> _Rules:
         yield lambda session: session.title is not None and session.title.casefold().startswith(wanted)
 
 
-def _only(store: Store, ref: str, files: Sequence[Found]) -> Found:
+def _only(store: Store, ref: str, files: Sequence[SessionFile]) -> SessionFile:
     if not files:
         raise _unknown(store, ref, store.files(), store.sessions())
     if len(files) > 1:
@@ -206,7 +206,7 @@ def _several(ref: str, sessions: Sequence[Session], count: int) -> Ambiguous:
     )
 
 
-def _unknown(store: Store, ref: str, files: Sequence[Found], sessions: Sequence[Session]) -> NoSuchSession:
+def _unknown(store: Store, ref: str, files: Sequence[SessionFile], sessions: Sequence[Session]) -> NoSuchSession:
     """An error that names what is nearest: ids that begin alike, titles that sound alike."""
     from difflib import get_close_matches  # seldom needed, and slow to load
 
@@ -232,6 +232,6 @@ def _unknown(store: Store, ref: str, files: Sequence[Found], sessions: Sequence[
 
 def _described(session: Session, with_path: bool = False) -> str:
     when = session.updated_at[:16].replace("T", " ")
-    about = display_path(session.path) if with_path else cut(session.title or "(no title)", _TITLE)
-    project = "" if with_path or not session.project else f"  {file_name(session.project)}"
+    about = display_path(session.path) if with_path else truncate(session.title or "(no title)", _TITLE)
+    project = "" if with_path or not session.project else f"  {base_name(session.project)}"
     return f"{display_path(session.id)}  {when}{project}  {about}"

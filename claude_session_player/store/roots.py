@@ -21,14 +21,14 @@ _SIGNS: Final = (PROJECTS, TRANSCRIPTS, HISTORIES, "todos", "memories", "setting
 """One of these makes a directory a store."""
 
 
-class Places(NamedTuple):
+class StoreRoots(NamedTuple):
     """Where stores are, by their absolute paths, and where one was named that is none."""
 
     roots: tuple[str, ...]
     missing: tuple[str, ...] = ()
 
 
-def locate(given: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> Places:
+def find_stores(given: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> StoreRoots:
     """The stores: those given, else `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
 
     Each is named once, however many ways lead to it. Raises `NoStore` where there is none, and where one that was
@@ -38,19 +38,19 @@ def locate(given: Sequence[str] = (), environment: Mapping[str, str] | None = No
     if given:
         for path in given:
             _require(path)
-        return Places(_distinct(given))
+        return StoreRoots(_distinct(given))
     source = f"${VARIABLE}" if environment.get(VARIABLE, "").strip(" ,") else "the default place"
-    places = usual_places(environment)
+    places = default_roots(environment)
     stores = [place for place in places if os.path.isdir(place)]
     if not stores:
         raise NoStore(
             f"there is no Claude store at {', '.join(places)} ({source}): "
             f"name one with --root DIR, or set {VARIABLE} to its path"
         )
-    return Places(_distinct(stores), tuple(place for place in places if place not in stores))
+    return StoreRoots(_distinct(stores), tuple(place for place in places if place not in stores))
 
 
-def usual_places(environment: Mapping[str, str] | None = None) -> list[str]:
+def default_roots(environment: Mapping[str, str] | None = None) -> list[str]:
     """Where stores are unless others are named: there may be none yet."""
     environment = os.environ if environment is None else environment
     named = [place.strip() for place in environment.get(VARIABLE, "").split(",") if place.strip()]
@@ -62,7 +62,7 @@ def is_store(path: str) -> bool:
     return any(os.path.exists(os.path.join(path, sign)) for sign in _SIGNS)
 
 
-def store_around(path: str) -> str | None:
+def enclosing_store(path: str) -> str | None:
     """The store that a directory is, or whose projects, or one of whose projects, it holds."""
     path = os.path.abspath(path)
     above, name = os.path.split(path)
@@ -90,22 +90,22 @@ _LONGEST: Final = 200
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9]")
 
 
-def encode(path: str) -> str:
+def encode_project_path(path: str) -> str:
     """The name of a working directory's project directory, as Claude Code writes it.
 
-    >>> encode("/home/ada/my.engine")
+    >>> encode_project_path("/home/ada/my.engine")
     '-home-ada-my-engine'
     """
     return _NOT_PLAIN.sub("-", path)
 
 
-def spellings(path: str) -> tuple[str, ...]:
+def project_dir_spellings(path: str) -> tuple[str, ...]:
     """Every name that a working directory's project directory may have, today's first.
 
-    >>> spellings("/home/ada/my_engine")
+    >>> project_dir_spellings("/home/ada/my_engine")
     ('-home-ada-my-engine', '-home-ada-my_engine', 'home-ada-my-engine', 'home-ada-my_engine')
     """
-    today, older = encode(path), path.replace("/", "-").replace(".", "-")
+    today, older = encode_project_path(path), path.replace("/", "-").replace(".", "-")
     return tuple(dict.fromkeys((today, older, today.lstrip("-"), older.lstrip("-"))))
 
 
@@ -115,7 +115,7 @@ def normalize_project_path(path: str) -> str:
     >>> normalize_project_path("/Users/jane/Sites/app.demo")
     'Users-jane-Sites-app-demo'
     """
-    return spellings(path)[-1]
+    return project_dir_spellings(path)[-1]
 
 
 @lru_cache(maxsize=1024)
@@ -130,21 +130,21 @@ def real_path(directory: str, cwds: tuple[str, ...]) -> str | None:
     >>> real_path("-somewhere-else", ("/home/ada",))
     '/home/ada'
     """
-    return spelled_like(directory, cwds) or (cwds[0] if cwds else None)
+    return match_spelling(directory, cwds) or (cwds[0] if cwds else None)
 
 
-def spelled_like(directory: str, cwds: Iterable[str]) -> str | None:
+def match_spelling(directory: str, cwds: Iterable[str]) -> str | None:
     """The first of some working directories, or the parent of one, that is spelled like a project directory.
 
     Only the beginning of a long name counts: Claude Code cuts it there, and adds a checksum.
 
-    >>> spelled_like("-home-ada", ["/tmp", "/home/ada/engine"]), spelled_like("-home-ada", ["/home/bob"])
+    >>> match_spelling("-home-ada", ["/tmp", "/home/ada/engine"]), match_spelling("-home-ada", ["/home/bob"])
     ('/home/ada', None)
     """
     wanted = directory.casefold()[:_LONGEST]
     for cwd in cwds:
         for path in _upwards(cwd):
-            if wanted in {spelling.casefold()[:_LONGEST] for spelling in spellings(path)}:
+            if wanted in {spelling.casefold()[:_LONGEST] for spelling in project_dir_spellings(path)}:
                 return path
     return None
 

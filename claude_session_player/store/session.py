@@ -10,13 +10,26 @@ from typing import TYPE_CHECKING, Any, Final
 from claude_session_player.errors import SessionInUse
 from claude_session_player.linking.subagents import AgentCall, helper_kind
 from claude_session_player.linking.titles import session_title
-from claude_session_player.store.facts import Facts, Inline, Member, Speech, StretchReader, recall
-from claude_session_player.store.family import Family, Link, inline_calls
+from claude_session_player.store.facts import (
+    ConversationFacts,
+    FileFacts,
+    IndexedFile,
+    InlineSubagent,
+    LineRangeReader,
+    load_responses,
+)
+from claude_session_player.store.family import SessionFamily, SubagentLink, inline_calls
 from claude_session_player.store.in_use import InUse
-from claude_session_player.store.layout import SUBAGENT, Found, Trouble, Walk
-from claude_session_player.store.record import Summary, hint, mtime, seconds, speech_record
-from claude_session_player.util.fsutil import only_regular, only_small
-from claude_session_player.util.text import as_title, display_path, escape_controls
+from claude_session_player.store.layout import SUBAGENT, ReadProblem, SessionFile, StoreWalk
+from claude_session_player.store.record import (
+    SessionRecord,
+    conversation_record,
+    detail_command,
+    modified_time,
+    seconds_between,
+)
+from claude_session_player.util.fsutil import regular_opener, small_opener
+from claude_session_player.util.text import display_path, escape_controls, to_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,8 +43,10 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).enc
 class Session:
     """One session, or one sub-agent, as it was when the store was looked at."""
 
-    def __init__(self, member: Member, family: Family, in_use: InUse, inline: Inline | None = None) -> None:
-        self.found: Found = member.found
+    def __init__(
+        self, member: IndexedFile, family: SessionFamily, in_use: InUse, inline: InlineSubagent | None = None
+    ) -> None:
+        self.found: SessionFile = member.found
         self._member = member
         self._family = family
         self.use = in_use
@@ -79,12 +94,12 @@ class Session:
         return self._member.is_stale
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> FileFacts:
         """All that is known of the file."""
         return self._member.facts
 
     @property
-    def speech(self) -> Speech:
+    def speech(self) -> ConversationFacts:
         """What was said."""
         return self._inline.speech if self._inline else self.facts.speech
 
@@ -112,8 +127,8 @@ class Session:
         Helpers do not count: Claude Code starts them for itself, sometimes long after the last answer.
         """
         if self._inline:
-            return self._inline.speech.ended or mtime(self.found)
-        own = self._member.row.ended or mtime(self.found)
+            return self._inline.speech.ended or modified_time(self.found)
+        own = self._member.row.ended or modified_time(self.found)
         if self.found.is_agent or not self._family.agents:
             return own
         return max([own, *(agent.row.ended or "" for agent in self._family.agents if not agent.row.helper)])
@@ -126,7 +141,7 @@ class Session:
     @property
     def duration_seconds(self) -> float:
         """From the first moment of its own conversation to the last."""
-        return seconds(self.created_at, self.ended_at)
+        return seconds_between(self.created_at, self.ended_at)
 
     # --- whose it is ----------------------------------------------------------------------------
 
@@ -215,7 +230,7 @@ class Session:
         return [self, *(Session(member, self._family, self.use) for member in self._below)]
 
     @property
-    def files(self) -> list[Found]:
+    def files(self) -> list[SessionFile]:
         """The file of the session that this one belongs to, where there is one, and those of all its sub-agents."""
         members = [self._family.main, *self._family.agents]
         return [member.found for member in members if member is not None]
@@ -243,15 +258,15 @@ class Session:
         return [self.path, *(agent.found.path for agent in self._below)]
 
     @property
-    def _below(self) -> list[Member]:
+    def _below(self) -> list[IndexedFile]:
         return [] if self._inline else self._family.all_below(self._caller)
 
     # --- the contract ---------------------------------------------------------------------------
 
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> SessionRecord:
         """What the session is, in one look."""
-        return Summary(**self._record)
+        return SessionRecord(**self._record)
 
     @property
     def json(self) -> str:
@@ -264,8 +279,8 @@ class Session:
     def _record(self) -> dict[str, Any]:
         record: dict[str, Any] = json.loads(self._member.row.record) | self._relations
         if self._inline:
-            record |= speech_record(self.speech) | {"id": self.id, "kind": SUBAGENT, "size": 0, "malformed": 0}
-            told = hint(self.id, is_archived=bool(self.found.label))
+            record |= conversation_record(self.speech) | {"id": self.id, "kind": SUBAGENT, "size": 0, "malformed": 0}
+            told = detail_command(self.id, is_archived=bool(self.found.label))
             record |= {"title": self.title, "detail_hint": told}
         return record
 
@@ -326,15 +341,15 @@ class Session:
     def _file_lines(self) -> Iterator[tuple[int, bytes]]:
         from claude_session_player.format.line_reader import read_lines
 
-        with open(self.path, "rb", opener=only_regular) as file:
+        with open(self.path, "rb", opener=regular_opener) as file:
             yield from enumerate(read_lines(file), 1)
 
     @property
-    def _inline_lines(self) -> StretchReader:
+    def _inline_lines(self) -> LineRangeReader:
         """Reads the lines of the sub-agents inside of the file."""
         if self._member.inline_lines is None:
             stretches = (stretch for inline in self.facts.inline for stretch in inline.lines)
-            self._member.inline_lines = StretchReader(self.path, stretches)
+            self._member.inline_lines = LineRangeReader(self.path, stretches)
         return self._member.inline_lines
 
     def _reported(self, events: Iterable[Event]) -> Iterator[Event]:
@@ -355,7 +370,7 @@ class Session:
         try:
             if path is None or not os.path.isfile(path):
                 return None
-            with open(path, encoding="utf-8", newline="", opener=only_small) as file:
+            with open(path, encoding="utf-8", newline="", opener=small_opener) as file:
                 return file.read().replace("\r\n", "\n")
         except (OSError, ValueError):
             return None
@@ -363,7 +378,7 @@ class Session:
     @cached_property
     def workflows(self) -> list[dict[str, Any]]:
         """The workflow runs of the session: the id, the path, what the file says, or why it cannot be read."""
-        paths = [] if self.is_subagent else Walk().workflows(self.found.belongings)
+        paths = [] if self.is_subagent else StoreWalk().workflows(self.found.belongings)
         names = [os.path.basename(path).removesuffix(".json") for path in paths]
         return [
             {"id": display_path(name), "path": display_path(self.found.called(path)), **_run(path)}
@@ -373,7 +388,7 @@ class Session:
     @cached_property
     def tool_results(self) -> list[str]:
         """The paths of the tool outputs that were too large for the session file."""
-        paths = [] if self.is_subagent else Walk().tool_results(self.found.belongings)
+        paths = [] if self.is_subagent else StoreWalk().tool_results(self.found.belongings)
         return [display_path(self.found.called(path)) for path in paths]
 
     @property
@@ -381,19 +396,19 @@ class Session:
         """What a sub-agent is for, as whoever called it wrote."""
         told = self.facts.meta.get("description") if self._inline is None else None
         if isinstance(told, str) and told.strip():
-            return as_title(told)
+            return to_title(told)
         return self._link.call.description if self._link.call else None
 
     @property
-    def _caller(self) -> Found | None:
+    def _caller(self) -> SessionFile | None:
         """How this one is known in its family as a caller."""
         return self.found if self.found.is_agent else None
 
     @cached_property
-    def _link(self) -> Link:
+    def _link(self) -> SubagentLink:
         if self._inline is None:
-            return self._family.link(self.found) if self.is_subagent else Link()
-        return Link(self._inline_calls.get(self._inline.id))
+            return self._family.link(self.found) if self.is_subagent else SubagentLink()
+        return SubagentLink(self._inline_calls.get(self._inline.id))
 
     @property
     def _inline_calls(self) -> dict[str, AgentCall]:
@@ -402,27 +417,27 @@ class Session:
         return self._member.inline_calls
 
 
-def recall_responses(sessions: Sequence[Session]) -> None:
+def load_session_responses(sessions: Sequence[Session]) -> None:
     """Let these sessions have their responses at hand: all at once is much faster than one by one."""
-    recall([session._member for session in sessions])
+    load_responses([session._member for session in sessions])
 
 
 def _run(path: str) -> dict[str, Any]:
-    from claude_session_player.store.extras import document
+    from claude_session_player.store.extras import read_document
 
-    troubles: list[Trouble] = []
-    run = document(path, troubles)
+    troubles: list[ReadProblem] = []
+    run = read_document(path, troubles)
     return {"run": run, "trouble": troubles[0].reason if troubles else None}
 
 
-def look_at(sessions: Sequence[Session]) -> InUse:
+def look_for_use(sessions: Sequence[Session]) -> InUse:
     """A new look at all processes, for sessions of one store."""
     return sessions[0].use.anew() if sessions else InUse()
 
 
 def require_unused(session: Session) -> None:
     """Raise `SessionInUse` where a session, or a sub-agent of it, is in use."""
-    if signs := look_at([session]).uses(session.paths):
+    if signs := look_for_use([session]).uses(session.paths):
         what = ", ".join(dict.fromkeys(sign.words for sign in signs))
         raise SessionInUse(
             f"session {display_path(session.id)} is in use ({what}): try again when nobody works with it"

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
 
 from claude_session_player.errors import CannotRead, NoStore
 from claude_session_player.store.extras import Project, projects_of
-from claude_session_player.store.family import families
+from claude_session_player.store.family import group_families
 from claude_session_player.store.filters import Filter
 from claude_session_player.store.in_use import InUse
-from claude_session_player.store.index import Catalogue, default_folder
-from claude_session_player.store.layout import Found, Trouble, found_at
+from claude_session_player.store.index import StoreIndex, default_index_dir
+from claude_session_player.store.layout import ReadProblem, SessionFile, session_file_at
 from claude_session_player.store.library import Library, Progress
-from claude_session_player.store.roots import locate
+from claude_session_player.store.roots import find_stores
 from claude_session_player.store.session import Session
 from claude_session_player.util.text import display_path
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from claude_session_player.store.extras import Memory, Settings, Todo
-    from claude_session_player.store.facts import Member
+    from claude_session_player.store.facts import IndexedFile
 
 _T = TypeVar("_T")
 
@@ -29,7 +29,7 @@ DEFAULT_CACHE: Final = "(in the platform's cache directory)"
 ARRIVAL_SECONDS: Final = 0.5
 
 
-class Look(NamedTuple):
+class StoreSnapshot(NamedTuple):
     """What is known of stores while their files are still being read."""
 
     sessions: list[Session]
@@ -63,22 +63,22 @@ class Store:
         `cache` is the directory of the catalogue; with `None` there is none. Raises `NoStore`, unless none is required:
         then only files can be looked at.
         """
-        library = Library(Catalogue(default_folder() if cache == DEFAULT_CACHE else cache), progress)
+        library = Library(StoreIndex(default_index_dir() if cache == DEFAULT_CACHE else cache), progress)
         try:
-            places = locate([os.fspath(root) for root in roots])
+            places = find_stores([os.fspath(root) for root in roots])
         except NoStore:
             if required:
                 raise
             return cls((), library)
-        library.note([Trouble(path, "there is no such directory") for path in places.missing])
+        library.note([ReadProblem(path, "there is no such directory") for path in places.missing])
         return cls(places.roots, library)
 
-    def note(self, trouble: Trouble) -> None:
+    def note(self, trouble: ReadProblem) -> None:
         """Remember that something could not be read."""
         self._library.note([trouble])
 
     @property
-    def troubles(self) -> list[Trouble]:
+    def troubles(self) -> list[ReadProblem]:
         """What could not be read so far."""
         return self._library.troubles
 
@@ -96,24 +96,24 @@ class Store:
         """The sessions that are wanted, in the wanted order: by default all but sub-agents, the last active first."""
         return (filter or Filter()).apply(self._everything())
 
-    def arriving(self, filter: Filter | None = None, *, seconds: float = ARRIVAL_SECONDS) -> Iterator[Look]:
+    def arriving(self, filter: Filter | None = None, *, seconds: float = ARRIVAL_SECONDS) -> Iterator[StoreSnapshot]:
         """The same for somebody who looks on: at once what is known already, then more and more until all is known.
 
         For the first look no session file is opened. What it tells of files that have changed since then is stale.
         """
         wanted = filter or Filter()
         for members, waiting in self._library.arriving(self.roots, seconds):
-            yield Look(wanted.apply(self._sessions(members)), waiting)
+            yield StoreSnapshot(wanted.apply(self._sessions(members)), waiting)
 
     def projects(self) -> list[Project]:
         """The projects, the last active first."""
         return projects_of(self._everything())
 
-    def files(self) -> list[Found]:
+    def files(self) -> list[SessionFile]:
         """Every session file, by what its place and name say; none is opened."""
         return self._library.files(self.roots)
 
-    def seen(self) -> list[Found]:
+    def seen(self) -> list[SessionFile]:
         """The same as at the last look at all sessions, where there was one: a large store is not walked twice."""
         return self.files() if self._library.seen is None else self._library.seen
 
@@ -121,7 +121,7 @@ class Store:
         """The session in a file, be it in a store or elsewhere; raises `CannotRead`."""
         return self.of(self.place(path))
 
-    def place(self, path: str | os.PathLike[str]) -> Found:
+    def place(self, path: str | os.PathLike[str]) -> SessionFile:
         """What a file is by its place and name, be it in a store or elsewhere; raises `CannotRead`."""
         full = os.path.abspath(path)
         if full.startswith(tuple(os.path.join(root, "") for root in self.roots)):
@@ -129,11 +129,11 @@ class Store:
                 if file.path == full:
                     return file
         try:
-            return found_at(full)
+            return session_file_at(full)
         except OSError as error:
             raise CannotRead(f"{display_path(full)}: {error.strerror or error}") from error
 
-    def of(self, file: Found) -> Session:
+    def of(self, file: SessionFile) -> Session:
         """The session in a file of which the place is known; raises `CannotRead`."""
         members = self._library.relatives(file)
         if file.name not in members:
@@ -143,12 +143,12 @@ class Store:
         session = member.session_id
         if file.is_agent and file.parent is None and session is not None:  # only its lines tell whose it is
             members = self._library.relatives(file._replace(parent=session)) | {file.name: member}
-        return Session(member, families(members)[file.name], self._in_use())
+        return Session(member, group_families(members)[file.name], self._in_use())
 
-    def sessions_in(self, files: Sequence[Found]) -> list[Session]:
+    def sessions_in(self, files: Sequence[SessionFile]) -> list[Session]:
         """The sessions and sub-agents in these files; no others are looked at, also not to find relatives."""
         members = self._library.members(files)
-        by_path, in_use = families(members), self._in_use()
+        by_path, in_use = group_families(members), self._in_use()
         return [Session(member, by_path[path], in_use) for path, member in members.items()]
 
     def reread(self, sessions: Sequence[Session]) -> list[Session]:
@@ -164,11 +164,11 @@ class Store:
         self._library.note(library.troubles)
         return self._sessions(members)
 
-    def locate(self, ref: str) -> Found | Session:
-        """The same as `resolve`, but where its file is enough to know which one is meant, nothing is read."""
-        from claude_session_player.store.refs import locate
+    def locate(self, ref: str) -> SessionFile | Session:
+        """The same as `resolve_ref`, but where its file is enough to know which one is meant, nothing is read."""
+        from claude_session_player.store.refs import locate_ref
 
-        return locate(self, ref)
+        return locate_ref(self, ref)
 
     def resolve(self, ref: str) -> Session:
         """The one session that is meant; raises `NoSuchSession`, `Ambiguous` or `CannotRead`.
@@ -176,9 +176,9 @@ class Store:
         A reference is a path, an id or at least 4 characters of its beginning, `latest`, `latest:2`, a title, or the
         path of a breadcrumb.
         """
-        from claude_session_player.store.refs import resolve
+        from claude_session_player.store.refs import resolve_ref
 
-        return resolve(self, ref)
+        return resolve_ref(self, ref)
 
     def todos(self, project: str | None = None) -> list[Todo]:
         """The todo lists; those of one project, where a part of its path is given."""
@@ -203,8 +203,8 @@ class Store:
         """Tells which sessions are in use at this moment."""
         return InUse(self.roots)
 
-    def _noting(self, read: Callable[[list[Trouble]], list[_T]]) -> list[_T]:
-        troubles: list[Trouble] = []
+    def _noting(self, read: Callable[[list[ReadProblem]], list[_T]]) -> list[_T]:
+        troubles: list[ReadProblem] = []
         found = read(troubles)
         self._library.note(troubles)
         return found
@@ -216,7 +216,7 @@ class Store:
     def _everything(self) -> list[Session]:
         return self._sessions(self._library.everything(self.roots))
 
-    def _sessions(self, members: Mapping[str, Member]) -> list[Session]:
-        by_path = families(members)
+    def _sessions(self, members: Mapping[str, IndexedFile]) -> list[Session]:
+        by_path = group_families(members)
         in_use = self._in_use()
         return [Session(member, by_path[path], in_use) for path, member in members.items()]

@@ -14,7 +14,7 @@ from contextlib import aclosing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from claude_session_player.store.layout import META, SUFFIX, Found, is_session_name, walk_folders
+from claude_session_player.store.layout import META, SUFFIX, SessionFile, is_session_name, walk_folders
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ POLLED: Final = "the system gives no notifications here: files are checked twice
 _Stamp: TypeAlias = tuple[int, ...]
 
 
-class Folder(NamedTuple):
+class WatchedDir(NamedTuple):
     """A directory that is watched, by its absolute path."""
 
     path: str
@@ -48,7 +48,7 @@ class Folder(NamedTuple):
     """Files in it that are looked at also where the directory can be neither watched nor listed."""
 
 
-class Noticed(NamedTuple):
+class FileChanges(NamedTuple):
     """Session files that were written to, made or removed, all at about the same time."""
 
     files: frozenset[str]
@@ -56,18 +56,18 @@ class Noticed(NamedTuple):
     """True where the system refuses notifications, so that the files are looked at again and again."""
 
 
-def folders_of(found: Found) -> tuple[Folder, ...]:
+def dirs_to_watch(found: SessionFile) -> tuple[WatchedDir, ...]:
     """What has to be watched for a session and its sub-agents, which may have no directory yet."""
-    own = Folder(os.path.dirname(found.path), files=(found.path,))
-    return (own,) if found.is_agent else (own, Folder(found.belongings, is_deep=True))
+    own = WatchedDir(os.path.dirname(found.path), files=(found.path,))
+    return (own,) if found.is_agent else (own, WatchedDir(found.belongings, is_deep=True))
 
 
-async def changes(folders: Sequence[Folder]) -> AsyncGenerator[Noticed, None]:
+async def watch_changes(folders: Sequence[WatchedDir]) -> AsyncGenerator[FileChanges, None]:
     """What is noticed in some directories, for as long as somebody asks.
 
     When the watch over a directory begins, all files in it are told: whoever reads them then misses nothing.
     """
-    queue: asyncio.Queue[Noticed] = asyncio.Queue()
+    queue: asyncio.Queue[FileChanges] = asyncio.Queue()
     tasks = [asyncio.ensure_future(_gather(folder, queue)) for folder in folders]
     try:
         while True:
@@ -84,7 +84,7 @@ async def changes(folders: Sequence[Folder]) -> AsyncGenerator[Noticed, None]:
         await asyncio.gather(waiting, *tasks, return_exceptions=True)
 
 
-async def _gather(folder: Folder, queue: asyncio.Queue[Noticed]) -> None:
+async def _gather(folder: WatchedDir, queue: asyncio.Queue[FileChanges]) -> None:
     """Put into a queue what is noticed in one directory, also when it is removed and made again."""
     while True:
         known: frozenset[str] = frozenset()
@@ -93,14 +93,14 @@ async def _gather(folder: Folder, queue: asyncio.Queue[Noticed]) -> None:
                 known |= noticed.files
                 queue.put_nowait(noticed)
         if known:
-            queue.put_nowait(Noticed(known))
+            queue.put_nowait(FileChanges(known))
         async with aclosing(_until_made(folder.path)) as steps:
             async for is_polled in steps:
                 if is_polled:
-                    queue.put_nowait(Noticed(frozenset(), is_polled))
+                    queue.put_nowait(FileChanges(frozenset(), is_polled))
 
 
-async def _while_there(folder: Folder) -> AsyncGenerator[Noticed, None]:
+async def _while_there(folder: WatchedDir) -> AsyncGenerator[FileChanges, None]:
     """What is noticed in a directory, first of all its files; ends when it is not there, or is another one."""
     real, watched = os.path.realpath(folder.path), _identity(folder.path)
     there = folder._replace(path=real, files=tuple(_moved(folder.files, folder.path, real)))
@@ -108,13 +108,13 @@ async def _while_there(folder: Folder) -> AsyncGenerator[Noticed, None]:
     async with aclosing(_batches(there, lambda: _identity(folder.path) != watched)) as batches:
         async for batch in batches:
             files = (
-                {*files_in(folder), *folder.files, *known}
+                {*watched_files(folder), *folder.files, *known}
                 if batch.is_first
                 else set(_affected(set(_moved(batch.paths, real, folder.path)), known))
             )
             known |= files
             if files or batch.is_first:
-                yield Noticed(frozenset(files), batch.is_polled)
+                yield FileChanges(frozenset(files), batch.is_polled)
 
 
 def _moved(paths: Iterable[str], source: str, target: str) -> Iterator[str]:
@@ -142,12 +142,12 @@ def _affected(paths: Iterable[str], known: Iterable[str]) -> Iterator[str]:
         elif is_session_name(name):
             yield path
         elif os.path.isdir(path):
-            yield from files_in(Folder(path, is_deep=True))
+            yield from watched_files(WatchedDir(path, is_deep=True))
         elif not os.path.splitext(name)[1]:
             yield from [file for file in known if file.startswith(path + os.sep)]
 
 
-def files_in(folder: Folder) -> Iterator[str]:
+def watched_files(folder: WatchedDir) -> Iterator[str]:
     """The session files in a directory that is watched; none where it is not there."""
     for above, folders, names in walk_folders(folder.path):
         folders[:] = [name for name in folders if folder.is_deep and not name.startswith(".")]
@@ -158,7 +158,7 @@ async def _until_made(path: str) -> AsyncGenerator[bool, None]:
     """Ends when there is a directory; tells meanwhile whether the system refuses notifications."""
     while not os.path.isdir(path):
         above = _nearest(path)
-        async with aclosing(_batches(Folder(above), partial(_is_other, path, above))) as batches:
+        async with aclosing(_batches(WatchedDir(above), partial(_is_other, path, above))) as batches:
             async for batch in batches:
                 yield batch.is_polled
 
@@ -181,7 +181,7 @@ class _Batch(NamedTuple):
     """True for an empty one that comes when watching has begun, or is begun anew in another way."""
 
 
-async def _batches(folder: Folder, is_over: Callable[[], bool]) -> AsyncGenerator[_Batch, None]:
+async def _batches(folder: WatchedDir, is_over: Callable[[], bool]) -> AsyncGenerator[_Batch, None]:
     """What changes in a directory until something is true; nothing at all where it is gone already."""
     for is_polled in (True,) if os.environ.get(POLLING) else (False, True):
         stream = _looks(folder) if is_polled else _notifications(folder)
@@ -231,7 +231,7 @@ async def _steps(
         await stream.aclose()
 
 
-async def _notifications(folder: Folder) -> AsyncGenerator[frozenset[str], None]:
+async def _notifications(folder: WatchedDir) -> AsyncGenerator[frozenset[str], None]:
     """Raises `OSError` or `RuntimeError` where the system cannot watch all of it."""
     from watchfiles import awatch
 
@@ -265,7 +265,7 @@ def _require_watches(folders: Sequence[str]) -> None:
             pass
 
 
-async def _looks(folder: Folder) -> AsyncGenerator[frozenset[str], None]:
+async def _looks(folder: WatchedDir) -> AsyncGenerator[frozenset[str], None]:
     """The same, found by looking. Watchfiles can do so, too, but does not tell two states within one second apart."""
     before = _stamps(folder)
     while True:
@@ -277,7 +277,7 @@ async def _looks(folder: Folder) -> AsyncGenerator[frozenset[str], None]:
         await asyncio.sleep(max(_POLL_SECONDS, _REST * (time.monotonic() - begun)))
 
 
-def _stamps(folder: Folder) -> dict[str, _Stamp]:
+def _stamps(folder: WatchedDir) -> dict[str, _Stamp]:
     """Everything in a directory, and itself, with what tells one state of it from another."""
     found = _file_stamps(folder.files)  # where the directory cannot be listed, these can still be read
     for above, folders, names in walk_folders(folder.path):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from queue import SimpleQueue
     from subprocess import Popen
 
-    from claude_session_player.store.index import Row
-    from claude_session_player.store.layout import Found, Trouble
+    from claude_session_player.store.index import IndexRow
+    from claude_session_player.store.layout import ReadProblem, SessionFile
 
 MUCH: Final = 32 << 20
 """From so many bytes on, it is worth to start other processes."""
@@ -43,7 +43,7 @@ _J = TypeVar("_J", bound=SizedJob)
 _R = TypeVar("_R")
 
 
-class Purpose(NamedTuple, Generic[_J, _R]):
+class WorkerTask(NamedTuple, Generic[_J, _R]):
     """What is done with each file: a function of a module, by name, so that other processes find it, too."""
 
     module: str
@@ -58,14 +58,14 @@ class Purpose(NamedTuple, Generic[_J, _R]):
         return work
 
 
-def read_all(jobs: Sequence[_J], purpose: Purpose[_J, _R]) -> Iterator[_R]:
+def run_jobs(jobs: Sequence[_J], purpose: WorkerTask[_J, _R]) -> Iterator[_R]:
     """The results of all jobs, in any order."""
     is_much = sum(map(_weight, jobs)) >= MUCH
     workers = min(_cores(), len(jobs)) if is_much and sys.executable else 1
     return _elsewhere(jobs, purpose, workers) if workers > 1 else _here(jobs, purpose)
 
 
-def _here(jobs: Sequence[_J], purpose: Purpose[_J, _R]) -> Iterator[_R]:
+def _here(jobs: Sequence[_J], purpose: WorkerTask[_J, _R]) -> Iterator[_R]:
     work = purpose.work
     for job in jobs:
         with gc_pause.paused():
@@ -73,7 +73,7 @@ def _here(jobs: Sequence[_J], purpose: Purpose[_J, _R]) -> Iterator[_R]:
         yield result
 
 
-def _elsewhere(jobs: Sequence[_J], purpose: Purpose[_J, _R], workers: int) -> Iterator[_R]:
+def _elsewhere(jobs: Sequence[_J], purpose: WorkerTask[_J, _R], workers: int) -> Iterator[_R]:
     """Child processes read portions of the files; what they leave behind, because they cannot run, is done here.
 
     They are no forks of this process: that would be unsafe beside threads, and not every system can do it.
@@ -115,7 +115,7 @@ def _weight(job: SizedJob) -> int:
     return job.size + _EACH
 
 
-def _employ(portions: list[list[_J]], purpose: Purpose[_J, _R], done: SimpleQueue[list[_R] | None]) -> None:
+def _employ(portions: list[list[_J]], purpose: WorkerTask[_J, _R], done: SimpleQueue[list[_R] | None]) -> None:
     """One worker from its start to its end: it gets a portion whenever it is done with the last."""
     import pickle
 
@@ -140,7 +140,7 @@ def _employ(portions: list[list[_J]], purpose: Purpose[_J, _R], done: SimpleQueu
             worker.communicate()
 
 
-def _started(purpose: Purpose[Any, Any]) -> Popen[bytes]:
+def _started(purpose: WorkerTask[Any, Any]) -> Popen[bytes]:
     """A worker that finds the same code as this process does, and loads nothing but what it needs.
 
     Without `typing_extensions`, where it is installed, the decoder takes what it needs from `typing`, which is faster.
@@ -175,10 +175,10 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-class Job(NamedTuple):
+class ExtractJob(NamedTuple):
     """A file to digest."""
 
-    found: Found
+    found: SessionFile
     state: bytes | None = None
     """What an earlier digest of the file left behind."""
     size: int = 0
@@ -187,22 +187,22 @@ class Job(NamedTuple):
     """Whether the digest may be taken up again."""
 
 
-class Result(NamedTuple):
+class ExtractResult(NamedTuple):
     """What a file holds, and what is needed to take its digest up again; no row where it cannot be read."""
 
     path: str
-    row: Row | None
+    row: IndexRow | None
     state: bytes
     responses: bytes
     """See `responses`."""
-    troubles: tuple[Trouble, ...]
+    troubles: tuple[ReadProblem, ...]
     """What could not be read, and why."""
 
 
-DIGEST: Final[Purpose[Job, Result]] = Purpose("claude_session_player.store.extract", "digest")
+DIGEST: Final[WorkerTask[ExtractJob, ExtractResult]] = WorkerTask("claude_session_player.store.extract", "extract_file")
 
 
-def main(module: str, function: str) -> None:
+def worker_main(module: str, function: str) -> None:
     """Do with each job what a function of a module does, until stdin is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this process ends it, too
     gc.disable()

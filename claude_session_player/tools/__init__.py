@@ -13,14 +13,14 @@ from msgspec import Struct
 
 from claude_session_player.format import lenient_json
 from claude_session_player.tools import parts
-from claude_session_player.tools.parts import Look, Reply
-from claude_session_player.util.text import clean, file_name
+from claude_session_player.tools.parts import Look, ToolReply
+from claude_session_player.util.text import base_name, strip_escapes
 
 if TYPE_CHECKING:
-    from claude_session_player.format.content import Sketch
+    from claude_session_player.format.content import CallParts
 
 
-class Touch(Enum):
+class FileTouch(Enum):
     """What a tool does with the file that its input names."""
 
     READ = "read"
@@ -39,41 +39,41 @@ class Tool(Struct, frozen=True):
     fields: tuple[str, ...] = ()
     shape: Callable[[str], str] | None = None
     is_agent: bool = False
-    look: Look = parts.anything
-    touch: Touch | None = None
+    look: Look = parts.generic_parts
+    touch: FileTouch | None = None
     file: str = "file_path"
     asks: bool = False
 
 
-_AGENT = Tool(("description",), is_agent=True, look=parts.agent)
-_SHELL = Tool(("description", "command"), look=parts.shell)
-_PLAN = Tool(look=parts.plan, asks=True)
+_AGENT = Tool(("description",), is_agent=True, look=parts.agent_parts)
+_SHELL = Tool(("description", "command"), look=parts.shell_parts)
+_PLAN = Tool(look=parts.plan_parts, asks=True)
 
 TOOLS: Final[dict[str, Tool]] = {
     "Bash": _SHELL,
-    "Read": Tool(("file_path",), file_name, look=parts.read, touch=Touch.READ),
-    "Write": Tool(("file_path",), file_name, look=parts.write, touch=Touch.WRITE),
-    "Edit": Tool(("file_path",), file_name, look=parts.edit, touch=Touch.EDIT),
-    "MultiEdit": Tool(look=parts.edit, touch=Touch.EDIT),
-    "NotebookRead": Tool(look=parts.read, touch=Touch.READ, file="notebook_path"),
-    "NotebookEdit": Tool(look=parts.notebook, touch=Touch.EDIT, file="notebook_path"),
-    "Glob": Tool(("pattern",), look=parts.search),
-    "Grep": Tool(("pattern",), look=parts.search),
-    "LS": Tool(look=parts.search),
+    "Read": Tool(("file_path",), base_name, look=parts.read_parts, touch=FileTouch.READ),
+    "Write": Tool(("file_path",), base_name, look=parts.write_parts, touch=FileTouch.WRITE),
+    "Edit": Tool(("file_path",), base_name, look=parts.edit_parts, touch=FileTouch.EDIT),
+    "MultiEdit": Tool(look=parts.edit_parts, touch=FileTouch.EDIT),
+    "NotebookRead": Tool(look=parts.read_parts, touch=FileTouch.READ, file="notebook_path"),
+    "NotebookEdit": Tool(look=parts.notebook_parts, touch=FileTouch.EDIT, file="notebook_path"),
+    "Glob": Tool(("pattern",), look=parts.search_parts),
+    "Grep": Tool(("pattern",), look=parts.search_parts),
+    "LS": Tool(look=parts.search_parts),
     "Task": _AGENT,
     "Agent": _AGENT,  # the name of Task since 2.1.63
-    "Workflow": Tool(look=parts.workflow),
-    "WebSearch": Tool(("query",), look=parts.web),
-    "WebFetch": Tool(("url",), look=parts.web),
-    "TodoWrite": Tool(look=parts.todos),
-    "TaskCreate": Tool(look=parts.task),
-    "TaskUpdate": Tool(look=parts.task),
-    "AskUserQuestion": Tool(look=parts.questions, asks=True),
+    "Workflow": Tool(look=parts.workflow_parts),
+    "WebSearch": Tool(("query",), look=parts.web_parts),
+    "WebFetch": Tool(("url",), look=parts.web_parts),
+    "TodoWrite": Tool(look=parts.todo_parts),
+    "TaskCreate": Tool(look=parts.task_parts),
+    "TaskUpdate": Tool(look=parts.task_parts),
+    "AskUserQuestion": Tool(look=parts.question_parts, asks=True),
     "ExitPlanMode": _PLAN,
     "exit_plan_mode": _PLAN,  # its name in 1.0
-    "Skill": Tool(look=parts.skill),
-    "SlashCommand": Tool(look=parts.skill),
-    "SendMessage": Tool(look=parts.message),
+    "Skill": Tool(look=parts.skill_parts),
+    "SlashCommand": Tool(look=parts.skill_parts),
+    "SendMessage": Tool(look=parts.message_parts),
 }
 
 _OTHER: Final = Tool()
@@ -85,11 +85,11 @@ ASKING: Final = frozenset(name for name, tool in TOOLS.items() if tool.asks)
 """The tools that wait for an answer of the person."""
 
 
-def touched_file(name: str | None, tool_input: Any) -> tuple[Touch, str] | None:
+def touched_file(name: str | None, tool_input: Any) -> tuple[FileTouch, str] | None:
     """What a call does with which file, as its input spells it; `None` where it is known of none.
 
     >>> touched_file("Read", {"file_path": "a.py"}), touched_file("Bash", {"command": "rm a.py"})
-    ((<Touch.READ: 'read'>, 'a.py'), None)
+    ((<FileTouch.READ: 'read'>, 'a.py'), None)
     """
     tool = TOOLS.get(name or "")
     if tool is None or tool.touch is None or not isinstance(tool_input, dict):
@@ -111,14 +111,14 @@ def label(name: str, tool_input: Any) -> str:
         if (value := tool_input.get(field)) not in (None, ""):
             if not isinstance(value, str):
                 return lenient_json.compact(value)
-            return tool.shape(clean(value)) if tool.shape else clean(value)
+            return tool.shape(strip_escapes(value)) if tool.shape else strip_escapes(value)
     return ""
 
 
-def told(name: str, tool_input: Any, reply: Reply | None) -> Sketch:
+def call_parts(name: str, tool_input: Any, reply: ToolReply | None) -> CallParts:
     """How a call is told, and what came back where anything did.
 
-    >>> told("Read", {"file_path": "/a/b.py"}, Reply("one, and two")).outcome
+    >>> call_parts("Read", {"file_path": "/a/b.py"}, ToolReply("one, and two")).outcome
     '1 line'
     """
     return TOOLS.get(name, _OTHER).look(tool_input if isinstance(tool_input, dict) else {"input": tool_input}, reply)

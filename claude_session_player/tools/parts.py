@@ -12,14 +12,14 @@ from typing import Any, Final
 from msgspec import Raw, Struct
 
 from claude_session_player.format import lenient_json
-from claude_session_player.format.content import Checklist, Code, Data, Diff, Item, Part, Prose, Sketch
+from claude_session_player.format.content import CallParts, Checklist, ChecklistItem, Code, Data, Diff, Part, Prose
 from claude_session_player.format.events import NOTHING, REFUSALS
 from claude_session_player.format.results import Hunk, decode_answers, decode_file_result, decode_patched, decode_text
 from claude_session_player.tools.text_diff import text_diff
-from claude_session_player.util.humanize import many
+from claude_session_player.util.humanize import plural
 
 
-class Reply(Struct, frozen=True, gc=False):
+class ToolReply(Struct, frozen=True, gc=False):
     """What a tool gave back: its text, and what the harness kept of it beside that."""
 
     text: str = ""
@@ -27,7 +27,7 @@ class Reply(Struct, frozen=True, gc=False):
     structured: Raw = NOTHING
 
 
-Look = Callable[[dict[str, Any], Reply | None], Sketch]
+Look = Callable[[dict[str, Any], ToolReply | None], CallParts]
 
 _BRIEF: Final = 5
 _EXTENT: Final = (("from line", "offset"), ("at most", "limit"))
@@ -37,16 +37,16 @@ _DONE: Final = frozenset(("completed", "done"))
 # --- anything -----------------------------------------------------------------------------------
 
 
-def anything(given: dict[str, Any], reply: Reply | None) -> Sketch:
+def generic_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
     """A tool that nobody knows: JSON in, text or JSON out."""
-    return Sketch("", "", (Data(given),) if given else (), *_output(reply))
+    return CallParts("", "", (Data(given),) if given else (), *_output(reply))
 
 
 _Output = tuple[str, tuple[Part, ...]]
 """What came back, in a few words, and in parts."""
 
 
-def _output(reply: Reply | None, lines: int | None = None) -> _Output:
+def _output(reply: ToolReply | None, lines: int | None = None) -> _Output:
     """What came back, as it is; of errors nothing is left out."""
     if reply is None:
         return "", ()
@@ -57,7 +57,7 @@ def _output(reply: Reply | None, lines: int | None = None) -> _Output:
     return "", (Code(text, language, None if reply.is_error else lines),)
 
 
-def _quiet(reply: Reply | None) -> _Output:
+def _quiet(reply: ToolReply | None) -> _Output:
     """What came back says no more than that all went well."""
     return _output(reply, 0) if reply is not None and reply.text else ("", ())
 
@@ -77,63 +77,63 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
 # --- files and commands -------------------------------------------------------------------------
 
 
-def shell(given: dict[str, Any], reply: Reply | None) -> Sketch:
+def shell_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
     """A command and its output."""
     words = _text(given, "description")
     if given.get("run_in_background"):
         words = f"{words} (in the background)".strip()
-    return Sketch(words, "", (Code(_text(given, "command"), "bash"),), *_output(reply))
+    return CallParts(words, "", (Code(_text(given, "command"), "bash"),), *_output(reply))
 
 
-def read(given: dict[str, Any], reply: Reply | None) -> Sketch:
+def read_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
     """Which file was read; how much of it was seen, and only on demand what."""
     words = ", ".join([f"{word} {given[name]}" for word, name in _EXTENT if isinstance(given.get(name), int)])
     path = _text(given, "file_path", "path", "notebook_path")
     if reply is None or reply.is_error or not reply.text:
-        return Sketch(words, path, (), *_output(reply))
+        return CallParts(words, path, (), *_output(reply))
     count = reply.text.count("\n") + 1
-    return Sketch(words, path, outcome=many(count, "line"), returned=(Code(reply.text, "", 0),))
+    return CallParts(words, path, outcome=plural(count, "line"), returned=(Code(reply.text, "", 0),))
 
 
-def write(given: dict[str, Any], reply: Reply | None) -> Sketch:
+def write_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
     """A file that was written: what changed in it, where that is known, else all of it."""
     content = _text(given, "content", "contents")
     diff = _patch(reply)
     if not diff and (original := _original(reply)):
         diff = text_diff(original, content)
         if not diff:
-            return Sketch("no changes", _text(given, "file_path", "path"), (), *_quiet(reply))
+            return CallParts("no changes", _text(given, "file_path", "path"), (), *_quiet(reply))
     diff = diff or "+" + content.removesuffix("\n").replace("\n", "\n+")
-    return Sketch("", _text(given, "file_path", "path"), (Diff(diff),), *_quiet(reply))
+    return CallParts("", _text(given, "file_path", "path"), (Diff(diff),), *_quiet(reply))
 
 
-def edit(given: dict[str, Any], reply: Reply | None) -> Sketch:
+def edit_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
     """What an edit changed."""
     edits = _dicts(given.get("edits")) or [given]
     diff = _patch(reply) or "\n".join(text_diff(_text(e, "old_string"), _text(e, "new_string")) for e in edits)
     words = "all occurrences" if given.get("replace_all") is True else ""
-    return Sketch(words, _text(given, "file_path", "path"), (Diff(diff),), *_quiet(reply))
+    return CallParts(words, _text(given, "file_path", "path"), (Diff(diff),), *_quiet(reply))
 
 
-def notebook(given: dict[str, Any], reply: Reply | None) -> Sketch:
+def notebook_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
     """A cell of a notebook that was changed."""
     source = (Code(_text(given, "new_source")),)
-    return Sketch(_text(given, "edit_mode"), _text(given, "notebook_path"), source, *_quiet(reply))
+    return CallParts(_text(given, "edit_mode"), _text(given, "notebook_path"), source, *_quiet(reply))
 
 
-def search(given: dict[str, Any], reply: Reply | None) -> Sketch:
+def search_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
     """What was searched for, and where."""
     place = _text(given, "path")
     name = _text(given, "pattern") or place
-    return Sketch(f"in {place}" if place and place != name else "", name, (), *_output(reply, _BRIEF))
+    return CallParts(f"in {place}" if place and place != name else "", name, (), *_output(reply, _BRIEF))
 
 
-def web(given: dict[str, Any], reply: Reply | None) -> Sketch:
+def web_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
     """A page that was fetched, or a search."""
-    return Sketch(_text(given, "prompt"), _text(given, "url", "query"), (), *_output(reply, _BRIEF))
+    return CallParts(_text(given, "prompt"), _text(given, "url", "query"), (), *_output(reply, _BRIEF))
 
 
-def _patch(reply: Reply | None) -> str:
+def _patch(reply: ToolReply | None) -> str:
     """What was changed, as the harness noted it."""
     if reply is None or reply.is_error or not reply.structured:
         return ""
@@ -144,7 +144,7 @@ def _patch(reply: Reply | None) -> str:
     return "\n".join(chain.from_iterable((_hunk_head(hunk), *hunk.lines) for hunk in hunks))
 
 
-def _original(reply: Reply | None) -> str:
+def _original(reply: ToolReply | None) -> str:
     """What a file held before it was written, as the harness kept it."""
     if reply is None or reply.is_error or not reply.structured:
         return ""
@@ -163,45 +163,45 @@ def _hunk_head(hunk: Hunk) -> str:
 # --- lists --------------------------------------------------------------------------------------
 
 
-def todos(given: dict[str, Any], reply: Reply | None) -> Sketch:
+def todo_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
     """The list of what is to be done."""
     listed = given.get("todos") if isinstance(given.get("todos"), list) else []
     entries = [todo if isinstance(todo, dict) else {"text": todo} for todo in listed or ()]
     items = tuple(_item(_text(todo, "content", "text"), todo) for todo in entries)
-    return Sketch("", "", (Checklist(items),) if items else (Data(given),), *_quiet(reply))
+    return CallParts("", "", (Checklist(items),) if items else (Data(given),), *_quiet(reply))
 
 
-def task(given: dict[str, Any], reply: Reply | None) -> Sketch:
+def task_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
     """One entry of the list: a new one, or one that changed."""
     number = f"#{given['taskId']} " if "taskId" in given else ""
     item = _item(f"{number}{_text(given, 'subject', 'activeForm')}".strip(), given)
     rest = {key: value for key, value in given.items() if key not in _TASK_FIELDS}
     details: tuple[Part, ...] = (Data(rest),) if rest else ()
     description = (Prose(_text(given, "description")),) if given.get("description") else ()
-    return Sketch("", "", (Checklist((item,)), *description, *details), *_quiet(reply))
+    return CallParts("", "", (Checklist((item,)), *description, *details), *_quiet(reply))
 
 
 _TASK_FIELDS: Final = frozenset(("taskId", "subject", "activeForm", "description", "status"))
 
 
-def _item(text: str, entry: dict[str, Any]) -> Item:
+def _item(text: str, entry: dict[str, Any]) -> ChecklistItem:
     status = _text(entry, "status")
     is_done = status in _DONE
     words = status.replace("_", " ")
-    return Item(f"{text} ({words})" if words and not is_done and words != "pending" else text, is_done)
+    return ChecklistItem(f"{text} ({words})" if words and not is_done and words != "pending" else text, is_done)
 
 
-def questions(given: dict[str, Any], reply: Reply | None) -> Sketch:
+def question_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
     """What a person was asked, with what they chose."""
     asked = _dicts(given.get("questions"))
     if not asked:
-        return anything(given, reply)
+        return generic_parts(given, reply)
     answers = _answers(reply)
     parts = tuple(chain.from_iterable(_question(entry, answers) for entry in asked))
-    return Sketch("", "", parts, *(_quiet(reply) if answers else _output(reply, _BRIEF)))
+    return CallParts("", "", parts, *(_quiet(reply) if answers else _output(reply, _BRIEF)))
 
 
-def _answers(reply: Reply | None) -> dict[str, Any]:
+def _answers(reply: ToolReply | None) -> dict[str, Any]:
     try:
         return decode_answers(reply.structured).answers if reply is not None else {}
     except REFUSALS:
@@ -217,8 +217,8 @@ def _question(entry: dict[str, Any], answers: dict[str, Any]) -> Iterator[Part]:
     if len(chosen) == 1 and chosen[0] not in labels:  # several choices come as one text
         parts = chosen[0].split(", ")
         chosen = parts if all(part in labels for part in parts) else chosen
-    items = [Item(f"{label}: {about}" if about else label, label in chosen) for label, about in options]
-    items += [Item(word, True) for word in chosen if word not in labels]
+    items = [ChecklistItem(f"{label}: {about}" if about else label, label in chosen) for label, about in options]
+    items += [ChecklistItem(word, True) for word in chosen if word not in labels]
     yield Prose(question)
     yield Checklist(tuple(items))
 
@@ -226,36 +226,36 @@ def _question(entry: dict[str, Any], answers: dict[str, Any]) -> Iterator[Part]:
 # --- plans, skills, other agents ----------------------------------------------------------------
 
 
-def plan(given: dict[str, Any], reply: Reply | None) -> Sketch:
+def plan_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
     """A plan, and whether it was approved."""
     parts = (Prose(_text(given, "plan")),) if given.get("plan") else ()
     if reply is not None and not reply.is_error and reply.text.startswith("User has approved"):
-        return Sketch(given=parts, outcome="approved", returned=(Code(reply.text, "", 0),))
-    return Sketch("", "", parts, *_output(reply, _BRIEF))
+        return CallParts(given=parts, outcome="approved", returned=(Code(reply.text, "", 0),))
+    return CallParts("", "", parts, *_output(reply, _BRIEF))
 
 
-def skill(given: dict[str, Any], reply: Reply | None) -> Sketch:
+def skill_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
     """A skill or a command that was called by name."""
-    return Sketch(_text(given, "args"), _text(given, "skill", "command"), (), *_output(reply, _BRIEF))
+    return CallParts(_text(given, "args"), _text(given, "skill", "command"), (), *_output(reply, _BRIEF))
 
 
-def agent(given: dict[str, Any], reply: Reply | None) -> Sketch:
+def agent_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
     """A sub-agent: its kind, what it is for, its task and its answer."""
     words = ": ".join(filter(None, (_text(given, "subagent_type"), _text(given, "description"))))
     task = (Prose(_text(given, "prompt")),) if given.get("prompt") else ()
     if reply is None or reply.is_error or not reply.text:
-        return Sketch(words, "", task, *_output(reply))
-    return Sketch(words, given=task, returned=(Prose(reply.text),))
+        return CallParts(words, "", task, *_output(reply))
+    return CallParts(words, given=task, returned=(Prose(reply.text),))
 
 
-def workflow(given: dict[str, Any], reply: Reply | None) -> Sketch:
+def workflow_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
     """A workflow: its script."""
     script = (Code(_text(given, "script"), "javascript"),) if given.get("script") else (Data(given),)
-    return Sketch(_text(given, "name", "description"), "", script, *_output(reply, _BRIEF))
+    return CallParts(_text(given, "name", "description"), "", script, *_output(reply, _BRIEF))
 
 
-def message(given: dict[str, Any], reply: Reply | None) -> Sketch:
+def message_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
     """A message to another agent."""
     receiver = _text(given, "to", "recipient")
     words = ": ".join(filter(None, (f"to {receiver}" if receiver else "", _text(given, "summary"))))
-    return Sketch(words, "", (Prose(_text(given, "message", "content")),), *_quiet(reply))
+    return CallParts(words, "", (Prose(_text(given, "message", "content")),), *_quiet(reply))

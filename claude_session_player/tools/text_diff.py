@@ -41,10 +41,10 @@ def text_diff(old: str, new: str) -> str:
         after.pop()
     if before == after:
         return ""
-    return "\n".join(_with_context(stretches(before, after)))
+    return "\n".join(_with_context(diff_runs(before, after)))
 
 
-def stretches(before: Sequence[str], after: Sequence[str]) -> list[Stretch]:
+def diff_runs(before: Sequence[str], after: Sequence[str]) -> list[Stretch]:
     """All lines of both texts in order, by what became of them; none of the stretches is empty."""
     if set(before).isdisjoint(after):  # nothing to compare, as often as not
         found: Iterable[Stretch] = ((REMOVED, before), (ADDED, after))

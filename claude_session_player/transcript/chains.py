@@ -12,11 +12,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.errors import CannotRead
-from claude_session_player.format.events import REFUSALS, Assistant, User, tag_of
-from claude_session_player.format.line_reader import portions, read_lines
-from claude_session_player.format.partial_records import Identity, identify
+from claude_session_player.format.events import REFUSALS, Assistant, User, type_tag
+from claude_session_player.format.line_reader import read_lines, read_portions
+from claude_session_player.format.partial_records import EventIdentity, identify
 from claude_session_player.parser import open_session
-from claude_session_player.store.layout import HISTORY, SESSION, Found, Trouble, Walk
+from claude_session_player.store.layout import HISTORY, SESSION, ReadProblem, SessionFile, StoreWalk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _HEAD: Final = 200
 """Among so many lines stands what a session begins with."""
 _NEEDLES: Final = 3
-_SPOKEN: Final = frozenset((tag_of(User), tag_of(Assistant)))
+_SPOKEN: Final = frozenset((type_tag(User), type_tag(Assistant)))
 
 
 class Relative(NamedTuple):
@@ -72,7 +72,7 @@ def relatives_of(session: Session, store: Store, known: Iterable[str] = ()) -> l
                 found.append(Relative(store.of(file), common, is_older))
         except (CannotRead, OSError) as error:  # it may be a relative: who is not told would take the rest for all
             if os.path.lexists(file.path):
-                store.note(Trouble(file.path, getattr(error, "strerror", None) or str(error)))
+                store.note(ReadProblem(file.path, getattr(error, "strerror", None) or str(error)))
     return sorted(found, key=lambda relative: (not relative.is_older, relative.common, relative.session.updated_at))
 
 
@@ -99,10 +99,10 @@ class _Head(NamedTuple):
 
     @classmethod
     def of(cls, path: str) -> _Head:
-        seen: list[Identity] = list(islice(_records(path), _HEAD))
+        seen: list[EventIdentity] = list(islice(_records(path), _HEAD))
         own = {record.uuid for record in seen if record.uuid}
         spoken = [r.uuid for r in seen if r.uuid and r.type in _SPOKEN and not r.is_meta][:_NEEDLES]
-        first = next((record for record in seen if record.uuid), Identity())
+        first = next((record for record in seen if record.uuid), EventIdentity())
         forks = [record.forked_from for record in seen if record.forked_from]
         named = (first.parent_uuid, first.logical_parent_uuid, *(fork.message_uuid for fork in forks))
         pointers = frozenset(uuid for uuid in named if uuid) - own
@@ -131,16 +131,16 @@ class _Content(NamedTuple):
         return cls(spoken, frozenset(uuids))
 
 
-def _candidates(found: Found, head: _Head, store: Store) -> Iterator[Found]:
+def _candidates(found: SessionFile, head: _Head, store: Store) -> Iterator[SessionFile]:
     """The files that may hold what a session continues, or what continues it."""
     is_stored = found.path.startswith(tuple(os.path.join(root, "") for root in store.roots))
-    for file in store.files() if is_stored else Walk().project(found.home):
+    for file in store.files() if is_stored else StoreWalk().project(found.home):
         is_near = file.kind == SESSION and (file.home == found.home or file.id in head.sessions)
         if is_near or _is_history(file, found) or _is_history(found, file):
             yield file
 
 
-def _is_history(file: Found, session: Found) -> bool:
+def _is_history(file: SessionFile, session: SessionFile) -> bool:
     """True for a copy of a session that was made before a compaction."""
     return file.kind == HISTORY and session.kind == SESSION and file.id.startswith(f"{session.id}-")
 
@@ -151,7 +151,7 @@ def _holds(path: str, needles: Iterable[bytes]) -> bool:
     overlap = max(map(len, wanted), default=1) - 1
     rest = b""
     with open_session(path) as file:
-        for portion in portions(file):
+        for portion in read_portions(file):
             data = rest + portion
             if any(needle in data for needle in wanted):
                 return True
@@ -168,7 +168,7 @@ def _came_first(theirs: dict[str, str | None], own: dict[str, str | None], commo
     return min(left) <= min(mine)
 
 
-def _records(path: str) -> Iterator[Identity]:
+def _records(path: str) -> Iterator[EventIdentity]:
     """The records of a file, as far as they can be decoded at a glance. Raises `CannotRead` or `OSError`."""
     with open_session(path) as file:
         for line in read_lines(file):

@@ -13,10 +13,10 @@ from msgspec import Raw, Struct
 
 from claude_session_player import tools
 from claude_session_player.format import lenient_json
-from claude_session_player.format.content import Picture, Sketch, agent_answer, result_parts
+from claude_session_player.format.content import CallParts, Picture, agent_answer, result_parts
 from claude_session_player.format.events import (
     NOTHING,
-    Attached,
+    AttachmentData,
     Event,
     PermissionMode,
     PullRequest,
@@ -24,16 +24,16 @@ from claude_session_player.format.events import (
     ToolResult,
 )
 from claude_session_player.format.results import diagnosed_files, hook_commands, hook_reason
-from claude_session_player.tools.parts import Reply
-from claude_session_player.util.text import clean, one_line
+from claude_session_player.tools.parts import ToolReply
+from claude_session_player.util.text import one_line, strip_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from claude_session_player.transcript.subagents import Actor
+    from claude_session_player.transcript.subagents import Subagent
 
 
-class Kind(Enum):
+class EntryKind(Enum):
     """Who or what an entry comes from."""
 
     __hash__ = object.__hash__  # kinds are looked up for every entry, and that of Enum is slow
@@ -74,7 +74,7 @@ class Kind(Enum):
 class Entry(Struct):
     """One thing that was said or done. `aside` is true for what only a full telling has."""
 
-    kind: Kind
+    kind: EntryKind
     line: int = 0
     timestamp: str | None = None
     uuid: str | None = None
@@ -84,7 +84,7 @@ class Entry(Struct):
     aside: bool = False
 
 
-class Result(Struct):
+class CallResult(Struct):
     """What a tool gave back, and where that stands."""
 
     block: ToolResult
@@ -99,7 +99,7 @@ class Result(Struct):
         return self.block.is_error is True
 
 
-class Call(Entry):
+class TranscriptCall(Entry):
     """A call of a tool, with its result once there is one, and the sub-agents that it started.
 
     As an entry of kind RESULT it is a result that comes late, or alone: then `line` is the result's.
@@ -108,8 +108,8 @@ class Call(Entry):
     name: str = ""
     id: str | None = None
     input: Any = None
-    result: Result | None = None
-    actors: tuple[Actor, ...] = ()
+    result: CallResult | None = None
+    actors: tuple[Subagent, ...] = ()
     subject: str | None = None
     """Of a task that is named only by its number: what it is."""
     place: int = 0
@@ -125,7 +125,7 @@ class Call(Entry):
         """True where the tool failed."""
         return self.result is not None and self.result.block.is_error is True
 
-    def reply(self) -> Reply | None:
+    def reply(self) -> ToolReply | None:
         """What came back, as text."""
         result = self.result
         if result is None:
@@ -133,12 +133,12 @@ class Call(Entry):
         text, self.pictures = result_parts(result.block)
         if self.name in tools.AGENTS:
             text = agent_answer(result.structured) or text
-        return Reply(text, result.block.is_error is True, result.structured)
+        return ToolReply(text, result.block.is_error is True, result.structured)
 
-    def sketch(self, reply: Reply | None) -> Sketch:
+    def sketch(self, reply: ToolReply | None) -> CallParts:
         """How the call is told."""
         given = {"subject": self.subject, **self.input} if self.subject else self.input
-        return tools.told(self.name, given, reply)
+        return tools.call_parts(self.name, given, reply)
 
 
 _FIRST_MODE: Final = "default"
@@ -146,7 +146,7 @@ _FIRST_MODE: Final = "default"
 _MOST_FILES: Final = 3
 
 
-class Remarks:
+class Notices:
     """Words for the remarks of one conversation. A state that stays as it is, and a link, are told once."""
 
     def __init__(self) -> None:
@@ -158,20 +158,20 @@ class Remarks:
 
     # --- hooks --------------------------------------------------------------------------------------
 
-    def blocking_hook(self, attached: Attached) -> str:
+    def blocking_hook(self, attached: AttachmentData) -> str:
         """A hook that did not let the model go on as it wanted."""
         return self._hook(attached, "blocked", hook_reason(attached.blocking_error))
 
-    def failing_hook(self, attached: Attached) -> str:
+    def failing_hook(self, attached: AttachmentData) -> str:
         """A hook that failed, and kept nothing from going on."""
         code = f" (exit code {attached.exit_code})" if attached.exit_code else ""
         return self._hook(attached, f"failed{code}", hook_reason(attached.stderr) or hook_reason(attached.content))
 
-    def stopping_hook(self, attached: Attached) -> str:
+    def stopping_hook(self, attached: AttachmentData) -> str:
         """A hook that ended the turn."""
         return self._hook(attached, "stopped the turn", hook_reason(attached.message))
 
-    def _hook(self, attached: Attached, outcome: str, reason: str) -> str:
+    def _hook(self, attached: AttachmentData, outcome: str, reason: str) -> str:
         self._reasons.add(_words(reason))
         return _sentence(f"{attached.hook_name or 'A'} hook {outcome}", reason)
 
@@ -197,27 +197,27 @@ class Remarks:
         self._permission_mode = mode
         return f"Permission mode: {mode}"
 
-    def plan_mode_on(self, attached: Attached) -> str:
+    def plan_mode_on(self, attached: AttachmentData) -> str:
         """The model shall plan; it is reminded of that again and again."""
         is_new, self._is_planning = not self._is_planning, True
         return "Plan mode on" if is_new else ""
 
-    def plan_mode_off(self, attached: Attached) -> str:
+    def plan_mode_off(self, attached: AttachmentData) -> str:
         """The model may work again."""
         self._is_planning = False
         return "Plan mode off"
 
     # --- files and links ----------------------------------------------------------------------------
 
-    def attached_path(self, attached: Attached) -> str:
+    def attached_path(self, attached: AttachmentData) -> str:
         """A file or a directory that a person named with `@`."""
         return _sentence(f"Attached {attached.type}", _path(attached))
 
-    def edited_file(self, attached: Attached) -> str:
+    def edited_file(self, attached: AttachmentData) -> str:
         """A file that somebody else changed."""
         return _sentence("File changed outside the session", _path(attached))
 
-    def diagnostics(self, attached: Attached) -> str:
+    def diagnostics(self, attached: AttachmentData) -> str:
         """What a language server found."""
         files = diagnosed_files(attached.files)
         total = sum(count for _, count in files)
@@ -236,19 +236,19 @@ class Remarks:
 
 
 def _stop_reasons(event: System) -> list[str]:
-    errors = lenient_json.load(event.hook_errors)
+    errors = lenient_json.load_raw(event.hook_errors)
     reasons = [hook_reason(lenient_json.dump(error)) for error in errors] if isinstance(errors, list) else []
     if event.prevented_continuation and event.stop_reason:
         reasons.append(event.stop_reason)
     return list(dict.fromkeys(reasons))
 
 
-def _path(attached: Attached) -> str:
+def _path(attached: AttachmentData) -> str:
     return attached.display_path or attached.filename or attached.path or ""
 
 
 def _words(text: str) -> str:
-    return one_line(clean(text)).strip()
+    return one_line(strip_escapes(text)).strip()
 
 
 def _sentence(subject: str, about: str) -> str:
@@ -269,38 +269,38 @@ def _with_words(event: System) -> bool:
     return bool(event.prevented_continuation or hook_reason(event.hook_context) or _stop_reasons(event))
 
 
-class Description(NamedTuple):
+class NoticeRule(NamedTuple):
     """How a record is told."""
 
-    words: Callable[[Remarks, Any], str]
+    words: Callable[[Notices, Any], str]
     """One line; nothing where there is nothing new."""
     is_told: Callable[[Any], bool] = _in_full_only
     """Whether it is told by default, or only in full."""
-    kind: Kind = Kind.NOTE
+    kind: EntryKind = EntryKind.NOTE
 
 
-ATTACHMENTS: Final[dict[str | None, Description]] = {
-    "hook_blocking_error": Description(Remarks.blocking_hook, _always),
-    "hook_non_blocking_error": Description(Remarks.failing_hook, _always),
-    "hook_error_during_execution": Description(Remarks.failing_hook, _always),
-    "hook_stopped_continuation": Description(Remarks.stopping_hook, _always),
-    "plan_mode": Description(Remarks.plan_mode_on),
-    "plan_mode_reentry": Description(Remarks.plan_mode_on),
-    "plan_mode_exit": Description(Remarks.plan_mode_off),
-    "file": Description(Remarks.attached_path),
-    "directory": Description(Remarks.attached_path),
-    "edited_text_file": Description(Remarks.edited_file),
-    "diagnostics": Description(Remarks.diagnostics),
+ATTACHMENTS: Final[dict[str | None, NoticeRule]] = {
+    "hook_blocking_error": NoticeRule(Notices.blocking_hook, _always),
+    "hook_non_blocking_error": NoticeRule(Notices.failing_hook, _always),
+    "hook_error_during_execution": NoticeRule(Notices.failing_hook, _always),
+    "hook_stopped_continuation": NoticeRule(Notices.stopping_hook, _always),
+    "plan_mode": NoticeRule(Notices.plan_mode_on),
+    "plan_mode_reentry": NoticeRule(Notices.plan_mode_on),
+    "plan_mode_exit": NoticeRule(Notices.plan_mode_off),
+    "file": NoticeRule(Notices.attached_path),
+    "directory": NoticeRule(Notices.attached_path),
+    "edited_text_file": NoticeRule(Notices.edited_file),
+    "diagnostics": NoticeRule(Notices.diagnostics),
 }
 """By the type of the attachment."""
 
-SUBTYPES: Final[dict[str | None, Description]] = {
-    "stop_hook_summary": Description(Remarks.stop_hooks, _with_words),
+SUBTYPES: Final[dict[str | None, NoticeRule]] = {
+    "stop_hook_summary": NoticeRule(Notices.stop_hooks, _with_words),
 }
 """By the subtype of a system record."""
 
-RECORDS: Final[dict[type[Event], Description]] = {
-    PullRequest: Description(Remarks.pull_request, _always),
-    PermissionMode: Description(lambda remarks, event: remarks.permission_mode(event.mode)),
+RECORDS: Final[dict[type[Event], NoticeRule]] = {
+    PullRequest: NoticeRule(Notices.pull_request, _always),
+    PermissionMode: NoticeRule(lambda remarks, event: remarks.permission_mode(event.mode)),
 }
 """By the type of any other record."""

@@ -8,36 +8,40 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
-from claude_session_player.transcript.entries import Call, Entry, Kind
+from claude_session_player.transcript.entries import Entry, EntryKind, TranscriptCall
 from claude_session_player.util.times import parse_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from claude_session_player.transcript.walk import Told
+    from claude_session_player.transcript.walk import PlacedEntry
 
 Bound = int | datetime
 """A line of the file, or a moment."""
 
-_CALLS: Final = (Kind.CALL, Kind.RESULT)
-HEADS: Final = (Kind.AGENT, Kind.SECTION)
+_CALLS: Final = (EntryKind.CALL, EntryKind.RESULT)
+HEADS: Final = (EntryKind.AGENT, EntryKind.SECTION)
 """What announces a sub-agent or a session, and is no entry by itself."""
 
-CATEGORIES: Final[dict[str, Callable[[Told], bool]]] = {
-    "user": lambda told: told.entry.kind in (Kind.PROMPT, Kind.TASK, Kind.MESSAGE, Kind.OUTPUT, Kind.INJECTED),
-    "assistant": lambda told: told.entry.kind is Kind.ANSWER,
+CATEGORIES: Final[dict[str, Callable[[PlacedEntry], bool]]] = {
+    "user": lambda told: (
+        told.entry.kind in (EntryKind.PROMPT, EntryKind.TASK, EntryKind.MESSAGE, EntryKind.OUTPUT, EntryKind.INJECTED)
+    ),
+    "assistant": lambda told: told.entry.kind is EntryKind.ANSWER,
     "tools": lambda told: told.entry.kind in _CALLS,
-    "errors": lambda told: told.entry.kind is Kind.ERROR or (isinstance(told.entry, Call) and told.entry.is_error),
-    "thinking": lambda told: told.entry.kind is Kind.THOUGHT,
-    "subagents": lambda told: told.depth > 0 or (isinstance(told.entry, Call) and told.entry.is_agent),
-    "prompts": lambda told: told.entry.kind is Kind.PROMPT,
-    "notes": lambda told: told.entry.kind in (Kind.NOTE, Kind.RECORD),
+    "errors": lambda told: (
+        told.entry.kind is EntryKind.ERROR or (isinstance(told.entry, TranscriptCall) and told.entry.is_error)
+    ),
+    "thinking": lambda told: told.entry.kind is EntryKind.THOUGHT,
+    "subagents": lambda told: told.depth > 0 or (isinstance(told.entry, TranscriptCall) and told.entry.is_agent),
+    "prompts": lambda told: told.entry.kind is EntryKind.PROMPT,
+    "notes": lambda told: told.entry.kind in (EntryKind.NOTE, EntryKind.RECORD),
 }
 """The words by which entries are chosen or left out."""
 
 
 @dataclass(frozen=True)
-class Choice:
+class EntryFilter:
     """Which entries are wanted; by default all of them."""
 
     only: frozenset[str] = frozenset()
@@ -52,14 +56,14 @@ class Choice:
     @property
     def is_everything(self) -> bool:
         """True where nothing is left out."""
-        return self == Choice()
+        return self == EntryFilter()
 
-    def of(self, told: Iterable[Told]) -> Iterator[Told]:
+    def of(self, told: Iterable[PlacedEntry]) -> Iterator[PlacedEntry]:
         """The wanted entries. A sub-agent's come with the calls that lead to it."""
         if self.is_everything:
             yield from told
             return
-        heads: list[Told] = []
+        heads: list[PlacedEntry] = []
         open_calls: list[bool] = []
         """Of each call that is not at its end yet: whether it is wanted."""
         stretch = _Stretch(self)
@@ -82,7 +86,7 @@ class Choice:
             elif one.actor_follows or one.entry.kind in HEADS:
                 heads.append(one)
 
-    def _wants(self, told: Told) -> bool:
+    def _wants(self, told: PlacedEntry) -> bool:
         entry = told.entry
         if entry.kind in HEADS:
             return False
@@ -96,12 +100,12 @@ class Choice:
 class _Stretch:
     """The part of a conversation between two bounds; a sub-agent belongs to where it was called."""
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: EntryFilter) -> None:
         self._choice = choice
         self._time: datetime | None = None
         self._is_inside = True
 
-    def has(self, told: Told) -> bool:
+    def has(self, told: PlacedEntry) -> bool:
         """True where an entry lies in it. One without a time has the time of the one before."""
         if told.depth == 0 and not told.is_end and told.entry.line:
             self._is_inside = self._contains(told.entry)
@@ -125,17 +129,17 @@ class _Stretch:
             return False
         return self._time > bound if strictly else self._time >= bound
 
-    def is_over(self, told: Told) -> bool:
+    def is_over(self, told: PlacedEntry) -> bool:
         """True where nothing that is wanted can follow. Times go backwards now and then, line numbers do not."""
         end = self._choice.end
         return isinstance(end, int) and told.depth == 0 and not told.is_end and told.entry.line > end
 
 
-def _leads(head: Told, told: Told) -> bool:
+def _leads(head: PlacedEntry, told: PlacedEntry) -> bool:
     """True where an entry of the same depth still belongs to what a head announced."""
-    return head.entry.kind is Kind.SECTION and told.entry.kind is Kind.AGENT and head.depth == told.depth
+    return head.entry.kind is EntryKind.SECTION and told.entry.kind is EntryKind.AGENT and head.depth == told.depth
 
 
 def _fits(entry: Entry, pattern: str) -> bool:
-    name = entry.name if isinstance(entry, Call) else ""
+    name = entry.name if isinstance(entry, TranscriptCall) else ""
     return fnmatchcase(name.casefold(), pattern.casefold())

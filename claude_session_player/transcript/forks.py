@@ -16,7 +16,7 @@ class Fork(NamedTuple):
     uuid: str
 
 
-class Return(Fork):
+class ReturnPoint(Fork):
     """The event of an earlier branch with which a conversation goes on."""
 
 
@@ -37,7 +37,7 @@ class Branch(NamedTuple):
     """The strand that it ends in."""
 
 
-class Stretch(NamedTuple):
+class Strand(NamedTuple):
     """A strand: what several branches have in common, or what only one of them has."""
 
     above: int
@@ -51,7 +51,7 @@ class Stretch(NamedTuple):
 class Strands:
     """To which strand each node belongs, and the branches. The strand of the beginning is 0."""
 
-    def __init__(self, of_node: array[int], branches: tuple[Branch, ...], stretches: dict[int, Stretch]) -> None:
+    def __init__(self, of_node: array[int], branches: tuple[Branch, ...], stretches: dict[int, Strand]) -> None:
         self.of_node = of_node
         self.branches = branches
         self.stretches = stretches
@@ -66,7 +66,7 @@ class Strands:
         return self._ways[number]
 
 
-class Tree(NamedTuple):
+class NodeTree(NamedTuple):
     """A tree as lists by the numbers of its nodes; a parent has a smaller number than its children."""
 
     parents: Sequence[int]
@@ -76,7 +76,7 @@ class Tree(NamedTuple):
     """The nodes in which a branch can end, in their order."""
 
 
-def cut(tree: Tree, heads: Mapping[int, int], leaf: int) -> Strands:
+def cut_into_strands(tree: NodeTree, heads: Mapping[int, int], leaf: int) -> Strands:
     """Cut a tree at `heads`, the nodes where strands begin; the live branch is the one that ends in `leaf`."""
     of_node = array("q")
     above: dict[int, int] = {0: -1}
@@ -110,11 +110,11 @@ def cut(tree: Tree, heads: Mapping[int, int], leaf: int) -> Strands:
         for number, strand in enumerate(leaves, 1)
     )
     numbers = {strand: number for number, strand in enumerate(leaves, 1)}
-    stretches = {strand: Stretch(outer, forks[strand], numbers.get(strand)) for strand, outer in above.items()}
+    stretches = {strand: Strand(outer, forks[strand], numbers.get(strand)) for strand, outer in above.items()}
     return Strands(of_node, branches, stretches)
 
 
-def _fork(tree: Tree, first: int | None) -> Fork | None:
+def _fork(tree: NodeTree, first: int | None) -> Fork | None:
     """Where a strand that begins with a node parted from another."""
     if first is None:
         return None

@@ -10,13 +10,13 @@ from collections import defaultdict, deque
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from claude_session_player.format.events import COMPACTION, Assistant, Event, Malformed, System, ToolUse, Unknown
-from claude_session_player.linking.copies import Copies
+from claude_session_player.format.events import COMPACTION, Assistant, Event, Malformed, System, ToolUse, UnknownRecord
+from claude_session_player.linking.copies import CopyDetector
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.linking.titles import is_bare_command
 from claude_session_player.store.layout import HISTORY
-from claude_session_player.transcript.tree import Branches, Problem
-from claude_session_player.util.text import as_title, display_path
+from claude_session_player.transcript.tree import ConversationTree, TreeProblem
+from claude_session_player.util.text import display_path, to_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,7 +34,7 @@ class MarkKind(StrEnum):
     CALLED = "call"
 
 
-class Mark(NamedTuple):
+class LineMark(NamedTuple):
     """Something that happened on a line."""
 
     line: int
@@ -45,15 +45,15 @@ class Mark(NamedTuple):
     tokens: int | None = None
 
 
-class Reading:
+class MarkedConversation:
     """The marks and the branches of a conversation."""
 
     def __init__(self, *, skips_sidechains: bool) -> None:
-        self.branches = Branches()
-        self.marks: list[Mark] = []
+        self.branches = ConversationTree()
+        self.marks: list[LineMark] = []
         self.calls: dict[str, int] = {}
         """The line of each call."""
-        self.problems: list[Problem] = []
+        self.problems: list[TreeProblem] = []
         """Lines that could not be read, and the first of each type that nobody knows."""
         self._unknown: set[str] = set()
         self._responses: set[str] = set()
@@ -61,7 +61,7 @@ class Reading:
 
     def read(self, events: Iterable[Event]) -> None:
         """Take in all events of the conversation."""
-        for event, is_copy in Copies().mark(with_queued_prompts(events)):
+        for event, is_copy in CopyDetector().mark(with_queued_prompts(events)):
             if not (self._skips_sidechains and (event.is_sidechain or event.agent_call)):
                 self._take(event, is_copy)
 
@@ -71,17 +71,17 @@ class Reading:
             return
         self.branches.add(event)
         if (prompt := human_prompt(event)) is not None:
-            self._mark(event, MarkKind.PROMPT, as_title(prompt))
+            self._mark(event, MarkKind.PROMPT, to_title(prompt))
         elif isinstance(event, Assistant):
             self._answer(event)
         elif isinstance(event, System) and event.subtype == COMPACTION:
             about = event.compact_metadata or event.stream_compaction
             self._mark(event, MarkKind.COMPACTED, about.trigger if about else None, about.pre_tokens if about else None)
         elif isinstance(event, Malformed):
-            self.problems.append(Problem(event.line, event.reason))
-        elif isinstance(event, Unknown) and event.name not in self._unknown:
+            self.problems.append(TreeProblem(event.line, event.reason))
+        elif isinstance(event, UnknownRecord) and event.name not in self._unknown:
             self._unknown.add(event.name)
-            self.problems.append(Problem(event.line, f"unknown record {event.name!r}"))
+            self.problems.append(TreeProblem(event.line, f"unknown record {event.name!r}"))
 
     def _answer(self, event: Assistant) -> None:
         response = event.request_id or (event.message.id if event.message else None)
@@ -94,7 +94,7 @@ class Reading:
                 self.calls.setdefault(block.id, event.line)
 
     def _mark(self, event: Event, kind: MarkKind, text: str | None = None, tokens: int | None = None) -> None:
-        self.marks.append(Mark(event.line, kind, event.timestamp, text, tokens))
+        self.marks.append(LineMark(event.line, kind, event.timestamp, text, tokens))
 
 
 class NodeKind(StrEnum):
@@ -120,7 +120,7 @@ class Node(NamedTuple):
     children: list[Node]
 
 
-class Callers:
+class CalledSubagents:
     """The sub-agents of a session, by the lines that called them."""
 
     def __init__(self, session: Session, calls: Mapping[str, int]) -> None:
@@ -210,11 +210,11 @@ class Outline(NamedTuple):
     problems: list[str]
 
 
-def outline_of(session: Session, relatives: Iterable[Relative] = (), *, with_prompts: bool = False) -> Outline:
+def build_outline(session: Session, relatives: Iterable[Relative] = (), *, with_prompts: bool = False) -> Outline:
     """Read a session once, and draw up its structure; `relatives` are those of `relatives_of`."""
-    reading = Reading(skips_sidechains=session.has_sidechains)
+    reading = MarkedConversation(skips_sidechains=session.has_sidechains)
     reading.read(session.events())
-    callers = Callers(session, reading.calls)
+    callers = CalledSubagents(session, reading.calls)
     trunk = _Trunk(reading, callers, with_prompts).nodes()
     older = [_link(relative) for relative in relatives if relative.is_older]
     newer = [_link(relative) for relative in relatives if not relative.is_older]
@@ -241,12 +241,12 @@ def _link(relative: Relative) -> Node:
 class _Trunk:
     """The conversation: strand after strand along the live branch, with what was left behind at each fork."""
 
-    def __init__(self, reading: Reading, callers: Callers, with_prompts: bool) -> None:
+    def __init__(self, reading: MarkedConversation, callers: CalledSubagents, with_prompts: bool) -> None:
         self._branches = reading.branches
         self._callers = callers
         self._with_prompts = with_prompts
-        self._marks: dict[int, list[Mark]] = defaultdict(list)
-        called = (Mark(line, MarkKind.CALLED) for line in callers.at)
+        self._marks: dict[int, list[LineMark]] = defaultdict(list)
+        called = (LineMark(line, MarkKind.CALLED) for line in callers.at)
         for mark in sorted((*reading.marks, *called), key=lambda mark: mark.line):
             self._marks[reading.branches.strand_of(mark.line) or 0].append(mark)
 
@@ -279,7 +279,7 @@ class _Trunk:
     def _segments(self, strand: int) -> list[Node]:
         """A strand from compaction to compaction."""
         found: list[Node] = []
-        stretch: list[Mark] = []
+        stretch: list[LineMark] = []
         for mark in self._marks[strand]:
             if mark.kind == MarkKind.COMPACTED:
                 found += self._segment(stretch)
@@ -290,7 +290,7 @@ class _Trunk:
                 stretch.append(mark)
         return found + self._segment(stretch)
 
-    def _segment(self, stretch: list[Mark]) -> list[Node]:
+    def _segment(self, stretch: list[LineMark]) -> list[Node]:
         if not stretch:
             return []
         prompts = [mark for mark in stretch if mark.kind == MarkKind.PROMPT]

@@ -14,41 +14,41 @@ from msgspec import Raw, Struct
 from claude_session_player.format.content import result_parts
 from claude_session_player.format.events import REFUSALS, Event, ToolResult, ToolUse, User
 from claude_session_player.format.results import decode_task_made
-from claude_session_player.line_audit import MERGED, SHOWN, Outcome
+from claude_session_player.line_audit import MERGED, SHOWN, LineOutcome
 from claude_session_player.linking.pairing import Pairing
-from claude_session_player.transcript.entries import Call, Entry, Kind, Result
-from claude_session_player.util.text import clean
+from claude_session_player.transcript.entries import CallResult, Entry, EntryKind, TranscriptCall
+from claude_session_player.util.text import strip_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from claude_session_player.transcript.subagents import Cast
+    from claude_session_player.transcript.subagents import SubagentFinder
 
 _WINDOW: Final = 200
 """So many entries later, counted from the call itself, a result still goes to its call."""
 _PATIENCE: Final = 30
 """So many, where the result comes first."""
-_CALL: Final = Kind.CALL  # a member of an Enum is slow to be had, and here it is for each of many calls
-_RESULT: Final = Kind.RESULT
+_CALL: Final = EntryKind.CALL  # a member of an Enum is slow to be had, and here it is for each of many calls
+_RESULT: Final = EntryKind.RESULT
 _TASK_LISTS: Final = frozenset(("TaskCreate", "TaskUpdate"))
 
 
 class _Ticket(Struct):
     """What is kept of a call after it has left: its result may still come."""
 
-    call: Call | None
+    call: TranscriptCall | None
     line: int
     name: str
 
 
-class Window:
+class PendingEntries:
     """Brings calls and results together, and calls with the sub-agents that they started."""
 
-    def __init__(self, cast: Cast) -> None:
+    def __init__(self, cast: SubagentFinder) -> None:
         self.waiting: deque[Entry] = deque()
         self._cast = cast
-        self._pairing: Pairing[_Ticket, Result] = Pairing()
-        self._early: dict[str, Call] = {}
+        self._pairing: Pairing[_Ticket, CallResult] = Pairing()
+        self._early: dict[str, TranscriptCall] = {}
         """The results that wait for their calls, as entries."""
         self._tickets: dict[int, _Ticket] = {}
         """Of the calls that have not left, by their places."""
@@ -61,7 +61,7 @@ class Window:
         waiting, ready = self.waiting, []
         while waiting:
             entry = waiting[0]
-            if type(entry) is Call:
+            if type(entry) is TranscriptCall:
                 if not self._is_ready(entry):
                     break
                 self._settle(entry)
@@ -73,7 +73,7 @@ class Window:
         """All that is left when nothing more comes."""
         while self.waiting:
             entry = self.waiting.popleft()
-            if type(entry) is Call:
+            if type(entry) is TranscriptCall:
                 self._settle(entry)
             yield entry
 
@@ -82,13 +82,13 @@ class Window:
         ticket = self._pairing.call_with(id) if id else None
         return ticket is not None and ticket.call is not None
 
-    def _is_ready(self, call: Call) -> bool:
+    def _is_ready(self, call: TranscriptCall) -> bool:
         """True for a call or a result that needs not wait for the other."""
         if call.kind is _RESULT:
             return self._early.get(call.id or "") is not call or len(self.waiting) > _PATIENCE
         return call.result is not None or len(self.waiting) > _WINDOW
 
-    def _settle(self, call: Call) -> None:
+    def _settle(self, call: TranscriptCall) -> None:
         """A call or a result leaves the window."""
         id = call.id or ""
         if call.kind is _RESULT:
@@ -100,9 +100,9 @@ class Window:
         if (ticket := self._tickets.pop(call.place, None)) is not None:
             ticket.call = None
 
-    def result(self, event: User, block: ToolResult, structured: Raw) -> Outcome:
+    def result(self, event: User, block: ToolResult, structured: Raw) -> LineOutcome:
         """A result goes to its call, or waits for it, or is told by itself."""
-        result = Result(block, structured, event.line, event.timestamp, event.uuid)
+        result = CallResult(block, structured, event.line, event.timestamp, event.uuid)
         id, place = block.tool_use_id or None, self._left + len(self.waiting)
         ticket = self._pairing.add_result(result, id, block.name, event.source_uuid)
         call = ticket.call if ticket is not None else None
@@ -111,7 +111,9 @@ class Window:
             if call.name in _TASK_LISTS:
                 self._remember(call)
             return MERGED
-        alone = Call(_RESULT, event.line, event.timestamp, event.uuid, name=block.name or "", id=id, result=result)
+        alone = TranscriptCall(
+            _RESULT, event.line, event.timestamp, event.uuid, name=block.name or "", id=id, result=result
+        )
         alone.place = place
         if ticket is not None:
             alone.body, alone.name = ticket.line, ticket.name
@@ -120,7 +122,7 @@ class Window:
         self.waiting.append(alone)
         return SHOWN
 
-    def _remember(self, call: Call) -> None:
+    def _remember(self, call: TranscriptCall) -> None:
         """Of a task list, only the first call says what a task is; later ones have its number."""
         if not isinstance(call.input, dict) or call.result is None:
             return
@@ -132,11 +134,11 @@ class Window:
         if isinstance(subject := call.input.get("subject"), str):
             self._tasks.setdefault(number, subject)
 
-    def call(self, event: Event, block: ToolUse) -> Outcome:
+    def call(self, event: Event, block: ToolUse) -> LineOutcome:
         """A call, which may have its result already."""
-        name = clean(block.name or "")
+        name = strip_escapes(block.name or "")
         id = block.id or None
-        call = Call(_CALL, event.line, event.timestamp, event.uuid, name=name, id=id, input=block.input)
+        call = TranscriptCall(_CALL, event.line, event.timestamp, event.uuid, name=name, id=id, input=block.input)
         call.place = self._left + len(self.waiting)
         if name in _TASK_LISTS and isinstance(block.input, dict):
             call.subject = self._tasks.get(str(block.input.get("taskId")))

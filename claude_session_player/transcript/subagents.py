@@ -14,16 +14,16 @@ from msgspec import Struct
 
 from claude_session_player.format.events import REFUSALS, Event, Progress, User
 from claude_session_player.format.results import decode_run_started
-from claude_session_player.linking.agent_records import may_name_agent, named_agents, reported_events, task_of
+from claude_session_player.linking.agent_records import may_name_agent, named_agents, reported_events, task_digest
 from claude_session_player.linking.subagents import BY_PROGRESS, BY_TEXT, best_names
 from claude_session_player.tools import AGENTS
 
 if TYPE_CHECKING:
     from claude_session_player.store.session import Session
-    from claude_session_player.transcript.entries import Call
+    from claude_session_player.transcript.entries import TranscriptCall
 
 
-class Actor(Struct):
+class Subagent(Struct):
     """A sub-agent: who it is, and how its events are had."""
 
     id: str
@@ -44,10 +44,10 @@ class Actor(Struct):
     """True for one that Claude Code started for itself."""
 
 
-def actor_of(session: Session) -> Actor:
+def subagent_of(session: Session) -> Subagent:
     """A sub-agent of which the store knows, with its call and its caller, as far as they can be known."""
     meta = session.facts.meta
-    return Actor(
+    return Subagent(
         session.id,
         session.events,
         session.agent,
@@ -62,9 +62,9 @@ def actor_of(session: Session) -> Actor:
     )
 
 
-def cast_of(session: Session) -> Cast:
+def session_subagents(session: Session) -> SubagentFinder:
     """All sub-agents of a session, linked to their calls."""
-    return Cast(map(actor_of, all_subagents(session)), is_linked=True)
+    return SubagentFinder(map(subagent_of, all_subagents(session)), is_linked=True)
 
 
 def all_subagents(session: Session) -> Iterator[Session]:
@@ -75,10 +75,10 @@ def all_subagents(session: Session) -> Iterator[Session]:
         yield from part.inline_subagents
 
 
-class Cast:
+class SubagentFinder:
     """Who takes part in a conversation beside the one who tells it. Whoever was called is not found again."""
 
-    def __init__(self, actors: Iterable[Actor] = (), *, is_linked: bool = False) -> None:
+    def __init__(self, actors: Iterable[Subagent] = (), *, is_linked: bool = False) -> None:
         """With `is_linked`, these are all, and they have all calls that can be known; else records are asked."""
         self._is_linked = is_linked
         self._has_dismissed = False
@@ -135,10 +135,10 @@ class Cast:
             self._roots[event.uuid] = root
         heard = self._inside.setdefault(root, [])
         if isinstance(event, User) and not any(isinstance(earlier, User) for earlier in heard[:_FIRST]):
-            self._tasks[task_of(event.said) or ""].append(root)
+            self._tasks[task_digest(event.said) or ""].append(root)
         heard.append(event)
 
-    def called_by(self, call: Call) -> tuple[Actor, ...]:
+    def called_by(self, call: TranscriptCall) -> tuple[Subagent, ...]:
         """The sub-agents that a call started."""
         if self._are_awaited_elsewhere(call):
             return ()
@@ -147,13 +147,13 @@ class Cast:
             return found
         return self._named_by(call) or self._with_task(call)
 
-    def _are_awaited_elsewhere(self, call: Call) -> bool:
+    def _are_awaited_elsewhere(self, call: TranscriptCall) -> bool:
         """True where all who are here report for other calls, and the result names none of them beside its text."""
         if self._free or len(self._awaited) != len(self._inside) or call.id in self._reporters:
             return False
         return call.result is None or not may_name_agent(call.result.structured)
 
-    def _named_by(self, call: Call) -> tuple[Actor, ...]:
+    def _named_by(self, call: TranscriptCall) -> tuple[Subagent, ...]:
         """Those that the records of a call name, the best evidence first."""
         result, is_agent_tool = call.result, call.name in AGENTS
         namings = [(agent, BY_PROGRESS) for agent in self._reporters.pop(call.id or "", ())]
@@ -166,9 +166,9 @@ class Cast:
         found = [self._take(self._by_id, id) or (self._heard(id) if id in self._inside else None) for id in ids]
         return tuple(actor for actor in found if actor is not None)
 
-    def _with_task(self, call: Call) -> tuple[Actor, ...]:
+    def _with_task(self, call: TranscriptCall) -> tuple[Subagent, ...]:
         """The first one with the task that a call gives."""
-        task = task_of(_given(call.input, "prompt"))
+        task = task_digest(_given(call.input, "prompt"))
         roots = self._tasks.get(task) if task is not None else None
         while roots:
             if (root := roots.popleft()) in self._inside:
@@ -176,12 +176,12 @@ class Cast:
         actor = self._take(self._by_task, task)
         return (actor,) if actor is not None else ()
 
-    def _heard(self, root: str) -> Actor:
+    def _heard(self, root: str) -> Subagent:
         events = self._inside.pop(root)
         self._awaited.discard(root)
-        return Actor(root, lambda: events, started=events[0].timestamp or "")
+        return Subagent(root, lambda: events, started=events[0].timestamp or "")
 
-    def _run(self, call: Call) -> tuple[Actor, ...]:
+    def _run(self, call: TranscriptCall) -> tuple[Subagent, ...]:
         """The agents of the workflow that a call started."""
         if not self._by_workflow or call.result is None or not call.result.structured:
             return ()
@@ -193,7 +193,7 @@ class Cast:
 
     # --- afterwards -----------------------------------------------------------------------------------
 
-    def left(self, parent: str | None = None) -> Actor | None:
+    def left(self, parent: str | None = None) -> Subagent | None:
         """The next one of whom no call is known: among those of a sub-agent, or, for `None`, among all.
 
         One at a time, because each may have called some of the others.
@@ -206,7 +206,7 @@ class Cast:
                 return actor
         return self._heard(next(iter(self._inside))) if self._inside else None
 
-    def dismiss(self, actors: Iterable[Actor]) -> None:
+    def dismiss(self, actors: Iterable[Subagent]) -> None:
         """Let sub-agents go untold, with all whom they called; whoever has no known call may be one of these."""
         self._has_dismissed = True
         waiting = [actor.id for actor in actors]
@@ -215,10 +215,10 @@ class Cast:
             while (actor := self._take(self._by_parent, parent)) is not None:
                 waiting.append(actor.id)
 
-    def _take_all(self, index: _Index, key: str | None) -> tuple[Actor, ...]:
+    def _take_all(self, index: _Index, key: str | None) -> tuple[Subagent, ...]:
         return tuple(iter(lambda: self._take(index, key), None)) if key and key in index else ()
 
-    def _take(self, index: _Index, key: str | None) -> Actor | None:
+    def _take(self, index: _Index, key: str | None) -> Subagent | None:
         """The first one with this key that was not called yet."""
         numbers = index.get(key) if key else None
         while numbers:
@@ -233,7 +233,7 @@ _FIRST: Final = 5
 """Among so many lines of a sub-agent its task is found."""
 
 
-def _index(actors: list[Actor], key: Callable[[Actor], str | None]) -> _Index:
+def _index(actors: list[Subagent], key: Callable[[Subagent], str | None]) -> _Index:
     found: _Index = defaultdict(deque)
     for number, actor in enumerate(actors):
         if (word := key(actor)) is not None:

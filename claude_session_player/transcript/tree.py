@@ -12,12 +12,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.format.events import COMPACTION, Assistant, Event, System, ToolResult, User
 from claude_session_player.linking.prompts import asks_model
-from claude_session_player.transcript.forks import Branch, Fork, Return, Strands, Stretch, Tree, cut
+from claude_session_player.transcript.forks import (
+    Branch,
+    Fork,
+    NodeTree,
+    ReturnPoint,
+    Strand,
+    Strands,
+    cut_into_strands,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Set
 
-__all__ = ["ABSENT", "PLAIN", "SIDE", "TOOL", "Branch", "Branches", "Fork", "Problem", "Row", "Stretch"]
+__all__ = ["ABSENT", "PLAIN", "SIDE", "TOOL", "Branch", "ConversationTree", "Fork", "Row", "Strand", "TreeProblem"]
 
 # What a line is in the tree; flags, kept in one byte.
 ABSENT: Final = -1
@@ -41,7 +49,7 @@ META: Final = 64
 """A remark in a user's place. Old versions hang all local commands of a while on one, and go on from any."""
 
 
-class Problem(NamedTuple):
+class TreeProblem(NamedTuple):
     """Something in a file that is not as it should be."""
 
     line: int
@@ -52,7 +60,7 @@ Row = tuple[str | None, str | None, int, int]
 """The uuid of a line, that of its parent, its number and its role."""
 
 
-class Branches:
+class ConversationTree:
     """The tree of a conversation: `add` every event in the order of the file, then ask."""
 
     def __init__(self) -> None:
@@ -268,20 +276,20 @@ class Branches:
                 return None
         return self._strands.of_node[node]
 
-    def stretches(self) -> dict[int, Stretch]:
+    def stretches(self) -> dict[int, Strand]:
         """The stretches between forks, in the order in which they first appear."""
         return self._strands.stretches
 
     @property
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[TreeProblem]:
         """What is wrong with the tree, in the order of the lines."""
         lines = self._lines
         lost = ((node, uuid) for uuid, nodes in self._waiting.items() for node in nodes)
-        found = [Problem(lines[node], f"its parent {uuid} is nowhere") for node, uuid in lost]
-        found += [Problem(line, f"has the uuid of line {lines[node]}") for line, node in self._copies.items()]
+        found = [TreeProblem(lines[node], f"its parent {uuid} is nowhere") for node, uuid in lost]
+        found += [TreeProblem(line, f"has the uuid of line {lines[node]}") for line, node in self._copies.items()]
         if not all(role & LOOSE for role in self._roles):  # there are dialects in which no line names its parent
-            found += [Problem(lines[node], "begins anew: it has no parent") for node in self._roots]
-        found += [Problem(lines[node], "is its own ancestor") for node in self._circles()]
+            found += [TreeProblem(lines[node], "begins anew: it has no parent") for node in self._roots]
+        found += [TreeProblem(lines[node], "is its own ancestor") for node in self._circles()]
         return sorted(found)
 
     def _circles(self) -> list[int]:
@@ -301,8 +309,8 @@ class Branches:
     def _strands(self) -> Strands:
         if self._known is None or len(self._known.of_node) != len(self._uuids):
             weighty = [node for node, role in enumerate(self._roles) if role & WEIGHT]
-            tree = Tree(self._parents, self._lines, self._uuids, weighty)
-            self._known = cut(tree, self._heads(), self._leaf if self._leaf >= 0 else self._side_leaf)
+            tree = NodeTree(self._parents, self._lines, self._uuids, weighty)
+            self._known = cut_into_strands(tree, self._heads(), self._leaf if self._leaf >= 0 else self._side_leaf)
         return self._known
 
     def _heads(self) -> dict[int, int]:
@@ -312,11 +320,11 @@ class Branches:
         return {node: strand for strand, group in enumerate(together, 1) for node in group}
 
 
-class Growth:
+class LazyTree:
     """The tree of a conversation, line by line."""
 
     def __init__(self, side: int = PLAIN) -> None:
-        self._tree = Branches()
+        self._tree = ConversationTree()
         self._side = side
         """The part of the role that all lines of a conversation share."""
         self._last: str | None = None
@@ -326,7 +334,7 @@ class Growth:
         self._is_straight = True
 
     @property
-    def tree(self) -> Branches:
+    def tree(self) -> ConversationTree:
         """The tree of all lines so far."""
         self._grow()
         return self._tree
@@ -377,7 +385,7 @@ class Growth:
         if fork is None and self._tree.forks:  # it may go on where it was before a fork
             anchor = self._tree.anchor(uuid)
             has_moved = anchor is not None and before is not None and anchor.uuid != before
-            return Return(*anchor) if anchor is not None and has_moved else None
+            return ReturnPoint(*anchor) if anchor is not None and has_moved else None
         return fork
 
     def _grow(self) -> Fork | None:

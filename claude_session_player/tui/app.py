@@ -29,7 +29,7 @@ from textual.filter import LineFilter
 
 from claude_session_player.tui.widgets.rows import terminal_theme
 from claude_session_player.util.dirs import PROGRAM
-from claude_session_player.util.text import cut, harmless, printable
+from claude_session_player.util.text import mark_controls, printable, truncate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,8 +76,8 @@ def _is_harmless(segment: Segment) -> bool:
 
 def _as_text(segment: Segment) -> Segment:
     text, style, _ = segment
-    if harmless(text) != text:
-        text = "".join(sign if harmless(sign) == sign else "�" * cell_len(sign) for sign in text)
+    if mark_controls(text) != text:
+        text = "".join(sign if mark_controls(sign) == sign else "�" * cell_len(sign) for sign in text)
     return Segment(text, style.update_link(None) if style and style.link else style)
 
 
@@ -240,7 +240,7 @@ def _crash_of(error: BaseException) -> str:
     place, trace = "", error.__traceback__
     while trace is not None:
         place, trace = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}", trace.tb_next
-    return printable(f"{type(error).__name__}: {cut(str(error), _LONGEST)}{place}")
+    return printable(f"{type(error).__name__}: {truncate(str(error), _LONGEST)}{place}")
 
 
 def _go_on_only_in_a_terminal() -> None:

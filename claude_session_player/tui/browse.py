@@ -18,22 +18,22 @@ from textual.worker import Worker, WorkerCancelled, get_current_worker
 
 from claude_session_player.errors import SessionError
 from claude_session_player.store.filters import Filter
-from claude_session_player.store.roots import usual_places
+from claude_session_player.store.roots import default_roots
 from claude_session_player.tui import jobs, listing, player
 from claude_session_player.tui.app import TerminalApp
-from claude_session_player.tui.jobs import Arrived, Exported, Failed, Shelf, Summarized
+from claude_session_player.tui.jobs import ExportDone, JobFailed, SessionsArrived, StoreOpener, SummaryReady
 from claude_session_player.tui.keys import HelpScreen, KeyBar
 from claude_session_player.tui.listing import (
-    Choice,
-    Entry,
-    ProjectEntry,
-    entry_of,
-    looked_at,
-    place_of,
-    projects_in,
+    ListFilter,
+    ProjectRow,
+    SessionRow,
+    list_projects,
     resume_command,
+    row_position,
+    session_row,
+    with_use,
 )
-from claude_session_player.tui.popups import ExportPopup, ProjectPopup, Target, usual_folder
+from claude_session_player.tui.popups import ExportPopup, ExportTarget, ProjectPopup, default_export_dir
 from claude_session_player.tui.widgets.preview import REST, PreviewPane
 from claude_session_player.tui.widgets.rows import DrawnMarkdown
 from claude_session_player.tui.widgets.table import FILTER_KEYS, KEYS, FilterInput, RowTable, SessionTable
@@ -71,13 +71,13 @@ class BrowseScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (50, "-narrow"), (100, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (14, "-low"), (18, "-high")]  # noqa: RUF012
 
-    def __init__(self, shelf: Shelf, words: str, clock: Callable[[], datetime], rest: float) -> None:
+    def __init__(self, shelf: StoreOpener, words: str, clock: Callable[[], datetime], rest: float) -> None:
         super().__init__()
         self._shelf = shelf
         self._clock = clock
         self._rest = rest
-        self._choice = Choice(words)
-        self._entries: list[Entry] = []
+        self._choice = ListFilter(words)
+        self._entries: list[SessionRow] = []
         """All that is known, in the wanted order."""
         self._waiting: int | None = None
         self._export_folder = ""
@@ -113,26 +113,26 @@ class BrowseScreen(Screen[None]):
     def _read(self) -> None:
         """Look at the stores. Whether sessions are in use is asked last: their files are opened for it."""
         worker = get_current_worker()
-        entries: list[Entry] = []
+        entries: list[SessionRow] = []
         try:
             with self._shelf.opened(partial(_go_on, worker)) as store:
                 for look in store.arriving(_EVERYTHING):
-                    entries = [entry_of(session) for session in look.sessions]
+                    entries = [session_row(session) for session in look.sessions]
                     if worker.is_cancelled:
                         return
-                    self.post_message(Arrived(entries, look.waiting))
-            self.post_message(Arrived([looked_at(entry) for entry in entries], 0))
+                    self.post_message(SessionsArrived(entries, look.waiting))
+            self.post_message(SessionsArrived([with_use(entry) for entry in entries], 0))
         except (SessionError, OSError) as error:
-            self.post_message(Failed(str(error)))
+            self.post_message(JobFailed(str(error)))
 
-    @on(Arrived)
-    def _take(self, message: Arrived) -> None:
+    @on(SessionsArrived)
+    def _take(self, message: SessionsArrived) -> None:
         self._entries = self._choice.sort(message.entries)
         self._waiting = message.waiting
         self._show()
 
-    @on(Failed)
-    def _complain(self, message: Failed) -> None:
+    @on(JobFailed)
+    def _complain(self, message: JobFailed) -> None:
         self._said.say(message.reason, is_whole=True)
 
     @on(Input.Changed)
@@ -147,10 +147,10 @@ class BrowseScreen(Screen[None]):
         rows = self._choice.select(self._entries)
         total = len(self._choice.wider().select(self._entries))
         key = table.current.key if table.current and table.cursor else None
-        table.show(rows, place_of(rows, key, table.cursor))
-        self.query_one("#status", Static).update(listing.status(self._choice, len(rows), total, self._waiting))
+        table.show(rows, row_position(rows, key, table.cursor))
+        self.query_one("#status", Static).update(listing.list_status(self._choice, len(rows), total, self._waiting))
 
-    def _change(self, choice: Choice) -> None:
+    def _change(self, choice: ListFilter) -> None:
         """Want something else."""
         if (choice.order, choice.is_reversed) != (self._choice.order, self._choice.is_reversed):
             self._entries = choice.sort(self._entries)
@@ -160,7 +160,7 @@ class BrowseScreen(Screen[None]):
 
     @on(RowTable.Moved)
     def _show_preview(self) -> None:
-        self.query_one(PreviewPane).show(self._table.current, listing.nothing(self._choice, self._waiting))
+        self.query_one(PreviewPane).show(self._table.current, listing.empty_reason(self._choice, self._waiting))
 
     @on(DescendantFocus)
     def _show_keys(self) -> None:
@@ -186,7 +186,7 @@ class BrowseScreen(Screen[None]):
         if entry := self._table.current:
             self.set_focus(self._table)
             try:
-                player.play(self.app, entry.session, live=live, open_store=self._shelf.open)
+                player.open_player(self.app, entry.session, live=live, open_store=self._shelf.open)
             except SessionError as error:
                 self._said.say(str(error))
 
@@ -198,40 +198,40 @@ class BrowseScreen(Screen[None]):
             self._summarize(entry, popup)
 
     @work(thread=True, exclusive=True, group="summary")
-    def _summarize(self, entry: Entry, popup: TextPopup) -> None:
+    def _summarize(self, entry: SessionRow, popup: TextPopup) -> None:
         text: RenderableType
         try:
             text = DrawnMarkdown(jobs.summary_text(self._shelf, entry.session.found))
         except (SessionError, OSError) as error:
             text = printable(str(error))
-        self.post_message(Summarized(popup, text))
+        self.post_message(SummaryReady(popup, text))
 
-    @on(Summarized)
-    def _show_summary(self, message: Summarized) -> None:
+    @on(SummaryReady)
+    def _show_summary(self, message: SummaryReady) -> None:
         if message.popup.is_attached:
             message.popup.tell(message.text)
 
     def action_export(self) -> None:
         """Ask where a session shall be written to, and write it."""
         if entry := self._table.current:
-            folder = self._export_folder or usual_folder(self._shelf.roots or usual_places())
+            folder = self._export_folder or default_export_dir(self._shelf.roots or default_roots())
             self.app.push_screen(ExportPopup(entry.session.id, folder), partial(self._export_to, entry))
 
-    def _export_to(self, entry: Entry, target: Target | None) -> None:
+    def _export_to(self, entry: SessionRow, target: ExportTarget | None) -> None:
         if target is not None:
             self._export(entry, target)
 
     @work(thread=True, group="export")
-    def _export(self, entry: Entry, target: Target) -> None:
+    def _export(self, entry: SessionRow, target: ExportTarget) -> None:
         try:
             jobs.write_export(entry.session, target)
         except SessionError as error:
-            self.post_message(Failed(str(error)))
+            self.post_message(JobFailed(str(error)))
         else:
-            self.post_message(Exported(target))
+            self.post_message(ExportDone(target))
 
-    @on(Exported)
-    def _tell_export(self, message: Exported) -> None:
+    @on(ExportDone)
+    def _tell_export(self, message: ExportDone) -> None:
         self._export_folder = os.path.dirname(message.target.path)
         self._said.say(f"written to {message.target.path}", is_whole=True)
 
@@ -272,12 +272,12 @@ class BrowseScreen(Screen[None]):
 
     def action_projects(self) -> None:
         """Choose a project, or all of them."""
-        projects = projects_in(self._entries)
-        everything = ProjectEntry("all projects", sum(project.sessions for project in projects), "")
+        projects = list_projects(self._entries)
+        everything = ProjectRow("all projects", sum(project.sessions for project in projects), "")
         names = [None, *(project.name for project in projects)]
         cursor = names.index(self._choice.project) if self._choice.project in names else 0
 
-        def choose(project: ProjectEntry | None) -> None:
+        def choose(project: ProjectRow | None) -> None:
             if project is not None:
                 self._change(self._choice._replace(project=None if project is everything else project.name))
 
@@ -304,7 +304,7 @@ class BrowseApp(TerminalApp[None]):
     """Finds sessions; what is done with one of them opens over it."""
 
     def __init__(
-        self, shelf: Shelf, words: str = "", *, clock: Callable[[], datetime] = local_now, rest: float = REST
+        self, shelf: StoreOpener, words: str = "", *, clock: Callable[[], datetime] = local_now, rest: float = REST
     ) -> None:
         super().__init__()
         self._first = BrowseScreen(shelf, words, clock, rest)

@@ -19,59 +19,59 @@ from claude_session_player.errors import CannotRead, CannotWrite, NotASession
 from claude_session_player.export import write_session
 from claude_session_player.export.summary import summary_markdown
 from claude_session_player.models import View
-from claude_session_player.playback import begun, replay
-from claude_session_player.player.follow import News
+from claude_session_player.playback import replay, start_replay
+from claude_session_player.player.follow import FileChange
 from claude_session_player.stats.prices import Prices
 from claude_session_player.stats.summary import summarize
-from claude_session_player.store.layout import SUFFIX, Found, Stamp
+from claude_session_player.store.layout import SUFFIX, FileStamp, SessionFile
 from claude_session_player.store.store import DEFAULT_CACHE, Store
-from claude_session_player.store.watch import Folder, Noticed, changes
-from claude_session_player.util.fsutil import whole_file
+from claude_session_player.store.watch import FileChanges, WatchedDir, watch_changes
+from claude_session_player.util.fsutil import atomic_file
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
-    from claude_session_player.player.playback import Projection
-    from claude_session_player.player.search import Search
+    from claude_session_player.player.playback import Playback
+    from claude_session_player.player.search import FrameSearch
     from claude_session_player.store.library import Progress
     from claude_session_player.store.session import Session
-    from claude_session_player.tui.listing import Entry
-    from claude_session_player.tui.popups import Target
+    from claude_session_player.tui.listing import SessionRow
+    from claude_session_player.tui.popups import ExportTarget
     from claude_session_player.tui.widgets.text import TextPopup
 
 
 @dataclass
-class Arrived(Message):
+class SessionsArrived(Message):
     """All sessions that are known by now, and how many files are still to be read."""
 
-    entries: list[Entry]
+    entries: list[SessionRow]
     waiting: int
 
 
 @dataclass
-class Failed(Message):
+class JobFailed(Message):
     """Something that was asked for cannot be done."""
 
     reason: str
 
 
-class Glance(NamedTuple):
+class PreviewRequest(NamedTuple):
     """Which session is looked at, in which state, and how large the look is."""
 
     key: str
-    stamp: Stamp
+    stamp: FileStamp
     size: Size
 
 
 @dataclass
-class Previewed(Message):
+class PreviewReady(Message):
     """The last rows of a session's screen."""
 
-    glance: Glance
+    glance: PreviewRequest
     rows: list[Strip]
 
 
 @dataclass
-class Summarized(Message):
+class SummaryReady(Message):
     """What a window waits for."""
 
     popup: TextPopup
@@ -79,13 +79,13 @@ class Summarized(Message):
 
 
 @dataclass
-class Exported(Message):
+class ExportDone(Message):
     """A session was written into a file."""
 
-    target: Target
+    target: ExportTarget
 
 
-class Shelf(NamedTuple):
+class StoreOpener(NamedTuple):
     """The stores as they were named, and where the catalogue is kept; see `Store.open`.
 
     Whoever works in a thread opens the store anew: what cannot be read there is not mixed with what others look at.
@@ -107,7 +107,7 @@ class Shelf(NamedTuple):
         """The same, for whoever closes it, or lets it go. Raises `NoStore`."""
         return Store.open(*self.roots, cache=self.cache, progress=progress)
 
-    def session(self, found: Found) -> Session:
+    def session(self, found: SessionFile) -> Session:
         """What the stores know of a file. Raises `SessionError`."""
         with self.opened() as store:
             return store.of(found)
@@ -117,21 +117,21 @@ class Shelf(NamedTuple):
         return Prices.load()
 
 
-def summary_text(shelf: Shelf, found: Found) -> str:
+def summary_text(shelf: StoreOpener, found: SessionFile) -> str:
     """What `summary` prints of a session. Raises `SessionError` or `OSError`."""
     with shelf.opened() as store:
         summary = summarize(store.of(found), shelf.prices())
     return summary_markdown(summary, summary.id, shelf.roots)
 
 
-def write_export(session: Session, target: Target) -> None:
+def write_export(session: Session, target: ExportTarget) -> None:
     """Write a whole session into a file. Raises `SessionError`, and then there is no such file."""
     view = View(history=True)
     view = view.of_subagent() if session.is_subagent else view
     try:
-        with whole_file(target.path, may_replace=target.may_replace) as file:
+        with atomic_file(target.path, may_replace=target.may_replace) as file:
             state = write_session(
-                target.format, file, lambda: replay(session.path, view), lambda: begun(session.path, view)
+                target.format, file, lambda: replay(session.path, view), lambda: start_replay(session.path, view)
             )
             if not state.account.is_session:
                 raise NotASession(f"{display_path(session.path)} holds no session any more")
@@ -139,7 +139,7 @@ def write_export(session: Session, target: Target) -> None:
         raise CannotWrite(f"{target.path} is not written: {error.strerror or error}") from error
 
 
-_USUAL: Final = (News.NOTHING, News.GREW)
+_USUAL: Final = (FileChange.NOTHING, FileChange.GREW)
 _OFTEN: Final = 0.1
 """Seconds between two pictures of something that is not complete."""
 
@@ -147,11 +147,11 @@ Tell = Callable[[str], None]
 """Is told that something is new, and what there is to be said about it."""
 
 
-async def develop(projection: Projection, tell: Tell) -> None:
+async def build_frames(projection: Playback, tell: Tell) -> None:
     """Take in all of a film that there is now, and let everything else happen after each portion of it."""
-    news, told = News.GREW, time.monotonic()
+    news, told = FileChange.GREW, time.monotonic()
     try:
-        while news is News.GREW or news.is_new_film:
+        while news is FileChange.GREW or news.is_new_film:
             news = projection.develop()
             words = "" if news in _USUAL else f"the session file: {news.value}"
             if words or time.monotonic() - told >= _OFTEN:
@@ -165,19 +165,19 @@ async def develop(projection: Projection, tell: Tell) -> None:
         tell("")
 
 
-async def follow(projection: Projection, tell: Tell, notice: Callable[[Noticed], None]) -> None:
+async def follow_frames(projection: Playback, tell: Tell, notice: Callable[[FileChanges], None]) -> None:
     """Take in what is there, and whatever is appended to it; all files that change are noticed."""
     path = os.path.abspath(projection.recording.path or "")
-    folders = (Folder(os.path.dirname(path), files=(path,)), Folder(path.removesuffix(SUFFIX), is_deep=True))
-    await develop(projection, tell)
-    async with aclosing(changes(folders)) as stream:
+    folders = (WatchedDir(os.path.dirname(path), files=(path,)), WatchedDir(path.removesuffix(SUFFIX), is_deep=True))
+    await build_frames(projection, tell)
+    async with aclosing(watch_changes(folders)) as stream:
         async for noticed in stream:
             if path in noticed.files:
-                await develop(projection, tell)
+                await build_frames(projection, tell)
             notice(noticed)
 
 
-async def search_through(search: Search, is_wanted: Callable[[], bool], tell: Tell) -> None:
+async def search_frames(search: FrameSearch, is_wanted: Callable[[], bool], tell: Tell) -> None:
     """Look through a whole film, for as long as somebody wants to know."""
     while is_wanted() and not search.is_over:
         try:

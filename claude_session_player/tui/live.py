@@ -16,21 +16,21 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from claude_session_player.errors import CannotRead, SessionError
-from claude_session_player.live.running import Board, Row
-from claude_session_player.store.watch import POLLED, Noticed, changes, files_in
+from claude_session_player.live.running import RunningSession, RunningSessions
+from claude_session_player.store.watch import POLLED, FileChanges, watch_changes, watched_files
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.keys import HelpScreen, Key, KeyBar, bindings
-from claude_session_player.tui.player import play
-from claude_session_player.tui.widgets.status import Drawn, drawn
+from claude_session_player.tui.player import open_player
+from claude_session_player.tui.widgets.status import StatusLine, status_lines
 from claude_session_player.tui.widgets.text import SaidLine, TextLine
-from claude_session_player.util.humanize import many
+from claude_session_player.util.humanize import plural
 from claude_session_player.util.times import wall_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from claude_session_player.store.session import Session
-    from claude_session_player.tui.jobs import Shelf
+    from claude_session_player.tui.jobs import StoreOpener
 
 _TICK: Final = 1.0
 _LOW: Final = 8
@@ -62,18 +62,18 @@ class RunningList(ScrollView, can_focus=True):
 
     def __init__(self) -> None:
         super().__init__()
-        self.rows: list[Row] = []
-        self._lines: list[Drawn] = []
+        self.rows: list[RunningSession] = []
+        self._lines: list[StatusLine] = []
         self._cursor: str | None = None
         """The file of the session that the cursor is on."""
         self._now = 0.0
 
     @property
-    def current(self) -> Row | None:
+    def current(self) -> RunningSession | None:
         """The session at the cursor."""
         return self.rows[self._place] if self.rows else None
 
-    def show(self, rows: list[Row], now: float) -> None:
+    def show(self, rows: list[RunningSession], now: float) -> None:
         """Show these sessions; the cursor stays on the one where it was."""
         place = self._place
         self.rows, self._now = rows, now
@@ -121,7 +121,7 @@ class RunningList(ScrollView, can_focus=True):
         return self.rows[place].glimpse.found.path if place < len(self.rows) else None
 
     def _draw(self) -> None:
-        self._lines = drawn(self.rows, self._now, self.size.width)
+        self._lines = status_lines(self.rows, self._now, self.size.width)
         self.virtual_size = Size(self.size.width, len(self._lines))
         self.refresh()
 
@@ -141,7 +141,7 @@ class RunningApp(TerminalApp[None]):
     class Changed(Message):
         """Files were written to."""
 
-        def __init__(self, noticed: Noticed) -> None:
+        def __init__(self, noticed: FileChanges) -> None:
             super().__init__()
             self.noticed = noticed
 
@@ -152,10 +152,12 @@ class RunningApp(TerminalApp[None]):
             super().__init__()
             self.session = session
 
-    def __init__(self, shelf: Shelf, in_use: Iterable[str] = (), *, clock: Callable[[], float] = wall_clock) -> None:
+    def __init__(
+        self, shelf: StoreOpener, in_use: Iterable[str] = (), *, clock: Callable[[], float] = wall_clock
+    ) -> None:
         super().__init__()
         self._shelf = shelf
-        self._board = Board(shelf.roots, in_use=in_use, look_up=shelf.session)
+        self._board = RunningSessions(shelf.roots, in_use=in_use, look_up=shelf.session)
         self._clock = clock
         self._is_polled = False
 
@@ -168,7 +170,7 @@ class RunningApp(TerminalApp[None]):
 
     def on_mount(self) -> None:
         """What is there is shown at once; what changes is noticed from then on."""
-        files = [file for folder in self._board.folders for file in files_in(folder)]
+        files = [file for folder in self._board.folders for file in watched_files(folder)]
         self._board.notice(files, self._clock())
         self._show()
         self.run_worker(self._watching(), group="watch")
@@ -179,7 +181,7 @@ class RunningApp(TerminalApp[None]):
         self.set_class(event.size.height < _LOW, "-low")
 
     async def _watching(self) -> None:
-        async with aclosing(changes(self._board.folders)) as stream:
+        async with aclosing(watch_changes(self._board.folders)) as stream:
             async for noticed in stream:
                 self.post_message(self.Changed(noticed))
 
@@ -231,17 +233,17 @@ class RunningApp(TerminalApp[None]):
         try:
             if isinstance(event.session, SessionError):
                 raise event.session
-            play(self, event.session, live=True, open_store=self._shelf.open)
+            open_player(self, event.session, live=True, open_store=self._shelf.open)
         except (SessionError, OSError) as error:
             self._said.say(str(error))
 
 
-def _summary(rows: Sequence[Row], *, is_polled: bool) -> Text:
+def _summary(rows: Sequence[RunningSession], *, is_polled: bool) -> Text:
     """How many sessions there are, and how many do what."""
     sessions = [row for row in rows if not row.is_subagent]
     counts: dict[str, int] = {}
     for row in sessions:
         counts[row.status.phase.value] = counts.get(row.status.phase.value, 0) + 1
-    text = Text(many(len(sessions), "session"), "bold", no_wrap=True, overflow="ellipsis")
+    text = Text(plural(len(sessions), "session"), "bold", no_wrap=True, overflow="ellipsis")
     text.append("".join(f"  {count} {name}" for name, count in counts.items()), "not bold dim")
     return text.append(f"  ({POLLED})" if is_polled else "", "yellow")

@@ -14,19 +14,19 @@ from textual.message import Message
 from claude_session_player.errors import CannotRead, SessionError
 from claude_session_player.formatter import element_text
 from claude_session_player.models import ToolCall, View
-from claude_session_player.player.search import call_of
+from claude_session_player.player.search import call_details
 from claude_session_player.player.timeline import SPEEDS, Destination, Pace
 from claude_session_player.tools import AGENTS
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.keys import KEYS, HelpScreen, bindings
 from claude_session_player.tui.player_search import SearchingWindow
 from claude_session_player.tui.widgets.timeline import LEGEND, TimelineBar
-from claude_session_player.util.humanize import many
+from claude_session_player.util.humanize import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from claude_session_player.line_audit import Account
+    from claude_session_player.line_audit import LineAudit
     from claude_session_player.player.recording import Agents, Recording
     from claude_session_player.player.stream import Timing
     from claude_session_player.store.session import Session
@@ -154,10 +154,10 @@ class PlayerScreen(SearchingWindow):
         if element is None:
             return
         text = element_text(element, View.full(thinking=True))
-        if isinstance(element, ToolCall) and (reply := call_of(self.projection.film, element).reply()):
+        if isinstance(element, ToolCall) and (reply := call_details(self.projection.film, element).reply()):
             text = reply.text
         self.app.copy_to_clipboard(text)
-        self.say(f"copied {many(len(text), 'character')}")
+        self.say(f"copied {plural(len(text), 'character')}")
 
     def action_help(self) -> None:
         """Show all keys."""
@@ -241,7 +241,7 @@ class PlayerApp(TerminalApp[None]):
         self._first = make_screen()
 
     @property
-    def account(self) -> Account:
+    def account(self) -> LineAudit:
         """What became of the lines that were read."""
         return self._first.projection.film.account
 
@@ -252,7 +252,7 @@ class PlayerApp(TerminalApp[None]):
 
 def run_player(
     recording: Recording, view: View, timing: Timing, start: Destination | None = None, *, is_followed: bool = False
-) -> tuple[int, Account]:
+) -> tuple[int, LineAudit]:
     """Play a recording on the whole terminal until somebody has seen enough; gives the exit code and the account.
 
     Raises `CannotRead`.
@@ -262,11 +262,11 @@ def run_player(
     return app.return_code or 0, app.account
 
 
-def play(app: App[Any], session: Session, *, live: bool, open_store: Callable[[], Store]) -> None:
+def open_player(app: App[Any], session: Session, *, live: bool, open_store: Callable[[], Store]) -> None:
     """Play a session, or follow it, in a window over the present one. Raises `SessionError`, also where it is gone."""
     if not os.path.exists(session.path):
         raise CannotRead("this session is no more")
-    from claude_session_player.player.recording import of_session  # a list is there sooner than the player
+    from claude_session_player.player.recording import recording_of_session  # a list is there sooner than the player
 
-    recording = of_session(session, open_store)
+    recording = recording_of_session(session, open_store)
     app.push_screen(PlayerScreen(recording, is_followed=live and not session.is_inline, has_list=True))

@@ -10,9 +10,9 @@ from textual.message import Message
 
 from claude_session_player.errors import SessionError
 from claude_session_player.formatter import element_text
-from claude_session_player.player.search import Search
-from claude_session_player.player.timeline import BRIEFLY, destination
-from claude_session_player.tui.jobs import search_through
+from claude_session_player.player.search import FrameSearch
+from claude_session_player.player.timeline import BRIEFLY, parse_position
+from claude_session_player.tui.jobs import search_frames
 from claude_session_player.tui.keys import ASKING_KEYS, footer_keys
 from claude_session_player.tui.player_window import PlayerWindow
 
@@ -33,7 +33,7 @@ class SearchingWindow(PlayerWindow):
             super().__init__()
             self.words = words
 
-    search: Search | None = None
+    search: FrameSearch | None = None
     _question: Question | None = None
     _is_looking = False
     """True until the first hit of a search is shown, or there is none."""
@@ -100,14 +100,14 @@ class SearchingWindow(PlayerWindow):
 
     def _go(self, text: str) -> None:
         try:
-            self.projection.go(destination(text))
+            self.projection.go(parse_position(text))
             self.pane.go_to_end()
         except SessionError as error:
             self.say(str(error))
         self.show_frame()
 
     def _find(self, words: str) -> None:
-        self.search = Search(self.projection.film, words)
+        self.search = FrameSearch(self.projection.film, words)
         self._show_keys()
         self.pane.needle = words
         self._is_looking = True
@@ -115,11 +115,11 @@ class SearchingWindow(PlayerWindow):
         self.player.pause()
         self._go_on_searching(self.search)
 
-    def _go_on_searching(self, search: Search) -> None:
-        work = search_through(search, lambda: self._is_wanted(search), self._tell_hits)
+    def _go_on_searching(self, search: FrameSearch) -> None:
+        work = search_frames(search, lambda: self._is_wanted(search), self._tell_hits)
         self.run_worker(work, exclusive=True, group="search")
 
-    def _is_wanted(self, search: Search) -> bool:
+    def _is_wanted(self, search: FrameSearch) -> bool:
         return self.search is search and search.film is self.projection.film
 
     def film_has_changed(self) -> None:
@@ -172,7 +172,7 @@ class SearchingWindow(PlayerWindow):
         self.show_frame()
         self._point_at_hit(search)
 
-    def _point_at_hit(self, search: Search) -> None:
+    def _point_at_hit(self, search: FrameSearch) -> None:
         """Put the cursor on the element that has the hit, with all that it has where else nothing would be seen."""
         line = self.projection.frame.line if self.projection.frame else 0
         elements = self.pane.elements

@@ -17,10 +17,10 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from claude_session_player.errors import SessionError
-from claude_session_player.live.running import Board
+from claude_session_player.live.running import RunningSessions
 from claude_session_player.models import ScreenElement, View
-from claude_session_player.player.playback import Projection
-from claude_session_player.player.search import details_of
+from claude_session_player.player.playback import Playback
+from claude_session_player.player.search import element_details
 from claude_session_player.player.stream import Timing
 from claude_session_player.store import watch
 from claude_session_player.store.layout import AGENT
@@ -28,10 +28,10 @@ from claude_session_player.tui import jobs
 from claude_session_player.tui.keys import Key, KeyBar, footer_keys
 from claude_session_player.tui.widgets.rows import element_rows
 from claude_session_player.tui.widgets.screen_pane import ScreenPane
-from claude_session_player.tui.widgets.status import CompanyBar, status_text
+from claude_session_player.tui.widgets.status import SubagentBar, status_text
 from claude_session_player.tui.widgets.text import TextLine
 from claude_session_player.tui.widgets.timeline import TimelineBar
-from claude_session_player.util.text import cut, printable
+from claude_session_player.util.text import printable, truncate
 from claude_session_player.util.times import wall_clock
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class PlayerWindow(Screen[None]):
     class Noticed(Message):
         """Session files near the one that is followed were written to."""
 
-        def __init__(self, noticed: watch.Noticed) -> None:
+        def __init__(self, noticed: watch.FileChanges) -> None:
             super().__init__()
             self.files = noticed.files
             self.is_polled = noticed.is_polled
@@ -102,9 +102,9 @@ class PlayerWindow(Screen[None]):
         self._how: dict[str, Any] = {"clock": clock, "wall": wall, "timing": timing}
         self._wall = wall
         self._path = os.path.abspath(recording.path or "")
-        self._board = Board((), in_use=[self._path])
+        self._board = RunningSessions((), in_use=[self._path])
         """What the session does, and its sub-agents; where it is followed."""
-        self.projection = Projection(recording, self._view, clock, timing, is_followed=is_followed)
+        self.projection = Playback(recording, self._view, clock, timing, is_followed=is_followed)
         self.player = self.projection.player
         self._film = self.projection.film
         """The film that is shown."""
@@ -128,7 +128,7 @@ class PlayerWindow(Screen[None]):
         """The title, what is played, the timeline, a line about it, and the keys."""
         self._title = TextLine("title")
         self.pane = ScreenPane(self._view, self._details)
-        self._company = CompanyBar()
+        self._company = SubagentBar()
         self._bar = TimelineBar(self.player)
         self._status = TextLine("status")
         self._keys = KeyBar(*self._key_tables())
@@ -156,7 +156,7 @@ class PlayerWindow(Screen[None]):
 
     def _show_title(self, title: str, place: str) -> None:
         self.names = (*self._callers, title)
-        shown = (*(cut(name, _CALLER) for name in self._callers), title)
+        shown = (*(truncate(name, _CALLER) for name in self._callers), title)
         names = Text(printable(" › ".join(shown)), "bold", no_wrap=True, overflow="ellipsis")
         self._title.show(names.append(f"  {printable(place)}", style="not bold dim"))
 
@@ -233,7 +233,7 @@ class PlayerWindow(Screen[None]):
 
         head = element_rows(element, replace(self.pane.view, thinking=True), width)
         try:
-            details = details_of(self.projection.film, element, self.projection.recording.resolve)
+            details = element_details(self.projection.film, element, self.projection.recording.resolve)
         except SessionError:  # the file cannot be read any more: what is known is shown
             return head
         return head if details is None else details_rows(head, details, width)
@@ -263,9 +263,9 @@ class PlayerWindow(Screen[None]):
         """Begin to take in the film."""
         projection = self.projection
         if projection.is_followed:
-            work = jobs.follow(projection, self._tell, self._notice)
+            work = jobs.follow_frames(projection, self._tell, self._notice)
         else:
-            work = jobs.develop(projection, self._tell)
+            work = jobs.build_frames(projection, self._tell)
         self.run_worker(work, exclusive=True, group="film")
 
     def _tell(self, words: str) -> None:
@@ -274,7 +274,7 @@ class PlayerWindow(Screen[None]):
     def film_has_changed(self) -> None:
         """More of the film is there, or another one: for those who keep something of it."""
 
-    def _notice(self, noticed: watch.Noticed) -> None:
+    def _notice(self, noticed: watch.FileChanges) -> None:
         self.post_message(self.Noticed(noticed))
 
     @on(Noticed)

@@ -12,9 +12,9 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from claude_session_player.export import Format, exported
-from claude_session_player.tui.listing import ProjectEntry
-from claude_session_player.tui.widgets.table import Column, RowTable
+from claude_session_player.export import Format, export_formats
+from claude_session_player.tui.listing import ProjectRow
+from claude_session_player.tui.widgets.table import RowTable, TableColumn
 from claude_session_player.util.humanize import ago
 from claude_session_player.util.text import printable
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-class ProjectTable(RowTable[ProjectEntry]):
+class ProjectTable(RowTable[ProjectRow]):
     """A line for each project."""
 
     columns = (
-        Column("PROJECT", 20, 3, "green", grows=True),
-        Column("SESSIONS", 8, 2, is_right=True),
-        Column("LAST ACTIVE", 11, 1),
+        TableColumn("PROJECT", 20, 3, "green", grows=True),
+        TableColumn("SESSIONS", 8, 2, is_right=True),
+        TableColumn("LAST ACTIVE", 11, 1),
     )
 
     def __init__(self, now: datetime) -> None:
         super().__init__(id="box")
         self._now = now
 
-    def cells(self, row: ProjectEntry) -> Sequence[str]:
+    def cells(self, row: ProjectRow) -> Sequence[str]:
         """Its path, how many sessions it has, and when something happened there."""
         return row.name, str(row.sessions), ago(row.updated_at, self._now) if row.updated_at else ""
 
 
-class ProjectPopup(ModalScreen[ProjectEntry | None]):
+class ProjectPopup(ModalScreen[ProjectRow | None]):
     """Which project is wanted; none where the window is closed."""
 
     DEFAULT_CSS = """
@@ -57,7 +57,7 @@ class ProjectPopup(ModalScreen[ProjectEntry | None]):
         Binding("enter", "choose", "choose"),
     ]
 
-    def __init__(self, projects: Sequence[ProjectEntry], cursor: int, now: datetime) -> None:
+    def __init__(self, projects: Sequence[ProjectRow], cursor: int, now: datetime) -> None:
         super().__init__()
         self._projects = projects
         self._cursor = cursor
@@ -87,7 +87,7 @@ _KEYS: Final = "↑ ↓ format · Enter write · Esc back"
 _REPLACE_KEYS: Final = "y replace it · Esc another name · q quit"
 
 
-class Target(NamedTuple):
+class ExportTarget(NamedTuple):
     """Where a session is exported to, and how; what is there already may be replaced only if somebody said so."""
 
     path: str
@@ -95,7 +95,7 @@ class Target(NamedTuple):
     may_replace: bool = False
 
 
-class ExportPopup(ModalScreen[Target | None]):
+class ExportPopup(ModalScreen[ExportTarget | None]):
     """Asks for the target of an export; none where it is cancelled."""
 
     DEFAULT_CSS = """
@@ -118,9 +118,9 @@ class ExportPopup(ModalScreen[Target | None]):
     def __init__(self, id: str, folder: str) -> None:
         """The path that is proposed is a file in this folder, named by the session."""
         super().__init__()
-        self._formats = exported()
+        self._formats = export_formats()
         first = self._formats[0]
-        self._target = Target(os.path.join(folder, f"{id}{first.suffix}"), first)
+        self._target = ExportTarget(os.path.join(folder, f"{id}{first.suffix}"), first)
         self._is_replacing = False
         """True while it is asked whether a file may be replaced."""
 
@@ -146,9 +146,9 @@ class ExportPopup(ModalScreen[Target | None]):
         """Take the next format; a path that ends like its format goes along."""
         chosen = self._formats[(self._formats.index(self._target.format) + step) % len(self._formats)]
         path = self.query_one(Input)
-        path.value = renamed(path.value, self._target.format.suffix, chosen.suffix)
+        path.value = rename_for_format(path.value, self._target.format.suffix, chosen.suffix)
         path.cursor_position = len(path.value)
-        self._target = Target(path.value, chosen)
+        self._target = ExportTarget(path.value, chosen)
         self._show_formats()
 
     @on(Input.Changed)
@@ -206,7 +206,7 @@ def full_path(typed: str) -> str:
     return os.path.abspath(os.path.expanduser(typed.strip()))
 
 
-def usual_folder(roots: Iterable[str]) -> str:
+def default_export_dir(roots: Iterable[str]) -> str:
     """Where an export goes if nobody says otherwise: the working directory.
 
     Where that cannot be written to, or is inside of a store, which stays as it is, the home directory.
@@ -219,10 +219,10 @@ def usual_folder(roots: Iterable[str]) -> str:
     return here if os.access(here, os.W_OK) and not is_in_store else os.path.expanduser("~")
 
 
-def renamed(name: str, old: str, new: str) -> str:
+def rename_for_format(name: str, old: str, new: str) -> str:
     """The name of a file whose format has another suffix now, where the name told the format.
 
-    >>> renamed("a.md", ".md", ".txt"), renamed("notes", ".md", ".txt")
+    >>> rename_for_format("a.md", ".md", ".txt"), rename_for_format("notes", ".md", ".txt")
     ('a.txt', 'notes')
     """
     stem = name.removesuffix(old)

@@ -23,7 +23,7 @@ NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, e
 """How file systems refuse hard links."""
 
 
-def place(source: str, target: str) -> None:
+def link_into_place(source: str, target: str) -> None:
     """Let a file be at another place in the same file system, too. Raises `FileExistsError`: nothing is replaced."""
     try:
         os.link(source, target, follow_symlinks=False)
@@ -45,10 +45,10 @@ _LEASE_SECONDS: Final = 2.0
 _STEP: Final = 0.01
 
 
-def only_regular(path: str, flags: int) -> int:
+def regular_opener(path: str, flags: int) -> int:
     """An `opener` for `open()` that never waits: raises `OSError` for everything but a regular file.
 
-    >>> open("/dev/null", opener=only_regular)
+    >>> open("/dev/null", opener=regular_opener)
     Traceback (most recent call last):
         ...
     OSError: [Errno 22] not a regular file: '/dev/null'
@@ -66,9 +66,9 @@ def only_regular(path: str, flags: int) -> int:
         raise
 
 
-def only_small(path: str, flags: int) -> int:
+def small_opener(path: str, flags: int) -> int:
     """The same for files that are read whole: raises `OSError` for one that is larger than they ever are."""
-    handle = only_regular(path, flags)
+    handle = regular_opener(path, flags)
     if os.fstat(handle).st_size > LARGEST:
         os.close(handle)
         raise OSError(errno.EFBIG, _TOO_LARGE, path)
@@ -94,7 +94,7 @@ def _opened(path: str, flags: int) -> int:
 
 
 @contextmanager
-def whole_file(path: str, *, may_replace: bool) -> Iterator[TextIO]:
+def atomic_file(path: str, *, may_replace: bool) -> Iterator[TextIO]:
     """The file to write to. Raises `AlreadyThere` for one that may not be replaced, or `CannotWrite`.
 
     A file comes to its place when all of it is written; whatever goes wrong before, there is none. Pipes and devices
@@ -142,7 +142,7 @@ def _open_text(path: str) -> TextIO:
 
 def _put(part: str, path: str, may_replace: bool) -> None:
     try:
-        os.replace(part, path) if may_replace else place(part, path)
+        os.replace(part, path) if may_replace else link_into_place(part, path)
     except FileExistsError:
         raise AlreadyThere(f"{path} appeared meanwhile") from None
     except OSError as error:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from claude_session_player.errors import BadFilter
-from claude_session_player.util.times import parse_time, to_zone, zone
+from claude_session_player.util.times import display_zone, parse_time, to_zone
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -81,10 +81,10 @@ def when(time: str, now: datetime) -> str:
     return f"{moment:%m-%d %H:%M}" if days else f"today {moment:%H:%M}"
 
 
-def aside(words: str) -> str:
+def in_brackets(words: str) -> str:
     """Words in brackets, where they say more than a date does.
 
-    >>> aside("2 h ago"), aside("2026-01-17")
+    >>> in_brackets("2 h ago"), in_brackets("2026-01-17")
     (' (2 h ago)', '')
     """
     return "" if words[:1].isdigit() and "-" in words else f" ({words})"
@@ -142,15 +142,15 @@ def _known_beginnings(zone: tzinfo) -> _Beginnings:
     return _beginnings
 
 
-def shown_time(text: str | None, given: tzinfo | None = None) -> str:
+def transcript_time(text: str | None, given: tzinfo | None = None) -> str:
     """A time as a transcript shows it: to the second, in the zone of times for people, or in a given one.
 
-    >>> shown_time("2026-01-17T20:31:59.197Z", UTC), shown_time("2026-01-17T21:31:59+01:00", UTC), shown_time(None)
-    ('2026-01-17 20:31:59', '2026-01-17 20:31:59', 'Unknown time')
+    >>> [transcript_time(time, UTC) for time in ("2026-01-17T20:31:59.197Z", "2026-01-17T21:31:59+01:00", None)]
+    ['2026-01-17 20:31:59', '2026-01-17 20:31:59', 'Unknown time']
     """
     if not text:
         return UNKNOWN_TIME
-    target = given or zone()
+    target = given or display_zone()
     if _ends_as_usual(text, _TENS):
         beginnings = _beginnings
         if beginnings.zone is not target or beginnings.tzname is not clocks.tzname:
@@ -171,10 +171,10 @@ def day_of(text: str) -> str | None:
     >>> day_of("2026-01-17T20:31"), day_of("soon")
     ('2026-01-17', None)
     """
-    if len(text) == _MINUTE and (beginning := _known_beginnings(zone())[text[:_TENS]]):
+    if len(text) == _MINUTE and (beginning := _known_beginnings(display_zone())[text[:_TENS]]):
         return beginning[:_DAY]
     try:
-        return to_zone(parse_time(text), zone()).date().isoformat()
+        return to_zone(parse_time(text), display_zone()).date().isoformat()
     except (ValueError, OverflowError):
         return None
 
@@ -204,7 +204,7 @@ def duration_words(seconds: float) -> str:
         parts.append((left // length, unit))
         left %= length
     first = next((number for number, (value, _) in enumerate(parts) if value), len(parts) - 1)
-    return " ".join(many(value, unit) for value, unit in parts[first : first + 2] if value or first == len(parts) - 1)
+    return " ".join(plural(value, unit) for value, unit in parts[first : first + 2] if value or first == len(parts) - 1)
 
 
 def turn_duration(milliseconds: int) -> str:
@@ -269,10 +269,10 @@ def number(count: int) -> str:
     raise AssertionError
 
 
-def many(count: int, thing: str, things: str = "") -> str:
+def plural(count: int, thing: str, things: str = "") -> str:
     """So many things; their plural where it is not the thing with an s, or -ies for -y.
 
-    >>> many(1, "session"), many(0, "entry"), many(12_000, "response"), many(2, "branch", "branches")
+    >>> plural(1, "session"), plural(0, "entry"), plural(12_000, "response"), plural(2, "branch", "branches")
     ('1 session', '0 entries', '12,000 responses', '2 branches')
     """
     return f"{count:,} {thing if count == 1 else things or _plural(thing)}"

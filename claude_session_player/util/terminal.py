@@ -13,7 +13,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
-from claude_session_player.util.text import harmless
+from claude_session_player.util.text import mark_controls
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,13 +38,13 @@ class TerminalStream(io.TextIOWrapper):
 
     def write(self, text: str, /) -> int:
         """Write what a terminal shows; what it would obey becomes a mark."""
-        super().write(harmless(text))
+        super().write(mark_controls(text))
         return len(text)
 
     def write_styled(self, text: str) -> None:
         """Write text whose colours are ours: whoever calls it has made everything else in it printable."""
         parts = re.split(_COLOUR, text)
-        parts[::2] = map(harmless, parts[::2])
+        parts[::2] = map(mark_controls, parts[::2])
         super().write("".join(parts))
 
 
@@ -76,7 +76,7 @@ def console(file: TextIO) -> Console:
 
         def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
             for segment in console.render(self._what, options):
-                yield segment if segment.control else Segment(harmless(segment.text), segment.style)
+                yield segment if segment.control else Segment(mark_controls(segment.text), segment.style)
 
     class Hook(RenderHook):
         def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:

@@ -45,10 +45,10 @@ _RAW_IN_JSON: Final = re.compile(f"[{''.join(map(chr, _JSON_ESCAPES))}]")
 _LINE_BREAK: Final = r"\r\n|\r|\n"
 
 
-def clean(text: str) -> str:
+def strip_escapes(text: str) -> str:
     """Remove ANSI escape sequences and turn CRLF into LF.
 
-    >>> clean("\\x1b[31mred\\x1b[0m\\r\\nplain")
+    >>> strip_escapes("\\x1b[31mred\\x1b[0m\\r\\nplain")
     'red\\nplain'
     """
     if "\x1b" in text or "\x9b" in text:
@@ -58,10 +58,10 @@ def clean(text: str) -> str:
     return text
 
 
-def without_overwritten(text: str) -> str:
+def drop_overwritten(text: str) -> str:
     """Keep of each line with lone carriage returns what a terminal would show: the last part that is not empty.
 
-    >>> without_overwritten("10%\\r50%\\r100%\\ndone\\r")
+    >>> drop_overwritten("10%\\r50%\\r100%\\ndone\\r")
     '100%\\ndone'
     """
     if "\r" not in text:
@@ -78,10 +78,10 @@ def trim_breaks(text: str) -> str:
     return text.strip("\r\n")
 
 
-def without_blocks(text: str, *tags: str) -> str:
+def remove_blocks(text: str, *tags: str) -> str:
     """Cut out every block between a tag and its end; a tag without an end stays.
 
-    >>> without_blocks("a<x>noise</x>b<x>c", "x", "y")
+    >>> remove_blocks("a<x>noise</x>b<x>c", "x", "y")
     'ab<x>c'
     """
     for tag in tags:
@@ -115,10 +115,10 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else "�" for c in text)
 
 
-def harmless(text: str) -> str:
+def mark_controls(text: str) -> str:
     """The text with a mark for every character that a terminal would obey; its lines and tabs stay.
 
-    >>> harmless("a\\x1b[2Jb\\r\\n\\u202ec")
+    >>> mark_controls("a\\x1b[2Jb\\r\\n\\u202ec")
     'a�[2Jb\\n�c'
     """
     if _OBEYED.search(text) is None:
@@ -137,10 +137,10 @@ def escape_controls(json: str) -> str:
     return json.translate(_JSON_ESCAPES)
 
 
-def cut(text: str, width: int | None) -> str:
+def truncate(text: str, width: int | None) -> str:
     """Keep the first `width` characters and mark the loss; `None` cuts nothing.
 
-    >>> cut("abcdef", 3), cut("abc", 3), cut("abcdef", None)
+    >>> truncate("abcdef", 3), truncate("abc", 3), truncate("abcdef", None)
     ('abc…', 'abc', 'abcdef')
     """
     if width is None or len(text) <= width:
@@ -148,21 +148,21 @@ def cut(text: str, width: int | None) -> str:
     return text[:width] + ELLIPSIS
 
 
-def as_title(text: str) -> str:
+def to_title(text: str) -> str:
     """The beginning of a text on one line.
 
-    >>> as_title("Fix\\n  the kettle"), len(as_title("x" * 999))
+    >>> to_title("Fix\\n  the kettle"), len(to_title("x" * 999))
     ('Fix the kettle', 201)
     """
-    return cut(" ".join(text[: 4 * TITLE_LENGTH].split()), TITLE_LENGTH)
+    return truncate(" ".join(text[: 4 * TITLE_LENGTH].split()), TITLE_LENGTH)
 
 
-def hang(first: str, text: str, indent: str, last: str = "") -> Iterable[str]:
+def hanging_indent(first: str, text: str, indent: str, last: str = "") -> Iterable[str]:
     """The pieces of a text with `first` before it, `indent` before each of its other lines, and `last` behind it.
 
     They are not joined here, because a sign that is not Latin would make a long text several times as large.
 
-    >>> print("".join(hang("● ", "one\\ntwo", "  ")))
+    >>> print("".join(hanging_indent("● ", "one\\ntwo", "  ")))
     ● one
       two
     """
@@ -172,10 +172,10 @@ def hang(first: str, text: str, indent: str, last: str = "") -> Iterable[str]:
     return chain((first,), (portion.replace("\n", "\n" + indent) for portion in portions), (last,))
 
 
-def file_name(path: str) -> str:
+def base_name(path: str) -> str:
     """The last part of a path of any system.
 
-    >>> file_name("/a/b.py"), file_name("C:\\\\a\\\\b.py"), file_name("b.py"), file_name("/a/dir/")
+    >>> base_name("/a/b.py"), base_name("C:\\\\a\\\\b.py"), base_name("b.py"), base_name("/a/dir/")
     ('b.py', 'b.py', 'b.py', 'dir')
     """
     return path.rstrip("/\\").replace("\\", "/").rpartition("/")[2]

@@ -60,7 +60,7 @@ class _Choice:
     is_sound = True
 
 
-def zone() -> tzinfo:
+def display_zone() -> tzinfo:
     """The zone in which times are shown, and typed times are read; UTC where that of the system is nonsense."""
     if _Choice.known is not time.tzname:
         _look_at_system()
@@ -81,7 +81,7 @@ def to_zone(moment: datetime, zone: tzinfo | None) -> datetime:
 
 
 @contextmanager
-def in_zone(chosen: tzinfo) -> Iterator[None]:
+def using_zone(chosen: tzinfo) -> Iterator[None]:
     """Show and read times in this zone until the end."""
     before, _Choice.zone = _Choice.zone, chosen
     try:
@@ -92,7 +92,7 @@ def in_zone(chosen: tzinfo) -> Iterator[None]:
 
 def zone_name() -> str:
     """The zone by its name in the database of zones, or, where nothing tells that, by its present offset."""
-    if zone() is UTC:
+    if display_zone() is UTC:
         return "UTC"
     told = os.environ.get("TZ")  # empty, it stands for UTC
     name = os.path.realpath(_SYSTEM_ZONE).rpartition("zoneinfo/")[2] if told is None else told.lstrip(":")
@@ -117,12 +117,12 @@ def parse_time(text: str) -> datetime:
 def parse_typed_time(text: str) -> datetime:
     """An ISO 8601 time as a person types it: without a zone, in the one that is shown. Raises `ValueError`.
 
-    >>> with in_zone(UTC):
+    >>> with using_zone(UTC):
     ...     print(parse_typed_time("2026-01-17 20:31"))
     2026-01-17 20:31:00+00:00
     """
     moment = datetime.fromisoformat(text.strip())
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=zone())
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=display_zone())
     try:
         return moment.astimezone(UTC)
     except OverflowError as error:
@@ -131,7 +131,7 @@ def parse_typed_time(text: str) -> datetime:
 
 def local_now() -> datetime:
     """The present moment, in the zone in which times are shown."""
-    return utc_now().astimezone(zone())
+    return utc_now().astimezone(display_zone())
 
 
 def utc_now() -> datetime:
@@ -159,10 +159,10 @@ def format_time(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def moment(text: str | None) -> str | None:
+def normalize_time(text: str | None) -> str | None:
     """A time as session files write it, whatever it is written like; `None` where it is none.
 
-    >>> moment("2026-01-17 20:31:59"), moment("soon"), moment(None)
+    >>> normalize_time("2026-01-17 20:31:59"), normalize_time("soon"), normalize_time(None)
     ('2026-01-17T20:31:59.000Z', None, None)
     """
     try:
@@ -171,10 +171,10 @@ def moment(text: str | None) -> str | None:
         return None
 
 
-def epoch(text: str | None) -> float | None:
+def to_epoch(text: str | None) -> float | None:
     """A time in seconds since 1970; `None` where it is none, or lies in UTC before the year 1 or after 9999.
 
-    >>> epoch("1970-01-01T00:01:00Z"), epoch("soon"), epoch(None), epoch("9999-12-31T23:59:59-14:00")
+    >>> to_epoch("1970-01-01T00:01:00Z"), to_epoch("soon"), to_epoch(None), to_epoch("9999-12-31T23:59:59-14:00")
     (60.0, None, None, None)
     """
     try:

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
-from claude_session_player.archive.pack import check, read_manifest
-from claude_session_player.archive.restore import put_back
+from claude_session_player.archive.pack import check_archive, read_manifest
+from claude_session_player.archive.restore import restore_session
 from claude_session_player.errors import BadArchive
 from tests.archives import seen
 from tests.hostile.archive_kinds import (
@@ -117,14 +117,14 @@ def test_a_hostile_archive_is_refused_and_leaves_nothing_behind(tmp_path: Path, 
     path = tmp_path / f"{ONE}.tar.zst"
     path.write_bytes(KINDS[kind](ONE))
     with pytest.raises(BadArchive) as caught:
-        check(str(path))
+        check_archive(str(path))
     message = str(caught.value)
     assert message.startswith(f"{path}: ")
     assert harmless(message.removeprefix(str(path)))
     assert "\n" not in message
     assert len(message) < 600
     with pytest.raises(BadArchive):
-        put_back(str(path), str(tmp_path / "target"))
+        restore_session(str(path), str(tmp_path / "target"))
     assert not (tmp_path / "target").exists()
 
 
@@ -245,7 +245,7 @@ def test_a_file_that_is_empty_for_ever_is_not_read_to_its_end(tmp_path: Path) ->
     os.truncate(path, 1 << 40)
     start = time.process_time()
     with pytest.raises(BadArchive):
-        check(str(path))
+        check_archive(str(path))
     assert time.process_time() - start < 5
 
 

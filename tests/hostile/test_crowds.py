@@ -17,18 +17,18 @@ from uuid import UUID
 import pytest
 
 from claude_session_player import Store, read_events, replay
-from claude_session_player.doctor.checks import Job, inspect
-from claude_session_player.doctor.repair import repair
+from claude_session_player.doctor.checks import CheckJob, inspect_file
+from claude_session_player.doctor.repair import repair_file
 from claude_session_player.format import line_reader
 from claude_session_player.format.line_reader import LongLine, read_batches, read_lines
-from claude_session_player.live.running import Tail
+from claude_session_player.live.running import FileTail
 from claude_session_player.parser import decode_lines
-from claude_session_player.player.follow import Followed
-from claude_session_player.player.frame_index import Film
-from claude_session_player.player.recording import FileTape, MemoryTape
-from claude_session_player.store.layout import DEEPEST, TOO_DEEP, Trouble, Walk
+from claude_session_player.player.follow import FollowedFile
+from claude_session_player.player.frame_index import FrameIndex
+from claude_session_player.player.recording import FileSource, MemorySource
+from claude_session_player.store.layout import DEEPEST, TOO_DEEP, ReadProblem, StoreWalk
 from claude_session_player.store.library import Library
-from claude_session_player.store.watch import Folder, files_in
+from claude_session_player.store.watch import WatchedDir, watched_files
 from claude_session_player.transcript.chains import _records
 from tests.builder import SessionBuilder, call, text
 from tests.hostile.effort import IS_FULL, pick, sample
@@ -261,7 +261,7 @@ def test_no_line_takes_more_than_the_heaviest(tmp_path: Path, name: str, command
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(line_reader, "LONGEST", bound)
             patch.setattr(line_reader, "HEAVIEST", 4 * bound)
-            held = line_reader.as_held(line.encode())
+            held = line_reader.bounded_line(line.encode())
     path = tmp_path / f"{ONE}.jsonl"
     path.write_bytes(SessionBuilder().prompt("Hello").data())
     small = run(command[0], path, *command[1:], bound=bound)
@@ -275,7 +275,7 @@ def test_signs_inside_of_texts_do_not_weigh_as_items() -> None:
     rows = "1.25,2.50,3.75,4\n" * 300_000
     record = {"type": "user", "message": {"content": rows}, "picture": "A" * (40 << 20), "who": "é"}
     line = json.dumps(record, ensure_ascii=False).encode()
-    assert line_reader.as_held(line) is line
+    assert line_reader.bounded_line(line) is line
 
 
 def test_a_text_with_more_than_a_parser_can_take_is_a_block_of_code(tmp_path: Path) -> None:
@@ -332,7 +332,7 @@ def _weight_of(line: bytes) -> int:
         middle = (low + high) // 2
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(line_reader, "HEAVIEST", middle)
-            low, high = (middle + 1, high) if line_reader.as_held(line) is not line else (low, middle)
+            low, high = (middle + 1, high) if line_reader.bounded_line(line) is not line else (low, middle)
     return low
 
 
@@ -342,7 +342,7 @@ def test_a_tail_takes_a_heavy_line_for_too_long(
 ) -> None:
     monkeypatch.setattr(line_reader, "HEAVIEST", 30_000)
     path = SessionBuilder().prompt("Hello").write(tmp_path / "a.jsonl")
-    tail, followed = Tail(str(path)), Followed(str(path))
+    tail, followed = FileTail(str(path)), FollowedFile(str(path))
     lines = tail.lines()
     followed.catch_up()
     heavy = json.dumps({"type": "user", "message": {"content": "é" * 2000}}, ensure_ascii=False).encode()
@@ -373,7 +373,7 @@ def _assert_agreement(path: Path, longest: int, numbers: Collection[int] = range
         one_by_one = [(len(line), type(line)) for line in read_lines(file)]
     with path.open("rb") as file:
         batches = [(len(line), type(line)) for batch in read_batches(file) for line in batch]
-    film = Film(FileTape(str(path)))
+    film = FrameIndex(FileSource(str(path)))
     film.finish()
     events = list(read_events(path))
     assert one_by_one == batches
@@ -382,8 +382,8 @@ def _assert_agreement(path: Path, longest: int, numbers: Collection[int] = range
     assert [kind is LongLine for _, kind in batches] == expected
     assert [event.kind for line in range(1, film.lines + 1) for event in film.events(line)] == [e.kind for e in events]
     assert film.account.issues == replay(path).account.issues
-    kept = MemoryTape(read_lines(path.open("rb")))
-    again = Film(kept)
+    kept = MemorySource(read_lines(path.open("rb")))
+    again = FrameIndex(kept)
     again.finish()
     assert [issue.reason for issue in again.account.issues] == [issue.reason for issue in film.account.issues]
     assert again.screen(len(again.frames) - 1).to_markdown() == replay(path).to_markdown()
@@ -392,7 +392,7 @@ def _assert_agreement(path: Path, longest: int, numbers: Collection[int] = range
 def test_a_long_line_that_grows_while_it_is_followed_becomes_one_mark(tmp_path: Path, low_bound: int) -> None:
     session = SessionBuilder().prompt("Hello")
     path = session.write(tmp_path / "a.jsonl")
-    followed, tail = Followed(str(path)), Tail(str(path))
+    followed, tail = FollowedFile(str(path)), FileTail(str(path))
     followed.catch_up()
     lines = tail.lines()
     with path.open("ab", buffering=0) as file:
@@ -412,7 +412,7 @@ def test_a_tail_holds_no_more_of_a_line_than_the_bound(tmp_path: Path, monkeypat
     monkeypatch.setattr(line_reader, "LONGEST", MEGABYTE)
     path = SessionBuilder().prompt("Hello").write(tmp_path / "a.jsonl")
     os.truncate(path, 1 << 40)
-    tail = Tail(str(path))
+    tail = FileTail(str(path))
     assert [event.kind for event in decode_lines(tail.lines(), 0, 0)] == ["user"]
     with path.open("ab") as file:
         file.write(b'"}\n{"type":"user"}\n')
@@ -454,7 +454,7 @@ def test_a_hole_of_a_terabyte_is_stepped_over(tmp_path: Path, command: tuple[str
 NOTHING: dict[str, bytes] = {"line feeds": b"\n", "spaces": b" \n", "carriage returns": b"\r\n"}
 READERS: dict[str, Callable[[Path], Any]] = {
     "replay": replay,
-    "verify": lambda path: inspect(Job(str(path), 0)),
+    "verify": lambda path: inspect_file(CheckJob(str(path), 0)),
     "list": lambda path: Store.open(path.parent.parent.parent, cache=None).sessions(),
     "repair": lambda path: _repaired(path),
     "tree": lambda path: list(_records(str(path))),
@@ -465,7 +465,7 @@ def _repaired(path: Path) -> None:
     target = path.with_suffix(".copy")
     for leftover in path.parent.glob("*.copy*"):
         leftover.unlink()
-    repair(str(path), str(target))
+    repair_file(str(path), str(target))
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -605,14 +605,16 @@ def test_as_deep_as_claimed_is_read(tmp_path: Path) -> None:
     store = StoreBuilder(tmp_path)
     home = store.session(ONE).parent
     dig(home / ONE / "subagents", DEEPEST, content=SessionBuilder(session_id=ONE, sidechain=True).prompt("Dig").data())
-    walk = Walk()
+    walk = StoreWalk()
     assert [found.id for found in walk.store(str(tmp_path))] == ["a1", ONE]
     assert walk.troubles == []
-    assert len(list(files_in(Folder(str(home), is_deep=True)))) in (1, 2)
+    assert len(list(watched_files(WatchedDir(str(home), is_deep=True)))) in (1, 2)
 
 
 def test_watching_ends_where_the_walk_ends(deep: Path) -> None:
-    assert sorted(os.path.basename(path) for path in files_in(Folder(str(deep / "projects"), is_deep=True))) == [
+    assert sorted(
+        os.path.basename(path) for path in watched_files(WatchedDir(str(deep / "projects"), is_deep=True))
+    ) == [
         f"{ONE}.jsonl",
         f"{TWO}.jsonl",
     ]
@@ -625,7 +627,7 @@ def test_links_in_circles_are_walked_once(tmp_path: Path) -> None:
     (home / ONE / "subagents" / "x" / "up").symlink_to("..")
     (home / ONE / "subagents" / "self").symlink_to(".")
     (home / "again").symlink_to(home)
-    walk = Walk()
+    walk = StoreWalk()
     assert [found.id for found in walk.store(str(store.root))] == ["a1", ONE]
 
 
@@ -676,14 +678,14 @@ def test_a_list_walks_its_store_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     store = StoreBuilder(tmp_path)
     store.session(ONE)
     walks = 0
-    real = Walk.store
+    real = StoreWalk.store
 
-    def counted(self: Walk, root: str) -> Any:
+    def counted(self: StoreWalk, root: str) -> Any:
         nonlocal walks
         walks += 1
         return real(self, root)
 
-    monkeypatch.setattr(Walk, "store", counted)
+    monkeypatch.setattr(StoreWalk, "store", counted)
     opened = store.open()
     assert [file.id for file in opened.sessions() and opened.seen()] == [ONE]
     assert walks == 1
@@ -695,7 +697,7 @@ def test_a_crowd_of_unreadable_files_is_noted_in_one_go() -> None:
         def note() -> None:
             library = Library(None)  # type: ignore[arg-type]
             for number in range(n):
-                library.note([Trouble(f"/{number}", "gone"), Trouble(f"/{number}", "gone")])
+                library.note([ReadProblem(f"/{number}", "gone"), ReadProblem(f"/{number}", "gone")])
             assert len(library.troubles) == n
 
         return note

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.archive.clean import Rules, plan
-from claude_session_player.store.index import Catalogue, Kept, Row
+from claude_session_player.archive.clean import CleanRules, plan_clean
+from claude_session_player.store.index import IndexEntry, IndexRow, StoreIndex
 from claude_session_player.util.dirs import PROGRAM
 from tests.builder import SessionBuilder
 from tests.program import csp
@@ -40,29 +40,29 @@ def cache(tmp_path: Path, builder: StoreBuilder) -> Path:
     return folder
 
 
-def forge(folder: Path, change: Callable[[Row], Row]) -> None:
+def forge(folder: Path, change: Callable[[IndexRow], IndexRow]) -> None:
     """Let the index tell something else of every file; all checksums are right."""
-    index = Catalogue(str(folder))
+    index = StoreIndex(str(folder))
     known = index.below("/")
     assert known
-    index.keep([Kept(path, change(row), b"", b"") for path, row in known.items()])
+    index.keep([IndexEntry(path, change(row), b"", b"") for path, row in known.items()])
     index.close()
 
 
-def aged(row: Row) -> Row:
+def aged(row: IndexRow) -> IndexRow:
     """A file that says nothing younger than 2020."""
     facts = json.loads(row.facts)
     return row._replace(started=OLD, ended=OLD, facts=json.dumps(facts).encode())
 
 
-def emptied(row: Row) -> Row:
+def emptied(row: IndexRow) -> IndexRow:
     """A file in which nobody said anything."""
     facts = json.loads(row.facts)
     facts[0] = [None if isinstance(value, str) else value for value in facts[0]]
     return row._replace(facts=json.dumps(facts).encode())
 
 
-def titled(row: Row) -> Row:
+def titled(row: IndexRow) -> IndexRow:
     """A file with another title."""
     record = row.record.replace("Precious", "Rubbish")
     return row._replace(facts=row.facts.replace(b"Precious", b"Rubbish"), record=record)
@@ -73,7 +73,7 @@ def titled(row: Row) -> Row:
     [(aged, ("--older-than", "30d")), (emptied, ("--empty",)), (titled, ("--title", "rubbish"))],
 )
 def test_a_forged_row_removes_no_session(
-    builder: StoreBuilder, cache: Path, change: Callable[[Row], Row], rule: tuple[str, ...]
+    builder: StoreBuilder, cache: Path, change: Callable[[IndexRow], IndexRow], rule: tuple[str, ...]
 ) -> None:
     forge(cache, change)
     where = ("--root", builder.root, "--to", cache.parent / "archive")
@@ -87,12 +87,12 @@ def test_a_forged_row_takes_no_subagent_of_another_session_along(builder: StoreB
     os.utime(builder.agent("beside01", ONE), (LONG_AGO, LONG_AGO))
     builder.open(cache).sessions()
 
-    def swap(row: Row) -> Row:
+    def swap(row: IndexRow) -> IndexRow:
         is_agent = b"beside01" in row.record.encode()
         return row._replace(facts=row.facts.replace(ONE.encode(), TWO.encode())) if is_agent else row
 
     forge(cache, swap)
-    made = plan(builder.open(cache), Rules(older_than=datetime.now(UTC) - timedelta(days=5)))
+    made = plan_clean(builder.open(cache), CleanRules(older_than=datetime.now(UTC) - timedelta(days=5)))
     assert [[item.path.rpartition("/")[2] for item in bundle.items] for bundle in made.bundles] == [[f"{TWO}.jsonl"]]
 
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from claude_session_player.export.commonmark import follows, prose, quoted, tidy
+from claude_session_player.export.commonmark import block_quote, put_below, safe_markdown, tidy_text
 from claude_session_player.export.escaping import escape_inline, escape_markdown, escape_text
-from claude_session_player.export.transcript import Style, blocks, document
-from claude_session_player.transcript.subagents import Actor
+from claude_session_player.export.transcript import TranscriptStyle, entry_blocks, join_blocks
+from claude_session_player.transcript.subagents import Subagent
 from tests.builder import SessionBuilder, call, text, thought
 from tests.hostile.effort import pick
 from tests.hostile.work import assert_linear
@@ -209,9 +209,9 @@ texts = st.one_of(joined, st.lists(st.sampled_from(DENSE), max_size=20).map("".j
 @example("['`https://a.b/]:`\n\n)'", 0)
 @example("|-|-|1. https://a.b/[a](]:)````\n<!--", 0)
 def test_a_text_makes_nothing_but_its_own_words(by_model: bool, text: str, depth: int) -> None:
-    block = follows("**User** (Unknown time)", prose(tidy(text), by_model=by_model))
+    block = put_below("**User** (Unknown time)", safe_markdown(tidy_text(text), by_model=by_model))
     gap = "> " * depth
-    told = f"{quoted(block, depth)}\n{gap}\n{quoted('**Note** (Unknown time)', depth)}\n"
+    told = f"{block_quote(block, depth)}\n{gap}\n{block_quote('**Note** (Unknown time)', depth)}\n"
     for markdown in PARSERS:
         assert [(head.depth, head.who) for head in heads(told, markdown)] == [(depth, "User"), (depth, "Note")]
         assert alien(told, markdown) == []
@@ -228,7 +228,7 @@ def test_words_on_a_line_are_shown_as_they_are(words: str) -> None:
         )
 
 
-def hostile_session(a: str, b: str, c: str) -> tuple[SessionBuilder, list[Actor]]:
+def hostile_session(a: str, b: str, c: str) -> tuple[SessionBuilder, list[Subagent]]:
     """A session with these texts wherever a text can stand, and its sub-agents."""
     session = SessionBuilder().prompt(a).response(thought(b), text(c)).compaction(b)
     session.response(call(a, "1", description=b, command=c)).result("1", c)
@@ -255,11 +255,13 @@ def hostile_session(a: str, b: str, c: str) -> tuple[SessionBuilder, list[Actor]
 
 
 @settings(max_examples=pick(30, 4_000), deadline=None)
-@given(texts, texts, texts, st.sampled_from([Style(), Style.full(), Style(with_lines=True)]))
-def test_a_transcript_read_back_has_exactly_its_entries(a: str, b: str, c: str, style: Style) -> None:
+@given(
+    texts, texts, texts, st.sampled_from([TranscriptStyle(), TranscriptStyle.full(), TranscriptStyle(with_lines=True)])
+)
+def test_a_transcript_read_back_has_exactly_its_entries(a: str, b: str, c: str, style: TranscriptStyle) -> None:
     session, actors = hostile_session(a, b, c)
     told = walk(session, *actors)[1]
-    written = "".join(document(blocks(told, style)))
+    written = "".join(join_blocks(entry_blocks(told, style)))
     for markdown in PARSERS:
         assert heads(written, markdown) == list(expected(told, style))
         assert alien(written, markdown) == []
@@ -353,14 +355,14 @@ def test_a_summary_makes_nothing_but_its_own_words(tmp_path: Path) -> None:
 def test_signs_that_show_nothing_hide_no_entry(sign: str, text: str) -> None:
     for before in ("", "hello\n", "hello\u2028"):
         for by_model in (True, False):
-            assert "\\*\\*User" in prose(before + text.format(sign), by_model=by_model), (before, by_model)
+            assert "\\*\\*User" in safe_markdown(before + text.format(sign), by_model=by_model), (before, by_model)
 
 
 @pytest.mark.parametrize("address", ["tel:0900123456", "sms:911", "ms-settings:1", "data:1", "javascript:1", "x:1-2"])
 def test_a_number_behind_a_scheme_makes_no_line_of_a_file(address: str) -> None:
-    assert prose(f"[x]({address})", by_model=True) == f"[x\\]({address})"
+    assert safe_markdown(f"[x]({address})", by_model=True) == f"[x\\]({address})"
 
 
 def test_a_line_of_a_file_stays_a_link() -> None:
     for address in ("kettle.py:12", "src/kettle.py:12", "src/kettle.py:1-2", "kettle.py#L1"):
-        assert prose(f"[x]({address})", by_model=True) == f"[x]({address})"
+        assert safe_markdown(f"[x]({address})", by_model=True) == f"[x]({address})"

@@ -13,16 +13,16 @@ from typing import Any, Final
 import pytest
 
 from claude_session_player import View
-from claude_session_player.archive.clean import Unreadable
+from claude_session_player.archive.clean import UnreadableFiles
 from claude_session_player.cli import run
-from claude_session_player.export.outline import drawn
-from claude_session_player.live.running import Glimpse
-from claude_session_player.player.follow import Company
-from claude_session_player.player.frame_index import Film
-from claude_session_player.player.recording import FileTape
-from claude_session_player.player.search import Search
-from claude_session_player.store.extras import masked, references, resolved
-from claude_session_player.store.layout import Trouble, found_at
+from claude_session_player.export.outline import draw_outline
+from claude_session_player.live.running import SessionPeek
+from claude_session_player.player.follow import FollowedGroup
+from claude_session_player.player.frame_index import FrameIndex
+from claude_session_player.player.recording import FileSource
+from claude_session_player.player.search import FrameSearch
+from claude_session_player.store.extras import find_references, mask_secrets, resolve_output
+from claude_session_player.store.layout import ReadProblem, session_file_at
 from claude_session_player.transcript.outline import Node, NodeKind
 from tests.hostile.effort import IS_FULL, pick, sample
 from tests.hostile.shapes import SHAPES
@@ -54,23 +54,23 @@ def _command(*arguments: str) -> Command:
 
 
 def _film(path: Path, store: Path) -> None:
-    film = Film(FileTape(str(path)), View(history=True, thinking=True))
+    film = FrameIndex(FileSource(str(path)), View(history=True, thinking=True))
     film.finish()
     for frame in range(len(film.frames)):
         film.screen(frame)
-    search = Search(film, "engine")
+    search = FrameSearch(film, "engine")
     while not search.is_over:
         search.go_on()
 
 
 def _follow(path: Path, store: Path) -> None:
-    company = Company(found_at(str(path)), View())
+    company = FollowedGroup(session_file_at(str(path)), View())
     company.begin()
     company.close()
 
 
 def _glimpse(path: Path, store: Path) -> None:
-    glimpse = Glimpse(found_at(str(path)))
+    glimpse = SessionPeek(session_file_at(str(path)))
     glimpse.catch_up()
     glimpse.status(0)
 
@@ -200,7 +200,7 @@ def test_work_grows_with_the_session(shape: str, command: str, tmp_path: Path) -
 def test_masking_takes_time_in_proportion_to_a_setting(piece: str, end: str) -> None:
     def built(n: int) -> Callable[[], Any]:
         words = piece * n + end
-        return lambda: masked({"hook": words, words: "x", "args": [words, "y"]})
+        return lambda: mask_secrets({"hook": words, words: "x", "args": [words, "y"]})
 
     assert_linear(built, pick(3_000, 50_000))
 
@@ -209,7 +209,9 @@ def test_masking_takes_time_in_proportion_to_a_setting(piece: str, end: str) -> 
     "piece", ["<persisted-output>", "<persisted-output> saved to: ", "saved to: x", "saved to: \n", " ", "\n"]
 )
 def test_outputs_elsewhere_are_found_in_proportion_to_a_text(piece: str) -> None:
-    assert_linear(lambda n: lambda: resolved("<persisted-output>saved to: x" + piece * n, []), pick(10_000, 50_000))
+    assert_linear(
+        lambda n: lambda: resolve_output("<persisted-output>saved to: x" + piece * n, []), pick(10_000, 50_000)
+    )
 
 
 def test_an_output_elsewhere_is_told_once_however_often_a_text_refers_to_it(tmp_path: Path) -> None:
@@ -219,9 +221,9 @@ def test_an_output_elsewhere_is_told_once_however_often_a_text_refers_to_it(tmp_
     output.parent.mkdir(parents=True)
     output.write_text("all of it")
     reference = "<persisted-output>\nsaved to: /x/b1.txt\n</persisted-output>"
-    found = found_at(str(session))
-    assert resolved(f"{reference}{reference}", [found]) == f"all of it{reference}"
-    assert [one.name for one in references(reference * 2)] == ["b1.txt"] * 2
+    found = session_file_at(str(session))
+    assert resolve_output(f"{reference}{reference}", [found]) == f"all of it{reference}"
+    assert [one.name for one in find_references(reference * 2)] == ["b1.txt"] * 2
 
 
 def test_a_deep_tree_is_drawn_in_proportion_to_its_nodes() -> None:
@@ -231,14 +233,14 @@ def test_a_deep_tree_is_drawn_in_proportion_to_its_nodes() -> None:
         tree = Node(NodeKind.FORK, {"line": 0}, [])
         for line in range(n):
             tree = Node(NodeKind.FORK, {"line": line}, [tree, Node(NodeKind.FORK, {"line": line}, [])])
-        return lambda: sum(len(line) for line in drawn(tree, None))
+        return lambda: sum(len(line) for line in draw_outline(tree, None))
 
     assert_linear(built, 1_500)
 
 
 def test_what_cannot_be_read_is_looked_up_in_proportion_to_sessions_and_files() -> None:
     def built(n: int) -> Callable[[], Any]:
-        troubles = [Trouble(f"/p/agent-{number:08}.jsonl", "Permission denied") for number in range(n)]
+        troubles = [ReadProblem(f"/p/agent-{number:08}.jsonl", "Permission denied") for number in range(n)]
         sessions: list[Any] = [
             SimpleNamespace(
                 id=f"s{number}",
@@ -249,7 +251,7 @@ def test_what_cannot_be_read_is_looked_up_in_proportion_to_sessions_and_files() 
         ]
 
         def look() -> None:
-            unreadable = Unreadable(troubles)
+            unreadable = UnreadableFiles(troubles)
             assert not any(map(unreadable.of, sessions))
 
         return look

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from claude_session_player.archive import removal, trash
-from claude_session_player.archive.removal import Leaving, remove
-from claude_session_player.archive.session_files import Bundle, change_of
+from claude_session_player.archive.removal import Removal, remove_sessions
+from claude_session_player.archive.session_files import SessionFiles, describe_change
 from claude_session_player.archive.trash import HAS_LEASES, Leases
 from tests import agreement
 from tests.archives import seen
@@ -134,13 +134,13 @@ def test_a_session_stays_that_somebody_opens_for_writing_at_the_last_moment(
 ) -> None:
     before = seen(builder.root)
 
-    def opened_meanwhile(inside: Bundle) -> str | None:
+    def opened_meanwhile(inside: SessionFiles) -> str | None:
         (path,) = builder.root.rglob(f".removing-{ONE}/**/{ONE}.jsonl")
         subprocess.run([sys.executable, "-c", _OPENER, str(path)], capture_output=True, check=True)
-        return change_of(inside)
+        return describe_change(inside)
 
-    monkeypatch.setattr(removal, "change_of", opened_meanwhile)
-    assert list(remove([Leaving(bundle(builder, ONE))], fine, lambda _: None)) == [
+    monkeypatch.setattr(removal, "describe_change", opened_meanwhile)
+    assert list(remove_sessions([Removal(bundle(builder, ONE))], fine, lambda _: None)) == [
         "in use: somebody opens it for writing right now"
     ]
     assert seen(builder.root) == before
@@ -170,7 +170,7 @@ def test_where_no_lease_can_be_had_a_session_is_removed_and_its_files_are_counte
 
     monkeypatch.setattr(fcntl, "fcntl", refuse)
     found, missing = bundle(builder, ONE), list[int]()
-    assert list(remove([Leaving(found)], fine, lambda _: None, missing.append)) == [None]
+    assert list(remove_sessions([Removal(found)], fine, lambda _: None, missing.append)) == [None]
     assert missing == [len(found.files)]
 
 

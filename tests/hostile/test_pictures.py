@@ -17,7 +17,7 @@ import pytest
 from msgspec import Raw
 from PIL import Image
 
-from claude_session_player.format.content import Picture, image_type, picture
+from claude_session_player.format.content import Picture, image_type, to_picture
 from claude_session_player.tui.widgets import parts
 from claude_session_player.tui.widgets.parts import Allowance, picture_rows
 from tests.builder import SessionBuilder
@@ -44,7 +44,7 @@ print(shown.count("[image image/png]"), *sorted(loaded))
 
 
 def rows(source: Any, allowance: Allowance | None = None) -> int:
-    return len(picture_rows(picture("image", Raw(json.dumps(source).encode())), 80, allowance))
+    return len(picture_rows(to_picture("image", Raw(json.dumps(source).encode())), 80, allowance))
 
 
 def rows_of(data: bytes, allowance: Allowance | None = None) -> int:
@@ -209,7 +209,7 @@ def test_types_are_told_apart_as_pillow_does() -> None:
 
 
 def _picture(data: bytes) -> Picture:
-    return picture("image", Raw(json.dumps(block(data)["source"]).encode()))
+    return to_picture("image", Raw(json.dumps(block(data)["source"]).encode()))
 
 
 def test_a_picture_with_too_much_data_is_not_even_decoded(monkeypatch: pytest.MonkeyPatch) -> None:

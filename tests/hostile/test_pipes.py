@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import claude_session_player
-from claude_session_player.util.fsutil import only_regular
+from claude_session_player.util.fsutil import regular_opener
 from tests.builder import SessionBuilder
 from tests.hostile.effort import sample
 from tests.hostile.windows import Window
@@ -76,7 +76,7 @@ def session_of(store: StoreBuilder) -> Path:
 def test_a_file_that_is_not_regular_is_refused_without_waiting(tmp_path: Path, kind: str) -> None:
     KINDS[kind](tmp_path / "odd")
     with pytest.raises(OSError, match=r"not a regular file|Is a directory"):
-        only_regular(str(tmp_path / "odd"), os.O_RDONLY)
+        regular_opener(str(tmp_path / "odd"), os.O_RDONLY)
 
 
 def test_a_file_with_a_lease_is_waited_for(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_file_with_a_lease_is_waited_for(tmp_path: Path) -> None:
         assert holder.stdout is not None
         if holder.stdout.readline() != "held\n":
             pytest.skip("this file system has no leases")
-        with open(path, opener=only_regular) as file:
+        with open(path, opener=regular_opener) as file:
             assert file.read() == "words"
 
 

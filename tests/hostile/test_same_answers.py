@@ -13,8 +13,8 @@ from claude_session_player.format.events import QueueOperation
 from claude_session_player.linking.prompts import PromptQueue
 from claude_session_player.models import OpenCalls
 from claude_session_player.store import extras
-from claude_session_player.store.extras import references
-from claude_session_player.store.facts import StretchReader
+from claude_session_player.store.extras import find_references
+from claude_session_player.store.facts import LineRangeReader
 
 _PERSISTED = re.compile(r"<persisted-output>.*?saved to: ([^\n]+?)\s*\n.*?(?:</persisted-output>|\Z)", re.DOTALL)
 _W = extras._WORDS
@@ -37,7 +37,7 @@ def _joined(pieces: list[str]) -> some.SearchStrategy[str]:
 @given(_joined(_pieces))
 def test_references_are_those_that_a_plain_pattern_finds(text: str) -> None:
     plain = [(m.start(), m.end(), m[1].replace("\\", "/").rpartition("/")[2]) for m in _PERSISTED.finditer(text)]
-    assert [tuple(one) for one in references(text)] == plain
+    assert [tuple(one) for one in find_references(text)] == plain
 
 
 @given(_joined(_words))
@@ -132,7 +132,7 @@ def test_stretches_are_the_lines_of_the_file(lines: list[bytes], asked: list[tup
         path.write_bytes(b"\n".join(lines))
         with path.open("rb") as file:
             plain = [(number, line) for number, line in enumerate(file, 1) if number in wanted]
-        reader = StretchReader(str(path), stretches)
+        reader = LineRangeReader(str(path), stretches)
         assert list(reader.lines(stretches)) == plain
         path.write_bytes(b"first\n" + path.read_bytes())  # another file by now
         with path.open("rb") as file:

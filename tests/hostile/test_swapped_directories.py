@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from claude_session_player.archive.archive_dir import Vault
+from claude_session_player.archive.archive_dir import ArchiveDir
 from tests.archives import archived, contents
 from tests.bins import interrupted
 from tests.hostile.effort import pick, sample
@@ -112,7 +112,7 @@ def build(world: Path, command: Callable[[Path], list[str | Path]]) -> dict[str,
         store.session(ONE, "Something new")
         settle(store.root)
     if command is restore:
-        archived(store, Vault(world / ARCHIVE))
+        archived(store, ArchiveDir(world / ARCHIVE))
         shutil.rmtree(store.root)
         (store.root / "projects").mkdir(parents=True)
     return files
@@ -137,7 +137,7 @@ def run(world: Path, swap: Swap, operation: int) -> subprocess.CompletedProcess[
 def kept(world: Path) -> set[bytes]:
     """The contents of everything in the store, aside and in the archive."""
     found = {path.read_bytes() for name in (STORE, ASIDE) for path in (world / name).rglob("*") if path.is_file()}
-    for path in Vault(world / ARCHIVE).files():
+    for path in ArchiveDir(world / ARCHIVE).files():
         found |= set(contents(path).values())
     return found
 

@@ -17,7 +17,7 @@ from rich.text import Text
 from claude_session_player.cli.app import COMMANDS
 from claude_session_player.format import events, partial_records, results
 from claude_session_player.util import terminal
-from claude_session_player.util.text import escape_controls, harmless
+from claude_session_player.util.text import escape_controls, mark_controls
 from tests import agreement
 from tests.builder import SessionBuilder, call, text
 from tests.hostile import sessions
@@ -266,5 +266,5 @@ def _keys(value: object) -> Iterator[str]:
 
 def test_json_escapes_all_that_a_terminal_obeys() -> None:
     for code in (*range(0x7F, 0xA0), *range(0x2020, 0x2070)):
-        is_obeyed = harmless(chr(code)) != chr(code)
+        is_obeyed = mark_controls(chr(code)) != chr(code)
         assert escape_controls(chr(code)) == (f"\\u{code:04x}" if is_obeyed else chr(code))

@@ -15,8 +15,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from claude_session_player.store.layout import found_at
-from claude_session_player.store.watch import POLLED, Folder, changes, folders_of
+from claude_session_player.store.layout import session_file_at
+from claude_session_player.store.watch import POLLED, WatchedDir, dirs_to_watch, watch_changes
 from tests.builder import SessionBuilder
 from tests.hostile.effort import sample
 from tests.hostile.strace import require_strace, traced
@@ -144,7 +144,7 @@ def test_a_directory_above_that_is_replaced_is_watched_anew(tmp_path: Path) -> N
     session = StoreBuilder(tmp_path / "store").session()
 
     async def script() -> None:
-        async with aclosing(changes([Folder(str(session.parent))])) as stream:
+        async with aclosing(watch_changes([WatchedDir(str(session.parent))])) as stream:
             assert (await anext(stream)).files == {str(session)}
             (tmp_path / "store").rename(tmp_path / "away")  # nothing happens in the directory itself
             StoreBuilder(tmp_path / "store").session()
@@ -157,7 +157,7 @@ def test_a_directory_above_that_is_replaced_is_watched_anew(tmp_path: Path) -> N
 
 def test_a_session_in_a_directory_that_cannot_be_listed_is_followed() -> None:
     async def script(session: Path) -> None:
-        async with aclosing(changes(folders_of(found_at(str(session))))) as stream:
+        async with aclosing(watch_changes(dirs_to_watch(session_file_at(str(session))))) as stream:
             for words in ("Later words", "Still later words"):
                 while str(session) not in (await anext(stream)).files:
                     pass

@@ -31,17 +31,17 @@ from claude_session_player.format.content import (
     Prose,
     image_type,
 )
-from claude_session_player.format.events import text_of
-from claude_session_player.tui.widgets.rows import MOST_DRAWN, code_theme, drawn, indented
-from claude_session_player.util.humanize import many
-from claude_session_player.util.text import file_name, harmless, printable
+from claude_session_player.format.events import raw_as_text
+from claude_session_player.tui.widgets.rows import MOST_DRAWN, code_theme, draw_rows, indent_rows
+from claude_session_player.util.humanize import plural
+from claude_session_player.util.text import base_name, mark_controls, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PIL.Image import Image
 
-    from claude_session_player.player.search import Details
+    from claude_session_player.player.search import ElementDetails
 
 _PNG_HEADER: Final = 8
 _PNG_CHUNKS: Final = frozenset((b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"))
@@ -119,7 +119,7 @@ def picture_rows(picture: Picture, width: int, allowance: Allowance | None = Non
     rows = [] if os.environ.get("NO_COLOR") else _points(picture, width, allowance or Allowance())
     is_refused = not rows and bool(picture.data) and not os.environ.get("NO_COLOR")
     about = f"{_about(picture)} (cannot be shown)" if is_refused else _about(picture)
-    return [*rows, *drawn(Text(about, style="dim"), width)]
+    return [*rows, *draw_rows(Text(about, style="dim"), width)]
 
 
 def _points(picture: Picture, width: int, allowance: Allowance) -> list[Strip]:
@@ -166,7 +166,7 @@ def _opened(picture: Picture, allowance: Allowance) -> Image:
     """The first frame of a picture, decoded. Raises anything."""
     if len(picture.data) > _MOST_DATA:
         raise ValueError("too much data")
-    data = base64.b64decode(text_of(picture.data), validate=False)
+    data = base64.b64decode(raw_as_text(picture.data), validate=False)
     kind = image_type(data)
     if kind is None:
         raise ValueError("no picture of a type that is opened")
@@ -225,20 +225,20 @@ _DONE, _OPEN = "☑ ", "☐ "
 _INDENT: Final = "    "
 
 
-def details_rows(head: list[Strip], details: Details, width: int) -> list[Strip]:
+def details_rows(head: list[Strip], details: ElementDetails, width: int) -> list[Strip]:
     """An element with everything that is known of it: its first row, what was given, and what came back."""
     rows = head[:1]
     inner, allowance = width - len(_INDENT), Allowance()
     about = " ".join(filter(None, (details.words, details.name)))
     if about:
-        rows += indented(drawn(Text(_plain(about), style="dim"), inner), _INDENT)
+        rows += indent_rows(draw_rows(Text(_plain(about), style="dim"), inner), _INDENT)
     for part in details.given:
-        rows += indented(part_rows(part, inner, details.name, allowance), _INDENT)
+        rows += indent_rows(part_rows(part, inner, details.name, allowance), _INDENT)
     if details.outcome:
-        rows += indented(drawn(Text(details.outcome, style="dim"), inner), "  └ ", Style(dim=True))
+        rows += indent_rows(draw_rows(Text(details.outcome, style="dim"), inner), "  └ ", Style(dim=True))
     mark, style = ("  ✗ ", Style(color="red")) if details.is_error else ("  └ ", Style(dim=True))
     for part in details.returned:
-        rows += indented(part_rows(part, inner, details.name, allowance), mark, style)
+        rows += indent_rows(part_rows(part, inner, details.name, allowance), mark, style)
         mark = _INDENT
     return rows
 
@@ -247,7 +247,7 @@ def part_rows(part: Part, width: int, name: str = "", allowance: Allowance | Non
     """One part in rows of this width; `name` is the file that it is about, `allowance` bounds its pictures."""
     if isinstance(part, Picture):
         return picture_rows(part, width, allowance)
-    return drawn(_DRAWINGS[type(part)](part, name), width)
+    return draw_rows(_DRAWINGS[type(part)](part, name), width)
 
 
 def _prose(part: Prose, name: str) -> RenderableType:
@@ -259,7 +259,7 @@ def _prose(part: Prose, name: str) -> RenderableType:
 
 
 def _code(part: Code, name: str) -> RenderableType:
-    language = part.language or os.path.splitext(file_name(name))[1].lstrip(".")
+    language = part.language or os.path.splitext(base_name(name))[1].lstrip(".")
     if not language or len(part.text) > MOST_DRAWN:
         return Text(_cut(part.text))
     return _highlighted(part.text, language)
@@ -301,11 +301,11 @@ _DRAWINGS: Final[dict[type, Callable[[Any, str], RenderableType]]] = {
 
 
 def _plain(text: str) -> str:
-    return harmless(text)
+    return mark_controls(text)
 
 
 def _cut(text: str) -> str:
     """A text without what a terminal would obey, and without what nobody could read here."""
     kept = "\n".join(text[:_MOST].split("\n", _MOST_LINES)[:_MOST_LINES])
     more = len(text) - len(kept)
-    return f"{_plain(kept)}\n… ({many(more, 'more character')}: 'show --full' has them all)" if more else _plain(kept)
+    return f"{_plain(kept)}\n… ({plural(more, 'more character')}: 'show --full' has them all)" if more else _plain(kept)

@@ -18,19 +18,19 @@ from textual.widgets import Static
 from textual.worker import get_current_worker
 
 from claude_session_player.format.line_reader import split_lines
-from claude_session_player.formatter import gap
+from claude_session_player.formatter import gap_between
 from claude_session_player.models import ScreenState, View
 from claude_session_player.playback import replay
 from claude_session_player.tui import listing
-from claude_session_player.tui.jobs import Glance, Previewed
+from claude_session_player.tui.jobs import PreviewReady, PreviewRequest
 from claude_session_player.tui.widgets.rows import element_rows, text_rows
-from claude_session_player.util.fsutil import only_regular
+from claude_session_player.util.fsutil import regular_opener
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from claude_session_player.store.session import Session
-    from claude_session_player.tui.listing import Entry
+    from claude_session_player.tui.listing import SessionRow
 
 _ENDS: Final = (1 << 18, 1 << 21, 1 << 24)
 """How many bytes of the end are read: more, only where less of it shows nothing."""
@@ -67,7 +67,7 @@ def last_rows(state: ScreenState, size: Size) -> list[Strip]:
     for element in reversed(state.elements):
         if len(rows) >= size.height:
             break
-        blanks = 0 if following is None else len(gap(element, following)) - 1
+        blanks = 0 if following is None else len(gap_between(element, following)) - 1
         rows = [*element_rows(element, state.view, size.width), *[_BLANK] * blanks, *rows]
         following = element
     return rows[max(len(rows) - size.height, 0) :]
@@ -75,7 +75,7 @@ def last_rows(state: ScreenState, size: Size) -> list[Strip]:
 
 def _lines_at_end(path: str, count: int) -> list[bytes]:
     """The whole lines among the last bytes of a file."""
-    with open(path, "rb", opener=only_regular) as file:
+    with open(path, "rb", opener=regular_opener) as file:
         start = max(file.seek(0, os.SEEK_END) - count, 0)
         file.seek(start)
         lines = split_lines(file.read(count))
@@ -119,9 +119,9 @@ class PreviewPane(Vertical):
         super().__init__()
         self._rest = rest
         self._timer: Timer | None = None
-        self._wanted: Entry | None = None
+        self._wanted: SessionRow | None = None
         self._otherwise = ""
-        self._shown: Glance | None = None
+        self._shown: PreviewRequest | None = None
         """What is shown, or being read."""
 
     def compose(self) -> ComposeResult:
@@ -129,10 +129,10 @@ class PreviewPane(Vertical):
         yield Static(id="about", markup=False)
         yield RowsView()
 
-    def show(self, entry: Entry | None, otherwise: str) -> None:
+    def show(self, entry: SessionRow | None, otherwise: str) -> None:
         """Show a session; if there is none, say something else."""
         self._wanted, self._otherwise = entry, otherwise
-        self.query_one("#about", Static).update(listing.about(entry.session) if entry else "")
+        self.query_one("#about", Static).update(listing.session_about(entry.session) if entry else "")
         self._begin()
 
     def forget(self) -> None:
@@ -161,19 +161,19 @@ class PreviewPane(Vertical):
         """Read the screen that is wanted, unless it is shown already, or there is no room for it."""
         if self._wanted is None or not self._rows.size:
             return
-        glance = Glance(self._wanted.key, self._wanted.session.found.stamp, self._rows.size)
+        glance = PreviewRequest(self._wanted.key, self._wanted.session.found.stamp, self._rows.size)
         if glance != self._shown:
             self._shown = glance
             self._read(self._wanted, glance)
 
     @work(thread=True, exclusive=True, group="preview")
-    def _read(self, entry: Entry, glance: Glance) -> None:
+    def _read(self, entry: SessionRow, glance: PreviewRequest) -> None:
         rows = preview_of(entry.session, glance.size)
         if not get_current_worker().is_cancelled:
-            self.post_message(Previewed(glance, rows))
+            self.post_message(PreviewReady(glance, rows))
 
-    @on(Previewed)
-    def _draw(self, message: Previewed) -> None:
+    @on(PreviewReady)
+    def _draw(self, message: PreviewReady) -> None:
         if message.glance == self._shown:
             self._rows.show(message.rows)
 

@@ -18,10 +18,10 @@ from rich.text import Text
 from rich.theme import Theme
 from textual.strip import Strip
 
-from claude_session_player.export.terminal import fold_all, styled
+from claude_session_player.export.terminal import fold_lines, style_element
 from claude_session_player.models import AssistantText, ScreenElement, ToolCall, View
-from claude_session_player.util.humanize import many
-from claude_session_player.util.text import harmless
+from claude_session_player.util.humanize import plural
+from claude_session_player.util.text import mark_controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -81,14 +81,14 @@ def element_rows(element: ScreenElement, view: View, width: int) -> list[Strip]:
     """The rows of one element."""
     width = max(width, _NARROWEST)
     if isinstance(element, AssistantText) and len(element.text) <= MOST_DRAWN:
-        return indented(markdown_rows(element.text, width - 2) or [Strip.blank(0)], "● ", Style(bold=True))
-    text = styled(_shortened(element), view)
+        return indent_rows(markdown_rows(element.text, width - 2) or [Strip.blank(0)], "● ", Style(bold=True))
+    text = style_element(_shortened(element), view)
     return text_rows(text, width)
 
 
 def markdown_rows(text: str, width: int) -> list[Strip]:
     """Markdown, drawn."""
-    return _without_wide_gaps(drawn(_markdown(text), width))
+    return _without_wide_gaps(draw_rows(_markdown(text), width))
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class DrawnMarkdown:
 def text_rows(text: Text, width: int) -> list[Strip]:
     """A text in rows; what does not fit goes on below the words of its line, not below its mark."""
     text.expand_tabs(8)
-    rows = list(fold_all(text.plain, max(width, _NARROWEST)))
+    rows = list(fold_lines(text.plain, max(width, _NARROWEST)))
     pieces = text.divide([place for row in rows for place in (row.start, row.end)])  # one is between two rows
     return [Strip(_segments(piece, row.blanks)) for row, piece in zip(rows, pieces[1::2], strict=True)]
 
@@ -117,7 +117,7 @@ def _segments(text: Text, blanks: int) -> list[Segment]:
     return [Segment(" " * blanks), *segments] if blanks else segments
 
 
-def drawn(what: RenderableType, width: int) -> list[Strip]:
+def draw_rows(what: RenderableType, width: int) -> list[Strip]:
     """Anything that can be drawn, in rows of this width."""
     console = _console()
     options = console.options.update(width=max(width, _NARROWEST))
@@ -125,7 +125,7 @@ def drawn(what: RenderableType, width: int) -> list[Strip]:
     return [Strip(_without_spaces(line)) for line in lines]
 
 
-def indented(rows: Iterable[Strip], first: str, style: Style | None = None) -> list[Strip]:
+def indent_rows(rows: Iterable[Strip], first: str, style: Style | None = None) -> list[Strip]:
     """Rows with something before the first of them, and as much space before the others."""
     space = Segment(" " * len(first))
     return [Strip([space if n else Segment(first, style), *row]) for n, row in enumerate(rows)]
@@ -137,7 +137,7 @@ def _shortened(element: ScreenElement) -> ScreenElement:
     text = getattr(element, name, None)
     if not isinstance(text, str) or len(text) <= MOST_SHOWN:
         return element
-    more = f"… ({many(len(text) - MOST_SHOWN, 'more character')})"
+    more = f"… ({plural(len(text) - MOST_SHOWN, 'more character')})"
     changed: dict[str, Any] = {name: f"{text[:MOST_SHOWN]}\n{more}"}
     return replace(element, **changed)
 
@@ -145,7 +145,7 @@ def _shortened(element: ScreenElement) -> ScreenElement:
 def _markdown(text: str) -> RenderableType:
     from rich.markdown import Markdown
 
-    return Markdown(harmless(text), code_theme=code_theme(), hyperlinks=False)
+    return Markdown(mark_controls(text), code_theme=code_theme(), hyperlinks=False)
 
 
 def _without_wide_gaps(rows: list[Strip]) -> list[Strip]:

@@ -12,12 +12,12 @@ from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
 
-from claude_session_player.formatter import gap
+from claude_session_player.formatter import gap_between
 from claude_session_player.models import ScreenElement, View
 from claude_session_player.tui.widgets.rows import element_rows
 
 
-class Place(NamedTuple):
+class RowPlace(NamedTuple):
     """A row: the element that it belongs to, and its number in it."""
 
     element: int
@@ -34,10 +34,10 @@ class Viewport:
         self.height = 0
         """How many rows are in sight."""
         self.is_at_end = True
-        self._top = Place(0, 0)
+        self._top = RowPlace(0, 0)
 
     @property
-    def top(self) -> Place:
+    def top(self) -> RowPlace:
         """The first row in sight."""
         return self._top
 
@@ -45,14 +45,14 @@ class Viewport:
         """Keep the same rows in sight where their elements have other numbers now."""
         self._top = self._top._replace(element=self._top.element + elements)
 
-    def rows(self) -> list[Place]:
+    def rows(self) -> list[RowPlace]:
         """The rows in sight, from the top down; fewer than the height where there are no more."""
         if self.is_at_end:
-            self._top = self._up(Place(self.count, 0), self.height)
+            self._top = self._up(RowPlace(self.count, 0), self.height)
         rows = self._down(self._top, self.height)
         if len(rows) < self.height and self._top > (0, 0):  # there is less than before
             self.is_at_end = True
-            self._top = self._up(Place(self.count, 0), self.height)
+            self._top = self._up(RowPlace(self.count, 0), self.height)
             rows = self._down(self._top, self.height)
         return rows
 
@@ -74,8 +74,8 @@ class Viewport:
     def reveal_head(self, element: int) -> None:
         """Have an element in sight, from its beginning on."""
         self.reveal(element)
-        if Place(element, 0) not in self.rows():
-            self._top = Place(element, 0)
+        if RowPlace(element, 0) not in self.rows():
+            self._top = RowPlace(element, 0)
             self.is_at_end = len(self._down(self._top, self.height + 1)) <= self.height
 
     def reveal(self, element: int) -> None:
@@ -86,31 +86,31 @@ class Viewport:
             return
         self.is_at_end = False
         if element < rows[0].element or (seen and seen[0] > 0) or self._height_of(element) >= self.height:
-            self._top = Place(element, 0)
+            self._top = RowPlace(element, 0)
         else:
-            self._top = self._up(Place(element + 1, 0), self.height)
+            self._top = self._up(RowPlace(element + 1, 0), self.height)
         self.is_at_end = len(self._down(self._top, self.height + 1)) <= self.height
 
-    def _down(self, start: Place, count: int) -> list[Place]:
+    def _down(self, start: RowPlace, count: int) -> list[RowPlace]:
         """So many rows from one on."""
-        rows: list[Place] = []
+        rows: list[RowPlace] = []
         element, row = start
         while element < self.count and len(rows) < count:
             height = self._height_of(element)
-            rows += [Place(element, number) for number in range(row, min(height, row + count - len(rows)))]
+            rows += [RowPlace(element, number) for number in range(row, min(height, row + count - len(rows)))]
             element, row = element + 1, 0
         return rows
 
-    def _up(self, start: Place, count: int) -> Place:
+    def _up(self, start: RowPlace, count: int) -> RowPlace:
         """The row that is so many rows above one; the first of all where there are not so many."""
         element, row = start
         while count > row:
             if element == 0:
-                return Place(0, 0)
+                return RowPlace(0, 0)
             count -= row
             element -= 1
             row = self._height_of(element)
-        return Place(element, row - count)
+        return RowPlace(element, row - count)
 
 
 _CURSOR: Final = Segment("▌", Style(color="blue"))
@@ -162,7 +162,7 @@ class ScreenPane(Widget, can_focus=True):
         self._expanded: set[Key] = set()
         self._kept: dict[int, _Kept] = {}
         self._viewport = Viewport(lambda element: len(self._rows(element)))
-        self._places: list[Place] | None = None
+        self._places: list[RowPlace] | None = None
 
     # --- what is shown ----------------------------------------------------------------------------------
 
@@ -234,7 +234,7 @@ class ScreenPane(Widget, can_focus=True):
 
     def _with_hint(self, strip: Strip) -> Strip:
         """The last row in sight, and at its right side what is below it, with the key that leads there."""
-        hint = Strip([Segment(f" {hint_words(self.unseen)} ", _HINT)])
+        hint = Strip([Segment(f" {scroll_hint(self.unseen)} ", _HINT)])
         left = max(self.size.width - hint.cell_length, 0)
         return Strip.join([strip.crop(0, left), hint]).crop(0, self.size.width)
 
@@ -244,7 +244,7 @@ class ScreenPane(Widget, can_focus=True):
         element, row = self._places[y]
         strip = self._rows(element)[row]
         if self.needle:
-            strip = highlighted(strip, self.needle)
+            strip = highlight_matches(strip, self.needle)
         mark = _CURSOR if element == self.cursor and row >= self._gap(element) else _NO_CURSOR
         return Strip([mark, *strip]).adjust_cell_length(self.size.width).apply_style(_NO_STYLE)
 
@@ -265,7 +265,7 @@ class ScreenPane(Widget, can_focus=True):
 
     def _gap(self, number: int) -> int:
         """How many empty rows stand before an element."""
-        return len(gap(self._elements[number - 1], self._elements[number])) - 1 if number else 0
+        return len(gap_between(self._elements[number - 1], self._elements[number])) - 1 if number else 0
 
     # --- the cursor ---------------------------------------------------------------------------------------
 
@@ -374,19 +374,19 @@ def _key(elements: Sequence[ScreenElement], number: int) -> Key:
     return line, number - first
 
 
-def hint_words(unseen: int) -> str:
+def scroll_hint(unseen: int) -> str:
     """What is said where the end is out of sight.
 
-    >>> hint_words(12), hint_words(0)
+    >>> scroll_hint(12), scroll_hint(0)
     ('↓ 12 new · End', '↓ End')
     """
     return f"↓ {unseen} new · End" if unseen else "↓ End"
 
 
-def highlighted(strip: Strip, needle: str) -> Strip:
+def highlight_matches(strip: Strip, needle: str) -> Strip:
     """A row with every occurrence of a text, in capitals or not, in another colour.
 
-    >>> [segment.text for segment in highlighted(Strip([Segment("One tea, two Teas")]), "tea")]
+    >>> [segment.text for segment in highlight_matches(Strip([Segment("One tea, two Teas")]), "tea")]
     ['One ', 'tea', ', two ', 'Tea', 's']
     """
     text, wanted = strip.text.lower(), needle.lower()

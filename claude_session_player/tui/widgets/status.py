@@ -14,13 +14,13 @@ from claude_session_player.live.status import Phase
 from claude_session_player.player.playback import IS_DELETED, IS_IDLE, IS_LIVE, Player
 from claude_session_player.player.timeline import Pace
 from claude_session_player.tui.widgets.timeline import fraction_of
-from claude_session_player.util.humanize import UNKNOWN_TIME, clock, shown_time, span
-from claude_session_player.util.text import display_path, file_name, printable
+from claude_session_player.util.humanize import UNKNOWN_TIME, clock, span, transcript_time
+from claude_session_player.util.text import base_name, display_path, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_session_player.live.running import Row
+    from claude_session_player.live.running import RunningSession
     from claude_session_player.player.frame_index import Frame
 
 IDLE_MARK: Final = "○"
@@ -36,7 +36,7 @@ _PROJECT_WIDTH: Final = 16
 _INDENT: Final = "  "
 
 
-class Drawn(NamedTuple):
+class StatusLine(NamedTuple):
     """A line, and the row that it belongs to."""
 
     row: int
@@ -44,45 +44,45 @@ class Drawn(NamedTuple):
     is_head: bool = True
 
 
-def drawn(rows: list[Row], now: float, width: int) -> list[Drawn]:
+def status_lines(rows: list[RunningSession], now: float, width: int) -> list[StatusLine]:
     """The lines of all rows: a session has a head, how its state is known, and its last words; a sub-agent a head."""
-    lines: list[Drawn] = []
+    lines: list[StatusLine] = []
     for number, row in enumerate(rows):
         if row.is_subagent:
-            lines.append(Drawn(number, agent_head(row, now, width)))
+            lines.append(StatusLine(number, agent_head(row, now, width)))
             continue
-        lines.append(Drawn(number, _head(row, now, width)))
+        lines.append(StatusLine(number, _head(row, now, width)))
         words = row.glimpse.words
         told = (row.status.how, "" if words == row.glimpse.title else words)
-        lines += [Drawn(number, _below(text, width), is_head=False) for text in told if text]
+        lines += [StatusLine(number, _below(text, width), is_head=False) for text in told if text]
     return lines
 
 
-def name_of(row: Row) -> str:
+def running_name(row: RunningSession) -> str:
     """How a session or a sub-agent is called."""
     glimpse = row.glimpse
     return printable(glimpse.title or display_path(glimpse.found.id))
 
 
-def _head(row: Row, now: float, width: int) -> Text:
+def _head(row: RunningSession, now: float, width: int) -> Text:
     mark, style = _LOOKS[row.status.phase]
-    project = printable(file_name(row.glimpse.project or "") or row.glimpse.found.project or "")
+    project = printable(base_name(row.glimpse.project or "") or row.glimpse.found.project or "")
     return _fitted(
         width,
         (f"{mark} {row.status.phase.value:<{_STATE_WIDTH}}", style),
         (f"{_since(row, now):>{_SINCE_WIDTH}}  ", "dim"),
         (set_cell_size(project, _PROJECT_WIDTH) + "  ", "cyan"),
-        (name_of(row), "bold" if row.status.is_live else "dim"),
+        (running_name(row), "bold" if row.status.is_live else "dim"),
     )
 
 
-def state_line(row: Row, width: int) -> Text:
+def state_line(row: RunningSession, width: int) -> Text:
     """What a session does, and how this is known."""
     mark, style = _LOOKS[row.status.phase]
     return _fitted(width, (f"{mark} {row.status.phase.value}", style), (f"  {printable(row.status.how)}", "dim"))
 
 
-def agent_head(row: Row, now: float, width: int) -> Text:
+def agent_head(row: RunningSession, now: float, width: int) -> Text:
     """What a sub-agent is called, and what it does."""
     mark, style = _LOOKS[row.status.phase]
     agent = printable(row.glimpse.agent or "sub-agent")
@@ -90,7 +90,7 @@ def agent_head(row: Row, now: float, width: int) -> Text:
         width,
         (f"{_INDENT}└ {mark} {agent}", style),
         (f" {_since(row, now)} ", "dim"),
-        (name_of(row), ""),
+        (running_name(row), ""),
         (f"  {printable(row.status.how)}", "dim"),
     )
 
@@ -99,7 +99,7 @@ def _below(text: str, width: int) -> Text:
     return _fitted(width, (_INDENT + printable(text), "dim"))
 
 
-def _since(row: Row, now: float) -> str:
+def _since(row: RunningSession, now: float) -> str:
     return "" if row.status.since is None else span(max(now - row.status.since, 0))
 
 
@@ -110,17 +110,17 @@ def _fitted(width: int, *parts: tuple[str, str]) -> Text:
     return text
 
 
-class CompanyBar(Widget):
+class SubagentBar(Widget):
     """Nothing, where nothing is known; else the session's state, and a line for each sub-agent at work."""
 
     DEFAULT_CSS = "CompanyBar { height: auto; max-height: 4; }"
 
     def __init__(self) -> None:
         super().__init__()
-        self._rows: Sequence[Row] = ()
+        self._rows: Sequence[RunningSession] = ()
         self._now = 0.0
 
-    def show(self, rows: Sequence[Row], now: float) -> None:
+    def show(self, rows: Sequence[RunningSession], now: float) -> None:
         """Show what these do at a moment."""
         is_same_height = len(rows) == len(self._rows)
         self._rows, self._now = rows, now
@@ -192,4 +192,4 @@ def speed_word(player: Player) -> str:
 
 
 def _moment(seconds: float | None) -> str:
-    return UNKNOWN_TIME if seconds is None else shown_time(datetime.fromtimestamp(seconds, UTC).isoformat())
+    return UNKNOWN_TIME if seconds is None else transcript_time(datetime.fromtimestamp(seconds, UTC).isoformat())

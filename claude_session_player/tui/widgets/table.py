@@ -17,9 +17,9 @@ from textual.strip import Strip
 from textual.widgets import Input
 
 from claude_session_player.tui.keys import Key, bindings
-from claude_session_player.tui.listing import IN_USE, STALE, Entry
+from claude_session_player.tui.listing import IN_USE, STALE, SessionRow
 from claude_session_player.util.humanize import size, span, when
-from claude_session_player.util.text import ELLIPSIS, file_name, printable
+from claude_session_player.util.text import ELLIPSIS, base_name, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ MOVE: Final = Key(
 )
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column: how wide it is, and how dear; the dearest stays longest."""
 
     name: str
@@ -54,11 +54,11 @@ class Column(NamedTuple):
     """It has a place only where those that grow have twice their least width."""
 
 
-class Fitted(NamedTuple):
+class FittedColumn(NamedTuple):
     """A column that has its place: the number of its cell in a row, and its width."""
 
     number: int
-    column: Column
+    column: TableColumn
     width: int
 
 
@@ -67,7 +67,7 @@ class RowTable(ScrollView, Generic[_T], can_focus=True):
 
     DEFAULT_CSS = "RowTable { height: 1fr; scrollbar-size-vertical: 1; overflow-x: hidden; }"
     BINDINGS: ClassVar[list[BindingType]] = bindings([MOVE])
-    columns: ClassVar[Sequence[Column]] = ()
+    columns: ClassVar[Sequence[TableColumn]] = ()
     cursor: reactive[int] = reactive(0)
 
     class Moved(Message):
@@ -138,7 +138,7 @@ class RowTable(ScrollView, Generic[_T], can_focus=True):
     def render_line(self, y: int) -> Strip:
         """One line of the screen: the heading, or a row."""
         width = self.scrollable_content_region.width
-        fitted = fit(self.columns, width)
+        fitted = fit_columns(self.columns, width)
         if y == 0:
             return _strip([column.name for column in self.columns], fitted, width, _HEADING)
         number = y - 1 + self.scroll_offset.y
@@ -155,9 +155,9 @@ class RowTable(ScrollView, Generic[_T], can_focus=True):
             self.scroll_to(y=wanted, animate=False, immediate=True)
 
 
-def fit(columns: Sequence[Column], width: int) -> list[Fitted]:
+def fit_columns(columns: Sequence[TableColumn], width: int) -> list[FittedColumn]:
     """The columns that have a place in a width, the cheapest left out first; what is left goes to those that grow."""
-    kept = [Fitted(number, column, column.width) for number, column in enumerate(columns)]
+    kept = [FittedColumn(number, column, column.width) for number, column in enumerate(columns)]
     while len(kept) > 1 and _needed(kept) > width:
         kept.remove(min(kept, key=lambda one: one.column.rank))
     left = width - sum(one.width + _GAP for one in kept) + _GAP
@@ -167,17 +167,17 @@ def fit(columns: Sequence[Column], width: int) -> list[Fitted]:
     return [one._replace(width=max(one.width + extra.get(one.number, 0), 0)) for one in kept]
 
 
-def _needed(kept: Sequence[Fitted]) -> int:
+def _needed(kept: Sequence[FittedColumn]) -> int:
     """The least width in which all of these have a place."""
     has_extra = any(one.column.is_extra for one in kept)
     more = sum(one.width for one in kept if one.column.grows) if has_extra else 0
     return sum(one.width + _GAP for one in kept) - _GAP + more
 
 
-def sized(text: str, width: int, is_right: bool = False) -> str:
+def fit_cell(text: str, width: int, is_right: bool = False) -> str:
     """A text in exactly so many cells of a terminal; what is cut off is marked.
 
-    >>> sized("kettle", 4), sized("tea", 4), sized("tea", 4, is_right=True), sized("茶茶茶", 4)
+    >>> fit_cell("kettle", 4), fit_cell("tea", 4), fit_cell("tea", 4, is_right=True), fit_cell("茶茶茶", 4)
     ('ket…', 'tea ', ' tea', '茶 …')
     """
     size = cell_len(text)
@@ -186,11 +186,11 @@ def sized(text: str, width: int, is_right: bool = False) -> str:
     return " " * (width - size) + text if is_right else text + " " * (width - size)
 
 
-def _strip(cells: Sequence[str], fitted: Sequence[Fitted], width: int, style: Style | None) -> Strip:
+def _strip(cells: Sequence[str], fitted: Sequence[FittedColumn], width: int, style: Style | None) -> Strip:
     """Cells side by side; where a style is given it is that of all of them."""
     segments: list[Segment] = []
     for one in fitted:
-        text = sized(printable(cells[one.number]), one.width, one.column.is_right)
+        text = fit_cell(printable(cells[one.number]), one.width, one.column.is_right)
         segments += [Segment(text, style or Style.parse(one.column.style)), Segment(" " * _GAP, style or _PLAIN)]
     return Strip(segments).adjust_cell_length(width, style or _PLAIN)
 
@@ -223,33 +223,33 @@ FILTER_KEYS: Final = (
 """Those of the line in which words are typed."""
 
 
-class SessionTable(RowTable[Entry]):
+class SessionTable(RowTable[SessionRow]):
     """A line for each session. What is done with one of them is up to the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(KEYS)
     columns = (
-        Column("", 1, 8, "yellow"),
-        Column("WHEN", 11, 9),
-        Column("TITLE", 20, 10, grows=True),
-        Column("PROJECT", 12, 7, "green"),
-        Column("EVENTS", 6, 4, is_right=True, is_extra=True),
-        Column("SIZE", 7, 5, is_right=True, is_extra=True),
-        Column("LASTED", 7, 3, is_right=True, is_extra=True),
-        Column("AGENTS", 6, 2, is_right=True, is_extra=True),
+        TableColumn("", 1, 8, "yellow"),
+        TableColumn("WHEN", 11, 9),
+        TableColumn("TITLE", 20, 10, grows=True),
+        TableColumn("PROJECT", 12, 7, "green"),
+        TableColumn("EVENTS", 6, 4, is_right=True, is_extra=True),
+        TableColumn("SIZE", 7, 5, is_right=True, is_extra=True),
+        TableColumn("LASTED", 7, 3, is_right=True, is_extra=True),
+        TableColumn("AGENTS", 6, 2, is_right=True, is_extra=True),
     )
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         super().__init__(id="table")
         self._clock = clock
 
-    def cells(self, row: Entry) -> Sequence[str]:
+    def cells(self, row: SessionRow) -> Sequence[str]:
         """When something happened last, what it is about, where, and how much it is."""
         session = row.session
         return (
             IN_USE if row.in_use else STALE if session.is_stale else "",
             when(session.updated_at, self._clock()),
             ("↳ " if session.is_subagent else "") + (session.title or "(no title)"),
-            file_name(row.project),
+            base_name(row.project),
             str(session.speech.events),
             size(session.found.stamp.size),
             span(session.duration_seconds),

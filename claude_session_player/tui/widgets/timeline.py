@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from claude_session_player.player.frame_index import Frame, Mark
+from claude_session_player.player.frame_index import Frame, FrameMark
 from claude_session_player.player.timeline import column_of, histogram
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 _LEVELS: Final = " ▁▂▃▄▅▆▇█"
 _SIGNS: Final = (
-    (Mark.COMPACTION, "╪", Style(color="yellow", bold=True)),
-    (Mark.PROMPT, "◆", Style(color="cyan", bold=True)),
-    (Mark.ERROR, "✗", Style(color="red", bold=True)),
-    (Mark.AGENT, "◇", Style(color="magenta", bold=True)),
+    (FrameMark.COMPACTION, "╪", Style(color="yellow", bold=True)),
+    (FrameMark.PROMPT, "◆", Style(color="cyan", bold=True)),
+    (FrameMark.ERROR, "✗", Style(color="red", bold=True)),
+    (FrameMark.AGENT, "◇", Style(color="magenta", bold=True)),
 )
 """What stands on the timeline; where several things meet, the first of these."""
 _PLAYED, _LEFT = Style(color="blue"), Style(dim=True)
@@ -39,7 +39,7 @@ class _Columns(NamedTuple):
     """What is drawn in each column, whatever is played."""
 
     heights: list[int]
-    marks: list[Mark]
+    marks: list[FrameMark]
 
 
 class TimelineBar(Widget):
@@ -105,7 +105,7 @@ class TimelineBar(Widget):
 def columns_of(frames: Sequence[Frame], moments: Sequence[float], width: int) -> _Columns:
     """How much happens, and what is worth to be seen, in each column of a timeline."""
     total = moments[-1] if moments else 0.0
-    marks = [Mark.NONE] * width
+    marks = [FrameMark.NONE] * width
     for frame, moment in zip(frames, moments, strict=True):
         if frame.marks:
             marks[column_of(moment, total, width)] |= frame.marks
@@ -142,11 +142,11 @@ def _histogram_row(heights: list[int], here: int) -> list[Segment]:
     return [Segment("".join(signs[: here + 1]), _PLAYED), Segment("".join(signs[here + 1 :]), _LEFT)]
 
 
-def _marks_row(marks: list[Mark], here: int) -> list[Segment]:
+def _marks_row(marks: list[FrameMark], here: int) -> list[Segment]:
     return [_HERE if column == here else _sign(mark, column < here) for column, mark in enumerate(marks)]
 
 
-def _sign(mark: Mark, is_played: bool) -> Segment:
+def _sign(mark: FrameMark, is_played: bool) -> Segment:
     for wanted, sign, style in _SIGNS:
         if mark & wanted:
             return Segment(sign, style)
