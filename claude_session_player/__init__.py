@@ -8,7 +8,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from claude_session_player.util.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from claude_session_player.errors import SessionError, SessionInUse
@@ -16,12 +18,9 @@ if TYPE_CHECKING:
     from claude_session_player.parser import read_events, validate_event
     from claude_session_player.playback import replay
     from claude_session_player.renderer import render
-    from claude_session_player.stats.summary import summarize
-    from claude_session_player.store.filters import Filter
-    from claude_session_player.store.roots import normalize_project_path
-    from claude_session_player.store.session import Session, require_unused
-    from claude_session_player.store.store import Store
-    from claude_session_player.transcript.walk import Conversation
+    from claude_session_player.stats import summarize
+    from claude_session_player.store import Filter, Session, Store, normalize_project_path, require_unused
+    from claude_session_player.transcript import Conversation
 
 __version__ = "0.7.0"
 
@@ -45,34 +44,23 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Conversation": "transcript.walk",
-    "Filter": "store.filters",
-    "Session": "store.session",
-    "Store": "store.store",
+    "Conversation": "transcript",
+    "Filter": "store",
+    "Session": "store",
+    "Store": "store",
     "ScreenState": "models",
     "SessionError": "errors",
     "SessionInUse": "errors",
     "View": "models",
-    "normalize_project_path": "store.roots",
+    "normalize_project_path": "store",
     "read_events": "parser",
     "render": "renderer",
     "replay": "playback",
-    "require_unused": "store.session",
-    "summarize": "stats.summary",
+    "require_unused": "store",
+    "summarize": "stats",
     "validate_event": "parser",
 }
+"""The module of each public name, imported when the name is first used."""
 
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that importing the package costs nothing."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+if not TYPE_CHECKING:  # else any name would do
+    __getattr__, __dir__ = lazy_attributes(__name__, _HOMES)

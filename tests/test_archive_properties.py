@@ -6,8 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from claude_session_player.archive.add import SKIPPED
 from claude_session_player.archive.archive_dir import ArchiveDir

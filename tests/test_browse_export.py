@@ -12,8 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from claude_session_player import export
-from claude_session_player.tui import browse as browse_module
-from claude_session_player.tui import jobs
+from claude_session_player.tui import browse as browse_module, jobs
 from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.popups import default_export_dir
 from tests.browsing import answer, browse, kettles, said, until

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from claude_session_player import Filter, Store
 from claude_session_player.store import extract, index, library, workers

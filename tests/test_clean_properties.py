@@ -7,8 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from claude_session_player import Filter
 from claude_session_player.archive.archive_dir import ArchiveDir

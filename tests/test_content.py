@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from claude_session_player.format.content import result_parts, result_text, shorten_lines
 from claude_session_player.format.events import ToolResult

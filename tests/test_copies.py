@@ -6,8 +6,7 @@ from collections.abc import Iterable, Set
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from msgspec import Raw
 from msgspec.structs import replace
 

@@ -12,8 +12,15 @@ from textual.pilot import Pilot
 
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.browse import BrowseScreen
-from claude_session_player.tui.keys import KEYS as PLAYER_KEYS
-from claude_session_player.tui.keys import HelpScreen, Key, KeyBar, bindings, footer_keys, footer_lines
+from claude_session_player.tui.keys import (
+    KEYS as PLAYER_KEYS,
+    HelpScreen,
+    Key,
+    KeyBar,
+    bindings,
+    footer_keys,
+    footer_lines,
+)
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.widgets.table import FILTER_KEYS, KEYS, FilterInput, SessionTable
 from tests.screens import run, text_of

@@ -18,8 +18,7 @@ from unittest.mock import patch
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from claude_session_player import SessionInUse, require_unused
 from claude_session_player.archive.clean import CleanRules, plan_clean

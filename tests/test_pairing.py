@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from claude_session_player.format.events import Assistant, Event, MessageEvent, ToolResult, ToolUse, User
 from claude_session_player.linking.pairing import Pairing

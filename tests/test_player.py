@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from claude_session_player.errors import BadFilter
 from claude_session_player.player.frame_index import Frame, FrameMark

@@ -16,8 +16,7 @@ import genai_prices
 import pytest
 from genai_prices.data import providers as listed_providers
 from genai_prices.data_snapshot import get_snapshot
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from claude_session_player.errors import BadPrices
 from claude_session_player.stats import prices as price_module

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from claude_session_player import ScreenState, View, read_events, render, replay
 from claude_session_player.format.events import QUIET_TYPES, TITLE_KEYS

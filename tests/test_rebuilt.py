@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from claude_session_player.files.rebuild import FileRebuilder, GapReason, RebuiltFile, rebuild_file
 from claude_session_player.files.snapshots import PartialText

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from claude_session_player import replay
 from claude_session_player.doctor.checks import CheckJob, inspect_file

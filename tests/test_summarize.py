@@ -10,8 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from claude_session_player import Filter, Store, normalize_project_path, summarize, validate_event
 from claude_session_player.export.summary import summary_markdown

@@ -9,8 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from claude_session_player import Conversation
 from claude_session_player.export.transcript import TranscriptStyle

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from claude_session_player.tools import text_diff as module
 from claude_session_player.tools.text_diff import ADDED, REMOVED, SAME, diff_runs, text_diff

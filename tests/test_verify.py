@@ -13,8 +13,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from claude_session_player.doctor import findings as kinds
 from claude_session_player.doctor.checks import CheckJob, Inspection, inspect_file

@@ -16,8 +16,7 @@ from claude_session_player.archive.manifest import (
 )
 from claude_session_player.archive.pack import read_manifest
 from claude_session_player.errors import Ambiguous, BadArchive, CannotRead, CannotWrite, NoSuchSession, SessionError
-from claude_session_player.store.layout import ReadProblem
-from claude_session_player.store.refs import SHORTEST
+from claude_session_player.store import SHORTEST, ReadProblem
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import display_path, truncate

@@ -23,21 +23,34 @@ from claude_session_player.archive.manifest import ARCHIVE, Manifest, ManifestEn
 from claude_session_player.archive.pack import open_archive
 from claude_session_player.archive.session_files import FOLDER
 from claude_session_player.errors import BadArchive, CannotRead, NoSpace, NoSuchSession, SessionError
-from claude_session_player.store.in_use import InUse, UseEvidence
-from claude_session_player.store.index import StoreIndex, default_index_dir
-from claude_session_player.store.layout import META, SUFFIX, FileStamp, ReadProblem, SessionFile, session_files_among
-from claude_session_player.store.library import Library, Progress
-from claude_session_player.store.refs import locate_ref
-from claude_session_player.store.store import DEFAULT_CACHE, Store
-from claude_session_player.store.workers import DIGEST, ExtractJob, ExtractResult, run_jobs
+from claude_session_player.store import (
+    DEFAULT_CACHE,
+    DIGEST,
+    META,
+    SUFFIX,
+    ExtractJob,
+    ExtractResult,
+    FileStamp,
+    InUse,
+    Library,
+    Progress,
+    ReadProblem,
+    SessionFile,
+    Store,
+    StoreIndex,
+    UseEvidence,
+    default_index_dir,
+    locate_ref,
+    run_jobs,
+    session_files_among,
+)
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from claude_session_player.store.facts import IndexedFile
-    from claude_session_player.store.session import Session
+    from claude_session_player.store import IndexedFile, Session
 
 _ADVICE: Final = "free some, or set TMPDIR to a directory on another disk"
 _MOST_VERSIONS: Final = 8

@@ -30,9 +30,17 @@ from claude_session_player.archive.session_files import (
     describe_change,
 )
 from claude_session_player.errors import BadFilter, CannotWrite
-from claude_session_player.store.filters import Filter
-from claude_session_player.store.in_use import InUse
-from claude_session_player.store.layout import AGENT, META, SUFFIX, TRANSCRIPT, FileStamp, ReadProblem, is_session_id
+from claude_session_player.store import (
+    AGENT,
+    META,
+    SUFFIX,
+    TRANSCRIPT,
+    FileStamp,
+    Filter,
+    InUse,
+    ReadProblem,
+    is_session_id,
+)
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import display_path
 from claude_session_player.util.times import format_time, local_now
@@ -42,8 +50,7 @@ if TYPE_CHECKING:
 
     from claude_session_player.archive.archive_dir import ArchiveDir
     from claude_session_player.archive.trash import Log, TrashNote
-    from claude_session_player.store.session import Session
-    from claude_session_player.store.store import Store
+    from claude_session_player.store import Session, Store
 
 NAME: Final = "log.jsonl"
 

@@ -15,7 +15,7 @@ import stat
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from claude_session_player.errors import NoSpace
-from claude_session_player.store.layout import DEEPEST
+from claude_session_player.store import DEEPEST
 from claude_session_player.util import humanize
 from claude_session_player.util.fsutil import NO_LINKS
 from claude_session_player.util.text import display_path

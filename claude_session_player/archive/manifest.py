@@ -12,17 +12,19 @@ import msgspec
 from claude_session_player import __version__
 from claude_session_player.archive.session_files import FILE, FOLDER, LINK, SessionFiles, is_in_session_dir
 from claude_session_player.errors import BadArchive
-from claude_session_player.store.layout import (
+from claude_session_player.store import (
     AGENT,
+    HISTORIES,
     HISTORY,
     META,
+    PROJECTS,
     SESSION,
     SUBAGENT,
     SUFFIX,
     TRANSCRIPT,
+    TRANSCRIPTS,
     is_session_name,
 )
-from claude_session_player.store.roots import HISTORIES, PROJECTS, TRANSCRIPTS
 from claude_session_player.util.text import display_path, truncate
 from claude_session_player.util.times import format_time, local_now
 

@@ -37,8 +37,7 @@ from claude_session_player.archive.trash import (
     read_note,
     replace_note,
 )
-from claude_session_player.store.layout import ReadProblem
-from claude_session_player.store.roots import HISTORIES, PROJECTS, TRANSCRIPTS
+from claude_session_player.store import HISTORIES, PROJECTS, TRANSCRIPTS, ReadProblem
 
 Check = Callable[[Sequence[SessionFiles]], Iterable[str | None]]
 """Says for each session, as it lies in its bin, why it must not be removed; `None` where it may be.

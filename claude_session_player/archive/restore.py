@@ -21,8 +21,7 @@ from claude_session_player.archive.handles import (
 from claude_session_player.archive.pack import Unpacker, open_archive, report_progress
 from claude_session_player.archive.session_files import EACH, FILE, FOLDER, Progress, SessionRefused
 from claude_session_player.errors import BadArchive, CannotRead, CannotWrite, NoSpace, NoStore, SessionError
-from claude_session_player.store.extras import read_document
-from claude_session_player.store.roots import VARIABLE, default_roots
+from claude_session_player.store import VARIABLE, default_roots, read_document
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import display_path
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from claude_session_player.archive.manifest import Manifest, ManifestEntry
-    from claude_session_player.store.layout import ReadProblem
+    from claude_session_player.store import ReadProblem
 
 RESTORED: Final = "restored"
 PRESENT: Final = "present"

@@ -8,21 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.errors import SessionError
-from claude_session_player.store.layout import (
-    AGENT,
-    DEEPEST,
-    KINDS,
-    META,
-    SESSION,
-    SUBAGENT,
-    SUFFIX,
-    TOO_DEEP,
-    is_session_id,
-)
+from claude_session_player.store import AGENT, DEEPEST, KINDS, META, SESSION, SUBAGENT, SUFFIX, TOO_DEEP, is_session_id
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
-    from claude_session_player.store.session import Session
+    from claude_session_player.store import Session
 
 FILE: Final = "file"
 FOLDER: Final = "folder"

@@ -19,10 +19,7 @@ import msgspec
 
 from claude_session_player.archive.handles import OpenDirectory, contains_copy, lock_handle
 from claude_session_player.archive.session_files import SessionFiles, SessionItem, SessionRefused
-from claude_session_player.store.layout import DEEPEST, TOO_DEEP
-from claude_session_player.store.layout import GONE as GONE
-from claude_session_player.store.layout import MOVING as MOVING
-from claude_session_player.store.roots import PROJECTS
+from claude_session_player.store import DEEPEST, GONE as GONE, MOVING as MOVING, PROJECTS, TOO_DEEP
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.text import display_path
 

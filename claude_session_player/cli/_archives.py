@@ -19,10 +19,7 @@ from claude_session_player.util.times import local_now
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from claude_session_player.archive import restore
-    from claude_session_player.archive.add import ArchiveOutcome
-    from claude_session_player.archive.archive_dir import ArchivedSession
-    from claude_session_player.archive.session_files import Progress
+    from claude_session_player.archive import ArchivedSession, ArchiveOutcome, Progress, RestoreOutcome
 
 
 def print_outcomes(outcomes: Sequence[ArchiveOutcome]) -> None:
@@ -61,7 +58,7 @@ def print_archives(archives: Sequence[ArchivedSession]) -> None:
     )
 
 
-def print_restored(outcomes: Sequence[restore.RestoreOutcome]) -> None:
+def print_restored(outcomes: Sequence[RestoreOutcome]) -> None:
     """A line for each session that was put back."""
     rows = [outcome.archived.manifest for outcome in outcomes]
     print_table(
@@ -97,8 +94,7 @@ def from_option(function: _F) -> _F:
 
 def complete_archived(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Ids of archived sessions that begin like this, and files. No archive is opened."""
-    from claude_session_player.archive.archive_dir import ArchiveDir
-    from claude_session_player.archive.manifest import ARCHIVE
+    from claude_session_player.archive import ARCHIVE, ArchiveDir
     from claude_session_player.cli.completion import id_items
 
     paths = ArchiveDir(ctx.params.get("to") or ctx.params.get("source")).files()

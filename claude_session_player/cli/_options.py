@@ -13,16 +13,14 @@ import click
 
 from claude_session_player.cli._output import ARRAY, LINES
 from claude_session_player.errors import BadFilter, NoSuchSession
-from claude_session_player.store.filters import SORTS, Filter, parse_date_span
+from claude_session_player.store import SORTS, Filter, parse_date_span
 from claude_session_player.util.times import using_zone
 
 if TYPE_CHECKING:
     from rich.progress import Progress as ProgressBar
 
-    from claude_session_player.stats.prices import Prices
-    from claude_session_player.store.layout import ReadProblem
-    from claude_session_player.store.library import Progress
-    from claude_session_player.store.store import Store
+    from claude_session_player.stats import Prices
+    from claude_session_player.store import Progress, ReadProblem, Store
 
 _R = TypeVar("_R")
 Option = Callable[[Any], Any]
@@ -116,8 +114,7 @@ def _with(function: Callable[..., _R], options: Sequence[Option]) -> Callable[..
 
 def start_bar(what: str, total: int) -> ProgressBar:
     """A bar that is shown until it is stopped, and then vanishes; it has one task."""
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as ProgressBar
+    from rich.progress import BarColumn, DownloadColumn, Progress as ProgressBar, TextColumn, TimeRemainingColumn
 
     from claude_session_player.util.terminal import console
 
@@ -190,7 +187,7 @@ def open_store(
     roots: tuple[str, ...], no_cache: bool, required: bool = True, archived: bool = False, archive: str | None = None
 ) -> Iterator[Store]:
     """The stores that are meant, with a progress bar where it takes long; in the end it is said what is unreadable."""
-    from claude_session_player.store.store import DEFAULT_CACHE, Store
+    from claude_session_player.store import DEFAULT_CACHE, Store
 
     cache = None if no_cache else DEFAULT_CACHE
     store: Store | None = None
@@ -215,8 +212,7 @@ def open_store(
 
 def _archived_store(roots: tuple[str, ...], cache: str | None, archive: str | None, progress: Progress | None) -> Store:
     """The archive as a store; what it unpacks is removed when the command is over."""
-    from claude_session_player.archive.archive_dir import open_archive_dir
-    from claude_session_player.archive.archived_store import ArchivedStore
+    from claude_session_player.archive import ArchivedStore, open_archive_dir
 
     if roots:
         raise click.UsageError("--archived looks into the archive, and --root names a store: one of them is too much")
@@ -276,6 +272,6 @@ def prices_option(function: _F) -> _F:
 
 def load_prices(own: str | None = None) -> Prices:
     """The prices that genai-prices lists, and the user's own."""
-    from claude_session_player.stats.prices import Prices
+    from claude_session_player.stats import Prices
 
     return Prices.load(own=own)

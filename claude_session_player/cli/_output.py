@@ -10,8 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
 
 from claude_session_player.errors import CannotWrite
-from claude_session_player.format.lenient_json import encode_json as encode_json
-from claude_session_player.format.lenient_json import json_array
+from claude_session_player.format.lenient_json import encode_json as encode_json, json_array
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.humanize import plural
 from claude_session_player.util.terminal import write_styled
@@ -22,10 +21,9 @@ if TYPE_CHECKING:
 
     from claude_session_player.line_audit import LineAudit
     from claude_session_player.models import ScreenState, View
-    from claude_session_player.player.stream import TextPiece
-    from claude_session_player.store.session import Session
-    from claude_session_player.transcript.subagents import Subagent
-    from claude_session_player.transcript.tree import TreeProblem
+    from claude_session_player.player import TextPiece
+    from claude_session_player.store import Session
+    from claude_session_player.transcript import Subagent, TreeProblem
 
 SCHEMA_VERSION: Final = 2
 """The version of docs/schema.json; it goes up where a field changes its name, its type or its meaning."""

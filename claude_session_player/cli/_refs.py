@@ -18,7 +18,7 @@ from claude_session_player.models import ScreenState, View
 from claude_session_player.parser import is_subagent_file, is_subagent_name, open_session
 from claude_session_player.playback import replay, start_replay
 from claude_session_player.renderer import render
-from claude_session_player.store.refs import (
+from claude_session_player.store import (
     BREADCRUMB_SIZE,
     follow_breadcrumb,
     looks_like_path,
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from claude_session_player.format.events import Event
-    from claude_session_player.store.layout import SessionFile
-    from claude_session_player.store.session import Session
-    from claude_session_player.store.store import Store
+    from claude_session_player.store import Session, SessionFile, Store
 
 STANDARD_INPUT: Final = "-"
 
@@ -119,7 +117,7 @@ def needs_store(ref: str) -> bool:
 def complete_ref(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Ids of sessions and sub-agents that begin like this, and files. No session file is opened."""
     from claude_session_player.cli.completion import id_items
-    from claude_session_player.store.store import Store
+    from claude_session_player.store import Store
     from claude_session_player.util.text import display_path
 
     try:

@@ -14,8 +14,7 @@ from claude_session_player import export
 from claude_session_player.cli._output import stdout
 from claude_session_player.export import Format, OutputKind, formats
 from claude_session_player.models import ScreenState, View
-from claude_session_player.player.stream import Timing
-from claude_session_player.player.timeline import IDLE, Pace
+from claude_session_player.player import IDLE, Pace, Timing
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

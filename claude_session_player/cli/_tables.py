@@ -20,9 +20,8 @@ from claude_session_player.util.times import local_now
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from claude_session_player.files.activity import TouchedFile
-    from claude_session_player.store.extras import Memory, Project, Settings, Todo
-    from claude_session_player.store.session import Session
+    from claude_session_player.files import TouchedFile
+    from claude_session_player.store import Memory, Project, Session, Settings, Todo
 
 _GAP: Final = 2
 _PIPE_WIDTH: Final = 160

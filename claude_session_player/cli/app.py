@@ -94,7 +94,7 @@ def _roots_and_extra_words(ctx: click.Context, args: Sequence[str]) -> tuple[lis
 
 
 def _is_file_or_latest(word: str) -> bool:
-    from claude_session_player.store.refs import looks_like_path
+    from claude_session_player.store import looks_like_path
 
     if looks_like_path(word) or word.partition(":")[0] == LATEST or word == "-":
         return True
@@ -103,9 +103,7 @@ def _is_file_or_latest(word: str) -> bool:
 
 def _names_session(word: str, roots: Sequence[str]) -> bool:
     """True for an id, or the beginning of one. No session file is opened."""
-    from claude_session_player.store.layout import AGENT
-    from claude_session_player.store.refs import SHORTEST
-    from claude_session_player.store.store import Store
+    from claude_session_player.store import AGENT, SHORTEST, Store
 
     try:
         ids = [file.id.casefold() for file in Store.open(*roots, cache=None, required=False).files()]

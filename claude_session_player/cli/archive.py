@@ -32,12 +32,8 @@ from claude_session_player.util.text import display_path, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_session_player.archive.add import ArchiveOutcome
-    from claude_session_player.archive.archive_dir import ArchiveDir, ArchivedSession
-    from claude_session_player.archive.session_files import CollectedFiles
-    from claude_session_player.store.filters import Filter
-    from claude_session_player.store.session import Session
-    from claude_session_player.store.store import Store
+    from claude_session_player.archive import ArchiveDir, ArchivedSession, ArchiveOutcome, CollectedFiles
+    from claude_session_player.store import Filter, Session, Store
 
 _DEFAULT: Final = "add"
 _HELP: Final = ("--help", "-h")
@@ -96,8 +92,7 @@ def add(
     gone, both versions are kept, and so are those of several stores. A session that changes meanwhile is skipped, and
     the exit code is 1: run the same command again later. It may be run as often as you like, also by cron.
     """
-    from claude_session_player.archive.archive_dir import ArchiveDir
-    from claude_session_player.archive.session_files import collect_session_files
+    from claude_session_player.archive import ArchiveDir, collect_session_files
 
     if not (refs or is_all or wanted.is_narrow):
         raise click.UsageError("which sessions? Name some, or give --all or a filter like --project")
@@ -126,14 +121,13 @@ def _sessions(store: Store, refs: Sequence[str], is_all: bool, wanted: Filter) -
 
 
 def _archive(vault: ArchiveDir, gathered: CollectedFiles, outcomes: list[ArchiveOutcome], is_checked: bool) -> None:
-    from claude_session_player.archive import add
-    from claude_session_player.archive.session_files import EACH
+    from claude_session_player.archive import EACH, PASSES, archive_sessions, plan_archive
 
     with vault.locked():
-        steps = add.plan_archive(vault, gathered.bundles, is_checked=is_checked)
-        total = sum(add.PASSES * step.bundle.size + EACH for step in steps if step.is_needed)
+        steps = plan_archive(vault, gathered.bundles, is_checked=is_checked)
+        total = sum(PASSES * step.bundle.size + EACH for step in steps if step.is_needed)
         with progress_bar("archiving", total) as progress:
-            outcomes.extend(add.archive_sessions(vault, steps, progress))
+            outcomes.extend(archive_sessions(vault, steps, progress))
 
 
 def _tell(gathered: CollectedFiles, outcomes: Sequence[ArchiveOutcome], form: str | None) -> None:
@@ -183,7 +177,7 @@ def _refusal(id: str, title: str | None, reason: str) -> dict[str, Any]:
 @utc_option
 def list_(source: str | None, form: str | None) -> None:
     """List what is in the archive, the last archived first."""
-    from claude_session_player.archive.archive_dir import open_archive_dir
+    from claude_session_player.archive import open_archive_dir
 
     vault = open_archive_dir(source)
     archives = sorted(vault.everything(), key=lambda archived: archived.manifest.archived_at, reverse=True)
@@ -220,7 +214,7 @@ def verify(refs: tuple[str, ...], source: str | None, form: str | None) -> int:
     where anything is damaged, and with 10 where that is what REF names. Nothing is written: 'archive --all --check'
     replaces damaged archives of sessions that are still in the store.
     """
-    from claude_session_player.archive.archive_dir import find_archived, open_archive_dir
+    from claude_session_player.archive import find_archived, open_archive_dir
 
     vault = open_archive_dir(source)
     records: list[dict[str, Any]] = []
@@ -252,7 +246,7 @@ def verify(refs: tuple[str, ...], source: str | None, form: str | None) -> int:
 def _checked(paths: Sequence[str]) -> list[dict[str, Any]]:
     import os
 
-    from claude_session_player.archive.pack import check_archive
+    from claude_session_player.archive import check_archive
 
     records = []
     with progress_bar("checking", sum(map(os.path.getsize, paths))) as progress:

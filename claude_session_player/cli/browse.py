@@ -29,7 +29,7 @@ def browse(words: tuple[str, ...] = (), roots: tuple[str, ...] = (), no_cache: b
     """Fill the terminal until somebody leaves; gives the exit code. Raises `NoStore`."""
     import gc
 
-    from claude_session_player.store.store import DEFAULT_CACHE, Store
+    from claude_session_player.store import DEFAULT_CACHE, Store
 
     cache = None if no_cache else DEFAULT_CACHE
     require_store(roots)
@@ -46,7 +46,7 @@ def browse(words: tuple[str, ...] = (), roots: tuple[str, ...] = (), no_cache: b
 
 def require_store(roots: tuple[str, ...] = ()) -> None:
     """Raise `NoStore` where there is none, with what a newcomer can do without one."""
-    from claude_session_player.store.roots import find_stores
+    from claude_session_player.store import find_stores
 
     try:
         find_stores(roots)

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.archive.clean import (
+from claude_session_player.archive import (
     CleanOutcome,
     CleanPlan,
     CleanReason,
+    FinishedRemoval,
+    PendingRemoval,
     SkippedSession,
     main_file_path,
+    pending_removals,
     skip_session,
 )
-from claude_session_player.archive.removal import FinishedRemoval, PendingRemoval, pending_removals
 from claude_session_player.cli._archives import NOT_ALL, progress_bar, quoted_title, report_skipped, to_option
 from claude_session_player.cli._options import (
     clean_options,
@@ -37,11 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
-    from claude_session_player.archive.archive_dir import ArchiveDir
-    from claude_session_player.archive.clean import CleanRules
-    from claude_session_player.archive.session_files import SessionFiles
-    from claude_session_player.store.filters import Filter
-    from claude_session_player.store.layout import ReadProblem
+    from claude_session_player.archive import ArchiveDir, CleanRules, SessionFiles
+    from claude_session_player.store import Filter, ReadProblem
 
 
 def _date(value: Any) -> str:
@@ -279,7 +278,7 @@ def _shown(path: str | None) -> str | None:
 
 
 def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
-    from claude_session_player.store.filters import parse_date_span
+    from claude_session_player.store import parse_date_span
 
     try:
         return None if value is None else parse_date_span(value).start
@@ -355,8 +354,7 @@ def command(
     Where a run was killed, the next --apply finishes what it began, and --recover does nothing else: sessions go back
     to their places, or into the archive where something new is in their place by now.
     """
-    from claude_session_player.archive.archive_dir import ArchiveDir
-    from claude_session_player.archive.clean import CleanRules, finish_removals, plan_clean
+    from claude_session_player.archive import ArchiveDir, CleanRules, finish_removals, plan_clean
 
     rules = CleanRules(wanted, older_than, larger_than, empty)
     if recover:
@@ -389,11 +387,11 @@ def command(
 
 def _recover(vault: ArchiveDir, as_json: bool, where: dict[str, Any]) -> int:
     """Take care of what runs that were killed left behind."""
-    from claude_session_player.archive import clean
+    from claude_session_player.archive import recover_removals
 
     with open_store(**where) as store:
         vault.refuse_inside(store.roots)
-        finished = clean.recover_removals(store, vault)
+        finished = recover_removals(store, vault)
         troubles: list[ReadProblem] = []
         waiting = describe_unknown(store.roots, troubles)
     warn_unreadable([*vault.troubles, *troubles])
@@ -410,8 +408,7 @@ def _check(rules: CleanRules) -> None:
 
 def _apply(made: CleanPlan, vault: ArchiveDir, delete: bool, shown: PlanReport) -> list[CleanOutcome]:
     """What became of each session; it is told, too."""
-    from claude_session_player.archive.add import PASSES
-    from claude_session_player.archive.clean import clean_sessions
+    from claude_session_player.archive import PASSES, clean_sessions
 
     outcomes: list[CleanOutcome] = []
     unleased: list[int] = []

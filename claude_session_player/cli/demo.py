@@ -10,7 +10,7 @@ from claude_session_player.cli._options import utc_option
 from claude_session_player.cli._output import note_left_out
 from claude_session_player.cli._refs import SessionSource, load_screen
 from claude_session_player.cli._screen import chosen_view, print_screen, screen_options
-from claude_session_player.player.stream import Timing
+from claude_session_player.player import Timing
 
 
 @click.command()

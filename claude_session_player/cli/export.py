@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from claude_session_player.export.asciicast import RecordingSetup
-    from claude_session_player.player.stream import Timing
+    from claude_session_player.player import Timing
 
 _STANDARD_OUTPUT: Final = "-"
 _OF_RECORDINGS: Final = ("speed", "idle", "paced", "real_time", "width", "height", "v3")

@@ -9,18 +9,16 @@ import click
 from claude_session_player.cli._options import json_options, open_store, store_options, utc_option
 from claude_session_player.cli._output import LINES, print_records, say, stdout
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
-from claude_session_player.files.rebuild import ContentNote, GapReason, RebuiltFile
+from claude_session_player.files import ContentNote, GapReason, RebuiltFile
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.humanize import plural
-from claude_session_player.util.text import ELLIPSIS, printable
-from claude_session_player.util.text import display_path as spelled
+from claude_session_player.util.text import ELLIPSIS, display_path as spelled, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from claude_session_player.files.activity import TouchCounts, TouchedFile
-    from claude_session_player.files.snapshots import LineRange, PartialText
-    from claude_session_player.store.session import Session
+    from claude_session_player.files import LineRange, PartialText, TouchCounts, TouchedFile
+    from claude_session_player.store import Session
 
 _MOST: Final = 5
 _REASONS: Final = {
@@ -133,7 +131,7 @@ def command(
         raise click.UsageError("--at needs a PATH: files REF PATH --at N")
     if path is not None and only:
         raise click.UsageError("--only goes with a list of files: leave PATH out")
-    from claude_session_player.files.activity import touched_files
+    from claude_session_player.files import touched_files
 
     with open_store(**where, required=needs_store(ref)) as store:
         session = find_session(store, ref)
@@ -161,8 +159,7 @@ def _print_list(session: Session, files: list[TouchedFile], only: tuple[str, ...
 
 def _print_content(session: Session, files: list[TouchedFile], given: str, at: int | None, form: str | None) -> int:
     from claude_session_player.errors import NotKnown
-    from claude_session_player.files.activity import find_touched_file
-    from claude_session_player.files.rebuild import rebuild_file
+    from claude_session_player.files import find_touched_file, rebuild_file
 
     path = find_touched_file(given, [file.path for file in files], session.project)
     told = rebuild_file(session.events(), path, at, session.backup)

@@ -18,16 +18,15 @@ from claude_session_player.cli._output import say, stdout, warn_line_issues
 from claude_session_player.cli._refs import check_file, complete_ref, find_source
 from claude_session_player.errors import CannotRead, NoSuchSession
 from claude_session_player.export.terminal import FollowWriter
-from claude_session_player.live.running import LookUp, RunningSession, RunningSessions
-from claude_session_player.live.status import Phase
+from claude_session_player.live import LookUp, Phase, RunningSession, RunningSessions
 from claude_session_player.models import View
-from claude_session_player.player.follow import FileChange, FollowedGroup, FollowedText
-from claude_session_player.store.refs import not_a_session_reason
-from claude_session_player.store.watch import (
+from claude_session_player.player import FileChange, FollowedGroup, FollowedText
+from claude_session_player.store import (
     POLLED,
     FileChanges,
     WatchedDir,
     dirs_to_watch,
+    not_a_session_reason,
     watch_changes,
     watched_files,
 )
@@ -36,8 +35,7 @@ from claude_session_player.util.text import base_name, display_path, printable
 from claude_session_player.util.times import local_now, wall_clock
 
 if TYPE_CHECKING:
-    from claude_session_player.store.layout import SessionFile
-    from claude_session_player.store.store import Store
+    from claude_session_player.store import SessionFile, Store
 
 _TICK: Final = 1.0
 """Seconds after which a state is looked at again, though nothing was written: time alone can change it."""
@@ -228,9 +226,8 @@ def _play(found: SessionFile, view: View, roots: tuple[str, ...], no_cache: bool
     """The session in the player's window."""
     from functools import partial
 
-    from claude_session_player.player.recording import recording_of_file
-    from claude_session_player.player.stream import Timing
-    from claude_session_player.store.store import Store
+    from claude_session_player.player import Timing, recording_of_file
+    from claude_session_player.store import Store
     from claude_session_player.tui.player import run_player
 
     open_store = partial(Store.open, *roots, cache=_cache(no_cache), required=False)
@@ -255,14 +252,14 @@ def _follow_all(roots: tuple[str, ...], no_cache: bool, *, plain: bool) -> int:
 
 
 def _cache(no_cache: bool) -> str | None:
-    from claude_session_player.store.store import DEFAULT_CACHE
+    from claude_session_player.store import DEFAULT_CACHE
 
     return None if no_cache else DEFAULT_CACHE
 
 
 def _in_use(store: Store) -> list[str]:
     """The files that some process has open for writing, or locked."""
-    from claude_session_player.store.in_use import LOCKED, WRITING, InUse
+    from claude_session_player.store import LOCKED, WRITING, InUse
 
     since = (wall_clock() - _USED_SECONDS) * 1_000_000_000
     paths = [file.path for file in store.files() if file.stamp.mtime_ns > since]
@@ -271,7 +268,7 @@ def _in_use(store: Store) -> list[str]:
 
 def _written_last(**where: Any) -> SessionFile:
     """The session that was written to last, itself or by a sub-agent of it."""
-    from claude_session_player.store.layout import SESSION, SUBAGENT
+    from claude_session_player.store import SESSION, SUBAGENT
 
     with open_store(**where) as store:
         files = [file for file in store.files() if file.kind in (SESSION, SUBAGENT)]
@@ -283,7 +280,7 @@ def _written_last(**where: Any) -> SessionFile:
 
 def _found(ref: str, **where: Any) -> SessionFile:
     """What a reference means, where it is a file that can grow."""
-    from claude_session_player.store.layout import session_file_at
+    from claude_session_player.store import session_file_at
 
     source = find_source(ref, **where)
     if source.inline is not None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
-    from claude_session_player.store.session import Session
+    from claude_session_player.store import Session
 
 _TEXT: Final = 100
 _NAME: Final = 12

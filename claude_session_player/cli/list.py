@@ -15,7 +15,7 @@ from claude_session_player.cli._options import (
     utc_option,
 )
 from claude_session_player.cli._output import print_encoded, say, show
-from claude_session_player.store.filters import Filter
+from claude_session_player.store import Filter
 
 
 @click.command()

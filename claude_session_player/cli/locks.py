@@ -15,8 +15,7 @@ from claude_session_player.util.text import display_path, printable
 from claude_session_player.util.times import file_time
 
 if TYPE_CHECKING:
-    from claude_session_player.store.in_use import InUseMethods, UseEvidence
-    from claude_session_player.store.session import Session
+    from claude_session_player.store import InUseMethods, Session, UseEvidence
 
     Signs = list[tuple[Session, list[UseEvidence]]]
 
@@ -37,7 +36,7 @@ def command(ref: str | None, as_json: bool, **where: Any) -> int:
 
     REF is a path, an id or at least 4 characters of its beginning, latest, a title in quotes, or a breadcrumb.
     """
-    from claude_session_player.store.session import look_for_use
+    from claude_session_player.store import look_for_use
 
     with open_store(**where, required=ref is None or needs_store(ref)) as store:
         sessions = store.sessions() if ref is None else [find_session(store, ref)]

@@ -23,17 +23,21 @@ from claude_session_player.cli._refs import (
 )
 from claude_session_player.cli._screen import chosen_view, timing_options, view_options
 from claude_session_player.linking.prompts import with_queued_prompts
-from claude_session_player.player.playback import Playback
-from claude_session_player.player.recording import (
+from claude_session_player.player import (
+    HOW,
+    IDLE,
+    Destination,
+    Playback,
     Recording,
+    TextPiece,
+    Timing,
+    parse_position,
     recording_of_file,
     recording_of_lines,
     recording_of_session,
+    text_frames,
 )
-from claude_session_player.player.stream import TextPiece, Timing, text_frames
-from claude_session_player.player.timeline import HOW, IDLE, Destination, parse_position
-from claude_session_player.store.layout import session_file_at
-from claude_session_player.store.store import Store
+from claude_session_player.store import Store, session_file_at
 from claude_session_player.util.dirs import LATEST
 from claude_session_player.util.terminal import is_terminal
 
@@ -73,13 +77,12 @@ def _store(
     archive: str | None = None,
 ) -> Store:
     """The store that is meant, opened in whichever thread asks for it."""
-    from claude_session_player.store.store import DEFAULT_CACHE
+    from claude_session_player.store import DEFAULT_CACHE
 
     cache = None if no_cache else DEFAULT_CACHE
     if not archived and archive is None:
         return Store.open(*roots, cache=cache, required=False)
-    from claude_session_player.archive.archive_dir import open_archive_dir
-    from claude_session_player.archive.archived_store import ArchivedStore
+    from claude_session_player.archive import ArchivedStore, open_archive_dir
 
     store = ArchivedStore.at_vault(open_archive_dir(archive), cache)
     stack.callback(store.close)

@@ -13,7 +13,7 @@ from claude_session_player.cli._refs import STANDARD_INPUT, complete_ref, find_s
 from claude_session_player.util import humanize
 
 if TYPE_CHECKING:
-    from claude_session_player.doctor.repair import RepairReport
+    from claude_session_player.doctor import RepairReport
 
 
 @click.command()
@@ -29,7 +29,7 @@ def command(ref: str, target: str, as_json: bool, **where: Any) -> None:
     its line, its place in the file, the reason, and its text. Everything else is copied as it is, so that the copy
     replays like the original. REF is a session file, or names one of the store.
     """
-    from claude_session_player.doctor.repair import REJECTED, repair_file
+    from claude_session_player.doctor import REJECTED, repair_file
 
     source = find_source(ref, **where)
     if source.path is None:

@@ -18,9 +18,8 @@ from claude_session_player.util.text import display_path, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_session_player.archive.archive_dir import ArchiveDir, ArchivedSession
-    from claude_session_player.archive.restore import RestoreOutcome, RestoreStep
-    from claude_session_player.store.layout import ReadProblem
+    from claude_session_player.archive import ArchiveDir, ArchivedSession, RestoreOutcome, RestoreStep
+    from claude_session_player.store import ReadProblem
 
 _MOST: Final = 10
 
@@ -42,8 +41,7 @@ def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str |
     newest that has the session's own file comes back; where another one has more, its path is said. Where
     $CLAUDE_CONFIG_DIR names several stores, each session goes to its own.
     """
-    from claude_session_player.archive import restore
-    from claude_session_player.archive.archive_dir import open_archive_dir
+    from claude_session_player.archive import open_archive_dir, plan_restore_all
 
     if bool(refs) == is_all:
         raise click.UsageError(
@@ -53,7 +51,7 @@ def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str |
     damaged: list[BadArchive] = []
     if is_all:
         archives = vault.everything()
-        steps = restore.plan_restore_all(archives, root)
+        steps = plan_restore_all(archives, root)
     else:
         steps, damaged = _all_steps(vault, refs, root)
         archives = [other for step in steps for other in vault.versions(step.archived.manifest.main)]
@@ -90,32 +88,28 @@ def _all_steps(vault: ArchiveDir, refs: Sequence[str], root: str | None) -> tupl
 
 def _steps(vault: ArchiveDir, ref: str, root: str | None) -> list[RestoreStep]:
     """What is meant by a reference: one archive by its path, else the best version of a session."""
-    from claude_session_player.archive import archive_dir, restore
-    from claude_session_player.archive.manifest import ARCHIVE
+    from claude_session_player.archive import ARCHIVE, find_archived, plan_restore, plan_restore_all
 
-    found = archive_dir.find_archived(vault, ref)
+    found = find_archived(vault, ref)
     if ref.endswith(ARCHIVE):
-        return restore.plan_restore([found], root)
+        return plan_restore([found], root)
     versions = vault.versions(found.manifest.main)
-    return restore.plan_restore_all(
-        versions if found in versions else [*versions, found], root
-    )  # it may have been renamed
+    return plan_restore_all(versions if found in versions else [*versions, found], root)  # it may have been renamed
 
 
 def _concerns(trouble: ReadProblem, steps: Sequence[RestoreStep]) -> bool:
     """True for another version of a session, which may be newer, and cannot be read."""
-    from claude_session_player.archive.manifest import archive_version
+    from claude_session_player.archive import archive_version
 
     name = os.path.basename(trouble.path)
     return any(archive_version(name, step.archived.manifest.main) is not None for step in steps)
 
 
 def _restore(steps: Sequence[RestoreStep], outcomes: list[RestoreOutcome]) -> None:
-    from claude_session_player.archive import restore
-    from claude_session_player.archive.session_files import EACH
+    from claude_session_player.archive import EACH, restore_sessions
 
     with progress_bar("restoring", sum(step.archived.manifest.size + EACH for step in steps)) as progress:
-        outcomes.extend(restore.restore_sessions(steps, progress))
+        outcomes.extend(restore_sessions(steps, progress))
 
 
 def _tell(outcomes: Sequence[RestoreOutcome], form: str | None) -> None:
@@ -154,7 +148,7 @@ def _record(outcome: RestoreOutcome) -> dict[str, Any]:
 
 def _note_versions(outcomes: Sequence[RestoreOutcome], archives: Sequence[ArchivedSession]) -> None:
     """Say where other versions are, which have what was not restored."""
-    from claude_session_player.archive.archive_dir import other_versions
+    from claude_session_player.archive import other_versions
 
     chosen = [outcome.archived for outcome in outcomes]
     noted = [
@@ -169,7 +163,7 @@ def _note_versions(outcomes: Sequence[RestoreOutcome], archives: Sequence[Archiv
 
 
 def _warn_of_cleanup(outcomes: Sequence[RestoreOutcome]) -> None:
-    from claude_session_player.archive.restore import cleanup_period, is_due_for_cleanup
+    from claude_session_player.archive import cleanup_period, is_due_for_cleanup
 
     due = [
         outcome

@@ -37,20 +37,29 @@ from claude_session_player.export import OutputKind, TranscriptWriter, format_na
 from claude_session_player.export.transcript import AssetDir, TranscriptStyle, describe_unlisted
 from claude_session_player.format.line_reader import split_lines
 from claude_session_player.parser import decode_lines, is_subagent_file, only_sidechains, read_events
-from claude_session_player.store.extras import output_resolver
-from claude_session_player.store.filters import parse_date_span
-from claude_session_player.transcript.builder import TranscriptBuilder
-from claude_session_player.transcript.entries import Entry, EntryKind
-from claude_session_player.transcript.filters import CATEGORIES, HEADS, Bound, EntryFilter
-from claude_session_player.transcript.outline import MarkedConversation
-from claude_session_player.transcript.subagents import Subagent, SubagentFinder, all_subagents, subagent_of
-from claude_session_player.transcript.walk import PlacedEntry, TranscriptWalk
+from claude_session_player.store import output_resolver, parse_date_span
+from claude_session_player.transcript import (
+    CATEGORIES,
+    HEADS,
+    Bound,
+    Entry,
+    EntryFilter,
+    EntryKind,
+    MarkedConversation,
+    PlacedEntry,
+    Subagent,
+    SubagentFinder,
+    TranscriptBuilder,
+    TranscriptWalk,
+    all_subagents,
+    subagent_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
     from claude_session_player.format.events import Event
-    from claude_session_player.store.store import Store
+    from claude_session_player.store import Store
 
 AT_ONCE: Final = 16 << 20
 """A larger session is told while it is read, without a look at all of it before."""
@@ -120,7 +129,7 @@ def chain_sources(store: Store, source: SessionSource) -> list[SessionSource]:
     """The sessions that this one continues, the oldest first, and this one."""
     if source.found is None or source.inline is not None:
         raise click.UsageError("--chain needs a session that has a file of its own")
-    from claude_session_player.transcript.chains import chain_of
+    from claude_session_player.transcript import chain_of
 
     earlier = [session.found for session in chain_of(store.of(source.found), store)]
     return [SessionSource(found.name, found.path, found) for found in earlier]
@@ -391,7 +400,7 @@ class _Show:
             return
         if wanted or (not self._is_part and found.stamp.size <= AT_ONCE):
             from claude_session_player.export.summary import facts_markdown
-            from claude_session_player.stats.summary import summarize
+            from claude_session_player.stats import summarize
 
             session = self._store.of(found)
             if session.facts.is_session:

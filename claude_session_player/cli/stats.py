@@ -18,12 +18,13 @@ from claude_session_player.cli._options import (
 from claude_session_player.cli._output import encode_json, print_text, say, stdout
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
 from claude_session_player.cli._tables import Column, print_table, short_ids
-from claude_session_player.stats.prices import Prices, TokenCount
-from claude_session_player.stats.tokens import (
+from claude_session_player.stats import (
     BY,
     DAY,
     PERIODS,
     SESSION,
+    Prices,
+    TokenCount,
     UsageGroup,
     UsageShare,
     count_sessions,
@@ -31,15 +32,14 @@ from claude_session_player.stats.tokens import (
     sum_usage,
     unpriced_models,
 )
-from claude_session_player.store.filters import Filter
+from claude_session_player.store import Filter
 from claude_session_player.util import humanize
 from claude_session_player.util.text import base_name, display_path, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from claude_session_player.store.session import Session
-    from claude_session_player.store.store import Store
+    from claude_session_player.store import Session, Store
 
 _OF_SESSION: Final = ("title", "project", "path")
 
@@ -243,7 +243,7 @@ def command(
     _prepare("cli.stats_records" if form else "cli.stats_tables")
     with open_store(**where, required=not refs or any(map(needs_store, refs))) as store:
         sessions = _chosen(store, refs, wanted)
-        from claude_session_player.stats.tokens import TimeWindow, count_tokens
+        from claude_session_player.stats import TimeWindow, count_tokens
 
         prices = load_prices(own)
         window = TimeWindow(wanted.since, wanted.before) if wanted.since or wanted.before else None

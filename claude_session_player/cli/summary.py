@@ -18,7 +18,7 @@ from claude_session_player.cli._output import encode_json, print_text
 from claude_session_player.cli._refs import STANDARD_INPUT, complete_ref, find_session, needs_store
 
 if TYPE_CHECKING:
-    from claude_session_player.stats.summary import SessionSummary
+    from claude_session_player.stats import SessionSummary
 
 
 @click.command()
@@ -35,7 +35,7 @@ def command(ref: str, as_json: bool, own: str | None, **where: Any) -> None:
     'get' takes.
     """
     from claude_session_player.export.summary import show_command, summary_markdown
-    from claude_session_player.stats.summary import summarize
+    from claude_session_player.stats import summarize
 
     with open_store(**where, required=needs_store(ref)) as store:
         summary = summarize(find_session(store, ref), load_prices(own))

@@ -28,8 +28,7 @@ def command(ref: str, prompts: bool, strict: bool, as_json: bool, **where: Any) 
     are no forks. Sessions that this one continues, and those that continue it, are named. REF is what 'get' takes.
     """
     from claude_session_player.export.outline import draw_outline, encode_outline
-    from claude_session_player.transcript.chains import relatives_of
-    from claude_session_player.transcript.outline import build_outline
+    from claude_session_player.transcript import build_outline, relatives_of
     from claude_session_player.util.text import printable
     from claude_session_player.util.times import local_now
 

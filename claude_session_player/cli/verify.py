@@ -19,9 +19,9 @@ from claude_session_player.cli._options import (
 )
 from claude_session_player.cli._output import print_records, print_styled, stdout
 from claude_session_player.cli._refs import complete_ref, needs_store
-from claude_session_player.doctor.findings import KINDS, Finding, Severity
+from claude_session_player.doctor import KINDS, Finding, Severity
 from claude_session_player.errors import Ambiguous, CannotRead, NoStore, NoSuchSession, SessionError
-from claude_session_player.store.filters import Filter
+from claude_session_player.store import Filter
 from claude_session_player.util import humanize
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.text import display_path, printable
@@ -29,9 +29,8 @@ from claude_session_player.util.text import display_path, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from claude_session_player.doctor.verify import VerifyReport
-    from claude_session_player.store.layout import SessionFile
-    from claude_session_player.store.store import Store
+    from claude_session_player.doctor import VerifyReport
+    from claude_session_player.store import SessionFile, Store
 
 _MOST: Final = 10
 _NOUNS: Final = {
@@ -148,8 +147,7 @@ def command(refs: tuple[str, ...], is_all: bool, severity: str, wanted: Filter, 
       1  something was found
       2  a session cannot be read, or is not there
     """
-    from claude_session_player.doctor.findings import NOT_FOUND, UNREADABLE, Severity
-    from claude_session_player.doctor.verify import verify_files
+    from claude_session_player.doctor import NOT_FOUND, UNREADABLE, Severity, verify_files
 
     if not (refs or is_all or wanted != Filter()):
         raise click.UsageError("name a session, or choose some with --all or a filter like --project")

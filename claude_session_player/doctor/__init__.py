@@ -1,1 +1,39 @@
 """What is wrong with session files, and how to repair them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_session_player.util.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from claude_session_player.doctor.findings import (
+        KINDS as KINDS,
+        NOT_FOUND as NOT_FOUND,
+        UNREADABLE as UNREADABLE,
+        Finding as Finding,
+        Severity as Severity,
+    )
+    from claude_session_player.doctor.repair import (
+        REJECTED as REJECTED,
+        RepairReport as RepairReport,
+        repair_file as repair_file,
+    )
+    from claude_session_player.doctor.verify import VerifyReport as VerifyReport, verify_files as verify_files
+
+_HOMES = {
+    "Finding": "findings",
+    "KINDS": "findings",
+    "NOT_FOUND": "findings",
+    "REJECTED": "repair",
+    "RepairReport": "repair",
+    "Severity": "findings",
+    "UNREADABLE": "findings",
+    "VerifyReport": "verify",
+    "repair_file": "repair",
+    "verify_files": "verify",
+}
+"""The module of each public name, imported when the name is first used."""
+
+if not TYPE_CHECKING:  # else any name would do
+    __getattr__, __dir__ = lazy_attributes(__name__, _HOMES)

@@ -18,7 +18,7 @@ from claude_session_player.format.lenient_json import CUT_SHORT, Damage
 from claude_session_player.format.line_reader import LongLine, read_batches
 from claude_session_player.linking.pairing import Pairing
 from claude_session_player.parser import LinePiece, decode_lines, salvage_line
-from claude_session_player.store.extras import persisted_name
+from claude_session_player.store import persisted_name
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.humanize import size
 from claude_session_player.util.times import parse_time

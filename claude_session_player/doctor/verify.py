@@ -5,14 +5,22 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.archive.removal import pending_removals
+from claude_session_player.archive import pending_removals
 from claude_session_player.doctor import findings as kinds
 from claude_session_player.doctor.checks import CheckJob, Inspection
 from claude_session_player.doctor.findings import Finding
-from claude_session_player.store.in_use import InUse
-from claude_session_player.store.layout import SESSION, SUFFIX, TOOL_RESULTS, SessionFile, is_session_id
-from claude_session_player.store.roots import PROJECTS, match_spelling
-from claude_session_player.store.workers import WorkerTask, run_jobs
+from claude_session_player.store import (
+    PROJECTS,
+    SESSION,
+    SUFFIX,
+    TOOL_RESULTS,
+    InUse,
+    SessionFile,
+    WorkerTask,
+    is_session_id,
+    match_spelling,
+    run_jobs,
+)
 from claude_session_player.util.humanize import plural, size
 from claude_session_player.util.text import truncate
 from claude_session_player.util.times import wall_clock
@@ -20,8 +28,7 @@ from claude_session_player.util.times import wall_clock
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-    from claude_session_player.store.library import Progress
-    from claude_session_player.store.store import Store
+    from claude_session_player.store import Progress, Store
 
 LARGE: Final = 10 << 20
 """A session of more bytes is better not continued."""

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 from claude_session_player.export.terminal import folded_rows
 from claude_session_player.formatter import gap_between
 from claude_session_player.models import ScreenState, UserMessage
-from claude_session_player.player.frame_index import Frame, FrameMark
-from claude_session_player.player.stream import Timing, fit_timing, stream_frames
+from claude_session_player.player import Frame, FrameMark, Timing, fit_timing, stream_frames
 from claude_session_player.util.text import escape_controls, printable, truncate
 
 if TYPE_CHECKING:

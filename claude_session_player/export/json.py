@@ -13,15 +13,14 @@ from claude_session_player.export.registry import TranscriptWriter
 from claude_session_player.format import lenient_json
 from claude_session_player.format.lenient_json import encode_json, json_array
 from claude_session_player.models import ScreenElement, ScreenState, ToolActivity
-from claude_session_player.transcript.entries import Entry, EntryKind, TranscriptCall
-from claude_session_player.transcript.subagents import Subagent
+from claude_session_player.transcript import Entry, EntryKind, Subagent, TranscriptCall
 from claude_session_player.util.humanize import transcript_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from claude_session_player.export.transcript import TranscriptStyle
-    from claude_session_player.transcript.walk import PlacedEntry
+    from claude_session_player.transcript import PlacedEntry
 
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 

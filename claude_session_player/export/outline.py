@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from claude_session_player.format import lenient_json
-from claude_session_player.transcript.outline import Node, NodeKind
+from claude_session_player.transcript import Node, NodeKind
 from claude_session_player.util.humanize import plural
 from claude_session_player.util.text import ELLIPSIS, printable
 from claude_session_player.util.times import parse_time, to_zone

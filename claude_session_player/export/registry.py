@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from claude_session_player.export.transcript import TranscriptStyle
-    from claude_session_player.transcript.walk import PlacedEntry
+    from claude_session_player.transcript import PlacedEntry
 
 
 class OutputKind(Enum):

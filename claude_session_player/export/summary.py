@@ -15,7 +15,7 @@ from claude_session_player.util.text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from claude_session_player.stats.summary import SessionSummary
+    from claude_session_player.stats import SessionSummary
 
 _MOST_KINDS: Final = 8
 _PLAIN: Final = re.compile(r"[\w./-]+")

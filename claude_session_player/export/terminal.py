@@ -32,8 +32,7 @@ from claude_session_player.util.text import mark_controls, printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from claude_session_player.player.follow import FollowedText
-    from claude_session_player.player.stream import TextPiece
+    from claude_session_player.player import FollowedText, TextPiece
 
 
 def write_markdown(state: ScreenState, file: TextIO) -> None:

@@ -34,7 +34,7 @@ from claude_session_player.format import lenient_json
 from claude_session_player.format.content import CallParts, Checklist, Code, Data, Diff, Picture, Prose, image_type
 from claude_session_player.format.events import raw_as_text
 from claude_session_player.line_audit import LineAudit, LineStatus
-from claude_session_player.transcript.entries import Entry, EntryKind, TranscriptCall
+from claude_session_player.transcript import Entry, EntryKind, TranscriptCall
 from claude_session_player.util.humanize import size, transcript_time
 from claude_session_player.util.text import truncate
 from claude_session_player.util.times import zone_name
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from claude_session_player.tools.parts import ToolReply
-    from claude_session_player.transcript.subagents import Subagent
-    from claude_session_player.transcript.walk import PlacedEntry
+    from claude_session_player.transcript import PlacedEntry, Subagent
 
 _PDF: Final = b"%PDF-"
 _PDF_SUFFIX: Final = ".pdf"

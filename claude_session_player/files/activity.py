@@ -38,7 +38,7 @@ from claude_session_player.util.times import normalize_time
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from claude_session_player.store.session import Session
+    from claude_session_player.store import Session
 
 _WINDOWS: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 

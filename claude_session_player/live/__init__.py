@@ -1,1 +1,29 @@
 """What running sessions do now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_session_player.util.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from claude_session_player.live.running import (
+        LookUp as LookUp,
+        RunningSession as RunningSession,
+        RunningSessions as RunningSessions,
+        SessionPeek as SessionPeek,
+    )
+    from claude_session_player.live.status import Phase as Phase, SessionStatus as SessionStatus
+
+_HOMES = {
+    "LookUp": "running",
+    "Phase": "status",
+    "RunningSession": "running",
+    "RunningSessions": "running",
+    "SessionPeek": "running",
+    "SessionStatus": "status",
+}
+"""The module of each public name, imported when the name is first used."""
+
+if not TYPE_CHECKING:  # else any name would do
+    __getattr__, __dir__ = lazy_attributes(__name__, _HOMES)

@@ -13,11 +13,18 @@ from claude_session_player.linking.prompts import PromptQueue, human_prompt
 from claude_session_player.linking.titles import note_prompt, note_title, session_title
 from claude_session_player.live.status import Phase, SessionActivity, SessionStatus
 from claude_session_player.parser import decode_lines, is_whole_record, is_worth_decoding
-from claude_session_player.store.extras import read_document, scalar_text
-from claude_session_player.store.layout import META, SUFFIX, SessionFile, session_file_at
-from claude_session_player.store.roots import PROJECTS, real_path
-from claude_session_player.store.session import Session
-from claude_session_player.store.watch import WatchedDir
+from claude_session_player.store import (
+    META,
+    PROJECTS,
+    SUFFIX,
+    Session,
+    SessionFile,
+    WatchedDir,
+    read_document,
+    real_path,
+    scalar_text,
+    session_file_at,
+)
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import strip_escapes, to_title
 

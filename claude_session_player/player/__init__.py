@@ -1,1 +1,93 @@
 """A session as a film: frames, their time, and a player whose clock is given to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_session_player.util.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from claude_session_player.player.follow import (
+        FileChange as FileChange,
+        FollowedGroup as FollowedGroup,
+        FollowedText as FollowedText,
+    )
+    from claude_session_player.player.frame_index import Frame as Frame, FrameMark as FrameMark
+    from claude_session_player.player.playback import (
+        IS_DELETED as IS_DELETED,
+        IS_IDLE as IS_IDLE,
+        IS_LIVE as IS_LIVE,
+        Playback as Playback,
+        Player as Player,
+    )
+    from claude_session_player.player.recording import (
+        Agents as Agents,
+        Recording as Recording,
+        recording_of_file as recording_of_file,
+        recording_of_lines as recording_of_lines,
+        recording_of_session as recording_of_session,
+    )
+    from claude_session_player.player.search import (
+        ElementDetails as ElementDetails,
+        FrameSearch as FrameSearch,
+        call_details as call_details,
+        element_details as element_details,
+    )
+    from claude_session_player.player.stream import (
+        TextPiece as TextPiece,
+        Timing as Timing,
+        fit_timing as fit_timing,
+        stream_frames as stream_frames,
+        text_frames as text_frames,
+    )
+    from claude_session_player.player.timeline import (
+        BRIEFLY as BRIEFLY,
+        HOW as HOW,
+        IDLE as IDLE,
+        SPEEDS as SPEEDS,
+        Destination as Destination,
+        Pace as Pace,
+        column_of as column_of,
+        histogram as histogram,
+        parse_position as parse_position,
+    )
+
+_HOMES = {
+    "Agents": "recording",
+    "BRIEFLY": "timeline",
+    "Destination": "timeline",
+    "ElementDetails": "search",
+    "FileChange": "follow",
+    "FollowedGroup": "follow",
+    "FollowedText": "follow",
+    "Frame": "frame_index",
+    "FrameMark": "frame_index",
+    "FrameSearch": "search",
+    "HOW": "timeline",
+    "IDLE": "timeline",
+    "IS_DELETED": "playback",
+    "IS_IDLE": "playback",
+    "IS_LIVE": "playback",
+    "Pace": "timeline",
+    "Playback": "playback",
+    "Player": "playback",
+    "Recording": "recording",
+    "SPEEDS": "timeline",
+    "TextPiece": "stream",
+    "Timing": "stream",
+    "call_details": "search",
+    "column_of": "timeline",
+    "element_details": "search",
+    "fit_timing": "stream",
+    "histogram": "timeline",
+    "parse_position": "timeline",
+    "recording_of_file": "recording",
+    "recording_of_lines": "recording",
+    "recording_of_session": "recording",
+    "stream_frames": "stream",
+    "text_frames": "stream",
+}
+"""The module of each public name, imported when the name is first used."""
+
+if not TYPE_CHECKING:  # else any name would do
+    __getattr__, __dir__ = lazy_attributes(__name__, _HOMES)

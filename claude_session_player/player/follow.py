@@ -11,13 +11,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.errors import CannotRead
-from claude_session_player.live.running import SessionPeek
+from claude_session_player.live import SessionPeek
 from claude_session_player.models import View
 from claude_session_player.parser import is_subagent_file
 from claude_session_player.player.frame_index import PORTION, FrameIndex
 from claude_session_player.player.recording import FileSource
 from claude_session_player.player.stream import AppendedText, TextPiece
-from claude_session_player.store.layout import AGENT, SUFFIX, SessionFile, StoreWalk, session_file_at
+from claude_session_player.store import AGENT, SUFFIX, SessionFile, StoreWalk, session_file_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

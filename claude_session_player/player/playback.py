@@ -32,7 +32,7 @@ from claude_session_player.player.timeline import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from claude_session_player.live.status import SessionStatus
+    from claude_session_player.live import SessionStatus
     from claude_session_player.models import ScreenElement, View
     from claude_session_player.player.recording import Recording
     from claude_session_player.player.stream import Timing

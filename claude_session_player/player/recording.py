@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 from claude_session_player.errors import CannotRead
 from claude_session_player.format.line_reader import LongLine, next_data_offset
 from claude_session_player.parser import is_subagent_file, only_sidechains, open_session, read_events
-from claude_session_player.store.extras import output_resolver
+from claude_session_player.store import output_resolver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from claude_session_player.store.layout import SessionFile
-    from claude_session_player.store.session import Session
-    from claude_session_player.store.store import Store
+    from claude_session_player.store import Session, SessionFile, Store
 
 
 class ByteSource(Protocol):

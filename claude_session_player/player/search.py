@@ -40,7 +40,7 @@ from claude_session_player.models import (
     View,
 )
 from claude_session_player.renderer import render
-from claude_session_player.transcript.entries import CallResult, EntryKind, TranscriptCall
+from claude_session_player.transcript import CallResult, EntryKind, TranscriptCall
 from claude_session_player.util.text import strip_escapes
 
 if TYPE_CHECKING:

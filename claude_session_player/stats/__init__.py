@@ -1,1 +1,48 @@
 """What a session comes to: numbers, tokens, cost, time, files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from claude_session_player.util.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from claude_session_player.stats.prices import Prices as Prices, TokenCount as TokenCount
+    from claude_session_player.stats.summary import SessionSummary as SessionSummary, summarize as summarize
+    from claude_session_player.stats.tokens import (
+        BY as BY,
+        DAY as DAY,
+        PERIODS as PERIODS,
+        SESSION as SESSION,
+        TimeWindow as TimeWindow,
+        UsageGroup as UsageGroup,
+        UsageShare as UsageShare,
+        count_sessions as count_sessions,
+        count_tokens as count_tokens,
+        group_usage as group_usage,
+        sum_usage as sum_usage,
+        unpriced_models as unpriced_models,
+    )
+
+_HOMES = {
+    "BY": "tokens",
+    "DAY": "tokens",
+    "PERIODS": "tokens",
+    "Prices": "prices",
+    "SESSION": "tokens",
+    "SessionSummary": "summary",
+    "TimeWindow": "tokens",
+    "TokenCount": "prices",
+    "UsageGroup": "tokens",
+    "UsageShare": "tokens",
+    "count_sessions": "tokens",
+    "count_tokens": "tokens",
+    "group_usage": "tokens",
+    "sum_usage": "tokens",
+    "summarize": "summary",
+    "unpriced_models": "tokens",
+}
+"""The module of each public name, imported when the name is first used."""
+
+if not TYPE_CHECKING:  # else any name would do
+    __getattr__, __dir__ = lazy_attributes(__name__, _HOMES)

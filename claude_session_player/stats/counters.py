@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from claude_session_player.files.activity import TouchCounter, absolute_path, file_key, is_absolute
+from claude_session_player.files import TouchCounter, absolute_path, file_key, is_absolute
 from claude_session_player.format.events import (
     COMPACTION,
     FAILED_REQUESTS,
@@ -34,7 +34,7 @@ from claude_session_player.linking.copies import CopyDetector, call_key, respons
 from claude_session_player.linking.prompts import human_prompt, said_by_person, with_queued_prompts
 from claude_session_player.parser import decode_lines
 from claude_session_player.tools import TOOLS, FileTouch, touched_file
-from claude_session_player.transcript.tree import ABSENT, PLAIN, SIDE, TOOL, ConversationTree
+from claude_session_player.transcript import ABSENT, PLAIN, SIDE, TOOL, ConversationTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from decimal import Decimal
 
-    from claude_session_player.store.session import Session
+    from claude_session_player.store import Session
 
 _LENGTH: Final = len("2026-01-17T20:31:59.197Z")
 _TENS: Final = len("2026-01-17T20:3")

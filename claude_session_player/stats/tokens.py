@@ -9,14 +9,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.stats.prices import RatePeriod, RateStep, Tariff, TokenCount
-from claude_session_player.store.layout import HISTORY
-from claude_session_player.store.session import Session, load_session_responses
+from claude_session_player.store import HISTORY, Session, load_session_responses
 from claude_session_player.util.humanize import day_of
 from claude_session_player.util.times import parse_time
 
 if TYPE_CHECKING:
     from claude_session_player.stats.prices import Prices
-    from claude_session_player.store.facts import Responses
+    from claude_session_player.store import Responses
 
 MAIN: Final = "main"
 """The agent of what a session says itself."""

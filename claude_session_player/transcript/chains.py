@@ -16,13 +16,12 @@ from claude_session_player.format.events import REFUSALS, Assistant, User, type_
 from claude_session_player.format.line_reader import read_lines, read_portions
 from claude_session_player.format.partial_records import EventIdentity, identify
 from claude_session_player.parser import open_session
-from claude_session_player.store.layout import HISTORY, SESSION, ReadProblem, SessionFile, StoreWalk
+from claude_session_player.store import HISTORY, SESSION, ReadProblem, SessionFile, StoreWalk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from claude_session_player.store.session import Session
-    from claude_session_player.store.store import Store
+    from claude_session_player.store import Session, Store
 
 _HEAD: Final = 200
 """Among so many lines stands what a session begins with."""

@@ -14,14 +14,14 @@ from claude_session_player.format.events import COMPACTION, Assistant, Event, Ma
 from claude_session_player.linking.copies import CopyDetector
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.linking.titles import is_bare_command
-from claude_session_player.store.layout import HISTORY
+from claude_session_player.store import HISTORY
 from claude_session_player.transcript.tree import ConversationTree, TreeProblem
 from claude_session_player.util.text import display_path, to_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from claude_session_player.store.session import Session
+    from claude_session_player.store import Session
     from claude_session_player.transcript.chains import Relative
 
 

@@ -19,7 +19,7 @@ from claude_session_player.linking.subagents import BY_PROGRESS, BY_TEXT, best_n
 from claude_session_player.tools import AGENTS
 
 if TYPE_CHECKING:
-    from claude_session_player.store.session import Session
+    from claude_session_player.store import Session
     from claude_session_player.transcript.entries import TranscriptCall
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Set
 
     from claude_session_player.format.events import Event
-    from claude_session_player.store.session import Session
+    from claude_session_player.store import Session
 
 UNLINKED: Final = "Sub-agents without a known call"
 

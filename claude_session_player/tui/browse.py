@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from rich.console import RenderableType
-from textual import events as textual_events
-from textual import on, work
+from textual import events as textual_events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.events import DescendantFocus
@@ -17,8 +16,7 @@ from textual.widgets import Input, Static
 from textual.worker import Worker, WorkerCancelled, get_current_worker
 
 from claude_session_player.errors import SessionError
-from claude_session_player.store.filters import Filter
-from claude_session_player.store.roots import default_roots
+from claude_session_player.store import Filter, default_roots
 from claude_session_player.tui import jobs, listing, player
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.jobs import ExportDone, JobFailed, SessionsArrived, StoreOpener, SummaryReady

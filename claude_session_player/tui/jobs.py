@@ -20,20 +20,24 @@ from claude_session_player.export import write_session
 from claude_session_player.export.summary import summary_markdown
 from claude_session_player.models import View
 from claude_session_player.playback import replay, start_replay
-from claude_session_player.player.follow import FileChange
-from claude_session_player.stats.prices import Prices
-from claude_session_player.stats.summary import summarize
-from claude_session_player.store.layout import SUFFIX, FileStamp, SessionFile
-from claude_session_player.store.store import DEFAULT_CACHE, Store
-from claude_session_player.store.watch import FileChanges, WatchedDir, watch_changes
+from claude_session_player.player import FileChange
+from claude_session_player.stats import Prices, summarize
+from claude_session_player.store import (
+    DEFAULT_CACHE,
+    SUFFIX,
+    FileChanges,
+    FileStamp,
+    SessionFile,
+    Store,
+    WatchedDir,
+    watch_changes,
+)
 from claude_session_player.util.fsutil import atomic_file
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
-    from claude_session_player.player.playback import Playback
-    from claude_session_player.player.search import FrameSearch
-    from claude_session_player.store.library import Progress
-    from claude_session_player.store.session import Session
+    from claude_session_player.player import FrameSearch, Playback
+    from claude_session_player.store import Progress, Session
     from claude_session_player.tui.listing import SessionRow
     from claude_session_player.tui.popups import ExportTarget
     from claude_session_player.tui.widgets.text import TextPopup

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.store.filters import SORTS
+from claude_session_player.store import SORTS
 from claude_session_player.util.humanize import model, plural
 from claude_session_player.util.text import base_name, display_path, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from claude_session_player.store.session import Session
+    from claude_session_player.store import Session
 
 ORDERS: Final = tuple(SORTS)
 

@@ -16,8 +16,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from claude_session_player.errors import CannotRead, SessionError
-from claude_session_player.live.running import RunningSession, RunningSessions
-from claude_session_player.store.watch import POLLED, FileChanges, watch_changes, watched_files
+from claude_session_player.live import RunningSession, RunningSessions
+from claude_session_player.store import POLLED, FileChanges, watch_changes, watched_files
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.keys import HelpScreen, Key, KeyBar, bindings
 from claude_session_player.tui.player import open_player
@@ -29,7 +29,7 @@ from claude_session_player.util.times import wall_clock
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from claude_session_player.store.session import Session
+    from claude_session_player.store import Session
     from claude_session_player.tui.jobs import StoreOpener
 
 _TICK: Final = 1.0

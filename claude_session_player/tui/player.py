@@ -14,8 +14,7 @@ from textual.message import Message
 from claude_session_player.errors import CannotRead, SessionError
 from claude_session_player.formatter import element_text
 from claude_session_player.models import ToolCall, View
-from claude_session_player.player.search import call_details
-from claude_session_player.player.timeline import SPEEDS, Destination, Pace
+from claude_session_player.player import SPEEDS, Destination, Pace, call_details
 from claude_session_player.tools import AGENTS
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.keys import KEYS, HelpScreen, bindings
@@ -27,10 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from claude_session_player.line_audit import LineAudit
-    from claude_session_player.player.recording import Agents, Recording
-    from claude_session_player.player.stream import Timing
-    from claude_session_player.store.session import Session
-    from claude_session_player.store.store import Store
+    from claude_session_player.player import Agents, Recording, Timing
+    from claude_session_player.store import Session, Store
 
 
 class PlayerScreen(SearchingWindow):
@@ -266,7 +263,7 @@ def open_player(app: App[Any], session: Session, *, live: bool, open_store: Call
     """Play a session, or follow it, in a window over the present one. Raises `SessionError`, also where it is gone."""
     if not os.path.exists(session.path):
         raise CannotRead("this session is no more")
-    from claude_session_player.player.recording import recording_of_session  # a list is there sooner than the player
+    from claude_session_player.player import recording_of_session
 
     recording = recording_of_session(session, open_store)
     app.push_screen(PlayerScreen(recording, is_followed=live and not session.is_inline, has_list=True))

@@ -10,8 +10,7 @@ from textual.message import Message
 
 from claude_session_player.errors import SessionError
 from claude_session_player.formatter import element_text
-from claude_session_player.player.search import FrameSearch
-from claude_session_player.player.timeline import BRIEFLY, parse_position
+from claude_session_player.player import BRIEFLY, FrameSearch, parse_position
 from claude_session_player.tui.jobs import search_frames
 from claude_session_player.tui.keys import ASKING_KEYS, footer_keys
 from claude_session_player.tui.player_window import PlayerWindow

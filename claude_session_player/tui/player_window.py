@@ -17,13 +17,10 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from claude_session_player.errors import SessionError
-from claude_session_player.live.running import RunningSessions
+from claude_session_player.live import RunningSessions
 from claude_session_player.models import ScreenElement, View
-from claude_session_player.player.playback import Playback
-from claude_session_player.player.search import element_details
-from claude_session_player.player.stream import Timing
-from claude_session_player.store import watch
-from claude_session_player.store.layout import AGENT
+from claude_session_player.player import Playback, Timing, element_details
+from claude_session_player.store import AGENT, POLLED, FileChanges
 from claude_session_player.tui import jobs
 from claude_session_player.tui.keys import Key, KeyBar, footer_keys
 from claude_session_player.tui.widgets.rows import element_rows
@@ -37,8 +34,7 @@ from claude_session_player.util.times import wall_clock
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from claude_session_player.player.recording import Recording
-    from claude_session_player.player.timeline import Destination
+    from claude_session_player.player import Destination, Recording
 
 _FASTEST: Final = 1 / 30
 """Seconds between two pictures, at least."""
@@ -70,7 +66,7 @@ class PlayerWindow(Screen[None]):
     class Noticed(Message):
         """Session files near the one that is followed were written to."""
 
-        def __init__(self, noticed: watch.FileChanges) -> None:
+        def __init__(self, noticed: FileChanges) -> None:
             super().__init__()
             self.files = noticed.files
             self.is_polled = noticed.is_polled
@@ -274,7 +270,7 @@ class PlayerWindow(Screen[None]):
     def film_has_changed(self) -> None:
         """More of the film is there, or another one: for those who keep something of it."""
 
-    def _notice(self, noticed: watch.FileChanges) -> None:
+    def _notice(self, noticed: FileChanges) -> None:
         self.post_message(self.Noticed(noticed))
 
     @on(Noticed)
@@ -284,7 +280,7 @@ class PlayerWindow(Screen[None]):
         self._board.notice(agents | (event.files & {self._path}), self._wall())
         if event.is_polled and not self._is_polled:
             self._is_polled = True
-            self.say(watch.POLLED)
+            self.say(POLLED)
         self._show_company()
 
     def _show_company(self) -> None:

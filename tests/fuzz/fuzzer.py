@@ -18,8 +18,7 @@ import traceback
 from pathlib import Path
 from typing import Final
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, seed, settings, strategies as st
 from hypothesis.errors import Flaky
 
 from tests import corpus

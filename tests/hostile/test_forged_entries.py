@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from claude_session_player.export.commonmark import block_quote, put_below, safe_markdown, tidy_text
 from claude_session_player.export.escaping import escape_inline, escape_markdown, escape_text

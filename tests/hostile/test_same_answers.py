@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import given, strategies as some
 
 from claude_session_player.format.events import QueueOperation
 from claude_session_player.linking.prompts import PromptQueue

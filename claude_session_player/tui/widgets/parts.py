@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from PIL.Image import Image
 
-    from claude_session_player.player.search import ElementDetails
+    from claude_session_player.player import ElementDetails
 
 _PNG_HEADER: Final = 8
 _PNG_CHUNKS: Final = frozenset((b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"))

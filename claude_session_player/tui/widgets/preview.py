@@ -29,7 +29,7 @@ from claude_session_player.util.fsutil import regular_opener
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_session_player.store.session import Session
+    from claude_session_player.store import Session
     from claude_session_player.tui.listing import SessionRow
 
 _ENDS: Final = (1 << 18, 1 << 21, 1 << 24)

@@ -10,9 +10,8 @@ from rich.text import Text
 from textual.geometry import Size
 from textual.widget import Widget
 
-from claude_session_player.live.status import Phase
-from claude_session_player.player.playback import IS_DELETED, IS_IDLE, IS_LIVE, Player
-from claude_session_player.player.timeline import Pace
+from claude_session_player.live import Phase
+from claude_session_player.player import IS_DELETED, IS_IDLE, IS_LIVE, Pace, Player
 from claude_session_player.tui.widgets.timeline import fraction_of
 from claude_session_player.util.humanize import UNKNOWN_TIME, clock, span, transcript_time
 from claude_session_player.util.text import base_name, display_path, printable
@@ -20,8 +19,8 @@ from claude_session_player.util.text import base_name, display_path, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_session_player.live.running import RunningSession
-    from claude_session_player.player.frame_index import Frame
+    from claude_session_player.live import RunningSession
+    from claude_session_player.player import Frame
 
 IDLE_MARK: Final = "○"
 _LOOKS: Final = {

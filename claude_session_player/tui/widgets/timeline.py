@@ -12,13 +12,12 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from claude_session_player.player.frame_index import Frame, FrameMark
-from claude_session_player.player.timeline import column_of, histogram
+from claude_session_player.player import Frame, FrameMark, column_of, histogram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_session_player.player.playback import Player
+    from claude_session_player.player import Player
 
 _LEVELS: Final = " ▁▂▃▄▅▆▇█"
 _SIGNS: Final = (
