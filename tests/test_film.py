@@ -89,7 +89,7 @@ def test_the_screen_before_the_first_frame_is_empty() -> None:
 def test_any_screen_is_that_of_a_replay_up_to_its_line(records: list[Any], history: bool, data: st.DataObject) -> None:
     lines = lines_of(*records)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(film_module, "SPACING", 5)
+        patch.setattr(film_module, "KEYFRAME_SPACING", 5)
         patch.setattr(film_module, "_NEAR", 2)
         patch.setattr(film_module, "_MOST", 4)
         film = developed(lines, View(history=history))
@@ -169,7 +169,7 @@ def test_steps_backwards_decode_few_lines() -> None:
 
 
 def test_keyframes_are_bounded_however_long_the_session_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(film_module, "SPACING", 10)
+    monkeypatch.setattr(film_module, "KEYFRAME_SPACING", 10)
     film = developed(lines_of(prompt("a")) * 5000)
     assert film.keyframes <= 64
 
@@ -180,7 +180,7 @@ def test_any_line_can_be_read_again() -> None:
 
 
 def test_keyframes_that_are_let_go_leave_others_all_over_the_film(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(film_module, "SPACING", 10)
+    monkeypatch.setattr(film_module, "KEYFRAME_SPACING", 10)
     film = developed(lines_of(prompt("a")) * 5000)
     for number in (4999, 0, 700, 300, 2500, 1200, 4000):
         before = film.decoded
@@ -189,7 +189,7 @@ def test_keyframes_that_are_let_go_leave_others_all_over_the_film(monkeypatch: p
 
 
 def test_every_screen_is_right_when_keyframes_were_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(film_module, "SPACING", 2)
+    monkeypatch.setattr(film_module, "KEYFRAME_SPACING", 2)
     monkeypatch.setattr(film_module, "_MOST", 4)
     lines = lines_of(*(prompt(str(number)) for number in range(60)))
     film = developed(lines)

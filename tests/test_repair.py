@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 
 from claude_session_player import replay
 from claude_session_player.doctor.checks import CheckJob, inspect_file
-from claude_session_player.doctor.findings import DAMAGE
+from claude_session_player.doctor.findings import REPAIRABLE_KINDS
 from claude_session_player.doctor.repair import RepairReport, repair_file
 from claude_session_player.errors import CannotWrite
 from tests import corpus
@@ -42,7 +42,7 @@ def repaired(folder: Path, data: bytes, name: str = "a.jsonl") -> tuple[bytes, l
     done = repair_file(str(source), str(target))
     assert source.read_bytes() == data
     found = inspect_file(CheckJob(str(target), 0))
-    assert not {finding.kind for finding in found.findings} & DAMAGE
+    assert not {finding.kind for finding in found.findings} & REPAIRABLE_KINDS
     assert found.tail is None
     assert replay(source).to_markdown() == replay(target).to_markdown()
     assert done.rejected == (len(rejected.read_bytes().splitlines()) if rejected.exists() else 0)

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.live.running import END, HEAD, FileTail, RunningSession, RunningSessions, SessionPeek
+from claude_session_player.live.running import (
+    HEAD_SIZE,
+    TAIL_SIZE,
+    FileTail,
+    RunningSession,
+    RunningSessions,
+    SessionPeek,
+)
 from claude_session_player.live.status import Phase
 from claude_session_player.store.layout import session_file_at
 from claude_session_player.store.watch import watched_files
@@ -69,15 +76,15 @@ def test_of_a_long_file_only_the_beginning_and_the_end_are_read(tmp_path: Path) 
     assert lines[0] == b"%099d\n" % 0
     assert lines[-1] == b"%099d\n" % 99_999
     assert all(len(line) == 100 for line in lines)
-    assert tail.count == HEAD + END
+    assert tail.count == HEAD_SIZE + TAIL_SIZE
     append(path, b"more\n")
     assert tail.lines() == [b"more\n"]
-    assert tail.count == HEAD + END + len(b"more\n")
+    assert tail.count == HEAD_SIZE + TAIL_SIZE + len(b"more\n")
 
 
 def test_a_last_line_that_is_longer_than_the_end_is_read_whole(tmp_path: Path) -> None:
-    path, long = tmp_path / "file", b"x" * (END + 1000) + b"\n"
-    path.write_bytes(b"a\n" * HEAD + long)
+    path, long = tmp_path / "file", b"x" * (TAIL_SIZE + 1000) + b"\n"
+    path.write_bytes(b"a\n" * HEAD_SIZE + long)
     assert FileTail(str(path)).lines()[-1] == long
 
 
@@ -208,7 +215,7 @@ def test_a_board_reads_no_more_than_is_appended(store: StoreBuilder) -> None:
     board = RunningSessions([str(store.root)])
     (row,) = rows(board)
     before = row.glimpse.tail.count
-    assert before == HEAD + END
+    assert before == HEAD_SIZE + TAIL_SIZE
     appended = 0
     for number in range(100):
         data = session.prompt(f"More {number}").flush()

@@ -18,7 +18,7 @@ from claude_session_player.cli._output import say, stdout, warn_line_issues
 from claude_session_player.cli._refs import check_file, complete_ref, find_source
 from claude_session_player.errors import CannotRead, NoSuchSession
 from claude_session_player.export.terminal import FollowWriter
-from claude_session_player.live import LookUp, Phase, RunningSession, RunningSessions
+from claude_session_player.live import Phase, RunningSession, RunningSessions, SessionLookup
 from claude_session_player.models import View
 from claude_session_player.player import FileChange, FollowedGroup, FollowedText
 from claude_session_player.store import (
@@ -65,7 +65,7 @@ def follow_session(found: SessionFile, view: View, lines: int) -> NoReturn:
             warn_line_issues(account, agent)
 
 
-def follow_all(roots: Sequence[str], in_use: Sequence[str], look_up: LookUp) -> NoReturn:
+def follow_all(roots: Sequence[str], in_use: Sequence[str], look_up: SessionLookup) -> NoReturn:
     """Print a line for each session that runs, and another one whenever its state is another. Does not end."""
     board, states, file = RunningSessions(roots, in_use=in_use, look_up=look_up), States(), stdout()
 

@@ -104,16 +104,18 @@ def check_line(line: bytes) -> CheckedLine:
     flaws = [*_flaws_of_bytes(line), *_flaws_of_pieces(line, pieces)]
     objects = [piece for piece in pieces if isinstance(piece.value, dict)]
     flaws += [
-        LineFlaw(kinds.NO_TIME, piece.start, _told(piece.value)) for piece in objects if not _has_time(piece.value)
+        LineFlaw(kinds.BAD_TIMESTAMP, piece.start, _told(piece.value))
+        for piece in objects
+        if not _has_time(piece.value)
     ]
     return CheckedLine([_bent(piece.value) for piece in objects], flaws)
 
 
 def _flaws_of_bytes(line: bytes) -> Iterator[LineFlaw]:
     if line.startswith(_BOM):
-        yield LineFlaw(kinds.BOM, 0)
+        yield LineFlaw(kinds.BYTE_ORDER_MARK, 0)
     if count := line.count(b"\0"):
-        yield LineFlaw(kinds.NULS, line.index(b"\0"), f"{count} of them" if count > 1 else "")
+        yield LineFlaw(kinds.NUL_BYTES, line.index(b"\0"), f"{count} of them" if count > 1 else "")
 
 
 def _flaws_of_pieces(line: bytes, pieces: Sequence[LinePiece]) -> Iterator[LineFlaw]:
@@ -123,18 +125,20 @@ def _flaws_of_pieces(line: bytes, pieces: Sequence[LinePiece]) -> Iterator[LineF
     for piece in pieces:
         data, nul, _ = line[piece.start : piece.end].partition(b"\0")
         if (wrong := _first_wrong(data, isinstance(piece.value, Damage))) is not None:
-            yield LineFlaw(kinds.ENCODING, piece.start + wrong, f"0x{data[wrong]:02X} is the first of them")
+            yield LineFlaw(kinds.INVALID_UTF8, piece.start + wrong, f"0x{data[wrong]:02X} is the first of them")
         elif piece in damages and not nul:
             yield _damage(data, piece, is_last=piece is pieces[-1])
     for piece in pieces if not damages else ():  # else they are a part of the damage
         if not isinstance(piece.value, dict):
-            yield LineFlaw(kinds.NO_OBJECT, piece.start, f"but {_NAMES.get(type(piece.value), 'a number')}")
+            yield LineFlaw(kinds.NOT_AN_OBJECT, piece.start, f"but {_NAMES.get(type(piece.value), 'a number')}")
     for piece in objects:
         data = line[piece.start : piece.end]
         if b"\0" not in data and is_utf8(data) and not is_strict_json(data):
-            yield LineFlaw(kinds.MALFORMED, piece.start, "only some readers understand it: a control character, or NaN")
+            yield LineFlaw(
+                kinds.MALFORMED_LINE, piece.start, "only some readers understand it: a control character, or NaN"
+            )
     if len(objects) > 1:
-        yield LineFlaw(kinds.GLUED, objects[1].start, f"{len(objects)} of them")
+        yield LineFlaw(kinds.GLUED_RECORDS, objects[1].start, f"{len(objects)} of them")
 
 
 _NAMES: Final = {str: "a text", list: "a list", bool: "true or false", type(None): "null"}
@@ -143,9 +147,9 @@ _NAMES: Final = {str: "a text", list: "a list", bool: "true or false", type(None
 def _damage(data: bytes, piece: LinePiece, is_last: bool) -> LineFlaw:
     """A stretch that is no JSON; where a whole record follows on the line, it was cut by that."""
     if not is_last:
-        return LineFlaw(kinds.CUT, piece.start, "another record begins in the middle of it")
+        return LineFlaw(kinds.CUT_LINE, piece.start, "another record begins in the middle of it")
     is_cut = data.startswith(b"{") and piece.value.reason == CUT_SHORT
-    return LineFlaw(kinds.CUT if is_cut else kinds.MALFORMED, piece.start, piece.value.reason)
+    return LineFlaw(kinds.CUT_LINE if is_cut else kinds.MALFORMED_LINE, piece.start, piece.value.reason)
 
 
 def _first_wrong(data: bytes, may_be_cut: bool) -> int | None:
@@ -223,22 +227,22 @@ _RESULT: Final = "tool_result"
 _CALLS: Final = frozenset((_CALL, "server_tool_use", "mcp_tool_use"))
 
 
-class RecordPlace(NamedTuple):
+class RecordLocation(NamedTuple):
     """A record's line, and its offset in the file."""
 
     line: int
     offset: int
 
 
-class LooseEnd(NamedTuple):
+class BrokenReference(NamedTuple):
     """An end that is loose, and where it is."""
 
     kind: FindingKind
-    place: RecordPlace
+    place: RecordLocation
     detail: str
 
 
-_Called = tuple[str, str, RecordPlace]
+_Called = tuple[str, str, RecordLocation]
 """The id of a call, its kind, and its place."""
 
 
@@ -247,51 +251,51 @@ class ReferenceChecker:
 
     def __init__(self) -> None:
         self._uuids: set[str] = set()
-        self._parents: list[tuple[str, RecordPlace]] = []
+        self._parents: list[tuple[str, RecordLocation]] = []
         """Parents that have not been seen yet."""
-        self._pairing: Pairing[_Called, RecordPlace] = Pairing()
-        self._results: list[tuple[str, RecordPlace]] = []
+        self._pairing: Pairing[_Called, RecordLocation] = Pairing()
+        self._results: list[tuple[str, RecordLocation]] = []
         """Results that stand before their calls, or have none."""
-        self._loose: list[LooseEnd] = []
+        self._loose: list[BrokenReference] = []
 
     def add(self, record: CheckedRecord, line: int, offset: int) -> None:
         """The next record of the file."""
         uuid, parent = record.uuid, record.parent_uuid
         if uuid:
             if uuid in self._uuids:
-                self._loose.append(LooseEnd(kinds.SAME_UUID, RecordPlace(line, offset), uuid))
+                self._loose.append(BrokenReference(kinds.DUPLICATE_UUID, RecordLocation(line, offset), uuid))
             self._uuids.add(uuid)
         elif record.type in _SAID and record.session_id:
-            self._loose.append(LooseEnd(kinds.NO_UUID, RecordPlace(line, offset), record.type or ""))
+            self._loose.append(BrokenReference(kinds.MISSING_UUID, RecordLocation(line, offset), record.type or ""))
         if parent and parent not in self._uuids:
-            self._parents.append((parent, RecordPlace(line, offset)))
+            self._parents.append((parent, RecordLocation(line, offset)))
         content = record.message.content if record.message is not None else None
         if type(content) is list:
             for block in content:
                 self._add_block(block, uuid, line, offset)
         elif record.type == _RESULT:
-            self._pairing.add_result(RecordPlace(line, offset), record.call, source=parent)
+            self._pairing.add_result(RecordLocation(line, offset), record.call, source=parent)
 
     def _add_block(self, block: CheckedBlock, uuid: str | None, line: int, offset: int) -> None:
         if call := block.tool_use_id:
-            place = RecordPlace(line, offset)
+            place = RecordLocation(line, offset)
             if self._pairing.add_result(place, call) is None:
                 self._results.append((call, place))
         elif (call := block.id) and block.type in _CALLS and self._pairing.call_with(call) is None:
-            self._pairing.add_call((call, block.type or _CALL, RecordPlace(line, offset)), call, "", uuid)
+            self._pairing.add_call((call, block.type or _CALL, RecordLocation(line, offset)), call, "", uuid)
 
-    def loose_ends(self) -> Iterator[LooseEnd]:
+    def loose_ends(self) -> Iterator[BrokenReference]:
         """Everything that does not fit, in the end."""
         yield from self._loose
         for uuid, place in self._parents:
             if uuid not in self._uuids:
-                yield LooseEnd(kinds.NO_PARENT, place, uuid)
+                yield BrokenReference(kinds.MISSING_PARENT, place, uuid)
         for call, place in self._results:
             if self._pairing.call_with(call) is None:
-                yield LooseEnd(kinds.NO_CALL, place, call)
+                yield BrokenReference(kinds.RESULT_WITHOUT_CALL, place, call)
         for call, kind, place in self._pairing.unanswered():
             if kind == _CALL:
-                yield LooseEnd(kinds.NO_RESULT, place, call)
+                yield BrokenReference(kinds.CALL_WITHOUT_RESULT, place, call)
 
 
 _BUFFER: Final = 1 << 18
@@ -305,11 +309,11 @@ class CheckJob(NamedTuple):
     size: int
 
 
-class NeededFile(NamedTuple):
+class NamedPath(NamedTuple):
     """Something outside of the file that a record of it names."""
 
     name: str
-    place: RecordPlace
+    place: RecordLocation
 
 
 class Inspection(NamedTuple):
@@ -321,9 +325,9 @@ class Inspection(NamedTuple):
     """A last line that is cut short, and may still be written."""
     session_id: str | None = None
     """The session that the first record names."""
-    cwds: tuple[NeededFile, ...] = ()
+    cwds: tuple[NamedPath, ...] = ()
     """The working directories, each where it first occurs."""
-    outputs: tuple[NeededFile, ...] = ()
+    outputs: tuple[NamedPath, ...] = ()
     """The outputs of tools that were too large for the file."""
     trouble: str | None = None
     """Why the file could not be read to its end."""
@@ -355,8 +359,8 @@ class _Inspector:
         self._tail: Finding | None = None
         self._threads = ReferenceChecker()
         self._session_id: str | None = None
-        self._cwds: dict[str, RecordPlace] = {}
-        self._outputs: list[NeededFile] = []
+        self._cwds: dict[str, RecordLocation] = {}
+        self._outputs: list[NamedPath] = []
         self._records = 0
         self._line = self._offset = 0
         """The number of the last line, and where the next one begins."""
@@ -378,14 +382,14 @@ class _Inspector:
         self._records += 1
         self._threads.add(record, self._line, self._offset)
         if (cwd := record.cwd) is not None and cwd not in self._cwds:
-            self._cwds[cwd] = RecordPlace(self._line, self._offset)
+            self._cwds[cwd] = RecordLocation(self._line, self._offset)
         if self._session_id is None:
             self._session_id = record.session_id
 
     def _take_outputs(self, records: Sequence[CheckedRecord], line: bytes) -> None:
         """The outputs that a line refers to, with all of its records: it may have many."""
         if any(record.type == "user" for record in records) and _PERSISTED in line:
-            self._outputs += (NeededFile(name, RecordPlace(self._line, self._offset)) for name in _persisted(line))
+            self._outputs += (NamedPath(name, RecordLocation(self._line, self._offset)) for name in _persisted(line))
 
     def _take_closely(self, line: bytes) -> None:
         self._line += 1
@@ -395,7 +399,7 @@ class _Inspector:
         self._take_outputs(seen.records, line)
         for kind, at, detail in seen.flaws:
             finding = Finding(kind, self._path, self._line, self._offset + at, detail)
-            if kind is kinds.CUT and not line.endswith(b"\n"):
+            if kind is kinds.CUT_LINE and not line.endswith(b"\n"):
                 self._tail = finding
             else:
                 self._findings.append(finding)
@@ -410,7 +414,7 @@ class _Inspector:
             tuple(sorted(found, key=lambda finding: finding.offset or 0)),
             self._tail,
             self._session_id,
-            tuple(NeededFile(cwd, place) for cwd, place in self._cwds.items()),
+            tuple(NamedPath(cwd, place) for cwd, place in self._cwds.items()),
             tuple(self._outputs),
             trouble,
             self._offset,

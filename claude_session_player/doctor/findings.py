@@ -41,47 +41,63 @@ class Finding(NamedTuple):
     detail: str = ""
 
 
-NOT_FOUND: Final = "Session not found"
-CORRUPTED: Final = "Session corrupted"
-LOCKED: Final = "Session locked"
-TOO_BIG: Final = "Session too large"
-ELSEWHERE: Final = "Wrong project"
+SESSION_NOT_FOUND: Final = "Session not found"
+SESSION_CORRUPTED: Final = "Session corrupted"
+SESSION_LOCKED: Final = "Session locked"
+SESSION_TOO_LARGE: Final = "Session too large"
+SESSION_ELSEWHERE: Final = "Wrong project"
 
 _A, _W, _E = Severity
 
 UNREADABLE: Final = FindingKind("unreadable", _E, "cannot be read", "see to it that the file is there and may be read")
-MALFORMED: Final = FindingKind("malformed-line", _E, "a line that is no JSON", "{repair} moves it aside", CORRUPTED)
-CUT: Final = FindingKind("cut-line", _E, "a record that is cut short", "{repair} moves it aside", CORRUPTED)
-GLUED: Final = FindingKind("glued-records", _E, "several records on one line", "{repair} splits them", CORRUPTED)
-NULS: Final = FindingKind("nul-bytes", _E, "NUL bytes, as a crash leaves them", "{repair} drops them", CORRUPTED)
-ENCODING: Final = FindingKind("invalid-utf-8", _E, "bytes that are no UTF-8", "{repair} escapes them", CORRUPTED)
-NO_OBJECT: Final = FindingKind("not-an-object", _E, "a record that is no object", "{repair} moves it aside", CORRUPTED)
-LONG_LINE: Final = FindingKind(
-    "long-line", _W, "a line that is too large to be read", f"{PROGRAM} get FILE --line NUMBER prints it", TOO_BIG
+MALFORMED_LINE: Final = FindingKind(
+    "malformed-line", _E, "a line that is no JSON", "{repair} moves it aside", SESSION_CORRUPTED
 )
-BOM: Final = FindingKind("byte-order-mark", _W, "a byte order mark", "{repair} drops it", CORRUPTED)
-NO_UUID: Final = FindingKind(
+CUT_LINE: Final = FindingKind(
+    "cut-line", _E, "a record that is cut short", "{repair} moves it aside", SESSION_CORRUPTED
+)
+GLUED_RECORDS: Final = FindingKind(
+    "glued-records", _E, "several records on one line", "{repair} splits them", SESSION_CORRUPTED
+)
+NUL_BYTES: Final = FindingKind(
+    "nul-bytes", _E, "NUL bytes, as a crash leaves them", "{repair} drops them", SESSION_CORRUPTED
+)
+INVALID_UTF8: Final = FindingKind(
+    "invalid-utf-8", _E, "bytes that are no UTF-8", "{repair} escapes them", SESSION_CORRUPTED
+)
+NOT_AN_OBJECT: Final = FindingKind(
+    "not-an-object", _E, "a record that is no object", "{repair} moves it aside", SESSION_CORRUPTED
+)
+LONG_LINE: Final = FindingKind(
+    "long-line",
+    _W,
+    "a line that is too large to be read",
+    f"{PROGRAM} get FILE --line NUMBER prints it",
+    SESSION_TOO_LARGE,
+)
+BYTE_ORDER_MARK: Final = FindingKind("byte-order-mark", _W, "a byte order mark", "{repair} drops it", SESSION_CORRUPTED)
+MISSING_UUID: Final = FindingKind(
     "missing-uuid", _W, "a record without a uuid", "nothing to do: it is read all the same, but no other can follow it"
 )
-SAME_UUID: Final = FindingKind(
+DUPLICATE_UUID: Final = FindingKind(
     "duplicate-uuid", _W, "a uuid that another record has", "nothing to do: a copy is read once, other words are kept"
 )
-NO_PARENT: Final = FindingKind(
+MISSING_PARENT: Final = FindingKind(
     "missing-parent", _W, "a parent that is not in the file", "nothing to do, if the session continues another one"
 )
-NO_RESULT: Final = FindingKind(
+CALL_WITHOUT_RESULT: Final = FindingKind(
     "call-without-result", _W, "a call of a tool without a result", "nothing to do: the session was interrupted there"
 )
-NO_CALL: Final = FindingKind(
+RESULT_WITHOUT_CALL: Final = FindingKind(
     "result-without-call", _W, "a result of a tool without its call", "nothing to do: it is shown without its call"
 )
-NO_TIME: Final = FindingKind(
+BAD_TIMESTAMP: Final = FindingKind(
     "bad-timestamp", _W, "a timestamp that is none", "nothing to do: the record is read without a time"
 )
-UNLINKED: Final = FindingKind(
+UNLINKED_SUBAGENT: Final = FindingKind(
     "unlinked-subagent", _W, "a sub-agent that no call leads to", f"read it by itself: {PROGRAM} show ID"
 )
-NO_OUTPUT: Final = FindingKind(
+MISSING_OUTPUT: Final = FindingKind(
     "missing-output",
     _W,
     "an output of a tool that is not beside the session any more",
@@ -92,30 +108,34 @@ WRONG_PROJECT: Final = FindingKind(
     _W,
     "no working directory of the session is spelled like its project directory",
     "resume it from the directory where it was created, or move it into the project directory of that one",
-    ELSEWHERE,
+    SESSION_ELSEWHERE,
 )
 BAD_ID: Final = FindingKind(
     "bad-id",
     _W,
     "the file's name is no session id, neither a UUID nor 26 letters and digits",
     "Claude Code does not find it by this name: rename the file to the id inside of it",
-    NOT_FOUND,
+    SESSION_NOT_FOUND,
 )
-TOO_LARGE: Final = FindingKind("too-large", _W, "larger than 10 MB", "start a new session", TOO_BIG)
-IN_USE: Final = FindingKind("in-use", _W, "in use", "wait until whoever uses it is done, and change nothing", LOCKED)
-INTERRUPTED: Final = FindingKind(
+TOO_LARGE: Final = FindingKind("too-large", _W, "larger than 10 MB", "start a new session", SESSION_TOO_LARGE)
+IN_USE: Final = FindingKind(
+    "in-use", _W, "in use", "wait until whoever uses it is done, and change nothing", SESSION_LOCKED
+)
+INTERRUPTED_REMOVAL: Final = FindingKind(
     "interrupted-removal",
     _W,
     "a session whose removal was interrupted",
     f"{PROGRAM} clean --recover puts it back, or into the archive where something new is in its place",
-    NOT_FOUND,
+    SESSION_NOT_FOUND,
 )
 OLD: Final = FindingKind(
     "old", _A, "last written to more than 24 hours ago", "start a new session instead of resuming it"
 )
 EMPTY: Final = FindingKind("empty", _A, "nothing in it", f"{PROGRAM} clean --empty removes such sessions")
 
-KINDS: Final = tuple(value for value in globals().values() if isinstance(value, FindingKind))
+FINDING_KINDS: Final = tuple(value for value in globals().values() if isinstance(value, FindingKind))
 """All kinds, in the order in which they are told."""
-DAMAGE: Final = frozenset((MALFORMED, CUT, GLUED, NULS, ENCODING, NO_OBJECT, BOM))
+REPAIRABLE_KINDS: Final = frozenset(
+    (MALFORMED_LINE, CUT_LINE, GLUED_RECORDS, NUL_BYTES, INVALID_UTF8, NOT_AN_OBJECT, BYTE_ORDER_MARK)
+)
 """What a repaired copy is free of."""

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
 from claude_session_player.doctor.checks import check_line, check_whole_lines, is_strict_json, is_utf8
-from claude_session_player.doctor.findings import DAMAGE
+from claude_session_player.doctor.findings import REPAIRABLE_KINDS
 from claude_session_player.errors import CannotWrite
 from claude_session_player.format import lenient_json
 from claude_session_player.format.line_reader import LongLine, copy_bytes, read_batches
 from claude_session_player.parser import LinePiece, open_session, salvage_line
 from claude_session_player.util.fsutil import link_into_place
 
-REJECTED: Final = ".rejected"
+REJECTED_SUFFIX: Final = ".rejected"
 
 _encode: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
@@ -47,7 +47,7 @@ def repair_file(source: str, target: str) -> RepairReport:
 
     Both files appear when they are complete. Raises `CannotRead`, and `CannotWrite` where one of them is there already.
     """
-    for path in (target, target + REJECTED):
+    for path in (target, target + REJECTED_SUFFIX):
         if os.path.lexists(path):
             raise CannotWrite(f"{path} is there already, and nothing is overwritten: name another file")
     with open_session(source) as original:
@@ -72,7 +72,7 @@ def _repair(original: BinaryIO, target: str) -> RepairReport:
         status = os.fstat(original.fileno())
         os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))  # it is as old as what is in it
         if repair.done.rejected:
-            link_into_place(rejected, target + REJECTED)
+            link_into_place(rejected, target + REJECTED_SUFFIX)
         link_into_place(copy, target)
     return repair.done
 
@@ -93,7 +93,7 @@ class _Repair:
                 self.done.lines += 1
                 if isinstance(line, LongLine):
                     copy.writelines(copy_bytes(original, self._offset, len(line)))
-                elif DAMAGE.isdisjoint(flaw.kind for flaw in check_line(line).flaws):
+                elif REPAIRABLE_KINDS.isdisjoint(flaw.kind for flaw in check_line(line).flaws):
                     copy.write(line)
                 else:
                     self._mend(line, copy, rejected)

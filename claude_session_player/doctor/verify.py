@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from claude_session_player.store import Progress, Store
 
-LARGE: Final = 10 << 20
+LARGE_SESSION: Final = 10 << 20
 """A session of more bytes is better not continued."""
 OLD_SECONDS: Final = 24 * 60 * 60
 
@@ -42,7 +42,7 @@ def check_location(found: SessionFile, inspection: Inspection, now: float) -> It
     path = found.path
     if found.kind == SESSION:
         yield from _place(found, inspection)
-        if found.stamp.size > LARGE:
+        if found.stamp.size > LARGE_SESSION:
             yield Finding(kinds.TOO_LARGE, path, detail=size(found.stamp.size))
         age = now - found.stamp.mtime_ns / _BILLION
         if age > OLD_SECONDS:
@@ -52,7 +52,7 @@ def check_location(found: SessionFile, inspection: Inspection, now: float) -> It
     folder = os.path.join(found.home, found.parent or _session_id(found, inspection), TOOL_RESULTS)
     for name, place in inspection.outputs:
         if not os.path.isfile(os.path.join(folder, name)):
-            yield Finding(kinds.NO_OUTPUT, path, *place, os.path.join(TOOL_RESULTS, name))
+            yield Finding(kinds.MISSING_OUTPUT, path, *place, os.path.join(TOOL_RESULTS, name))
 
 
 def _place(found: SessionFile, inspection: Inspection) -> Iterator[Finding]:
@@ -118,7 +118,7 @@ def _inside(found: SessionFile, inspection: Inspection, is_used: bool) -> Iterat
     if inspection.trouble is not None:
         yield Finding(kinds.UNREADABLE, found.path, detail=inspection.trouble)
     for finding in inspection.findings:
-        if not (is_used and finding.kind is kinds.NO_RESULT):
+        if not (is_used and finding.kind is kinds.CALL_WITHOUT_RESULT):
             yield finding
     if inspection.tail is not None and not is_used:
         yield inspection.tail
@@ -132,11 +132,11 @@ def _session(found: SessionFile, inspections: Mapping[str, Inspection]) -> tuple
 def _interrupted(store: Store, ids: Container[str], is_all: bool) -> Iterator[Finding]:
     """The sessions whose removal was interrupted, of which nothing can be seen: of the store, or with these ids."""
     for waiting in pending_removals(store.roots):
-        note = waiting.note
-        if is_all or (note is not None and note.id in ids):
+        info = waiting.info
+        if is_all or (info is not None and info.id in ids):
             unknown = waiting.reason or "it does not say which one"
-            detail = unknown if note is None else f"{note.id} ({truncate(note.title or 'no title', 60)})"
-            yield Finding(kinds.INTERRUPTED, waiting.path, detail=detail)
+            detail = unknown if info is None else f"{info.id} ({truncate(info.title or 'no title', 60)})"
+            yield Finding(kinds.INTERRUPTED_REMOVAL, waiting.path, detail=detail)
 
 
 def _unlinked(store: Store, files: Sequence[SessionFile], inspections: Mapping[str, Inspection]) -> Iterator[Finding]:
@@ -149,9 +149,11 @@ def _unlinked(store: Store, files: Sequence[SessionFile], inspections: Mapping[s
         if session.path not in agents or session.is_helper or session.found.workflow is not None:
             continue
         if not session.has_parent:
-            yield Finding(kinds.UNLINKED, session.path, detail=f"its session {session.parent_id} is not there")
+            yield Finding(kinds.UNLINKED_SUBAGENT, session.path, detail=f"its session {session.parent_id} is not there")
         elif session.call_id is None:
-            yield Finding(kinds.UNLINKED, session.path, detail=f"no call of session {session.parent_id} is its own")
+            yield Finding(
+                kinds.UNLINKED_SUBAGENT, session.path, detail=f"no call of session {session.parent_id} is its own"
+            )
 
 
 def _families_beside(

@@ -28,9 +28,9 @@ from claude_session_player.store import (
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import strip_escapes, to_title
 
-HEAD: Final = 1 << 16
+HEAD_SIZE: Final = 1 << 16
 """Bytes that are read of the beginning of a long file."""
-END: Final = 1 << 18
+TAIL_SIZE: Final = 1 << 18
 """Bytes that are read of its end, to begin with; more, where they hold no whole line."""
 
 
@@ -83,21 +83,21 @@ class FileTail:
     def _begin(self, file: BinaryIO, size: int) -> list[bytes]:
         """The beginning and the end of a long file; all of a short one."""
         self.has_gap = False
-        if size <= HEAD + END:
+        if size <= HEAD_SIZE + TAIL_SIZE:
             return self._whole(self._read(file, 0, size))
-        head = self._read(file, 0, HEAD)
-        start = size - END
-        while start > HEAD and not is_too_long(size - start):
+        head = self._read(file, 0, HEAD_SIZE)
+        start = size - TAIL_SIZE
+        while start > HEAD_SIZE and not is_too_long(size - start):
             end = self._read(file, start, size)
             cut = end.find(b"\n") + 1
             if end.rfind(b"\n") >= cut:
                 self.has_gap = True
                 return [*_lines(head), *self._whole(end[cut:])]
             start -= 3 * (size - start)
-        if is_too_long(size - HEAD):  # the last line is, and nobody knows where it begins
-            self.has_gap, self._known, self._passed = True, size, size - HEAD
+        if is_too_long(size - HEAD_SIZE):  # the last line is, and nobody knows where it begins
+            self.has_gap, self._known, self._passed = True, size, size - HEAD_SIZE
             return _lines(head)
-        return self._whole(head + self._read(file, HEAD, size))
+        return self._whole(head + self._read(file, HEAD_SIZE, size))
 
     def _read(self, file: BinaryIO, start: int, end: int) -> bytes:
         file.seek(start)
@@ -139,7 +139,7 @@ def _lines(data: bytes) -> list[bytes]:
     return split_lines(data[: data.rfind(b"\n") + 1])
 
 
-LookUp = Callable[[SessionFile], Session]
+SessionLookup = Callable[[SessionFile], Session]
 """Gives what a store knows of a file; raises `SessionError`."""
 _MOST_CWDS: Final = 8
 
@@ -147,7 +147,7 @@ _MOST_CWDS: Final = 8
 class SessionPeek:
     """A session or sub-agent, as far as the beginning and the end of its file tell. What is appended is read once."""
 
-    def __init__(self, found: SessionFile, look_up: LookUp | None = None) -> None:
+    def __init__(self, found: SessionFile, look_up: SessionLookup | None = None) -> None:
         """What the ends of the file do not tell of its title is looked up, once."""
         self.found = found
         self._look_up = look_up
@@ -288,7 +288,9 @@ class RunningSession(NamedTuple):
 class RunningSessions:
     """What runs in some stores. It is told which files have changed, and reads what was appended to them."""
 
-    def __init__(self, roots: Sequence[str], *, in_use: Iterable[str] = (), look_up: LookUp | None = None) -> None:
+    def __init__(
+        self, roots: Sequence[str], *, in_use: Iterable[str] = (), look_up: SessionLookup | None = None
+    ) -> None:
         """Files that are `in_use` are shown however old they are. What their ends do not tell is looked up."""
         self._look_up = look_up
         self.folders = tuple(WatchedDir(os.path.join(root, PROJECTS), is_deep=True) for root in roots)

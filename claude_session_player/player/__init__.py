@@ -21,8 +21,8 @@ if TYPE_CHECKING:
         Player as Player,
     )
     from claude_session_player.player.recording import (
-        Agents as Agents,
         Recording as Recording,
+        SubagentRecordings as SubagentRecordings,
         recording_of_file as recording_of_file,
         recording_of_lines as recording_of_lines,
         recording_of_session as recording_of_session,
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
         text_frames as text_frames,
     )
     from claude_session_player.player.timeline import (
-        BRIEFLY as BRIEFLY,
-        HOW as HOW,
-        IDLE as IDLE,
+        DEFAULT_IDLE as DEFAULT_IDLE,
+        POSITION_HELP as POSITION_HELP,
+        POSITION_HINT as POSITION_HINT,
         SPEEDS as SPEEDS,
         Destination as Destination,
         Pace as Pace,
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "Agents": "recording",
-    "BRIEFLY": "timeline",
+    "SubagentRecordings": "recording",
+    "POSITION_HINT": "timeline",
     "Destination": "timeline",
     "ElementDetails": "search",
     "FileChange": "follow",
@@ -63,8 +63,8 @@ _HOMES = {
     "Frame": "frame_index",
     "FrameMark": "frame_index",
     "FrameSearch": "search",
-    "HOW": "timeline",
-    "IDLE": "timeline",
+    "POSITION_HELP": "timeline",
+    "DEFAULT_IDLE": "timeline",
     "IS_DELETED": "playback",
     "IS_IDLE": "playback",
     "IS_LIVE": "playback",

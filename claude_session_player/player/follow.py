@@ -14,7 +14,7 @@ from claude_session_player.errors import CannotRead
 from claude_session_player.live import SessionPeek
 from claude_session_player.models import View
 from claude_session_player.parser import is_subagent_file
-from claude_session_player.player.frame_index import PORTION, FrameIndex
+from claude_session_player.player.frame_index import READ_SIZE, FrameIndex
 from claude_session_player.player.recording import FileSource
 from claude_session_player.player.stream import AppendedText, TextPiece
 from claude_session_player.store import AGENT, SUFFIX, SessionFile, StoreWalk, session_file_at
@@ -107,7 +107,7 @@ class FollowedFile:
         """Take in what was appended; true where there are more lines, or may be."""
         lines, seen, has_more = self.film.lines, self.film.seen, False
         if portion is None:
-            while self.film.develop(PORTION):
+            while self.film.develop(READ_SIZE):
                 pass
         else:
             has_more = self.film.develop(portion)

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from claude_session_player.line_audit import LineAudit
     from claude_session_player.player.recording import ByteSource
 
-PORTION: Final = 1 << 18
+READ_SIZE: Final = 1 << 18
 """Bytes that are developed at a time, unless a line is longer."""
-SPACING: Final = 1000
+KEYFRAME_SPACING: Final = 1000
 """Lines between two keyframes, at first."""
 _MOST: Final = 64
 """Keyframes that are kept: where there are more, every other one is let go."""
@@ -97,7 +97,7 @@ class FrameIndex:
         self._lacks_end = False
         """True where the last line was taken in without its end."""
         self._newest = ScreenState(self.view)
-        self._spacing = SPACING
+        self._spacing = KEYFRAME_SPACING
         self._keyframes = [_Keyframe(0, ScreenState(self.view))]
         self._near: list[_Keyframe] = []
         self._current = _Keyframe(0, ScreenState(self.view))
@@ -129,7 +129,7 @@ class FrameIndex:
 
     # --- developing -----------------------------------------------------------------------------------
 
-    def develop(self, portion: int = PORTION) -> bool:
+    def develop(self, portion: int = READ_SIZE) -> bool:
         """Take in a portion of whole lines; false where there is none to be had, now."""
         seen = self._rest
         if is_too_long(seen):
@@ -209,7 +209,7 @@ class FrameIndex:
                 self._note(number, time, added)
 
     def _note(self, line: int, time: float | None, changes: list[RecordChange]) -> None:
-        if (frame := frame_of(line, time, changes)) is not None:
+        if (frame := build_frame(line, time, changes)) is not None:
             self.frames.append(frame)
         if line - self._keyframes[-1].lines >= self._spacing:
             self._keyframes.append(_Keyframe(line, self._newest.copy()))
@@ -288,7 +288,7 @@ class RecordChange(NamedTuple):
     marks: FrameMark
 
 
-def frame_of(line: int, time: float | None, changes: list[RecordChange]) -> Frame | None:
+def build_frame(line: int, time: float | None, changes: list[RecordChange]) -> Frame | None:
     """The frame of a line, by what each of its records did; none where nothing is to be seen of them."""
     if not any(change.is_visible for change in changes):
         return None

@@ -11,9 +11,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from claude_session_player.player.follow import FileChange, FollowedFile
-from claude_session_player.player.frame_index import PORTION, Frame, FrameIndex, FrameMark
+from claude_session_player.player.frame_index import READ_SIZE, Frame, FrameIndex, FrameMark
 from claude_session_player.player.timeline import (
-    IDLE,
+    DEFAULT_IDLE,
     SPEEDS,
     Destination,
     ElapsedPosition,
@@ -44,7 +44,7 @@ _LATE: Final = 1.0
 class Player:
     """A state machine: keys change it, and so does time, when it is asked to look at the clock."""
 
-    def __init__(self, clock: Callable[[], float], *, idle: float | None = IDLE) -> None:
+    def __init__(self, clock: Callable[[], float], *, idle: float | None = DEFAULT_IDLE) -> None:
         self.position = -1
         """The frame that is shown; -1 where there is none."""
         self.is_playing = False
@@ -306,7 +306,7 @@ class Playback:
     def develop(self) -> FileChange:
         """Take in a portion of the film: as long as it grew, there may be more. Raises `CannotRead`."""
         if self._followed is not None:
-            news = self._followed.catch_up(PORTION)
+            news = self._followed.catch_up(READ_SIZE)
             if news.is_new_film:
                 self.player.restart()
         else:

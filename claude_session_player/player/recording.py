@@ -112,11 +112,11 @@ class MemorySource:
 _LARGE: Final = 64 << 20
 """A larger file is not read for its title: somebody would have to wait for that when they leave."""
 
-Agents = dict[str, list["Recording"]]
+SubagentRecordings = dict[str, list["Recording"]]
 """Sub-agents, by the call that they come from."""
 
 
-def _no_agents() -> Agents:
+def _no_agents() -> SubagentRecordings:
     return {}
 
 
@@ -136,7 +136,7 @@ class Recording:
     is_subagent: bool = False
     path: str | None = None
     """The file that holds it, where there is one that can be watched."""
-    agents: Callable[[], Agents] = _no_agents
+    agents: Callable[[], SubagentRecordings] = _no_agents
     """The sub-agents as they are known now; this may take a moment."""
     resolve: Callable[[str], str] = str
     """Gives a result with the whole output that it refers to."""
@@ -189,10 +189,10 @@ def _described(found: SessionFile, open_store: Callable[[], Store]) -> tuple[str
     return session.title or session.id, session.project or found.name
 
 
-def _agents(found: SessionFile, open_store: Callable[[], Store]) -> Agents:
+def _agents(found: SessionFile, open_store: Callable[[], Store]) -> SubagentRecordings:
     """The sub-agents of a session, and all below them, by their calls. The store is opened for this, in any thread."""
     session = open_store().of(found)
-    agents: Agents = {}
+    agents: SubagentRecordings = {}
     below = [*session.subagents, *session.parts[1:]]
     for agent in {agent.id: agent for agent in below}.values():
         if agent.call_id:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from claude_session_player.player.frame_index import FrameIndex
 
 _EVERYTHING: Final = View(thinking=True, history=True, sidechains=True)
-PORTION: Final = 500
+FRAMES_PER_STEP: Final = 500
 """Frames that are looked at in a go."""
 
 
@@ -67,7 +67,7 @@ class FrameSearch:
         """True where every frame that there is was looked at."""
         return self._seen >= len(self.film.frames)
 
-    def go_on(self, frames: int = PORTION) -> None:
+    def go_on(self, frames: int = FRAMES_PER_STEP) -> None:
         """Look at some more frames."""
         until = min(self._seen + frames, len(self.film.frames))
         for number in range(self._seen, until):
@@ -143,7 +143,7 @@ def _strings(value: object) -> Iterator[str]:
 
 _B = TypeVar("_B", bound=AnyBlock)
 
-Resolve = Callable[[str], str]
+OutputResolver = Callable[[str], str]
 """Gives a result with the whole output, where it only says in which file that is."""
 
 
@@ -158,7 +158,7 @@ class ElementDetails(NamedTuple):
     is_error: bool = False
 
 
-def element_details(film: FrameIndex, element: ScreenElement, resolve: Resolve = str) -> ElementDetails | None:
+def element_details(film: FrameIndex, element: ScreenElement, resolve: OutputResolver = str) -> ElementDetails | None:
     """What there is to be known of an element beyond what the screen shows; `None` where that is all."""
     if isinstance(element, ToolCall):
         return _call(film, element, resolve)
@@ -188,7 +188,7 @@ def call_details(film: FrameIndex, element: ToolCall) -> TranscriptCall:
     return call
 
 
-def _call(film: FrameIndex, element: ToolCall, resolve: Resolve) -> ElementDetails:
+def _call(film: FrameIndex, element: ToolCall, resolve: OutputResolver) -> ElementDetails:
     call = call_details(film, element)
     reply = call.reply()
     if reply is not None:

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from claude_session_player.formatter import element_text, gap_between, markdown_pieces
 from claude_session_player.models import CompactionRule, ScreenElement, ScreenState, ToolCall, View
-from claude_session_player.player.frame_index import Frame, RecordChange, apply_record, frame_of
-from claude_session_player.player.timeline import IDLE, Pace, cap_delays, frame_delays, pace_delays, scale_delays
+from claude_session_player.player.frame_index import Frame, RecordChange, apply_record, build_frame
+from claude_session_player.player.timeline import (
+    DEFAULT_IDLE,
+    Pace,
+    cap_delays,
+    frame_delays,
+    pace_delays,
+    scale_delays,
+)
 from claude_session_player.util.times import to_epoch
 
 if TYPE_CHECKING:
@@ -31,7 +38,7 @@ class Timing(NamedTuple):
     """How long frames are waited for."""
 
     pace: Pace = Pace.CAPPED
-    idle: float | None = IDLE
+    idle: float | None = DEFAULT_IDLE
     """The longest pause, in the session's own time; `None` keeps all of them."""
     speed: float = 1.0
 
@@ -79,7 +86,7 @@ def stream_frames(
             time = to_epoch(event.timestamp) if time is None else time
             changes.append(apply_record(state, event))
             each()
-        if (frame := frame_of(line, time, changes)) is not None:
+        if (frame := build_frame(line, time, changes)) is not None:
             yield frame
 
 

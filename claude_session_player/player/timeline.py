@@ -17,7 +17,7 @@ from claude_session_player.util.times import parse_typed_time
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-IDLE: Final = 2.0
+DEFAULT_IDLE: Final = 2.0
 """The longest pause that is kept, unless somebody asks for another."""
 SPEEDS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
@@ -133,9 +133,9 @@ def column_of(moment: float, total: float, columns: int) -> int:
     return min(int(moment / total * columns), columns - 1) if total > 0 else 0
 
 
-HOW: Final = "a line (120), a part (50%), a time into it (1:30), or a moment (2026-01-17 20:31:59)"
+POSITION_HELP: Final = "a line (120), a part (50%), a time into it (1:30), or a moment (2026-01-17 20:31:59)"
 
-BRIEFLY: Final = "a line: 120, a part: 50%, a time: 1:30, a moment: 2026-01-17 20:31:59"
+POSITION_HINT: Final = "a line: 120, a part: 50%, a time: 1:30, a moment: 2026-01-17 20:31:59"
 """The same, where there is little room."""
 
 
@@ -183,7 +183,7 @@ def parse_position(text: str) -> Destination:
     try:
         return TimePosition(parse_typed_time(words).timestamp())
     except (ValueError, OverflowError):
-        raise BadFilter(f"{text!r} is no place; write {BRIEFLY}") from None
+        raise BadFilter(f"{text!r} is no place; write {POSITION_HINT}") from None
 
 
 def _elapsed(match: re.Match[str]) -> Destination:

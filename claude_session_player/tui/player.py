@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from claude_session_player.line_audit import LineAudit
-    from claude_session_player.player import Agents, Recording, Timing
+    from claude_session_player.player import Recording, SubagentRecordings, Timing
     from claude_session_player.store import Session, Store
 
 
@@ -38,7 +38,7 @@ class PlayerScreen(SearchingWindow):
     class AgentsKnown(Message):
         """Which sub-agents there are, for a call that somebody wants to step into; `None` where no call has any."""
 
-        def __init__(self, call: str | None, agents: Agents | SessionError) -> None:
+        def __init__(self, call: str | None, agents: SubagentRecordings | SessionError) -> None:
             super().__init__()
             self.call = call
             self.agents = agents
@@ -195,7 +195,7 @@ class PlayerScreen(SearchingWindow):
     def _look_for_agents(self, calls: list[ToolCall]) -> None:
         """In a thread: nothing here touches a widget. Any tool can start a sub-agent, so all of them are asked for."""
         try:
-            agents: Agents | SessionError = self.projection.recording.agents()
+            agents: SubagentRecordings | SessionError = self.projection.recording.agents()
         except SessionError as error:
             agents = error
         except OSError as error:

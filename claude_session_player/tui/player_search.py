@@ -10,7 +10,7 @@ from textual.message import Message
 
 from claude_session_player.errors import SessionError
 from claude_session_player.formatter import element_text
-from claude_session_player.player import BRIEFLY, FrameSearch, parse_position
+from claude_session_player.player import POSITION_HINT, FrameSearch, parse_position
 from claude_session_player.tui.jobs import search_frames
 from claude_session_player.tui.keys import ASKING_KEYS, footer_keys
 from claude_session_player.tui.player_window import PlayerWindow
@@ -62,7 +62,7 @@ class SearchingWindow(PlayerWindow):
 
     async def action_goto(self) -> None:
         """Ask where to go."""
-        await self._ask(_GO, BRIEFLY)
+        await self._ask(_GO, POSITION_HINT)
 
     async def action_search(self) -> None:
         """Ask what to look for."""

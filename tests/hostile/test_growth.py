@@ -252,7 +252,7 @@ def test_what_cannot_be_read_is_looked_up_in_proportion_to_sessions_and_files() 
 
         def look() -> None:
             unreadable = UnreadableFiles(troubles)
-            assert not any(map(unreadable.of, sessions))
+            assert not any(map(unreadable.reason_for, sessions))
 
         return look
 
