@@ -181,7 +181,7 @@ def test_the_session_of_a_sub_agent_that_is_checked_alone_is_looked_up(
     session.response(call("Task", "toolu_1", prompt="Look around")).result("toolu_1", "Nothing.")
     put(builder, session)
     called, lost = rest(builder.agent(place=place)), rest(builder.agent("b1b1b1b1", place=place, task="Nobody asked"))
-    for path, id, words in ((called, AGENT, ""), (lost, "b1b1b1b1", f"no call of session {ONE} is its own")):
+    for path, id, words in ((called, AGENT, ""), (lost, "b1b1b1b1", f"session {ONE} has no call that started it")):
         for ref in (path, id) if in_store else (path,):
             root = builder.root if in_store else tmp_path / "none"
             done = csp("verify", ref, "--json", CLAUDE_CONFIG_DIR=str(root))
@@ -392,9 +392,9 @@ def test_findings_are_told_with_line_byte_and_what_to_do(builder: StoreBuilder) 
     told = csp("verify", "--all", "--root", builder.root).stdout.decode()
     assert told == (
         f"{path}\n"
-        "  error: Session corrupted: a line that is no JSON\n"
+        "  error: Session corrupted: a line that is not valid JSON\n"
         f"    line 5, byte {offset}: no JSON value here\n"
-        f"    → claude-session-player repair {path} -o NEW.jsonl moves it aside\n"
+        f"    → claude-session-player repair {path} -o NEW.jsonl moves it to a separate file\n"
         "\n"
         f"1 file, {path.stat().st_size / 1024:.1f} KB: 1 error\n"
     )
@@ -433,9 +433,9 @@ def test_json_tells_all_of_a_finding(builder: StoreBuilder) -> None:
             "problem": "Session corrupted",
             "line": 5,
             "offset": path.stat().st_size - 5,
-            "what": "a line that is no JSON",
+            "what": "a line that is not valid JSON",
             "detail": "no JSON value here",
-            "advice": f"claude-session-player repair {path} -o NEW.jsonl moves it aside",
+            "advice": f"claude-session-player repair {path} -o NEW.jsonl moves it to a separate file",
         }
     ]
 

@@ -1,4 +1,4 @@
-"""What is wrong with session files, and how to repair them."""
+"""Finds what is wrong with session files, and repairs them."""
 
 from __future__ import annotations
 
