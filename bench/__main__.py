@@ -171,19 +171,19 @@ def seeking(folder: Path) -> Iterator[Row]:
     """Any screen of a session of 50,000 lines, from a keyframe: the slowest of 200, each the best of three times."""
     path = write_session(folder / "seek.jsonl", 130)
     film = FrameIndex(FileSource(str(path)))
-    while film.lines < 50_000 and film.develop():
+    while film.line_count < 50_000 and film.read_more():
         pass
     places = random.Random(6).sample(range(len(film.frames)), 200)
     times: dict[int, float] = {}
     most = 0
     for place in places * 3:
-        before, start = film.decoded, time.perf_counter()
+        before, start = film.lines_decoded, time.perf_counter()
         film.screen(place)
         times[place] = min(time.perf_counter() - start, times.get(place, math.inf))
-        most = max(most, film.decoded - before)
-    details = f"{most} lines decoded at most, {film.keyframes} keyframes"
+        most = max(most, film.lines_decoded - before)
+    details = f"{most} lines decoded at most, {film.keyframe_count} keyframes"
     slowest = max(times.values()) * 1000
-    yield Row(f"any screen of a session of {film.lines} lines", "50 ms", slowest, 50, "ms", False, details)
+    yield Row(f"any screen of a session of {film.line_count} lines", "50 ms", slowest, 50, "ms", False, details)
 
 
 def finding(folder: Path) -> Iterator[Row]:

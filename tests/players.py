@@ -85,7 +85,7 @@ def scholar() -> Recording:
 
 def recording(session: SessionBuilder | None = None) -> Recording:
     made = recording_of_lines((session or teapot()).lines, "A tea timer")
-    return replace(made, place="/home/ada/teapot", agents=lambda: {"t": [scholar()]})
+    return replace(made, location="/home/ada/teapot", find_subagents=lambda: {"t": [scholar()]})
 
 
 def player(what: Recording | None = None, **options: Any) -> tuple[PlayerApp, Clock]:

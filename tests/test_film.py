@@ -110,12 +110,12 @@ def test_a_line_that_has_no_end_yet_is_taken_in_when_it_has_one(tmp_path: Path) 
     whole = lines_of(prompt("a"), prompt("b"))
     path.write_bytes(whole[0] + whole[1][:10])
     film = FrameIndex(FileSource(str(path)))
-    while film.develop():
+    while film.read_more():
         pass
-    assert film.lines == 1
+    assert film.line_count == 1
     with path.open("ab") as file:
         file.write(whole[1][10:])
-    while film.develop():
+    while film.read_more():
         pass
     assert film.screen(1).to_markdown() == "❯ a\n\n❯ b"
 
@@ -125,7 +125,7 @@ def test_a_last_line_without_an_end_is_taken_in_when_the_film_is_finished(tmp_pa
     path.write_bytes(b"".join(lines_of(prompt("a"), prompt("b"))).rstrip())
     film = FrameIndex(FileSource(str(path)))
     film.finish()
-    assert film.lines == len(film.frames) == 2
+    assert film.line_count == len(film.frames) == 2
 
 
 @pytest.mark.parametrize("sign", ["x", "}", " "])
@@ -141,51 +141,51 @@ def test_a_line_longer_than_a_portion_is_read_at_most_twice(sign: str) -> None:
     lines = lines_of(prompt(sign * 100_000), prompt("b"))
     tape = Counted(lines)
     film = FrameIndex(tape)
-    while film.develop(1000):
+    while film.read_more(1000):
         pass
-    assert film.lines == 2
+    assert film.line_count == 2
     assert tape.read_bytes <= 2 * sum(map(len, lines)) + 2000
 
 
 def test_any_of_50_000_lines_is_shown_after_at_most_2_000_decoded_ones() -> None:
     builder = [prompt("a"), call("1"), progress("1", "x"), result("1"), QUIET]
     film = developed(lines_of(*builder) * 10_000)
-    assert film.lines == 50_000
-    assert film.keyframes <= 64
+    assert film.line_count == 50_000
+    assert film.keyframe_count <= 64
     last = len(film.frames) - 1
     for number in (last, 0, last // 2, last // 3, last // 3 - 1, last // 3 - 2, last - 1, -1):
-        before = film.decoded
+        before = film.lines_decoded
         film.screen(number)
-        assert film.decoded - before <= 2000
+        assert film.lines_decoded - before <= 2000
 
 
 def test_steps_backwards_decode_few_lines() -> None:
     film = developed(lines_of(prompt("a")) * 5000)
     film.screen(4990)
-    before = film.decoded
+    before = film.lines_decoded
     for number in range(4989, 4890, -1):
         film.screen(number)
-    assert film.decoded - before < 100 * 60 + 1000
+    assert film.lines_decoded - before < 100 * 60 + 1000
 
 
 def test_keyframes_are_bounded_however_long_the_session_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(film_module, "KEYFRAME_SPACING", 10)
     film = developed(lines_of(prompt("a")) * 5000)
-    assert film.keyframes <= 64
+    assert film.keyframe_count <= 64
 
 
 def test_any_line_can_be_read_again() -> None:
     film = developed(lines_of(prompt("a"), prompt("b"), QUIET))
-    assert [event.kind for number in (3, 1, 4) for event in film.events(number)] == ["mode", "user"]
+    assert [event.kind for number in (3, 1, 4) for event in film.events_on(number)] == ["mode", "user"]
 
 
 def test_keyframes_that_are_let_go_leave_others_all_over_the_film(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(film_module, "KEYFRAME_SPACING", 10)
     film = developed(lines_of(prompt("a")) * 5000)
     for number in (4999, 0, 700, 300, 2500, 1200, 4000):
-        before = film.decoded
+        before = film.lines_decoded
         film.screen(number)
-        assert film.decoded - before <= 2 * 5000 // 64 + 10
+        assert film.lines_decoded - before <= 2 * 5000 // 64 + 10
 
 
 def test_every_screen_is_right_when_keyframes_were_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +240,7 @@ def test_what_is_added_to_a_sealed_screen_that_lost_an_element_is_not_sealed() -
 
 def test_a_line_leads_to_the_last_frame_before_it() -> None:
     film = developed(lines_of(QUIET, prompt("a"), QUIET, prompt("b")))
-    assert [film.frame_of(line) for line in (1, 2, 3, 4, 99)] == [0, 0, 0, 1, 1]
+    assert [film.frame_at_line(line) for line in (1, 2, 3, 4, 99)] == [0, 0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("path", corpus.session_files()[::16], ids=lambda path: path.name[:20])

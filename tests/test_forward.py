@@ -33,7 +33,7 @@ def test_two_records_on_one_line_are_one_frame() -> None:
 
 def test_no_more_is_read_than_was_asked_for() -> None:
     state, events = start_replay(SessionBuilder().prompt("a").prompt("b").prompt("c").prompt("d").lines)
-    timed = Timing().timed(stream_frames(events, state), lambda frame: frame)
+    timed = Timing().with_delays(stream_frames(events, state), lambda frame: frame)
     next(timed)
     assert [element.line for element in state.elements] == [1]
 

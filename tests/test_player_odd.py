@@ -72,7 +72,7 @@ def test_a_result_of_5_megabytes_can_be_expanded() -> None:
 
 def test_signs_that_a_terminal_would_obey_are_not_sent_to_it() -> None:
     session = SessionBuilder().prompt("a\x1b[2Jb\x07c\x9bd").response(text("e\x1b]0;title\x07f\x08g"))
-    odd = replace(recording(session), title="a title\x1b[2J", place="/home/\x07")
+    odd = replace(recording(session), title="a title\x1b[2J", location="/home/\x07")
     shown = played(keys("end"), odd)
     assert not any(sign in shown for sign in "\x1b\x07\x08\x9b")
 

@@ -320,7 +320,7 @@ def test_a_sub_agent_of_which_nothing_is_known_is_said_to_be_unknown() -> None:
         await pilot.press("end", "s")
         await pilot.app.workers.wait_for_complete()
 
-    assert "nothing but its answer" in played(step_in, replace(recording(), agents=dict))
+    assert "nothing but its answer" in played(step_in, replace(recording(), find_subagents=dict))
 
 
 def test_any_call_that_started_a_sub_agent_can_be_stepped_into() -> None:
@@ -340,7 +340,7 @@ def test_a_store_that_cannot_be_read_is_said_and_the_player_goes_on() -> None:
         await pilot.press("end", "s")
         await pilot.app.workers.wait_for_complete()
 
-    assert "the store is gone" in played(step_in, replace(recording(), agents=refuse))
+    assert "the store is gone" in played(step_in, replace(recording(), find_subagents=refuse))
 
 
 def test_h_keeps_what_was_before_a_compaction_at_the_same_place() -> None:
@@ -398,7 +398,7 @@ def test_who_scrolls_back_to_the_end_goes_on_with_it() -> None:
 
 def test_a_search_that_was_faster_than_the_film_is_decided_when_the_film_is_over() -> None:
     async def search(pilot: Pilot[Any], screen: PlayerScreen) -> None:
-        screen.projection.is_over = False
+        screen.projection.is_complete = False
         screen._find("coffee")
         await pilot.app.workers.wait_for_complete()
         await pilot.pause()
@@ -439,8 +439,8 @@ def test_what_a_running_tool_reports_is_there_when_it_is_expanded() -> None:
 
 def test_who_goes_elsewhere_is_not_pulled_to_a_place_that_was_asked_for_before() -> None:
     async def go(pilot: Pilot[Any], screen: PlayerScreen) -> None:
-        screen.player.is_growing, screen.projection.is_over = True, False
-        screen.projection.go(FractionPosition(0.5))
+        screen.player.is_growing, screen.projection.is_complete = True, False
+        screen.projection.go_to(FractionPosition(0.5))
         await pilot.press("home")
         screen.projection.finish()
 
@@ -485,4 +485,4 @@ def test_a_file_that_cannot_be_read_any_more_does_not_end_the_player() -> None:
         tape.is_broken = True
         await pilot.press("end", "enter", "slash", *"tea", "enter", "home", "h")
 
-    assert "the disk is gone" in played(break_it, replace(recording(), tape=lambda: tape))
+    assert "the disk is gone" in played(break_it, replace(recording(), open_source=lambda: tape))

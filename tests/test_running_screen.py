@@ -93,11 +93,11 @@ def test_what_is_appended_is_shown_at_once_and_new_sessions_appear(sessions: Ses
     app = sessions.app
 
     async def script(pilot: Pilot[Any]) -> None:
-        assert "a call of Task has no result" in text_of(app)
+        assert "Task without a result" in text_of(app)
         write(
             sessions.path, sessions.main.result("t").response(text("All done.")).system("turn_duration", durationMs=1)
         )
-        await until(pilot, lambda: "the turn was over" in text_of(app))
+        await until(pilot, lambda: "turn ended" in text_of(app))
         assert "All done." in text_of(app)
         sessions.fill()
         await until(pilot, lambda: "4 sessions" in text_of(app))
@@ -114,12 +114,12 @@ def test_the_cursor_stays_on_its_session_when_others_move(sessions: Sessions) ->
     async def script(pilot: Pilot[Any]) -> None:
         await pilot.press("end")
         assert app._list.current is not None
-        assert app._list.current.glimpse.title == "Old thing"
+        assert app._list.current.peek.title == "Old thing"
         write(sessions.file(KETTLE), session(KETTLE, 0).prompt("New thing"))
         await until(pilot, lambda: "New thing" in text_of(app))
-        assert app._list.current.glimpse.title == "Old thing"
+        assert app._list.current.peek.title == "Old thing"
         await pilot.press("home", "down")
-        assert app._list.current.glimpse.found.path != str(sessions.file(KETTLE))
+        assert app._list.current.peek.file.path != str(sessions.file(KETTLE))
 
     run(app, script)
 

@@ -185,6 +185,6 @@ def _line_of(place: Destination, source: SessionSource, view: View, timing: Timi
     if timing.idle == 0:
         timing = timing._replace(idle=DEFAULT_IDLE)  # a film that takes no time has no places
     projection = Playback(lone_recording(source), view, lambda: 0.0, timing)
-    projection.go(place)
+    projection.go_to(place)
     projection.finish()
     return projection.frame.line if projection.frame else 0

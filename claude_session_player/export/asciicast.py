@@ -219,7 +219,9 @@ def write_asciicast(events: Iterable[Event], state: ScreenState, file: TextIO, h
     picture = TerminalPicture(state, how.width, how.height)
     drawn: list[str] = []
     events, timing = fit_timing(events, how.timing)
-    frames = timing.timed(stream_frames(events, state, lambda: drawn.append(picture.update())), lambda frame: frame)
+    frames = timing.with_delays(
+        stream_frames(events, state, lambda: drawn.append(picture.update())), lambda frame: frame
+    )
     first = next(frames, None)
     begun = {} if first is None or first[1].time is None else {"timestamp": int(first[1].time)}
     file.write(escape_controls(_encode(version.header(how) | begun)) + "\n")

@@ -1,4 +1,4 @@
-"""What running sessions do now."""
+"""Running sessions: which there are, and what each does."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from claude_session_player.player.recording import Recording
     from claude_session_player.player.stream import Timing
 
-_LATE: Final = 1.0
+_MAX_LATENESS: Final = 1.0
 """Seconds that the player tries to make up for; a computer that slept longer goes on where it was."""
 
 
@@ -63,11 +63,11 @@ class Player:
         self._frames: Sequence[Frame] = ()
         self.count = 0
         """How many frames there are."""
-        self._waits: dict[Pace, array[float]] = {pace: array("d") for pace in Pace}
+        self._delays: dict[Pace, array[float]] = {pace: array("d") for pace in Pace}
         self._starts: dict[Pace, array[float]] = {pace: array("d") for pace in Pace}
         self._latest: float | None = None
         """The last time that a frame has."""
-        self._since = 0.0
+        self._shown_at = 0.0
         """When the frame that is shown appeared, by the clock."""
 
     # --- the film -------------------------------------------------------------------------------------
@@ -99,12 +99,12 @@ class Player:
         self.position, self.count, self.has_times = -1, 0, False
         self._frames, self._latest, self.chapters = (), None, []
         for pace in Pace:
-            del self._waits[pace][:], self._starts[pace][:]
+            del self._delays[pace][:], self._starts[pace][:]
 
     def _extend(self, pace: Pace, waits: Iterable[float]) -> None:
         starts = self._starts[pace]
         new = array("d", waits)
-        self._waits[pace] += new
+        self._delays[pace] += new
         starts.extend(list(accumulate(new, initial=starts[-1] if starts else 0.0))[1:])
 
     @property
@@ -129,11 +129,11 @@ class Player:
 
     # --- time -----------------------------------------------------------------------------------------
 
-    def due(self) -> float | None:
+    def seconds_to_next(self) -> float | None:
         """In how many seconds the next frame is to be shown; `None` where nothing moves."""
         if not self.is_playing or self.is_at_end:
             return None
-        return max(self._since + self._wait(self.position + 1) - self._clock(), 0.0)
+        return max(self._shown_at + self._delay(self.position + 1) - self._clock(), 0.0)
 
     def tick(self) -> bool:
         """Look at the clock, and go to the frame that is due; true where it is another one than before."""
@@ -141,16 +141,16 @@ class Player:
             return False
         now, before = self._clock(), self.position
         if not self.is_at_end:
-            self._since = max(self._since, now - self._wait(before + 1) - _LATE)
-        while not self.is_at_end and (moment := self._since + self._wait(self.position + 1)) <= now:
+            self._shown_at = max(self._shown_at, now - self._delay(before + 1) - _MAX_LATENESS)
+        while not self.is_at_end and (moment := self._shown_at + self._delay(self.position + 1)) <= now:
             self.position += 1
-            self._since = moment
+            self._shown_at = moment
         if self.is_at_end and not self.is_growing:
             self.is_playing = False
         return self.position != before
 
-    def _wait(self, frame: int) -> float:
-        return self._waits[self.pace][frame] / self.speed
+    def _delay(self, frame: int) -> float:
+        return self._delays[self.pace][frame] / self.speed
 
     # --- what people do -------------------------------------------------------------------------------
 
@@ -160,7 +160,7 @@ class Player:
             self._show(0)
         self.is_playing = self.is_growing or self.count > 1
         self.is_live = False
-        self._since = self._clock()
+        self._shown_at = self._clock()
 
     def pause(self) -> None:
         """Stay at this frame."""
@@ -214,7 +214,7 @@ class Player:
 
     def set_speed(self, speed: float) -> None:
         """Play so many times as fast."""
-        self._wait_by(self.pace if self.pace is Pace.PACED else Pace.CAPPED, speed)
+        self._change_delays(self.pace if self.pace is Pace.PACED else Pace.CAPPED, speed)
 
     def change_speed(self, steps: int) -> None:
         """Play faster, or slower, by some steps of the speeds that there are."""
@@ -223,21 +223,21 @@ class Player:
 
     def set_pace(self, pace: Pace) -> None:
         """Let something else decide how long a frame is waited for; real time is at normal speed."""
-        self._wait_by(pace, 1.0 if pace is Pace.REAL else self.speed)
+        self._change_delays(pace, 1.0 if pace is Pace.REAL else self.speed)
 
-    def _wait_by(self, pace: Pace, speed: float) -> None:
+    def _change_delays(self, pace: Pace, speed: float) -> None:
         """Wait differently from now on; the part of a wait that is over stays over."""
         self.tick()
         now, part = self._clock(), 0.0
         is_waiting = self.is_playing and not self.is_at_end
-        if is_waiting and (wait := self._wait(self.position + 1)) > 0:
-            part = min((now - self._since) / wait, 1.0)
+        if is_waiting and (wait := self._delay(self.position + 1)) > 0:
+            part = min((now - self._shown_at) / wait, 1.0)
         self.pace, self.speed = pace, speed
-        self._since = now - part * self._wait(self.position + 1) if is_waiting else now
+        self._shown_at = now - part * self._delay(self.position + 1) if is_waiting else now
 
     def _show(self, frame: int) -> None:
         self.position = min(max(frame, 0), self.count - 1)
-        self._since = self._clock()
+        self._shown_at = self._clock()
 
 
 IS_LIVE, IS_IDLE, IS_DELETED = "live", "idle", "deleted"
@@ -263,30 +263,32 @@ class Playback:
         self.player = Player(clock, idle=timing.idle)
         self.player.speed, self.player.pace = timing.speed, timing.pace
         self.player.is_growing = True
-        self.is_over = False
+        self.is_complete = False
         """True where the film is complete."""
         view = replace(view.of_subagent() if recording.is_subagent else view, thinking=True)
         path = recording.path if is_followed else None
         self._followed = None if path is None else FollowedFile(path, view)
-        self._film = FrameIndex(recording.tape(), view) if self._followed is None else self._followed.film
-        self._wanted: Destination | None = None
+        self._frame_index = (
+            FrameIndex(recording.open_source(), view) if self._followed is None else self._followed.frame_index
+        )
+        self._destination: Destination | None = None
         self._timing = timing
-        self._is_fitted = False
+        self._has_checked_times = False
         """True where it is known whether the session has times."""
         if self._followed is not None:
             self.player.end()
 
     @property
-    def film(self) -> FrameIndex:
+    def frame_index(self) -> FrameIndex:
         """The film; another one, when the file that is followed is replaced by another."""
-        return self._film if self._followed is None else self._followed.film
+        return self._frame_index if self._followed is None else self._followed.frame_index
 
     @property
     def is_followed(self) -> bool:
         """True where the file may grow at any time."""
         return self._followed is not None
 
-    def live_word(self, status: SessionStatus | None) -> str:
+    def live_state(self, status: SessionStatus | None) -> str:
         """Whether the file that is followed is there and written to, by what its session does; else nothing."""
         if self._followed is None:
             return ""
@@ -297,80 +299,82 @@ class Playback:
     @property
     def frame(self) -> Frame | None:
         """The frame that is shown."""
-        return self.film.frames[self.player.position] if self.player.position >= 0 else None
+        return self.frame_index.frames[self.player.position] if self.player.position >= 0 else None
 
     def elements(self) -> list[ScreenElement]:
         """What is on the screen now: to be looked at until this is asked for again, and not to be changed."""
-        return self.film.screen(self.player.position).elements
+        return self.frame_index.screen(self.player.position).elements
 
-    def develop(self) -> FileChange:
+    def read_more(self) -> FileChange:
         """Take in a portion of the film: as long as it grew, there may be more. Raises `CannotRead`."""
         if self._followed is not None:
-            news = self._followed.catch_up(READ_SIZE)
-            if news.is_new_film:
+            change = self._followed.catch_up(READ_SIZE)
+            if change.needs_new_index:
                 self.player.restart()
         else:
-            news = FileChange.GREW if self.film.develop() else FileChange.NOTHING
-        self._take_in()
-        return news
+            change = FileChange.GREW if self.frame_index.read_more() else FileChange.NOTHING
+        self._load_frames()
+        return change
 
     def finish(self) -> None:
         """What is there is all, unless the file is followed."""
         if self._followed is None:
-            self.film.finish()
+            self.frame_index.finish()
             self.player.is_growing = self.player.is_live = False
-        self.is_over = True
-        self._take_in()
+        self.is_complete = True
+        self._load_frames()
         self.player.tick()  # at the end of a film that cannot grow, it stops
 
-    def go(self, where: Destination) -> None:
+    def go_to(self, where: Destination) -> None:
         """Go to a place; where the film is not developed so far, as soon as it is."""
-        self._wanted = where
+        self._destination = where
         self._arrive()
 
-    def stay(self) -> None:
+    def forget_destination(self) -> None:
         """Somebody went elsewhere: there is no place any more that they wait for."""
-        self._wanted = None
+        self._destination = None
 
-    def keep_history(self, is_kept: bool) -> None:
+    def set_history(self, is_kept: bool) -> None:
         """Develop the film anew, with or without what was before compactions; the place in it stays the same."""
         line, is_live = self.frame.line if self.frame else 0, self.player.is_live
-        view = replace(self.film.view, history=is_kept)
+        view = replace(self.frame_index.view, history=is_kept)
         if self._followed is not None:
-            self._followed.film_anew(view)
+            self._followed.rebuild_index(view)
         else:
-            self._film = FrameIndex(self._film.tape, view)
+            self._frame_index = FrameIndex(self._frame_index.source, view)
         self.player.restart()
-        self.player.is_growing, self.is_over = True, False
-        self._wanted = None if is_live else LinePosition(line)
+        self.player.is_growing, self.is_complete = True, False
+        self._destination = None if is_live else LinePosition(line)
 
     def close(self) -> None:
         """Let go of the file."""
         if self._followed is not None:
             self._followed.close()
         else:
-            self._film.tape.close()
+            self._frame_index.source.close()
 
-    def _take_in(self) -> None:
-        self.player.load(self.film.frames)
-        if self.player.count and not self._is_fitted:
-            self._is_fitted = True
+    def _load_frames(self) -> None:
+        self.player.load(self.frame_index.frames)
+        if self.player.count and not self._has_checked_times:
+            self._has_checked_times = True
             if not self.player.has_times and self.player.pace is Pace.CAPPED and self._timing.idle != 0:
                 self.player.set_pace(Pace.PACED)  # without times, everything would appear at once
         self._arrive()
 
     def _arrive(self) -> None:
         """Go where somebody wants to be, as far as that is possible."""
-        if self._wanted is None or not self.player.count:
+        if self._destination is None or not self.player.count:
             return
-        self._seek(self._wanted)
-        if self.is_over or (isinstance(self._wanted, LinePosition) and self.film.lines > self._wanted.number):
-            self._wanted = None
+        self._seek(self._destination)
+        if self.is_complete or (
+            isinstance(self._destination, LinePosition) and self.frame_index.line_count > self._destination.number
+        ):
+            self._destination = None
 
     def _seek(self, where: Destination) -> None:
         match where:
             case LinePosition(number):
-                self.player.seek(self.film.frame_of(number))
+                self.player.seek(self.frame_index.frame_at_line(number))
             case FractionPosition(fraction):
                 self.player.seek_fraction(fraction)
             case ElapsedPosition(seconds):

@@ -26,11 +26,11 @@ class ByteSource(Protocol):
         """At most so many bytes from this place on; none where there are no more."""
         ...
 
-    def after_hole(self, offset: int) -> int:
+    def next_data(self, offset: int) -> int:
         """The next place that is not in a hole of a sparse file: this one, as a rule."""
         ...
 
-    def as_read(self, lines: list[bytes], offset: int) -> list[bytes]:
+    def original_lines(self, lines: list[bytes], offset: int) -> list[bytes]:
         """The lines from a place on, as their source gave them: some may stand for longer ones."""
         ...
 
@@ -55,11 +55,11 @@ class FileSource:
         except OSError as error:
             raise CannotRead(f"{self.path}: {error.strerror or error}") from error
 
-    def after_hole(self, offset: int) -> int:
+    def next_data(self, offset: int) -> int:
         """The next place that is not in a hole of a sparse file: this one, as a rule."""
         return next_data_offset(self._file.fileno(), offset)
 
-    def as_read(self, lines: list[bytes], offset: int) -> list[bytes]:
+    def original_lines(self, lines: list[bytes], offset: int) -> list[bytes]:
         """A file holds its lines as they are."""
         return lines
 
@@ -78,24 +78,24 @@ class MemorySource:
     def __init__(self, lines: Iterable[bytes]) -> None:
         self._long: dict[int, LongLine] = {}
         """Stand-ins for lines that were too long to be kept, by their places in the data."""
-        self._data = b"".join(self._kept(lines))
+        self._data = b"".join(self._terminated(lines))
 
     def read(self, offset: int, size: int) -> bytes:
         """At most so many bytes from this place on; none where there are no more."""
         return self._data[offset : offset + size]
 
-    def after_hole(self, offset: int) -> int:
+    def next_data(self, offset: int) -> int:
         """Memory has no holes."""
         return offset
 
-    def as_read(self, lines: list[bytes], offset: int) -> list[bytes]:
+    def original_lines(self, lines: list[bytes], offset: int) -> list[bytes]:
         """The lines from a place on, as their source gave them: some may stand for longer ones."""
         if not self._long:
             return lines
         starts = accumulate(map(len, lines), initial=offset)
         return [self._long.get(start, line) for start, line in zip(starts, lines, strict=False)]
 
-    def _kept(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+    def _terminated(self, lines: Iterable[bytes]) -> Iterator[bytes]:
         """The bytes of each line, with a line end."""
         place = 0
         for line in lines:
@@ -109,18 +109,18 @@ class MemorySource:
         """There is nothing to let go of."""
 
 
-_LARGE: Final = 64 << 20
+_MAX_DESCRIBED_SIZE: Final = 64 << 20
 """A larger file is not read for its title: somebody would have to wait for that when they leave."""
 
 SubagentRecordings = dict[str, list["Recording"]]
 """Sub-agents, by the call that they come from."""
 
 
-def _no_agents() -> SubagentRecordings:
+def _no_subagents() -> SubagentRecordings:
     return {}
 
 
-def _nothing() -> None:
+def _no_description() -> None:
     return None
 
 
@@ -129,18 +129,18 @@ class Recording:
     """What is played. Nothing of it is opened before it is asked for."""
 
     title: str
-    place: str
+    location: str
     """Where it was: the project, or the file."""
-    tape: Callable[[], ByteSource]
+    open_source: Callable[[], ByteSource]
     """Raises `CannotRead`."""
     is_subagent: bool = False
     path: str | None = None
     """The file that holds it, where there is one that can be watched."""
-    agents: Callable[[], SubagentRecordings] = _no_agents
+    find_subagents: Callable[[], SubagentRecordings] = _no_subagents
     """The sub-agents as they are known now; this may take a moment."""
     resolve: Callable[[str], str] = str
     """Gives a result with the whole output that it refers to."""
-    describe: Callable[[], tuple[str, str] | None] = _nothing
+    describe: Callable[[], tuple[str, str] | None] = _no_description
     """A better title and place, where finding them takes a moment."""
 
 
@@ -158,9 +158,9 @@ def recording_of_file(found: SessionFile, open_store: Callable[[], Store]) -> Re
         partial(FileSource, found.path),
         found.is_agent or is_subagent_file(found.path),
         found.path,
-        partial(_agents, found, open_store),
+        partial(_find_subagents, found, open_store),
         output_resolver([found]),
-        partial(_described, found, open_store),
+        partial(_describe, found, open_store),
     )
 
 
@@ -170,26 +170,26 @@ def recording_of_session(session: Session, open_store: Callable[[], Store]) -> R
     return Recording(
         session.title or session.id,
         session.project or session.found.name,
-        partial(_inline_tape, session) if is_inline else partial(FileSource, session.path),
+        partial(_inline_source, session) if is_inline else partial(FileSource, session.path),
         session.is_subagent or is_subagent_file(session.path),
         None if is_inline else session.path,
-        _no_agents if is_inline else partial(_agents, session.found, open_store),
+        _no_subagents if is_inline else partial(_find_subagents, session.found, open_store),
         output_resolver([session.found]),
     )
 
 
-def _inline_tape(session: Session) -> ByteSource:
+def _inline_source(session: Session) -> ByteSource:
     return MemorySource(session.lines())
 
 
-def _described(found: SessionFile, open_store: Callable[[], Store]) -> tuple[str, str] | None:
-    if found.stamp.size > _LARGE:
+def _describe(found: SessionFile, open_store: Callable[[], Store]) -> tuple[str, str] | None:
+    if found.stamp.size > _MAX_DESCRIBED_SIZE:
         return None
     session = open_store().of(found)
     return session.title or session.id, session.project or found.name
 
 
-def _agents(found: SessionFile, open_store: Callable[[], Store]) -> SubagentRecordings:
+def _find_subagents(found: SessionFile, open_store: Callable[[], Store]) -> SubagentRecordings:
     """The sub-agents of a session, and all below them, by their calls. The store is opened for this, in any thread."""
     session = open_store().of(found)
     agents: SubagentRecordings = {}

@@ -1,4 +1,4 @@
-"""Searching a film: on which of its frames some words appear, be they cut off on the screen or not."""
+"""Searching a frame_index: on which of its frames some words appear, be they cut off on the screen or not."""
 
 from __future__ import annotations
 
@@ -52,26 +52,26 @@ FRAMES_PER_STEP: Final = 500
 
 
 class FrameSearch:
-    """The frames of a film on which some words appear, in capitals or not; found a portion at a time."""
+    """The frames of a frame_index on which some words appear, in capitals or not; found a portion at a time."""
 
-    def __init__(self, film: FrameIndex, words: str) -> None:
+    def __init__(self, frame_index: FrameIndex, words: str) -> None:
         self.words = words
-        self.film = film
+        self.frame_index = frame_index
         self.hits: list[int] = []
         """The frames that were found so far."""
         self._wanted = words.lower()
         self._seen = 0
 
     @property
-    def is_over(self) -> bool:
+    def is_complete(self) -> bool:
         """True where every frame that there is was looked at."""
-        return self._seen >= len(self.film.frames)
+        return self._seen >= len(self.frame_index.frames)
 
-    def go_on(self, frames: int = FRAMES_PER_STEP) -> None:
+    def search_more(self, frames: int = FRAMES_PER_STEP) -> None:
         """Look at some more frames."""
-        until = min(self._seen + frames, len(self.film.frames))
+        until = min(self._seen + frames, len(self.frame_index.frames))
         for number in range(self._seen, until):
-            events = self.film.events(self.film.frames[number].line)
+            events = self.frame_index.events_on(self.frame_index.frames[number].line)
             if any(self._wanted in text.lower() for event in events for text in searchable_texts(event)):
                 self.hits.append(number)
         self._seen = until
@@ -97,16 +97,16 @@ class FrameSearch:
 
 def searchable_texts(event: Event) -> Iterator[str]:
     """Everything in a record that a person may look for: what the screen shows, and what is cut off there."""
-    yield _shown(event)
+    yield _screen_text(event)
     content = message_content(event)
     if isinstance(content, str):
         yield content
     else:
         for block in content or ():
-            yield from _words(block)
+            yield from _block_texts(block)
 
 
-def _shown(event: Event) -> str:
+def _screen_text(event: Event) -> str:
     """What a record shows on a screen that has nothing but the call that it may belong to."""
     state = ScreenState(_EVERYTHING)
     if isinstance(event, Progress) and event.parent_call:
@@ -115,7 +115,7 @@ def _shown(event: Event) -> str:
     return render(state, event).to_markdown()
 
 
-def _words(block: AnyBlock) -> Iterator[str]:
+def _block_texts(block: AnyBlock) -> Iterator[str]:
     match block:
         case Text():
             yield block.text or ""
@@ -158,11 +158,13 @@ class ElementDetails(NamedTuple):
     is_error: bool = False
 
 
-def element_details(film: FrameIndex, element: ScreenElement, resolve: OutputResolver = str) -> ElementDetails | None:
+def element_details(
+    frame_index: FrameIndex, element: ScreenElement, resolve: OutputResolver = str
+) -> ElementDetails | None:
     """What there is to be known of an element beyond what the screen shows; `None` where that is all."""
     if isinstance(element, ToolCall):
-        return _call(film, element, resolve)
-    events = film.events(element.line)
+        return _tool_call_details(frame_index, element, resolve)
+    events = frame_index.events_on(element.line)
     if isinstance(element, ThinkingIndicator):
         thoughts = [strip_escapes(raw_as_text(block.thinking)) for block in _blocks(events, Thinking)]
         return ElementDetails(given=tuple(Prose(thought) for thought in thoughts if thought))
@@ -175,12 +177,12 @@ def element_details(film: FrameIndex, element: ScreenElement, resolve: OutputRes
     return None
 
 
-def call_details(film: FrameIndex, element: ToolCall) -> TranscriptCall:
+def call_details(frame_index: FrameIndex, element: ToolCall) -> TranscriptCall:
     """A call with its whole result."""
     call = TranscriptCall(
         EntryKind.CALL, element.line, element.timestamp, name=element.tool_name, id=element.id, input=element.input
     )
-    for event in film.events(element.result_line) if element.result_line else ():
+    for event in frame_index.events_on(element.result_line) if element.result_line else ():
         for block in _blocks([event], ToolResult):
             if block.tool_use_id == element.id or not (element.id and block.tool_use_id):
                 structured = getattr(event, "tool_use_result", None)
@@ -188,8 +190,8 @@ def call_details(film: FrameIndex, element: ToolCall) -> TranscriptCall:
     return call
 
 
-def _call(film: FrameIndex, element: ToolCall, resolve: OutputResolver) -> ElementDetails:
-    call = call_details(film, element)
+def _tool_call_details(frame_index: FrameIndex, element: ToolCall, resolve: OutputResolver) -> ElementDetails:
+    call = call_details(frame_index, element)
     reply = call.reply()
     if reply is not None:
         reply = replace(reply, text=resolve(reply.text))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_LOOKED_AT: Final = 1000
+_TIMING_SAMPLE: Final = 1000
 """How many records are looked at for a time, before a session counts as one without."""
 
 
@@ -42,14 +42,14 @@ class Timing(NamedTuple):
     """The longest pause, in the session's own time; `None` keeps all of them."""
     speed: float = 1.0
 
-    def waits(self, frames: Iterable[Frame]) -> Iterator[float]:
+    def delays(self, frames: Iterable[Frame]) -> Iterator[float]:
         """How long each frame is waited for."""
         return scale_delays(self._at_normal_speed(frames), self.speed)
 
-    def timed(self, items: Iterable[_T], frame_of: Callable[[_T], Frame]) -> Iterator[tuple[float, _T]]:
+    def with_delays(self, items: Iterable[_T], frame_of: Callable[[_T], Frame]) -> Iterator[tuple[float, _T]]:
         """Things that appear with a frame, each with the time that it is waited for; one is asked for at a time."""
         ahead, items = tee(items)
-        return zip(self.waits(map(frame_of, ahead)), items, strict=True)
+        return zip(self.delays(map(frame_of, ahead)), items, strict=True)
 
     def _at_normal_speed(self, frames: Iterable[Frame]) -> Iterator[float]:
         if self.pace is Pace.PACED:
@@ -60,7 +60,7 @@ class Timing(NamedTuple):
 
 def fit_timing(events: Iterable[Event], timing: Timing) -> tuple[Iterator[Event], Timing]:
     """The same events, and a timing that suits them: where none has a time, and pauses are wanted, frames are paced."""
-    head = list(islice(events := iter(events), _LOOKED_AT))
+    head = list(islice(events := iter(events), _TIMING_SAMPLE))
     if timing.idle != 0 and all(to_epoch(event.timestamp) is None for event in head):
         timing = timing._replace(pace=Pace.PACED)
     return chain(head, events), timing
@@ -134,7 +134,7 @@ class AppendedText:
         """The last line of which something was told."""
         self._last: ScreenElement | None = None
         """What was told last."""
-        self._is_last = True
+        self._is_uninterrupted = True
         """False where somebody else told something since then."""
         self._open: dict[int, ToolCall] = {}
         """The calls that were told and have no result yet, by their serial numbers."""
@@ -144,7 +144,7 @@ class AppendedText:
 
     def interrupt(self) -> None:
         """Something else was told meanwhile: a result that comes now is told with the head of its call."""
-        self._is_last = False
+        self._is_uninterrupted = False
 
     def after(self, state: ScreenState) -> list[TextPiece]:
         """What is new on a screen: asked for after a whole line, and of a screen that grows by whole lines.
@@ -165,7 +165,7 @@ class AppendedText:
         for serial in self._newly_answered(state):
             call = state.elements[state.position(serial)]
             told = self._open.pop(serial)
-            if self._is_last and self._last is told:
+            if self._is_uninterrupted and self._last is told:
                 self._last = call
                 yield TextPiece(call, (element_text(call, self._view).partition("\n")[2],), False, is_result=True)
             else:  # it begins anew, and is no part of what was told last
@@ -191,8 +191,8 @@ class AppendedText:
             self._line = max(self._line, elements[-1].line)
 
     def _piece(self, element: ScreenElement) -> TextPiece:
-        is_apart = self._last is not None and not (self._is_last and gap_between(self._last, element) == "\n")
-        self._last, self._is_last = element, True
+        is_apart = self._last is not None and not (self._is_uninterrupted and gap_between(self._last, element) == "\n")
+        self._last, self._is_uninterrupted = element, True
         return TextPiece(element, tuple(markdown_pieces([element], self._view)), is_apart)
 
 
@@ -220,10 +220,13 @@ def text_frames(
     like the progress of a tool, is neither told nor waited for.
     """
     events, timing = fit_timing(events, timing)
-    return ((wait, told.pieces) for wait, told in timing.timed(_told(events, state, start), lambda told: told.frame))
+    return (
+        (wait, told.pieces)
+        for wait, told in timing.with_delays(_timed_text(events, state, start), lambda told: told.frame)
+    )
 
 
-def _told(events: Iterable[Event], state: ScreenState, start: int) -> Iterator[TimedText]:
+def _timed_text(events: Iterable[Event], state: ScreenState, start: int) -> Iterator[TimedText]:
     appended = AppendedText(state.view)
     for frame in stream_frames(events, state):
         if frame.line >= start and (pieces := appended.after(state)):

@@ -155,8 +155,8 @@ async def build_frames(projection: Playback, tell: Tell) -> None:
     """Take in all of a film that there is now, and let everything else happen after each portion of it."""
     news, told = FileChange.GREW, time.monotonic()
     try:
-        while news is FileChange.GREW or news.is_new_film:
-            news = projection.develop()
+        while news is FileChange.GREW or news.needs_new_index:
+            news = projection.read_more()
             words = "" if news in _USUAL else f"the session file: {news.value}"
             if words or time.monotonic() - told >= _OFTEN:
                 tell(words)
@@ -183,9 +183,9 @@ async def follow_frames(projection: Playback, tell: Tell, notice: Callable[[File
 
 async def search_frames(search: FrameSearch, is_wanted: Callable[[], bool], tell: Tell) -> None:
     """Look through a whole film, for as long as somebody wants to know."""
-    while is_wanted() and not search.is_over:
+    while is_wanted() and not search.is_complete:
         try:
-            search.go_on()
+            search.search_more()
         except CannotRead as error:
             tell(str(error))
             return

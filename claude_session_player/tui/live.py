@@ -118,7 +118,7 @@ class RunningList(ScrollView, can_focus=True):
         return next((number for number in range(len(self.rows)) if self._path(number) == self._cursor), 0)
 
     def _path(self, place: int) -> str | None:
-        return self.rows[place].glimpse.found.path if place < len(self.rows) else None
+        return self.rows[place].peek.file.path if place < len(self.rows) else None
 
     def _draw(self) -> None:
         self._lines = status_lines(self.rows, self._now, self.size.width)
@@ -170,8 +170,8 @@ class RunningApp(TerminalApp[None]):
 
     def on_mount(self) -> None:
         """What is there is shown at once; what changes is noticed from then on."""
-        files = [file for folder in self._board.folders for file in watched_files(folder)]
-        self._board.notice(files, self._clock())
+        files = [file for folder in self._board.directories for file in watched_files(folder)]
+        self._board.update(files, self._clock())
         self._show()
         self.run_worker(self._watching(), group="watch")
         self.set_interval(_TICK, self._show)
@@ -181,14 +181,14 @@ class RunningApp(TerminalApp[None]):
         self.set_class(event.size.height < _LOW, "-low")
 
     async def _watching(self) -> None:
-        async with aclosing(watch_changes(self._board.folders)) as stream:
+        async with aclosing(watch_changes(self._board.directories)) as stream:
             async for noticed in stream:
                 self.post_message(self.Changed(noticed))
 
     @on(Changed)
     def _take(self, event: Changed) -> None:
         self._is_polled |= event.noticed.is_polled
-        self._board.notice(event.noticed.files, self._clock())
+        self._board.update(event.noticed.files, self._clock())
         self._show()
 
     def _show(self) -> None:
@@ -216,7 +216,7 @@ class RunningApp(TerminalApp[None]):
     def action_open(self) -> None:
         """Follow the session at the cursor."""
         if (row := self._list.current) is not None:
-            path = row.glimpse.found.path
+            path = row.peek.file.path
             self.run_worker(lambda: self._find(path), thread=True, exclusive=True, group="find")
 
     def _find(self, path: str) -> None:

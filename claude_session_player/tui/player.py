@@ -45,7 +45,7 @@ class PlayerScreen(SearchingWindow):
 
     def _go_there(self) -> None:
         """Somebody decided where to be: nothing else is waited for, and the view is at the end of this frame."""
-        self.projection.stay()
+        self.projection.forget_destination()
         self._is_looking = False
         self.hush()
         self.pane.go_to_end()
@@ -119,7 +119,7 @@ class PlayerScreen(SearchingWindow):
     def action_history(self) -> None:
         """Keep what was before a compaction, or not."""
         self.pane.go_to_end()
-        self.projection.keep_history(not self.projection.film.view.history)
+        self.projection.set_history(not self.projection.frame_index.view.history)
         self.forget_search()
         self.develop()
 
@@ -151,7 +151,7 @@ class PlayerScreen(SearchingWindow):
         if element is None:
             return
         text = element_text(element, View.full(thinking=True))
-        if isinstance(element, ToolCall) and (reply := call_details(self.projection.film, element).reply()):
+        if isinstance(element, ToolCall) and (reply := call_details(self.projection.frame_index, element).reply()):
             text = reply.text
         self.app.copy_to_clipboard(text)
         self.say(f"copied {plural(len(text), 'character')}")
@@ -195,7 +195,7 @@ class PlayerScreen(SearchingWindow):
     def _look_for_agents(self, calls: list[ToolCall]) -> None:
         """In a thread: nothing here touches a widget. Any tool can start a sub-agent, so all of them are asked for."""
         try:
-            agents: SubagentRecordings | SessionError = self.projection.recording.agents()
+            agents: SubagentRecordings | SessionError = self.projection.recording.find_subagents()
         except SessionError as error:
             agents = error
         except OSError as error:
@@ -240,7 +240,7 @@ class PlayerApp(TerminalApp[None]):
     @property
     def account(self) -> LineAudit:
         """What became of the lines that were read."""
-        return self._first.projection.film.account
+        return self._first.projection.frame_index.audit
 
     def on_mount(self) -> None:
         """Show the player."""

@@ -42,7 +42,7 @@ class SearchingWindow(PlayerWindow):
         if self.search is None:
             return super().flags()
         number = self.search.number(self.player.position) or "-"
-        more = "" if self.search.is_over else "…"
+        more = "" if self.search.is_complete else "…"
         return [*super().flags(), f"/{self.search.words} {number}/{len(self.search.hits)}{more}"]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -99,18 +99,18 @@ class SearchingWindow(PlayerWindow):
 
     def _go(self, text: str) -> None:
         try:
-            self.projection.go(parse_position(text))
+            self.projection.go_to(parse_position(text))
             self.pane.go_to_end()
         except SessionError as error:
             self.say(str(error))
         self.show_frame()
 
     def _find(self, words: str) -> None:
-        self.search = FrameSearch(self.projection.film, words)
+        self.search = FrameSearch(self.projection.frame_index, words)
         self._show_keys()
         self.pane.needle = words
         self._is_looking = True
-        self.projection.stay()
+        self.projection.forget_destination()
         self.player.pause()
         self._go_on_searching(self.search)
 
@@ -119,13 +119,13 @@ class SearchingWindow(PlayerWindow):
         self.run_worker(work, exclusive=True, group="search")
 
     def _is_wanted(self, search: FrameSearch) -> bool:
-        return self.search is search and search.film is self.projection.film
+        return self.search is search and search.frame_index is self.projection.frame_index
 
     def film_has_changed(self) -> None:
         """What is new is searched, too; what was found in another film leads nowhere in this one."""
-        if self.search is not None and self.search.film is not self.projection.film:
+        if self.search is not None and self.search.frame_index is not self.projection.frame_index:
             self.forget_search()
-        elif self.search is not None and not self.search.is_over:
+        elif self.search is not None and not self.search.is_complete:
             self._go_on_searching(self.search)
         elif self._is_looking:
             self._show_hits()
@@ -145,7 +145,7 @@ class SearchingWindow(PlayerWindow):
         if search is None:
             return
         is_at_hit = search.number(self.player.position) is not None
-        is_known = search.has_after(self.player.position) or (search.is_over and self.projection.is_over)
+        is_known = search.has_after(self.player.position) or (search.is_complete and self.projection.is_complete)
         if self._is_looking and not is_at_hit and is_known:
             self.action_hit(1)
         self._is_looking = self._is_looking and not is_known
@@ -161,10 +161,10 @@ class SearchingWindow(PlayerWindow):
             return
         frame = search.after(self.player.position) if direction > 0 else search.before(self.player.position)
         if frame is None:
-            is_all = search.is_over and self.projection.is_over
+            is_all = search.is_complete and self.projection.is_complete
             self.say(f"{search.words!r} is nowhere" if is_all else f"{search.words!r} is not found so far")
             return
-        self.projection.stay()
+        self.projection.forget_destination()
         self.player.pause()
         self.player.seek(frame)
         self.pane.go_to_end()

@@ -102,7 +102,7 @@ class PlayerWindow(Screen[None]):
         """What the session does, and its sub-agents; where it is followed."""
         self.projection = Playback(recording, self._view, clock, timing, is_followed=is_followed)
         self.player = self.projection.player
-        self._film = self.projection.film
+        self._film = self.projection.frame_index
         """The film that is shown."""
         self._is_polled = False
         """True where the system does not tell what changes."""
@@ -116,7 +116,7 @@ class PlayerWindow(Screen[None]):
         self._silence: Timer | None = None
         """Takes the message away."""
         if start is not None:
-            self.projection.go(start)
+            self.projection.go_to(start)
 
     # --- what is shown --------------------------------------------------------------------------------
 
@@ -137,14 +137,14 @@ class PlayerWindow(Screen[None]):
     def on_mount(self) -> None:
         """The first portion is there at once, so that there is something to be seen."""
         recording = self.projection.recording
-        self._show_title(recording.title, recording.place)
+        self._show_title(recording.title, recording.location)
         self.run_worker(self._describe, thread=True, group="title", exit_on_error=False)
         with suppress(SessionError):  # whoever develops the rest will say so
-            self.projection.develop()
+            self.projection.read_more()
         if not self.player.is_live:
             self.player.play()
         if self.projection.is_followed:
-            self._board.notice([self._path], self._wall())
+            self._board.update([self._path], self._wall())
         self.show_frame()
         self.develop()
         if self.projection.is_followed:
@@ -184,7 +184,7 @@ class PlayerWindow(Screen[None]):
             self.pane.show(self.projection.elements())
         except SessionError as error:
             self.say(str(error))
-        self._bar.show(self.projection.film.frames)
+        self._bar.show(self.projection.frame_index.frames)
         self.show_status()
         self._wait()
 
@@ -195,8 +195,8 @@ class PlayerWindow(Screen[None]):
             status_text(
                 self.player,
                 projection.frame,
-                projection.film.lines,
-                live_word=projection.live_word(self._board.status(self._path, self._wall())),
+                projection.frame_index.line_count,
+                live_word=projection.live_state(self._board.status(self._path, self._wall())),
                 flags=" ".join(self.flags()),
                 message=self._message,
             )
@@ -204,7 +204,7 @@ class PlayerWindow(Screen[None]):
 
     def flags(self) -> list[str]:
         """What is switched on."""
-        names = {"history": self.projection.film.view.history, "thinking": self.pane.view.thinking}
+        names = {"history": self.projection.frame_index.view.history, "thinking": self.pane.view.thinking}
         return [name for name, is_on in {**names, "polling": self._is_polled}.items() if is_on]
 
     def say(self, message: str) -> None:
@@ -229,7 +229,7 @@ class PlayerWindow(Screen[None]):
 
         head = element_rows(element, replace(self.pane.view, thinking=True), width)
         try:
-            details = element_details(self.projection.film, element, self.projection.recording.resolve)
+            details = element_details(self.projection.frame_index, element, self.projection.recording.resolve)
         except SessionError:  # the file cannot be read any more: what is known is shown
             return head
         return head if details is None else details_rows(head, details, width)
@@ -241,7 +241,7 @@ class PlayerWindow(Screen[None]):
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        due = self.player.due()
+        due = self.player.seconds_to_next()
         if due is not None:
             self._timer = self.set_timer(max(due, _FASTEST), self.tick)
 
@@ -277,7 +277,7 @@ class PlayerWindow(Screen[None]):
     def _look_at_company(self, event: Noticed) -> None:
         """Files of the session, or of others, were written to: the board reads what was appended to ours."""
         agents = {path for path in event.files if os.path.basename(path).startswith(AGENT)}
-        self._board.notice(agents | (event.files & {self._path}), self._wall())
+        self._board.update(agents | (event.files & {self._path}), self._wall())
         if event.is_polled and not self._is_polled:
             self._is_polled = True
             self.say(POLLED)
@@ -291,8 +291,8 @@ class PlayerWindow(Screen[None]):
     @on(Developed)
     def _show_more(self, event: Developed) -> None:
         self.film_has_changed()
-        if self._film is not self.projection.film:  # of the film before, there is nothing to be seen any more
-            self._film = self.projection.film
+        if self._film is not self.projection.frame_index:  # of the film before, there is nothing to be seen any more
+            self._film = self.projection.frame_index
             self.pane.go_to_end()
         self.show_frame()
         if event.words:

@@ -51,21 +51,21 @@ def status_lines(rows: list[RunningSession], now: float, width: int) -> list[Sta
             lines.append(StatusLine(number, agent_head(row, now, width)))
             continue
         lines.append(StatusLine(number, _head(row, now, width)))
-        words = row.glimpse.words
-        told = (row.status.how, "" if words == row.glimpse.title else words)
+        words = row.peek.last_text
+        told = (row.status.reason, "" if words == row.peek.title else words)
         lines += [StatusLine(number, _below(text, width), is_head=False) for text in told if text]
     return lines
 
 
 def running_name(row: RunningSession) -> str:
     """How a session or a sub-agent is called."""
-    glimpse = row.glimpse
-    return printable(glimpse.title or display_path(glimpse.found.id))
+    glimpse = row.peek
+    return printable(glimpse.title or display_path(glimpse.file.id))
 
 
 def _head(row: RunningSession, now: float, width: int) -> Text:
     mark, style = _LOOKS[row.status.phase]
-    project = printable(base_name(row.glimpse.project or "") or row.glimpse.found.project or "")
+    project = printable(base_name(row.peek.project or "") or row.peek.file.project or "")
     return _fitted(
         width,
         (f"{mark} {row.status.phase.value:<{_STATE_WIDTH}}", style),
@@ -78,19 +78,19 @@ def _head(row: RunningSession, now: float, width: int) -> Text:
 def state_line(row: RunningSession, width: int) -> Text:
     """What a session does, and how this is known."""
     mark, style = _LOOKS[row.status.phase]
-    return _fitted(width, (f"{mark} {row.status.phase.value}", style), (f"  {printable(row.status.how)}", "dim"))
+    return _fitted(width, (f"{mark} {row.status.phase.value}", style), (f"  {printable(row.status.reason)}", "dim"))
 
 
 def agent_head(row: RunningSession, now: float, width: int) -> Text:
     """What a sub-agent is called, and what it does."""
     mark, style = _LOOKS[row.status.phase]
-    agent = printable(row.glimpse.agent or "sub-agent")
+    agent = printable(row.peek.agent or "sub-agent")
     return _fitted(
         width,
         (f"{_INDENT}└ {mark} {agent}", style),
         (f" {_since(row, now)} ", "dim"),
         (running_name(row), ""),
-        (f"  {printable(row.status.how)}", "dim"),
+        (f"  {printable(row.status.reason)}", "dim"),
     )
 
 
