@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SESSION ?=
 
-.PHONY: play test test-faults test-hostile fuzz test-floors test-floors-short system check bench docs prices clean
+.PHONY: play test test-faults test-hostile fuzz test-floors test-floors-short system check shape bench docs prices clean
 
 play: .venv/.installed  ## play the demo, or SESSION=reference; without a terminal, print its screen
 ifeq ($(SESSION),)
@@ -46,6 +46,10 @@ check: .venv/.installed-dev  ## lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+#	$(BIN)/python -m scripts.shape --check  # from the commit on that meets all limits
+
+shape: .venv/.installed-dev  ## how the package is laid out, against limits; ARGS='--details --check --time'
+	$(BIN)/python -m scripts.shape $(ARGS)
 
 bench: .venv/.installed-dev  ## speed and memory, against references measured in the same run
 	$(BIN)/python -m bench
