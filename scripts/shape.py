@@ -7,6 +7,7 @@ fixtures of the tests.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -40,13 +41,34 @@ COMMANDS: Final = {
 }
 """The commands whose modules are counted, with their limits."""
 _TIMED: Final = ("list", "--json", *_STORE)
-_COUNT_LOADED: Final = """\
-import sys
+_OBSERVE: Final = """\
+import inspect, json, sys, threading
 from claude_session_player.cli import run
+
+def is_ours(name):
+    return name.partition(".")[0] == "claude_session_player"
+
+def is_called_by_an_import(frame):
+    while frame := frame.f_back:
+        if frame.f_code.co_name == "<module>" and frame.f_globals["__name__"] != "__main__":
+            return True
+    return False
+
+def note_call(frame, event, _):
+    name = frame.f_globals.get("__name__", "")
+    is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED
+    if event == "call" and is_function and is_ours(name) and not is_called_by_an_import(frame):
+        called.add(name)
+
+called = set()
+threading.setprofile(note_call)
+sys.setprofile(note_call)
 code = run(sys.argv[1:])
-print(*sorted(name for name in sys.modules if name.partition(".")[0] == "claude_session_player"), file=sys.stderr)
+sys.setprofile(None)
+print(json.dumps({"loaded": sorted(filter(is_ours, sys.modules)), "called": sorted(called)}), file=sys.stderr)
 sys.exit(code)
 """
+"""Runs a command, and prints which modules are loaded, and in which of them a function was called by the command."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +77,7 @@ class Measurement:
 
     what: str
     value: float
-    limit: float
+    limit: float | None = None
     unit: str = ""
     is_minimum: bool = False
     depends_on_load: bool = False
@@ -65,14 +87,18 @@ class Measurement:
 
     @property
     def is_met(self) -> bool:
-        """True where the number keeps to its limit."""
+        """True where the number keeps to its limit, or has none."""
+        if self.limit is None:
+            return True
         return self.value >= self.limit if self.is_minimum else self.value <= self.limit
 
     def cells(self) -> tuple[str, str, str, str]:
         """The number as a row of the table."""
-        bound = "at least" if self.is_minimum else "at most"
         decimals = 1 if self.unit else 0
         now = f"{self.value:.{decimals}f}{self.unit}"
+        if self.limit is None:
+            return self.what, now, "", ""
+        bound = "at least" if self.is_minimum else "at most"
         return self.what, now, f"{bound} {self.limit:g}{self.unit}", "ok" if self.is_met else "worse"
 
 
@@ -124,12 +150,16 @@ def measure_readme(readme: Path) -> Measurement:
     return Measurement("README, lines", len(readme.read_text(encoding="utf-8").splitlines()), 150)
 
 
-def measure_loaded() -> Iterator[Measurement]:
-    """How many modules of the package a command loads; the index of the store is warm."""
+def measure_commands() -> Iterator[Measurement]:
+    """How many modules of the package a command loads, and how many of them do something; the index is warm."""
     with _environment() as environment:
-        for what, (arguments, limit) in COMMANDS.items():
-            loaded = _loaded(arguments, environment)
-            yield Measurement(f"modules loaded by `{what}`", len(loaded), limit, details=loaded)
+        observed = {what: _observe(arguments, environment) for what, (arguments, _) in COMMANDS.items()}
+    for what, (_, limit) in COMMANDS.items():
+        loaded = observed[what]["loaded"]
+        yield Measurement(f"modules loaded by `{what}`", len(loaded), limit, details=tuple(loaded))
+    for what, modules in observed.items():
+        called = modules["called"]
+        yield Measurement(f"modules with a function called by `{what}`", len(called), details=tuple(called))
 
 
 def measure_time(runs: int) -> Measurement:
@@ -146,7 +176,7 @@ def measure(root: Path, runs: int) -> Iterator[Measurement]:
     package = Package(root / PACKAGE.name)
     for numbers in (measure_modules, measure_names, measure_doors, measure_lengths):
         yield from numbers(package)
-    yield from measure_loaded()
+    yield from measure_commands()
     yield measure_time(runs)
     yield measure_readme(root / "README.md")
 
@@ -210,17 +240,18 @@ def _environment() -> Iterator[dict[str, str]]:
     with tempfile.TemporaryDirectory() as home:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         environment = {**inherited, "HOME": home, "XDG_CACHE_HOME": home, "LOCALAPPDATA": home}
-        _loaded(_TIMED, environment)
+        _observe(_TIMED, environment)
         yield environment
 
 
-def _loaded(arguments: Sequence[str], environment: dict[str, str]) -> tuple[str, ...]:
-    """The modules of the package that are loaded when a command ends."""
-    command = [sys.executable, "-c", _COUNT_LOADED, *arguments]
+def _observe(arguments: Sequence[str], environment: dict[str, str]) -> dict[str, list[str]]:
+    """The modules of the package that a command loads and calls, run in a process of its own."""
+    command = [sys.executable, "-c", _OBSERVE, *arguments]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"`{' '.join(arguments)}` failed: {done.stderr.strip()}")
-    return tuple(done.stderr.splitlines()[-1].split())
+    observed: dict[str, list[str]] = json.loads(done.stderr.splitlines()[-1])
+    return observed
 
 
 def _best_times(runs: int, environment: dict[str, str], *commands: list[str]) -> list[float]:

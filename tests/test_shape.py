@@ -200,21 +200,31 @@ def test_a_time_fails_the_check_only_where_times_are_asked_for() -> None:
 
 
 def test_the_table_names_what_is_worse_and_what_it_consists_of() -> None:
-    rows = [Measurement("small", 1, 5), Measurement("share", 23.44, 15, " %", details=("a: b",))]
+    rows = [
+        Measurement("small", 1, 5),
+        Measurement("free", 7),
+        Measurement("share", 23.44, 15, " %", details=("a: b",)),
+    ]
     assert shape.table(rows).splitlines() == [
         "what      now  limit",
         "small       1  at most 5     ok",
+        "free        7",
         "share  23.4 %  at most 15 %  worse",
     ]
     assert shape.table(rows, with_details=True).splitlines()[-1] == "    a: b"
 
 
-def test_the_modules_that_a_command_loads_are_counted_in_a_process_of_its_own() -> None:
-    numbers = {each.what: each for each in shape.measure_loaded()}
-    assert numbers.keys() == {f"modules loaded by `{name}`" for name in shape.COMMANDS}
-    for each in numbers.values():
-        assert {NAME, f"{NAME}.cli", f"{NAME}.cli.app"} < set(each.details)
-        assert each.value == len(each.details)
+def test_the_modules_that_a_command_loads_and_calls_are_counted_in_a_process_of_its_own() -> None:
+    numbers = {each.what: each for each in shape.measure_commands()}
+    for command in shape.COMMANDS:
+        loaded, called = (
+            numbers[f"modules loaded by `{command}`"],
+            numbers[f"modules with a function called by `{command}`"],
+        )
+        assert {f"{NAME}.cli", f"{NAME}.cli.app"} <= set(called.details) < set(loaded.details)
+        assert (called.value, loaded.value) == (len(called.details), len(loaded.details))
+        assert called.is_met
+        assert called.limit is None
 
 
 def test_a_command_takes_longer_than_an_empty_process() -> None:
@@ -232,4 +242,4 @@ def test_the_check_fails_where_a_number_is_worse(
 
 def test_all_numbers_are_measured_for_this_project() -> None:
     numbers = list(shape.measure(shape.ROOT, runs=1))
-    assert len({each.what for each in numbers}) == len(numbers) == 17
+    assert len({each.what for each in numbers}) == len(numbers) == 20
