@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SESSION ?=
 
-.PHONY: play test test-faults test-hostile fuzz test-lowest test-lowest-short test-newest system check shape bench docs prices clean
+.PHONY: play test test-faults test-hostile fuzz test-lowest test-lowest-short test-newest system check shape bench docs prices release clean
 
 play: .venv/.installed  ## play the demo, or SESSION=reference; without a terminal, print its screen
 ifeq ($(SESSION),)
@@ -68,6 +68,11 @@ docs: .venv/.installed-dev  ## the CLI reference and the picture, made anew
 
 prices: .venv/.installed-dev  ## the table of prices, made anew from the installed genai-prices: before a release
 	$(BIN)/python -m scripts.price_table
+
+release: .venv/.installed-dev  ## wheel and sdist in dist/, checked, installed in clean environments, and run there
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m scripts.check_release dist
 
 .venv/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
