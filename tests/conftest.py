@@ -33,6 +33,7 @@ def _own_places(tmp_path_factory: pytest.TempPathFactory) -> None:
     home = tmp_path_factory.mktemp("home")
     patch = pytest.MonkeyPatch()
     patch.setenv("HOME", str(home))
+    patch.setenv("USERPROFILE", str(home))  # the same on Windows
     patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
     patch.setenv("XDG_DATA_HOME", str(home / "data"))
     patch.setenv("XDG_CONFIG_HOME", str(home / "config"))

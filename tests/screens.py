@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 SCREENS = Path(__file__).parent / "fixtures" / "screens"
 SMALL, LARGE = (80, 24), (120, 40)
 
-IS_LOWEST = "FLOORS" in os.environ
+IS_LOWEST = "LOWEST" in os.environ
 """On the lowest versions of what the program needs, screens are drawn, but not to the letter as by the newest."""
 
 Script = Callable[[Pilot[Any]], Awaitable[None]]
