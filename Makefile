@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SESSION ?=
 
-.PHONY: play test test-faults test-hostile fuzz test-lowest test-lowest-short test-newest system check shape bench docs prices release clean
+.PHONY: play test coverage test-busy test-faults test-hostile fuzz test-lowest test-lowest-short test-newest system check shape bench docs prices release clean
 
 play: .venv/.installed  ## play the demo, or SESSION=reference; without a terminal, print its screen
 ifeq ($(SESSION),)
@@ -17,13 +17,19 @@ endif
 test: .venv/.installed-dev system  ## everything that CI runs
 	$(MAKE) --no-print-directory -j2 check .venv-lowest/.installed
 	$(BIN)/python -m pytest -n auto --dist worksteal
-	$(MAKE) --no-print-directory -j2 test-lowest-short fuzz SECONDS=60 SEED=1
+	$(MAKE) --no-print-directory -j2 test-lowest-short fuzz SECONDS=15 SEED=1
+
+coverage: .venv/.installed-dev  ## which lines of the package the tests run, and which they do not
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term-missing:skip-covered
+
+test-busy: .venv/.installed-dev  ## tests of terminals and windows, ten times in a row while all cores are busy
+	$(BIN)/python -m scripts.busy_tests 10
 
 test-faults: .venv/.installed-dev  ## the same kills as in the tests, but hundreds of them
 	KILLS=60 $(BIN)/python -m pytest tests/test_faults.py tests/test_clean_faults.py
 
 test-hostile: .venv/.installed-dev  ## hostile sessions, archives, names and machines: all of them instead of a sample
-	HOSTILE=full $(BIN)/python -m pytest -n auto --dist worksteal tests/hostile
+	HOSTILE=full $(BIN)/python -m pytest -n auto --dist worksteal tests/hostile $(wildcard tests/test_*properties.py)
 
 fuzz: .venv/.installed-dev  ## sessions that nobody would write, through every command: SECONDS=1200 SEED=…
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),1200) $(if $(SEED),--seed $(SEED))
@@ -93,4 +99,4 @@ release: .venv/.installed-dev  ## wheel and sdist in dist/, checked, installed i
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-lowest .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-lowest .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
