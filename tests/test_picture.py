@@ -12,7 +12,7 @@ from claude_session_player.export.asciicast import BEGIN, TerminalPicture
 from claude_session_player.export.terminal import fold_line, folded_rows
 from claude_session_player.models import AssistantText, ToolCall, UserMessage
 from tests.casts import Terminal, all_rows, expected
-from tests.test_film import COMPACTED, QUIET, call, progress, prompt, result
+from tests.test_frame_index import COMPACTED, QUIET, call, progress, prompt, result
 
 WORDS = (
     "a",

@@ -322,7 +322,7 @@ def test_whatever_is_done_the_position_is_in_the_film(times: list[float | None],
     "text", ["", "soon", "50 percent", "-3", "1:2:3:4", "101%", "9:99", "9" * 400 + ":00:00", "1:" + "9" * 5000 + ":00"]
 )
 def test_what_is_no_place_is_answered_with_what_is_one(text: str) -> None:
-    with pytest.raises(BadFilter, match="is no place; write a line"):
+    with pytest.raises(BadFilter, match="is not a position; use line"):
         parse_position(text)
 
 

@@ -65,7 +65,7 @@ def test_a_followed_session_that_is_replaced_or_deleted_is_said_to_be(tmp_path: 
         await until(pilot, "❯ Old")
         SessionBuilder().prompt("New").write(tmp_path / "new").replace(path)
         await until(pilot, "❯ New")
-        await until(pilot, "another file took its place")
+        await until(pilot, "it was replaced by another file")
         assert "❯ Old" not in text_of(pilot.app)
         path.unlink()
         await until(pilot, "it was deleted")

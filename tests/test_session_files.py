@@ -1,4 +1,4 @@
-"""Bundles: what belongs to a session, and what is refused."""
+"""The files of a session: what belongs to it, and what is refused."""
 
 from __future__ import annotations
 

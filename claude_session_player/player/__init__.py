@@ -1,4 +1,4 @@
-"""A session as a film: frames, their time, and a player whose clock is given to it."""
+"""Plays sessions: frames with their times, a player with a given clock, following, and search."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     )
     from claude_session_player.player.frame_index import Frame as Frame, FrameMark as FrameMark
     from claude_session_player.player.playback import (
-        IS_DELETED as IS_DELETED,
-        IS_IDLE as IS_IDLE,
-        IS_LIVE as IS_LIVE,
+        LiveState as LiveState,
         Playback as Playback,
         Player as Player,
     )
@@ -65,9 +63,7 @@ _HOMES = {
     "FrameSearch": "search",
     "POSITION_HELP": "timeline",
     "DEFAULT_IDLE": "timeline",
-    "IS_DELETED": "playback",
-    "IS_IDLE": "playback",
-    "IS_LIVE": "playback",
+    "LiveState": "playback",
     "Pace": "timeline",
     "Playback": "playback",
     "Player": "playback",

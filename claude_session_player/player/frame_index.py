@@ -1,7 +1,7 @@
-"""A session as a film: a frame for each line that changes the screen, and any screen of it in no time.
+"""The frame index of a session: a frame for each line that changes the screen, and fast access to any screen.
 
-The film is developed from its source, a size at a time. From time to time a keyframe is kept: a copy of the screen,
-which shares its elements with all others. Any screen is had from the keyframe before it, by the lines in between.
+The index is built from a byte source, some bytes at a time. Now and then it keeps a keyframe, a copy of the screen that
+shares its elements with the others. Any screen is rendered from the keyframe before it and the lines in between.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ if TYPE_CHECKING:
     from claude_session_player.player.recording import ByteSource
 
 READ_SIZE: Final = 1 << 18
-"""Bytes that are developed at a time, unless a line is longer."""
+"""Bytes that are read at a time, unless a line is longer."""
 KEYFRAME_SPACING: Final = 1000
-"""Lines between two keyframes, at first."""
+"""Lines between two keyframes, initially."""
 _MAX_KEYFRAMES: Final = 64
-"""Keyframes that are kept: where there are more, every other one is let go."""
+"""When there are more keyframes, every other one is dropped."""
 _RECENT_SPACING: Final = 50
-"""Lines between two screens that are remembered on a long way, for steps backwards."""
+"""Lines between two screens that are kept while many lines are rendered, for steps backwards."""
 _MOST_RECENT_SPACING: Final = 5
 
 
 class FrameMark(IntFlag):
-    """What is worth to be seen on a timeline."""
+    """What a timeline marks."""
 
     NONE = 0
     PROMPT = 1
@@ -61,26 +61,26 @@ class FrameMark(IntFlag):
 
 
 class Frame(NamedTuple):
-    """What one line does to the screen."""
+    """The change of the screen by one line."""
 
     line: int
     time: float | None
-    """When it was written, in seconds since 1970."""
+    """The time of the line, in seconds since 1970."""
     size: int
-    """Characters that appeared."""
+    """The number of new characters."""
     marks: FrameMark
 
 
 class _Keyframe(NamedTuple):
     lines: int
-    """How many lines led to this screen."""
+    """The number of lines that were rendered on this screen."""
     screen: ScreenState
 
 
 class FrameIndex:
     """The frames of a session so far, and any of its screens.
 
-    A frame is known by its number, counted from 0; the screen of frame -1 is empty.
+    Frames are numbered from 0; the screen of frame -1 is empty.
     """
 
     def __init__(self, source: ByteSource, view: View | None = None) -> None:
@@ -88,14 +88,15 @@ class FrameIndex:
         self.view = view or View()
         self.frames: list[Frame] = []
         self.lines_decoded = 0
-        """How many lines were decoded so far, for whatever reason."""
+        """How many lines were decoded so far, for the index or for a screen."""
         self._offsets = array("Q", [0])
-        """Where each line begins, and where the next one will."""
+        """The offset of each line, and that of the next one."""
         self._unterminated = 0
+        """The number of bytes after the last complete line that were read already."""
         self._tried = 0
-        """Bytes behind the last whole line that were seen already, and have no end of line."""
+        """That number when they were last tried as a record."""
         self._awaits_newline = False
-        """True where the last line was taken in without its end."""
+        """True if the last line was added without its line end."""
         self._newest = ScreenState(self.view)
         self._spacing = KEYFRAME_SPACING
         self._keyframes = [_Keyframe(0, ScreenState(self.view))]
@@ -104,22 +105,22 @@ class FrameIndex:
 
     @property
     def line_count(self) -> int:
-        """How many lines are developed."""
+        """How many lines are indexed."""
         return len(self._offsets) - 1
 
     @property
     def size(self) -> int:
-        """How many bytes are developed."""
+        """How many bytes are indexed."""
         return self._offsets[-1]
 
     @property
     def bytes_seen(self) -> int:
-        """How many bytes were looked at: those of a last line without an end, too."""
+        """How many bytes were read, including those of an incomplete last line."""
         return self.size + self._unterminated
 
     @property
     def audit(self) -> LineAudit:
-        """What became of every line that is developed."""
+        """What became of each indexed line."""
         return self._newest.account
 
     @property
@@ -127,10 +128,10 @@ class FrameIndex:
         """How many keyframes are kept."""
         return len(self._keyframes)
 
-    # --- developing -----------------------------------------------------------------------------------
+    # --- building the index ---------------------------------------------------------------------------
 
     def read_more(self, size: int = READ_SIZE) -> bool:
-        """Take in a size of whole lines; false where there is none to be had, now."""
+        """Add the complete lines among the next `size` bytes; false if there is nothing to read now."""
         seen = self._unterminated
         if is_too_long(seen):
             return self._skip_long_line(size)
@@ -151,7 +152,7 @@ class FrameIndex:
         return True
 
     def _skip_long_line(self, size: int) -> bool:
-        """Look for the end of a line that is too long to be held; true where there is more of it."""
+        """Look for the end of a line that does not fit into memory; true if there may be more of it."""
         start = self.source.next_data(self.bytes_seen)
         data = self.source.read(start, size)
         end = data.find(b"\n") + 1
@@ -165,32 +166,32 @@ class FrameIndex:
         self._add_lines([LongLine(size, is_complete=is_complete)])
 
     def _add_unterminated_record(self) -> None:
-        """Take in a last line without an end, where it is a whole record."""
-        rest = bounded_line(self.source.read(self.size, self._unterminated))
+        """Add a last line without a line end, if it is a complete record."""
+        line = bounded_line(self.source.read(self.size, self._unterminated))
         self._tried = self._unterminated
-        if is_whole_record(rest):
+        if is_whole_record(line):
             self._unterminated = self._tried = 0
-            self._add_lines([rest])
+            self._add_lines([line])
             self._awaits_newline = True
 
     def _drop_late_newline(self, data: bytes) -> bytes:
-        """What was appended, without the end of a line that was taken in before."""
+        """The appended data without the line end of a line that was already added."""
         if self._awaits_newline:
             self._awaits_newline = False
-            late = len(data) - len(data.removeprefix(b"\r").removeprefix(b"\n"))
-            self._offsets[-1] += late
-            return data[late:]
+            newline = len(data) - len(data.removeprefix(b"\r").removeprefix(b"\n"))
+            self._offsets[-1] += newline
+            return data[newline:]
         return data
 
     def finish(self) -> None:
-        """Take in everything, and a last line that has no end."""
+        """Add everything that is left, including a last line without a line end."""
         while self.read_more():
             pass
         if is_too_long(self._unterminated):
             self._add_long_line(self._unterminated, is_complete=False)
-        elif rest := self.source.read(self.size, self._unterminated):
+        elif line := self.source.read(self.size, self._unterminated):
             self._unterminated = 0
-            self._add_lines([bounded_line(rest)])
+            self._add_lines([bounded_line(line)])
 
     def _add_lines(self, lines: list[bytes]) -> None:
         offset = self.size
@@ -198,15 +199,15 @@ class FrameIndex:
         event = next(events, None)
         with gc_pause.paused():
             for number, line in enumerate(lines, self.line_count + 1):
-                added: list[RecordChange] = []
+                changes: list[RecordChange] = []
                 time = None
                 while event is not None and event.line == number:
                     time = to_epoch(event.timestamp) if time is None else time
-                    added.append(apply_record(self._newest, event))
+                    changes.append(apply_record(self._newest, event))
                     event = next(events, None)
                 offset += len(line)
                 self._offsets.append(offset)
-                self._add_frame(number, time, added)
+                self._add_frame(number, time, changes)
 
     def _add_frame(self, line: int, time: float | None, changes: list[RecordChange]) -> None:
         if (frame := build_frame(line, time, changes)) is not None:
@@ -217,12 +218,12 @@ class FrameIndex:
                 self._keyframes = self._keyframes[::2]
                 self._spacing *= 2
 
-    # --- looking --------------------------------------------------------------------------------------
+    # --- reading the index ----------------------------------------------------------------------------
 
     def screen(self, frame: int) -> ScreenState:
-        """The screen when a frame has appeared: to be looked at until the next is asked for, and not to be changed.
+        """The screen at a frame. It is valid until the next call, and must not be changed.
 
-        Elements that stay as they are, are the same objects on every screen.
+        Elements that do not change are the same objects on every screen.
         """
         wanted = self.frames[frame].line if frame >= 0 else 0
         lines, state = self._nearest_screen(wanted)
@@ -241,21 +242,21 @@ class FrameIndex:
         return state
 
     def events_on(self, line: int) -> list[Event]:
-        """What stands on a line; nothing, where it is not developed."""
+        """The events on a line; none if it is not indexed."""
         if line > self.line_count:
             return []
         return self._decode(self._read(line, line), line - 1, self._offsets[line - 1])
 
     def frame_at_line(self, line: int) -> int:
-        """The last frame that has appeared when a line was read; the first one where none has."""
+        """The last frame up to a line; the first one if there is none."""
         return max(bisect_right(self.frames, line, key=lambda frame: frame.line) - 1, 0)
 
     def lines_before(self, offset: int) -> int:
-        """How many lines end before a place in the file, or at it."""
+        """How many lines end at or before an offset in the file."""
         return bisect_right(self._offsets, offset) - 1
 
     def _nearest_screen(self, wanted: int) -> _Keyframe:
-        """The nearest screen before a line that is at hand, as one that may go on."""
+        """The nearest available screen at or before a line, as one that may be rendered on."""
         if self._recent and not self._recent[0].lines <= wanted <= self._recent[-1].lines + _RECENT_SPACING * 2:
             self._recent = []
         found = max(
@@ -287,7 +288,7 @@ class FrameIndex:
 
 
 class RecordChange(NamedTuple):
-    """What one record did to the screen."""
+    """The change of the screen by one record."""
 
     is_visible: bool
     size: int
@@ -295,7 +296,7 @@ class RecordChange(NamedTuple):
 
 
 def build_frame(line: int, time: float | None, changes: list[RecordChange]) -> Frame | None:
-    """The frame of a line, by what each of its records did; none where nothing is to be seen of them."""
+    """The frame of a line, from the changes by each of its records; `None` if none is visible."""
     if not any(change.is_visible for change in changes):
         return None
     marks = FrameMark.NONE
@@ -305,7 +306,7 @@ def build_frame(line: int, time: float | None, changes: list[RecordChange]) -> F
 
 
 def apply_record(state: ScreenState, event: Event) -> RecordChange:
-    """Let a record change the screen."""
+    """Render a record on the screen."""
     render(state, event)
     elements = state.elements
     new = elements[state.settled :]
@@ -320,7 +321,7 @@ def apply_record(state: ScreenState, event: Event) -> RecordChange:
 
 
 def _has_failed(event: Event) -> bool:
-    """True where the harness speaks in the model's place, because a request failed."""
+    """True for a message that Claude Code wrote in place of a response, because the request failed."""
     return isinstance(event, Assistant) and event.is_api_error is True
 
 

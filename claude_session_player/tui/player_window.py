@@ -196,7 +196,7 @@ class PlayerWindow(Screen[None]):
                 self.player,
                 projection.frame,
                 projection.frame_index.line_count,
-                live_word=projection.live_state(self._board.status(self._path, self._wall())),
+                live_word=projection.live_state(self._board.status(self._path, self._wall())) or "",
                 flags=" ".join(self.flags()),
                 message=self._message,
             )

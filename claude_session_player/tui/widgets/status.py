@@ -11,7 +11,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from claude_session_player.live import Phase
-from claude_session_player.player import IS_DELETED, IS_IDLE, IS_LIVE, Pace, Player
+from claude_session_player.player import LiveState, Pace, Player
 from claude_session_player.tui.widgets.timeline import fraction_of
 from claude_session_player.util.humanize import UNKNOWN_TIME, clock, span, transcript_time
 from claude_session_player.util.text import base_name, display_path, printable
@@ -136,10 +136,10 @@ class SubagentBar(Widget):
         return Text("\n").join(draw)
 
 
-_LIVE_LOOKS: Final = {
-    IS_LIVE: (f"● {IS_LIVE}", "bold red"),
-    IS_IDLE: (f"{IDLE_MARK} {IS_IDLE}", "dim"),
-    IS_DELETED: (f"● {IS_DELETED}", "bold red"),
+_LIVE_LOOKS: Final[dict[str, tuple[str, str]]] = {
+    LiveState.LIVE: (f"● {LiveState.LIVE}", "bold red"),
+    LiveState.IDLE: (f"{IDLE_MARK} {LiveState.IDLE}", "dim"),
+    LiveState.DELETED: (f"● {LiveState.DELETED}", "bold red"),
 }
 
 

@@ -1,4 +1,4 @@
-"""A film of a file that grows, is cut off, replaced or deleted."""
+"""A followed file and its frame index, while the file grows, is truncated, replaced or deleted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.builder import SessionBuilder, call, text
 
 
 class CountingTape(FileSource):
-    """A tape that counts the bytes that were read from it."""
+    """A source that counts the bytes that were read from it."""
 
     count = 0
 
@@ -89,10 +89,10 @@ def test_a_whole_record_is_shown_before_its_line_ends(
 
 
 def test_a_file_that_is_cut_off_is_filmed_anew(followed: FollowedFile, path: Path) -> None:
-    film = followed.frame_index
+    index = followed.frame_index
     path.write_bytes(b"")
     assert followed.catch_up() is FileChange.SHORTENED
-    assert followed.frame_index is not film
+    assert followed.frame_index is not index
     assert followed.frame_index.frames == []
     append(path, SessionBuilder().prompt("Again").data())
     assert followed.catch_up() is FileChange.GREW

@@ -1,4 +1,4 @@
-"""What goes on in a session, by its last events."""
+"""The status of a session, by its latest events."""
 
 from __future__ import annotations
 
