@@ -122,7 +122,7 @@ def test_a_long_line_is_a_mark_with_its_length_and_takes_no_memory(tmp_path: Pat
     if command[0] != "verify":
         assert "get --line 3 prints it" in told
     else:
-        assert "too large to be read" in told
+        assert "too long to read" in told
 
 
 @pytest.mark.parametrize("command", [("summary",), ("files",), ("tree",), ("list", "--json")], ids=" ".join)
