@@ -17,7 +17,7 @@ from typing import Any
 import genai_prices
 from genai_prices.data_snapshot import get_snapshot
 
-from claude_session_player.stats.prices import AWS, PACKAGE, RatePeriod, Rates, RateStep, Tariff, tariff_record
+from claude_session_player.stats.prices import AWS, PACKAGE, RatePeriod, Rates, RateTier, Tariff, tariff_record
 
 PATH = Path(__file__).parents[1] / "claude_session_player" / "data" / "prices.jsonl"
 
@@ -97,13 +97,13 @@ def _clock(moment: time) -> str:
     return f"{moment:%H:%M:%S}"
 
 
-def _steps(price: Any, model: str) -> tuple[RateStep, ...]:
+def _steps(price: Any, model: str) -> tuple[RateTier, ...]:
     """The rates by the size of a request. Each kind of tokens may have its own sizes."""
     if getattr(price, "requests_kcount", None):
         raise ValueError("a price for requests, beside that of tokens")
     given = [getattr(price, key, None) for key in _KEYS]
     starts = sorted({tier.start for value in given for tier in getattr(value, "tiers", ())})
-    return tuple(RateStep(above, _rates([_at(value, above) for value in given], model)) for above in (-1, *starts))
+    return tuple(RateTier(above, _rates([_at(value, above) for value in given], model)) for above in (-1, *starts))
 
 
 def _at(value: Any, above: int) -> Decimal | None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyte
 
 from claude_session_player.export import asciicast
-from claude_session_player.export.asciicast import BEGIN, END, RecordingSetup
+from claude_session_player.export.asciicast import WRAP_OFF, WRAP_ON, RecordingSetup
 from claude_session_player.export.terminal import folded_rows
 from claude_session_player.formatter import gap_between
 from claude_session_player.models import ScreenState, View
@@ -82,7 +82,7 @@ def played(cast: Cast, until: float = float("inf")) -> Terminal:
     terminal = Terminal(cast.header["width"], cast.header["height"])
     for time, data in cast.of("o"):
         if time <= until:
-            terminal.write(data.removesuffix("\r\n" + END))
+            terminal.write(data.removesuffix("\r\n" + WRAP_ON))
     return terminal
 
 
@@ -99,5 +99,5 @@ def all_rows(state: ScreenState, width: int) -> list[str]:
 def expected(state: ScreenState, width: int, height: int) -> Terminal:
     """A terminal that shows the end of a screen."""
     terminal = Terminal(width, height)
-    terminal.write(BEGIN + "\r\n".join(all_rows(state, width)[-height:]))
+    terminal.write(WRAP_OFF + "\r\n".join(all_rows(state, width)[-height:]))
     return terminal

@@ -11,7 +11,7 @@ import pytest
 
 from claude_session_player import Store
 from claude_session_player.cli.files import content_record, touched_file_record
-from claude_session_player.files.activity import AnsweredCall, FileCalls, count_touches, touched_files
+from claude_session_player.files.activity import CompletedCall, FileCalls, count_touches, touched_files
 from claude_session_player.files.rebuild import FileRebuilder, rebuild_file
 from claude_session_player.files.snapshots import PartialText, decode_raw, lines_from_read, structured_result
 from claude_session_player.format.events import Event
@@ -25,7 +25,7 @@ from tests.test_cli_store import SCHEMA
 pytestmark = pytest.mark.skipif(not corpus.session_files(), reason=f"there are no real sessions at {corpus.ROOT}")
 
 
-def truth(answer: AnsweredCall) -> PartialText | None:
+def truth(answer: CompletedCall) -> PartialText | None:
     """The whole file, as a result shows it: a read of all of it, or what was there before an edit."""
     if answer.call.touch is FileTouch.READ:
         part = lines_from_read(answer.call.input, answer.result, answer.structured)
@@ -42,7 +42,7 @@ def claims(path: Path) -> Iterator[tuple[PartialText, PartialText]]:
     answers, changed = FileCalls(), set[str]()
     for event in events:
         for answer in answers.take(event):
-            if isinstance(answer, AnsweredCall) and not answer.failed:
+            if isinstance(answer, CompletedCall) and not answer.failed:
                 shown = truth(answer)
                 if shown is not None and answer.call.path in changed:
                     yield known[answer.call.path].known, shown

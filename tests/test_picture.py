@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from claude_session_player import ScreenState, View, render
-from claude_session_player.export.asciicast import BEGIN, TerminalPicture
+from claude_session_player.export.asciicast import WRAP_OFF, TerminalScreen
 from claude_session_player.export.terminal import fold_line, folded_rows
 from claude_session_player.models import AssistantText, ToolCall, UserMessage
 from tests.casts import Terminal, all_rows, expected
@@ -36,11 +36,11 @@ RECORDS = st.one_of(
 
 def shown(
     records: list[Any], width: int = 20, height: int = 5, view: View | None = None
-) -> tuple[TerminalPicture, Terminal]:
+) -> tuple[TerminalScreen, Terminal]:
     """A picture after some records, and the terminal that shows it."""
     state = ScreenState(view)
-    picture, terminal = TerminalPicture(state, width, height), Terminal(width, height)
-    terminal.write(BEGIN)
+    picture, terminal = TerminalScreen(state, width, height), Terminal(width, height)
+    terminal.write(WRAP_OFF)
     for record in records:
         render(state, record)
         terminal.write(picture.update())
@@ -52,8 +52,8 @@ def test_after_every_record_the_terminal_shows_the_end_of_the_screen(
     records: list[Any], width: int, height: int, history: bool
 ) -> None:
     state = ScreenState(View(history=history))
-    picture, terminal = TerminalPicture(state, width, height), Terminal(width, height)
-    terminal.write(BEGIN)
+    picture, terminal = TerminalScreen(state, width, height), Terminal(width, height)
+    terminal.write(WRAP_OFF)
     for record in records:
         render(state, record)
         terminal.write(picture.update())
@@ -64,7 +64,7 @@ def test_after_every_record_the_terminal_shows_the_end_of_the_screen(
 @given(st.lists(RECORDS, max_size=20))
 def test_a_larger_terminal_shows_the_same_rows_at_the_end(records: list[Any]) -> None:
     state = ScreenState(View(history=True))
-    picture, terminal = TerminalPicture(state, 20, 5), Terminal(30, 400)
+    picture, terminal = TerminalScreen(state, 20, 5), Terminal(30, 400)
     for record in records:
         render(state, record)
         terminal.write(picture.update())

@@ -21,11 +21,11 @@ from hypothesis import given, settings, strategies as st
 from claude_session_player.errors import BadPrices
 from claude_session_player.stats import prices as price_module
 from claude_session_player.stats.prices import (
-    NAME,
+    FILE_NAME,
     Prices,
     RatePeriod,
     Rates,
-    RateStep,
+    RateTier,
     Tariff,
     TokenCount,
     flat_tariff,
@@ -251,7 +251,7 @@ def test_own_prices_go_first_by_name_or_by_the_longest_beginning(tmp_path: Path)
 def test_a_file_in_the_settings_directory_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert Prices.load().own_path is None
-    path = tmp_path / PROGRAM / NAME
+    path = tmp_path / PROGRAM / FILE_NAME
     path.parent.mkdir()
     path.write_text('{"tea": {"input": 1, "output": 1}}')
     if sys.platform == "linux":
@@ -265,7 +265,7 @@ def test_something_else_in_the_settings_directory_is_not_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    (tmp_path / PROGRAM / NAME).mkdir(parents=True)
+    (tmp_path / PROGRAM / FILE_NAME).mkdir(parents=True)
     with pytest.raises(BadPrices, match="not a regular file"):
         Prices.load()
 
@@ -305,15 +305,15 @@ def test_own_prices_that_are_missing_are_a_mistake(tmp_path: Path) -> None:
 
 
 def test_a_period_may_go_over_midnight() -> None:
-    night = RatePeriod((RateStep(-1, RATES),), between=("22:00:00", "06:00:00"))
+    night = RatePeriod((RateTier(-1, RATES),), between=("22:00:00", "06:00:00"))
     hours = [hour for hour in range(24) if night.holds(datetime(2026, 1, 1, hour, tzinfo=UTC))]
     assert hours == [0, 1, 2, 3, 4, 5, 22, 23]
 
 
 def test_of_several_periods_the_last_that_holds_counts_and_else_the_first() -> None:
     double = Rates(*(rate * 2 for rate in RATES))
-    late = RatePeriod((RateStep(-1, double),), since="2026-03-13")
-    tariff = Tariff((RatePeriod((RateStep(-1, RATES),), since="2026-01-01"), late))
+    late = RatePeriod((RateTier(-1, double),), since="2026-03-13")
+    tariff = Tariff((RatePeriod((RateTier(-1, RATES),), since="2026-01-01"), late))
     assert tariff.rates(0, "2026-03-13T00:00:00Z") is double
     assert tariff.rates(0, "2026-03-13T00:00:00+01:00") is RATES
     assert tariff.rates(0, "2020-01-01") is RATES

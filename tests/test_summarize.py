@@ -18,7 +18,7 @@ from claude_session_player.format.events import Assistant, MessageEvent, ToolRes
 from claude_session_player.linking.copies import CopyDetector
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.stats.counters import LineCounter
-from claude_session_player.stats.summary import BREAK, SessionSummary, time_span
+from claude_session_player.stats.summary import MAX_ACTIVE_GAP, SessionSummary, time_span
 from claude_session_player.stats.tokens import TokenCount
 from claude_session_player.transcript.tree import ConversationTree
 from tests import corpus
@@ -226,7 +226,7 @@ def test_active_time_is_the_sum_of_short_gaps_in_whatever_order_times_come(secon
     ordered = sorted(seconds)
     gaps = [later - earlier for earlier, later in pairwise(ordered)]
     span = time_span([*(timestamp(second + 1) for second in seconds), *([odd] if odd else ())])
-    assert span.active == sum(gap for gap in gaps if gap <= BREAK.total_seconds())
+    assert span.active == sum(gap for gap in gaps if gap <= MAX_ACTIVE_GAP.total_seconds())
     assert span.seconds == ordered[-1] - ordered[0]
 
 

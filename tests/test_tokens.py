@@ -16,8 +16,8 @@ from hypothesis import given, settings, strategies as st
 from claude_session_player import Filter, Store
 from claude_session_player.stats.prices import Prices
 from claude_session_player.stats.tokens import (
-    MAIN,
-    OTHER,
+    MAIN_AGENT,
+    UNKNOWN_AGENT,
     TokenCount,
     UsageShare,
     count_tokens,
@@ -158,7 +158,7 @@ def test_subagents_count_to_their_session_and_by_their_type(builder: StoreBuilde
         agent = SessionBuilder(session_id=ONE, sidechain=True).prompt(task)
         agent.response(text("Done"), request=name, usage=usage(output=spent)).write(builder.home() / f"{name}.jsonl")
     shares = count_tokens(builder.open().sessions(ALL))
-    assert by(shares, "agent") == {OTHER: 300, "Explore": 20, MAIN: 1}
+    assert by(shares, "agent") == {UNKNOWN_AGENT: 300, "Explore": 20, MAIN_AGENT: 1}
     assert by(shares, "session") == {ONE: 321}
 
 
@@ -166,7 +166,7 @@ def test_subagents_without_a_session_count_but_not_for_another(builder: StoreBui
     builder.agent("lost0001", session=THREE, place="subagents")
     shares = count_tokens(builder.open().sessions(ALL))
     assert by(shares, "session") == {THREE: 12}
-    assert [share.agent for share in shares] == [OTHER]
+    assert [share.agent for share in shares] == [UNKNOWN_AGENT]
 
 
 def test_subagents_inside_of_a_file_are_told_apart_from_it(builder: StoreBuilder) -> None:
@@ -177,15 +177,15 @@ def test_subagents_inside_of_a_file_are_told_apart_from_it(builder: StoreBuilder
     session.sidechain = False
     write(builder, session.response(text("Tea"), request="n", usage=usage(output=300)), TWO)
     store = builder.open()
-    assert by(count_tokens(store.sessions(ALL)), "agent") == {MAIN: 301, "Explore": 20}
+    assert by(count_tokens(store.sessions(ALL)), "agent") == {MAIN_AGENT: 301, "Explore": 20}
     (inline,) = store.resolve(TWO).subagents
     assert by(count_tokens([inline]), "agent") == {"Explore": 20}
-    assert by(count_tokens([inline, store.resolve(TWO)]), "agent") == {MAIN: 301, "Explore": 20}
+    assert by(count_tokens([inline, store.resolve(TWO)]), "agent") == {MAIN_AGENT: 301, "Explore": 20}
 
 
 def test_a_file_of_nothing_but_sidechain_lines_is_a_conversation(builder: StoreBuilder) -> None:
     write(builder, SessionBuilder(sidechain=True).prompt("Go").response(text("Done"), usage=usage(output=7)))
-    assert by(count_tokens(builder.open().sessions(ALL)), "agent") == {MAIN: 7}
+    assert by(count_tokens(builder.open().sessions(ALL)), "agent") == {MAIN_AGENT: 7}
 
 
 def test_a_chosen_subagent_counts_with_those_below_it(builder: StoreBuilder) -> None:

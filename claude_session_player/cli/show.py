@@ -34,7 +34,7 @@ from claude_session_player.cli._refs import (
 from claude_session_player.cli._screen import format_option
 from claude_session_player.errors import BadFilter
 from claude_session_player.export import OutputKind, TranscriptWriter, format_named, formats
-from claude_session_player.export.transcript import AssetDir, TranscriptStyle, describe_unlisted
+from claude_session_player.export.transcript import AssetDir, TranscriptStyle, omitted_lines_section
 from claude_session_player.format.line_reader import split_lines
 from claude_session_player.parser import decode_lines, is_subagent_file, only_sidechains, read_events
 from claude_session_player.store import output_resolver, parse_date_span
@@ -344,7 +344,7 @@ class _Show:
         join = writer.begun if is_begin and writer.begun is not None else writer.joined
         yield from join(self._paged(writer.items(self._told(), self._style)))
         if writer.is_document and self._style.is_full and not self._is_part:
-            yield from (describe_unlisted(walk.main.account) for walk in self._walks)
+            yield from (omitted_lines_section(walk.main.account) for walk in self._walks)
 
     def _paged(self, things: Iterator[_T]) -> Iterator[_T]:
         number, size = self._page or (1, sys.maxsize)

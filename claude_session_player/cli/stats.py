@@ -19,8 +19,8 @@ from claude_session_player.cli._output import encode_json, print_text, say, stdo
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
 from claude_session_player.cli._tables import Column, print_table, short_ids
 from claude_session_player.stats import (
-    BY,
     DAY,
+    GROUP_KEYS,
     PERIODS,
     SESSION,
     Prices,
@@ -54,7 +54,7 @@ def topmost(groups: Sequence[UsageGroup], by: str, top: int | None) -> Sequence[
 def print_json(shares: Sequence[UsageShare], prices: Prices, top: int | None) -> None:
     """One object: all together, by each of the groupings, and where the prices come from."""
     tables: dict[str, Any] = {
-        f"by_{by}": [_record(by, group) for group in topmost(group_usage(shares, by), by, top)] for by in BY
+        f"by_{by}": [_record(by, group) for group in topmost(group_usage(shares, by), by, top)] for by in GROUP_KEYS
     }
     sessions, _ = count_sessions(shares)
     told: dict[str, Any] = {

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from claude_session_player.format.events import Event
 
-BEGIN: Final = "\x1b[?7l"
+WRAP_OFF: Final = "\x1b[?7l"
 """Before updates: no row goes over into the next one, whatever the terminal thinks of a sign's width."""
-END: Final = "\x1b[?7h"
+WRAP_ON: Final = "\x1b[?7h"
 """Behind updates: rows do so again, so that a player that is stopped leaves the terminal as it was."""
 _CLEAR: Final = "\x1b[2J\x1b[H"
 _ERASE_BELOW: Final = "\x1b[J"
@@ -42,7 +42,7 @@ class _Block(NamedTuple):
     """How many there are."""
 
 
-class TerminalPicture:
+class TerminalScreen:
     """A terminal of some size that shows a screen; `update` is to be called after every `render`."""
 
     def __init__(self, state: ScreenState, width: int, height: int) -> None:
@@ -216,7 +216,7 @@ VERSIONS: Final = {
 def write_asciicast(events: Iterable[Event], state: ScreenState, file: TextIO, how: RecordingSetup) -> None:
     """Write a recording while the events are read; `state` is the empty screen that they fill."""
     version = VERSIONS[how.version]
-    picture = TerminalPicture(state, how.width, how.height)
+    picture = TerminalScreen(state, how.width, how.height)
     drawn: list[str] = []
     events, timing = fit_timing(events, how.timing)
     frames = timing.timed(stream_frames(events, state, lambda: drawn.append(picture.update())), lambda frame: frame)
@@ -254,7 +254,7 @@ def _cues(
 
 def _output(moment: float, written: list[str]) -> Iterator[_Cue]:
     """What was written since the last time, if anything was."""
-    data = "".join((BEGIN, *written, END)) if any(written) else ""
+    data = "".join((WRAP_OFF, *written, WRAP_ON)) if any(written) else ""
     written.clear()  # it may be large: nothing is held twice
     if data:
         yield _Cue(moment, "o", data)

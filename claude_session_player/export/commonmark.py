@@ -115,11 +115,11 @@ def put_below(head: str, text: str) -> str:
     return f"{head}\n{text}" if is_plain else f"{head}\n\n{text}"
 
 
-def check_list(items: Iterable[ChecklistItem]) -> str:
+def task_list(items: Iterable[ChecklistItem]) -> str:
     """A list of what is done and what is not.
 
     >>> from claude_session_player.format.content import ChecklistItem
-    >>> print(check_list([ChecklistItem("one", True), ChecklistItem("two")]))
+    >>> print(task_list([ChecklistItem("one", True), ChecklistItem("two")]))
     - [x] one
     - [ ] two
     """

@@ -19,7 +19,6 @@ from msgspec.structs import replace
 from claude_session_player.errors import CannotWrite
 from claude_session_player.export.commonmark import (
     block_quote,
-    check_list,
     code_block,
     inline_code,
     inline_text,
@@ -27,6 +26,7 @@ from claude_session_player.export.commonmark import (
     safe_markdown,
     shorten_text,
     single_line,
+    task_list,
     tidy_text,
 )
 from claude_session_player.export.registry import TranscriptWriter
@@ -182,7 +182,7 @@ def join_blocks(blocks: Iterable[tuple[int, str]]) -> Iterator[str]:
 MARKDOWN: Final = TranscriptWriter(entry_blocks, join_blocks, transcript_document, is_document=True)
 
 
-def describe_unlisted(account: LineAudit) -> str:
+def omitted_lines_section(account: LineAudit) -> str:
     """What became of the lines that are not in a full telling; records of unknown types are in it."""
     fates = (LineStatus.HIDDEN, LineStatus.MALFORMED)
     counts = {rule or fate.name.lower(): count for fate in fates for rule, count in account.by_rule(fate).items()}
@@ -382,7 +382,7 @@ _PARTS: Final[dict[type, Callable[[Any, TranscriptStyle], str]]] = {
     Prose: lambda part, style: safe_markdown(tidy_text(part.text), by_model=True),
     Code: _code,
     Diff: _diff,
-    Checklist: lambda part, style: check_list(part.items),
+    Checklist: lambda part, style: task_list(part.items),
     Data: lambda part, style: _data(part.value, style),
     Picture: _picture,
 }

@@ -95,7 +95,7 @@ class FileCall(NamedTuple):
     input: Any
 
 
-class AnsweredCall(NamedTuple):
+class CompletedCall(NamedTuple):
     """A call whose result is known as well."""
 
     call: FileCall
@@ -129,10 +129,10 @@ class _Asked:
         self.is_answered = False
         self.has_failed = False
 
-    def answer(self, line: int, found: _Result) -> Iterator[AnsweredCall]:
+    def answer(self, line: int, found: _Result) -> Iterator[CompletedCall]:
         """The answer that a result gives: the first one, and a later one that says that it failed after all."""
         if self.call is not None:
-            answer = AnsweredCall(self.call, line, *found[1:])
+            answer = CompletedCall(self.call, line, *found[1:])
             if not self.is_answered or (answer.failed and not self.has_failed):
                 self.has_failed = answer.failed
                 yield answer
@@ -148,7 +148,7 @@ class FileCalls:
         """The first directory that the session was in."""
         self._pairing: Pairing[_Asked, _Result] = Pairing()
 
-    def take(self, event: Event) -> Iterator[FileCall | AnsweredCall]:
+    def take(self, event: Event) -> Iterator[FileCall | CompletedCall]:
         """What one event tells; copies of earlier ones are not to be given."""
         if event.cwd:
             self.cwd = event.cwd
@@ -174,7 +174,7 @@ class FileCalls:
         asked = (asked.call for asked in self._pairing.unanswered())
         return sorted([call for call in asked if call is not None], key=lambda call: call.line)
 
-    def _called(self, event: Event, block: ToolUse) -> Iterator[FileCall | AnsweredCall]:
+    def _called(self, event: Event, block: ToolUse) -> Iterator[FileCall | CompletedCall]:
         touched = touched_file(block.name, block.input)
         call = None
         if touched is not None:
@@ -186,7 +186,7 @@ class FileCalls:
         if early is not None:
             yield from asked.answer(event.line, early)
 
-    def _answered(self, event: User, found: _Result) -> Iterator[AnsweredCall]:
+    def _answered(self, event: User, found: _Result) -> Iterator[CompletedCall]:
         result = found.result
         asked = self._pairing.add_result(found, result.tool_use_id, result.name, event.source_uuid)
         if asked is not None:
@@ -268,7 +268,7 @@ class TouchCounter:
         touches.see(line, normalize_time(time))
         return touches
 
-    def _correct(self, answer: AnsweredCall) -> None:
+    def _correct(self, answer: CompletedCall) -> None:
         """Take back what a result shows to have failed."""
         touches = self._by_key[file_key(answer.call.path)]
         if answer.failed:
@@ -327,7 +327,7 @@ def _touchers(session: Session, id: str | None, own: bool) -> Iterator[tuple[str
             yield from _touchers(child, child.id, own)
 
 
-def _is_created(answer: AnsweredCall) -> bool:
+def _is_created(answer: CompletedCall) -> bool:
     try:
         kind = decode_file_result(answer.structured).type if answer.structured else answer.result.content
     except REFUSALS:

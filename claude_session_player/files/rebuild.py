@@ -12,7 +12,7 @@ from enum import Enum
 from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
-from claude_session_player.files.activity import AnsweredCall, FileCalls, absolute_path, file_key
+from claude_session_player.files.activity import CompletedCall, FileCalls, absolute_path, file_key
 from claude_session_player.files.edits import apply_edit
 from claude_session_player.files.snapshots import (
     NOTHING_KNOWN,
@@ -122,7 +122,7 @@ class FileRebuilder:
     def take(self, event: Event) -> None:
         """Learn what one event tells of the file."""
         for answer in self._answers.take(event):
-            if isinstance(answer, AnsweredCall) and self._is_meant(answer.call.path) and not answer.failed:
+            if isinstance(answer, CompletedCall) and self._is_meant(answer.call.path) and not answer.failed:
                 self._learned = max(filter(None, (self._learned, normalize_time(answer.time))), default=None)
                 _EFFECTS[answer.call.touch](self, answer)
         if isinstance(event, Attachment) and event.attachment is not None:
@@ -165,10 +165,10 @@ class FileRebuilder:
         self._sources.clear()
         self._unplaced.clear()
 
-    def _read(self, answer: AnsweredCall) -> None:
+    def _read(self, answer: CompletedCall) -> None:
         self._learn(lines_from_read(answer.call.input, answer.result, answer.structured), answer.line, answer.call.tool)
 
-    def _write(self, answer: AnsweredCall) -> None:
+    def _write(self, answer: CompletedCall) -> None:
         told = decode_raw(decode_text, structured_result(answer.structured).content)
         content = file_input(answer.call.input).content if told is None else told
         if isinstance(content, str):
@@ -177,7 +177,7 @@ class FileRebuilder:
             self._forget()
             self._unplaced.append(ContentNote(answer.line, GapReason.UNPLACED, answer.call.tool))
 
-    def _edit(self, answer: AnsweredCall) -> None:
+    def _edit(self, answer: CompletedCall) -> None:
         line, tool = answer.line, answer.call.tool
         told = structured_result(answer.structured)
         original = decode_raw(decode_text, told.original_file)
@@ -224,7 +224,7 @@ class FileRebuilder:
             self._learn(PartialText.whole(text), line, HISTORY)
 
 
-_EFFECTS: Final[dict[FileTouch, Callable[[FileRebuilder, AnsweredCall], None]]] = {
+_EFFECTS: Final[dict[FileTouch, Callable[[FileRebuilder, CompletedCall], None]]] = {
     FileTouch.READ: FileRebuilder._read,
     FileTouch.WRITE: FileRebuilder._write,
     FileTouch.EDIT: FileRebuilder._edit,
@@ -247,7 +247,7 @@ def _hunks(told: FileResult) -> list[Hunk]:
     return decode_raw(decode_hunks, told.structured_patch) or []
 
 
-def _replacements(answer: AnsweredCall, told: FileResult) -> list[Replacement]:
+def _replacements(answer: CompletedCall, told: FileResult) -> list[Replacement]:
     """What was replaced: as the result tells it, else as the call asked for it."""
     old, new = decode_raw(decode_text, told.old_string), decode_raw(decode_text, told.new_string)
     if old is not None and new is not None:

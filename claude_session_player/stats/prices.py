@@ -62,7 +62,7 @@ class Rates(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RateStep:
+class RateTier:
     """The rates of all tokens of a request that sends more than so many."""
 
     above: int
@@ -72,7 +72,7 @@ class RateStep:
 class RatePeriod(NamedTuple):
     """The rates of a time: from a day on, or between two moments of every day, both in UTC."""
 
-    steps: tuple[RateStep, ...]
+    steps: tuple[RateTier, ...]
     """The largest last; the first is for every request."""
     since: str | None = None
     between: Sequence[str] | None = None
@@ -86,7 +86,7 @@ class RatePeriod(NamedTuple):
         (start, end), clock = self.between, f"{moment:%H:%M:%S}"
         return start <= clock < end if start <= end else clock >= start or clock < end
 
-    def step(self, context: int) -> RateStep:
+    def step(self, context: int) -> RateTier:
         """The rates of a request of this size."""
         for step in reversed(self.steps):
             if context > step.above:
@@ -105,7 +105,7 @@ class Tariff(NamedTuple):
         return len(self.periods) == 1 and len(self.periods[0].steps) == 1
 
     @property
-    def first(self) -> RateStep:
+    def first(self) -> RateTier:
         """The only rates, where it is flat."""
         return self.periods[0].steps[0]
 
@@ -126,7 +126,7 @@ class Tariff(NamedTuple):
 
 def flat_tariff(rates: Rates) -> Tariff:
     """A tariff that never changes."""
-    return Tariff((RatePeriod((RateStep(-1, rates),)),))
+    return Tariff((RatePeriod((RateTier(-1, rates),)),))
 
 
 def tariff_record(tariff: Tariff) -> list[Any]:
@@ -137,10 +137,10 @@ def tariff_record(tariff: Tariff) -> list[Any]:
     ]
 
 
-def read_tariff(record: list[Any]) -> Tariff:
+def parse_tariff(record: list[Any]) -> Tariff:
     """The tariff of its JSON form; raises `ValueError`, `TypeError` or `ArithmeticError` where it is none."""
     periods = [
-        RatePeriod(tuple(RateStep(above, Rates(*map(Decimal, rates))) for above, rates in steps), since, between)
+        RatePeriod(tuple(RateTier(above, Rates(*map(Decimal, rates))) for above, rates in steps), since, between)
         for steps, since, between in record
     ]
     if not periods or not all(period.steps for period in periods):
@@ -148,7 +148,7 @@ def read_tariff(record: list[Any]) -> Tariff:
     return Tariff(tuple(periods))
 
 
-NAME: Final = "prices.json"
+FILE_NAME: Final = "prices.json"
 _NEEDED: Final = ("input", "output")
 _EXAMPLE: Final = '{"claude-opus-4-5": {"input": 5, "output": 25, "cache_write_5m": 6.25, …}}'
 _MOST: Final = 1_000_000
@@ -160,12 +160,12 @@ def user_prices_path() -> str | None:
     """The file in the platform's directory for settings, where there is one. Raises `BadPrices` for anything else."""
     if _IS_LINUX:  # the same as platformdirs says, without the time that it takes to be loaded
         folder = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
-        path = os.path.join(folder, PROGRAM, NAME)
+        path = os.path.join(folder, PROGRAM, FILE_NAME)
     else:
         import platformdirs
 
         try:
-            path = os.path.join(platformdirs.user_config_dir(PROGRAM, appauthor=False), NAME)
+            path = os.path.join(platformdirs.user_config_dir(PROGRAM, appauthor=False), FILE_NAME)
         except (OSError, RuntimeError, KeyError):
             return None
     if os.path.lexists(path) and not os.path.isfile(path):
@@ -246,7 +246,7 @@ class _Table:
         if found is None and _AWS_NAMES in name:
             found = self._find(lambda one: one["id"] == AWS, name)
         record = found["tariff"] if found is not None else None
-        return None if record is None else read_tariff(record)
+        return None if record is None else parse_tariff(record)
 
     def _find(self, is_meant: Callable[[_Part], bool], name: str) -> _Part | None:
         """The model of a name: as it is, else with its date spelled as other names spell it."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LENGTH: Final = len("2026-01-17T20:31:59.197Z")
 _TENS: Final = len("2026-01-17T20:3")
-BREAK: Final = timedelta(minutes=10)
+MAX_ACTIVE_GAP: Final = timedelta(minutes=10)
 """A longer gap is a break, in which nobody was at work."""
 
 
@@ -49,7 +49,7 @@ def time_span(times: Iterable[str]) -> TimeSpan:
     moments = _corners(sorted(times))
     if not moments:
         return TimeSpan()
-    breaks = (later - earlier for earlier, later in pairwise(moments) if later - earlier > BREAK)
+    breaks = (later - earlier for earlier, later in pairwise(moments) if later - earlier > MAX_ACTIVE_GAP)
     first, last = moments[0], moments[-1]
     whole = last - first
     active = whole - sum(breaks, timedelta())

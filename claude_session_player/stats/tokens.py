@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from claude_session_player.stats.prices import RatePeriod, RateStep, Tariff, TokenCount
+from claude_session_player.stats.prices import RatePeriod, RateTier, Tariff, TokenCount
 from claude_session_player.store import HISTORY, Session, load_session_responses
 from claude_session_player.util.humanize import day_of
 from claude_session_player.util.times import parse_time
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from claude_session_player.stats.prices import Prices
     from claude_session_player.store import Responses
 
-MAIN: Final = "main"
+MAIN_AGENT: Final = "main"
 """The agent of what a session says itself."""
-OTHER: Final = "(unknown type)"
+UNKNOWN_AGENT: Final = "(unknown type)"
 """The agent of what a sub-agent says whose type is not known."""
 
 _LATE: Final = "~"
@@ -27,14 +27,14 @@ _OUTSIDE: Final = "outside"
 """Stands for the day of responses that do not count."""
 _DAY, _HOUR, _MINUTE = 10, 13, 16
 """Where the parts of a time end."""
-_Choice = Callable[[str, int], RateStep]
-_Group = tuple[int, int, str | None, RateStep | None]
+_Choice = Callable[[str, int], RateTier]
+_Group = tuple[int, int, str | None, RateTier | None]
 _Numbers = tuple[int, ...]
 """Input, output, written into the cache, read from it, and of the written those for an hour."""
 
 __all__ = [
-    "MAIN",
-    "OTHER",
+    "MAIN_AGENT",
+    "UNKNOWN_AGENT",
     "ModelUsage",
     "TimeWindow",
     "TokenCount",
@@ -226,7 +226,7 @@ class _Counter:
         days = set(map(self._days.__getitem__, minutes))
         if len(days) > 1 or not all(map(int.__ge__, responses.cache_written, responses.one_hour)):
             return None
-        steps: set[RateStep | None] = {None}
+        steps: set[RateTier | None] = {None}
         if (choose := choices[0]) is not None:
             contexts = list(map(sum, zip(responses.input, responses.cache_written, responses.cache_read, strict=True)))
             steps = {choose(minute, context) for minute in minutes for context in (min(contexts), max(contexts))}
@@ -266,7 +266,7 @@ def _choice(tariff: Tariff) -> _Choice:
     periods: dict[str, RatePeriod] = {}
     has_hours = any(period.between for period in tariff.periods)
 
-    def choose(time: str, context: int) -> RateStep:
+    def choose(time: str, context: int) -> RateTier:
         is_minute = len(time) == _MINUTE and time[_HOUR] == ":"
         moment = time[:_DAY] if is_minute and not has_hours else time
         if moment not in periods:
@@ -278,8 +278,8 @@ def _choice(tariff: Tariff) -> _Choice:
 
 def _agent(part: Session, inline: str | None) -> str:
     if inline is not None:
-        return part.inline_types.get(inline) or OTHER
-    return part.agent or OTHER if part.is_subagent else MAIN
+        return part.inline_types.get(inline) or UNKNOWN_AGENT
+    return part.agent or UNKNOWN_AGENT if part.is_subagent else MAIN_AGENT
 
 
 class _NoDays(dict[str, str | None]):
@@ -340,7 +340,7 @@ def iso_week(day: str) -> str:
     return f"{year:04}-W{week:02}"
 
 
-BY: Final[dict[str, Callable[[UsageShare], str | None]]] = {
+GROUP_KEYS: Final[dict[str, Callable[[UsageShare], str | None]]] = {
     "model": lambda share: share.model,
     "project": lambda share: share.project,
     DAY: lambda share: share.day,
@@ -354,7 +354,7 @@ BY: Final[dict[str, Callable[[UsageShare], str | None]]] = {
 
 def group_usage(shares: Iterable[UsageShare], by: str) -> list[UsageGroup]:
     """Groups: days, weeks and months in their order, anything else by cost, then by tokens, the most first."""
-    name = BY[by]
+    name = GROUP_KEYS[by]
     members: dict[Any, list[UsageShare]] = {}
     for share in shares:
         key = name(share)
