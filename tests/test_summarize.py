@@ -386,8 +386,8 @@ def test_project_paths_are_normalized_like_in_the_specification(path: str, name:
 
 def test_a_response_that_goes_on_behind_a_prompt_may_be_a_copy_so_that_events_are_counted() -> None:
     session = SessionBuilder().response(text("One"), request="r1").prompt("Go on")
-    tally = LineCounter()
-    tally.take(session.lines)
-    assert not tally.is_unsure
-    tally.take(session.block(text("Two"), request="r1").lines[-1:])
-    assert tally.is_unsure
+    counter = LineCounter()
+    counter.count_lines(session.lines)
+    assert not counter.needs_events
+    counter.count_lines(session.block(text("Two"), request="r1").lines[-1:])
+    assert counter.needs_events

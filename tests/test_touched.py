@@ -103,10 +103,10 @@ def test_windows_paths_are_put_together_with_their_own_rules() -> None:
 
 def counted(lines: list[bytes]) -> SessionCounts:
     """What a summary counts: lines, or events where lines are not enough."""
-    tally, events = LineCounter(), EventCounter()
-    tally.take(lines)
-    events.read(read_events(lines))
-    return events if tally.is_unsure else tally
+    counter, reference = LineCounter(), EventCounter()
+    counter.count_lines(lines)
+    reference.count_events(read_events(lines))
+    return reference if counter.needs_events else counter
 
 
 SPELLINGS = ("c:\\ada\\kettle.py", "C:\\ada\\kettle.py", "C:/ada/kettle.py", "c:/ada/./kettle.py", "kettle.py")
