@@ -1,4 +1,4 @@
-"""Tokens are counted once per response, and belong to whoever spent them."""
+"""Tokens are counted once per response, for the session, sub-agent and day that used them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from claude_session_player import Filter, Store
+from claude_session_player import Filter, Session, Store
+from claude_session_player.stats import tokens
 from claude_session_player.stats.prices import Prices
 from claude_session_player.stats.tokens import (
+    GROUP_KEYS,
     MAIN_AGENT,
     UNKNOWN_AGENT,
+    TimeWindow,
     TokenCount,
     UsageShare,
     count_tokens,
@@ -27,6 +31,7 @@ from claude_session_player.stats.tokens import (
 )
 from claude_session_player.store import index, library
 from claude_session_player.store.facts import LINE, decode_responses, encode_responses
+from tests import corpus
 from tests.builder import SessionBuilder, call, text
 from tests.naive import naive_count
 from tests.stores import ENGINE, ONE, THREE, TWO, StoreBuilder
@@ -398,6 +403,50 @@ def test_the_count_is_that_of_a_naive_one_whatever_lines_there_are(
         files[line["file"]].raw(json.dumps(record).encode() + b"\n")
     paths = [write(builder, session, id) for id, session in files.items()]
     assert counted(builder.open()) == naive_count(paths)
+
+
+def assert_sums_agree(sessions: list[Session], window: TimeWindow | None = None) -> None:
+    """Sums by column are those of the reference, which looks at each response."""
+    prices = Prices.load()
+    for by_day in (True, False):
+        fast = count_tokens(sessions, prices, by_day=by_day, window=window)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tokens._Counter, "_only_group", lambda *_: None)
+            reference = count_tokens(sessions, prices, by_day=by_day, window=window)
+        assert sum_usage(fast)[2:] == sum_usage(reference)[2:]
+        for by in GROUP_KEYS:
+            groups = [[(group.name, *group[2:]) for group in group_usage(shares, by)] for shares in (fast, reference)]
+            assert groups[0] == groups[1]
+
+
+_TIMES = st.sampled_from(["2026-03-12T23:59:59.999Z", "2026-03-13T00:00:00.000Z", "2026-03-12T16:30:00Z", "soon", ""])
+
+
+@given(_RESPONSES, st.lists(_TIMES, min_size=12, max_size=12), st.sampled_from(["claude-opus-4-6", "deepseek-chat"]))
+@settings(max_examples=100)
+def test_sums_by_column_equal_sums_by_response(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[dict[str, Any]], times: list[str], model: str
+) -> None:
+    builder = StoreBuilder(tmp_path_factory.mktemp("any") / "store")
+    files = {ONE: SessionBuilder(session_id=ONE), TWO: SessionBuilder(session_id=TWO)}
+    for line, moment in zip(lines, times, strict=False):
+        spent = usage(line["input"] or 0, line["output"] or 0, line["written"] or 0, line["read"] or 0, line["hour"])
+        message = {"id": line["id"], "model": model, "content": "x", "usage": spent}
+        record = {"type": "assistant", "requestId": line["request"], "message": message, "timestamp": moment}
+        files[line["file"]].raw(json.dumps(record).encode() + b"\n")
+    for id, session in files.items():
+        write(builder, session, id)
+    sessions = builder.open().sessions(ALL)
+    assert_sums_agree(sessions)
+    assert_sums_agree(sessions, TimeWindow(start=datetime(2026, 3, 13, tzinfo=UTC)))
+
+
+@pytest.mark.skipif(not corpus.STORE.is_dir(), reason=f"there is no real store at {corpus.ROOT}")
+def test_sums_by_column_equal_sums_by_response_for_a_real_store(tmp_path: Path) -> None:
+    sessions = Store.open(corpus.STORE, cache=str(tmp_path)).sessions(ALL)
+    assert_sums_agree(sessions)
+    for session in sessions:
+        assert_sums_agree([session])
 
 
 def test_responses_survive_being_kept() -> None:

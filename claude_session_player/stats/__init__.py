@@ -1,4 +1,4 @@
-"""What a session comes to: numbers, tokens, cost, time, files."""
+"""Statistics of sessions: counts, durations, tokens and cost."""
 
 from __future__ import annotations
 
