@@ -122,7 +122,7 @@ def test_a_session_that_touched_nothing_says_so(builder: StoreBuilder) -> None:
     builder.session(ONE)
     assert run(builder, ONE, "--main") == ("", "the session touched no file\n", 0)
     assert run(builder, ONE, "--main", "--json") == ("[]\n", "", 0)
-    assert run(builder, ONE, "--main", "x.py")[1:] == ("claude-session-player: the session touched no file at all\n", 7)
+    assert run(builder, ONE, "--main", "x.py")[1:] == ("claude-session-player: the session touched no files\n", 7)
 
 
 def test_a_filter_that_matches_nothing_says_so(builder: StoreBuilder) -> None:
@@ -218,7 +218,7 @@ def test_the_end_of_a_path_is_enough_where_it_is_unique(builder: StoreBuilder) -
     output, error, code = run(builder, ONE, "tea.py")
     assert (output, code) == ("", 8)
     assert error.splitlines() == [
-        "claude-session-player: 'tea.py' fits 2 files: write more of the path",
+        "claude-session-player: 'tea.py' matches 2 files; give more of the path",
         f"  {ENGINE}/src/tea.py",
         f"  {ENGINE}/tests/tea.py",
     ]
@@ -232,7 +232,7 @@ def test_a_path_that_fits_none_names_the_nearest(builder: StoreBuilder, given: s
     output, error, code = run(builder, ONE, given)
     assert (output, code) == ("", 7)
     assert error.splitlines()[:2] == [
-        f"claude-session-player: the session touched no file {given!r}; the nearest are",
+        f"claude-session-player: the session touched no file {given!r}; did you mean",
         f"  {ENGINE}/{near}",
     ]
 

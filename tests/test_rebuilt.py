@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from claude_session_player.files.edits import apply_edit
 from claude_session_player.files.rebuild import FileRebuilder, GapReason, RebuiltFile, rebuild_file
 from claude_session_player.files.snapshots import PartialText
+from claude_session_player.format.results import Hunk, Replacement
 from claude_session_player.parser import read_events
 from tests.builder import SessionBuilder, call, timestamp
 from tests.lives import PATH, Life, can_edit, hunks
@@ -48,6 +50,27 @@ def test_what_is_claimed_is_true_at_every_line_and_everything_is_known_after_a_w
         done = len(life.session.lines)
         assert rebuilder.known.complete or kind not in ("write", "read")
         assert not [note for note in rebuilder.result().notes if note.reason is GapReason.OUTSIDE]
+
+
+@given(TEXTS, TEXTS, WORDS, WORDS, st.booleans(), st.booleans())
+def test_a_whole_text_behaves_like_its_lines(
+    text: str, other: str, old: str, new: str, everywhere: bool, with_hunks: bool
+) -> None:
+    """A text kept as a whole is faster than the plain form, a dictionary of lines; both give the same."""
+    whole, lines = PartialText.whole(text), dict(enumerate(text.split("\n"), 1))
+    plain = PartialText(lines, len(lines))
+    assert (whole, whole.text, whole.complete, whole.is_empty) == (plain, plain.text, plain.complete, plain.is_empty)
+    assert (whole.unknown(), list(whole.runs())) == (plain.unknown(), list(plain.runs()))
+    for known in (PartialText.whole(other), PartialText({2: "a"}), PartialText({1: "b"}, 3)):
+        assert whole.contradicts(known) == plain.contradicts(known)
+        assert known.contradicts(whole) == known.contradicts(plain)
+        assert whole.merge(known) == plain.merge(known)
+        assert known.merge(whole) == known.merge(plain)
+    assert whole.splice(2, 1, ["x", None]) == plain.splice(2, 1, ["x", None])
+    edit = [Replacement(old, new, everywhere)]
+    changed = hunks(text, text.replace(old, new)) if with_hunks else []
+    places = [Hunk(hunk["oldStart"], hunk["newStart"], hunk["lines"]) for hunk in changed]
+    assert apply_edit(whole, edit, places) == apply_edit(plain, edit, places)
 
 
 def live(life: Life, kind: str, data: Any) -> None:
