@@ -20,8 +20,8 @@ from claude_session_player.player.stream import Timing
 from claude_session_player.player.timeline import Pace
 from tests import corpus
 from tests.builder import SessionBuilder, call, text
-from tests.casts import expected, played, recorded
 from tests.program import csp
+from tests.recordings import expected, played, recorded
 
 DEMO = Path(__file__).parents[1] / "claude_session_player" / "data" / "demo.jsonl"
 

@@ -10,8 +10,8 @@ import pytest
 
 from claude_session_player.export import OutputKind, formats
 from tests.builder import SessionBuilder, text
-from tests.casts import cast_of, played
 from tests.program import PROGRAM, csp, on_terminal, told_on_terminal
+from tests.recordings import cast_of, played
 from tests.stores import AGENT, ONE, StoreBuilder
 
 CAST = ("--format", "asciicast")

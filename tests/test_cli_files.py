@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.builder import SessionBuilder, call
-from tests.lives import PATH, Life
+from tests.file_histories import PATH, Life
 from tests.program import PROGRAM, csp, on_terminal
 from tests.stores import AGENT, ENGINE, ONE, StoreBuilder
 from tests.test_cli_store import check

@@ -11,7 +11,7 @@ from claude_session_player import ScreenState, View, render
 from claude_session_player.export.asciicast import WRAP_OFF, TerminalScreen
 from claude_session_player.export.terminal_rows import fold_line, folded_rows
 from claude_session_player.models import AssistantText, ToolCall, UserMessage
-from tests.casts import Terminal, all_rows, expected
+from tests.recordings import Terminal, all_rows, expected
 from tests.test_film import COMPACTED, QUIET, call, progress, prompt, result
 
 WORDS = (

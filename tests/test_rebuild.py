@@ -13,8 +13,8 @@ from claude_session_player.files.snapshots import PartialText
 from claude_session_player.format.results import Hunk, Replacement
 from claude_session_player.parser import read_events
 from tests.builder import SessionBuilder, call, timestamp
-from tests.lives import PATH, Life, can_edit, hunks
-from tests.test_touched import JSON
+from tests.file_histories import PATH, Life, can_edit, hunks
+from tests.test_file_activity import JSON
 
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
 
