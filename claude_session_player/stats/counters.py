@@ -6,12 +6,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player.files import TouchCounter, absolute_path, file_key, is_absolute
+from claude_session_player.format.blocks import REFUSALS, AnyBlock, ServerToolUse, ToolResult, ToolUse, type_tag
 from claude_session_player.format.events import (
     COMPACTION,
     FAILED_REQUESTS,
     QUEUED,
-    REFUSALS,
-    AnyBlock,
     Assistant,
     Attachment,
     Blank,
@@ -22,12 +21,8 @@ from claude_session_player.format.events import (
     PullRequest,
     QueueOperation,
     ResultLine,
-    ServerToolUse,
     System,
-    ToolResult,
-    ToolUse,
     User,
-    type_tag,
 )
 from claude_session_player.format.partial_records import CountBlock, CountRecord, places_of_subagents, skim
 from claude_session_player.linking.copies import CopyDetector, call_key, response_id

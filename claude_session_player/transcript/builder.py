@@ -10,39 +10,41 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Raw
 
 from claude_session_player.format import lenient_json
+from claude_session_player.format.blocks import (
+    NOTHING,
+    AnyBlock,
+    Content,
+    Document,
+    Image,
+    RedactedThinking,
+    ServerToolUse,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+    raw_as_text,
+    type_tag,
+)
 from claude_session_player.format.content import Picture, find_pictures, join_texts
 from claude_session_player.format.events import (
     CONVERSATION,
     FAILED_REQUESTS,
-    NOTHING,
     QUEUED,
     QUIET_RECORDS,
-    AnyBlock,
     Assistant,
     Attachment,
     Blank,
-    Content,
-    Document,
     Event,
     HiddenRecord,
-    Image,
     Malformed,
     PermissionMode,
     Progress,
-    RedactedThinking,
-    ServerToolUse,
     System,
-    Text,
-    Thinking,
     Title,
     TooLong,
-    ToolResult,
-    ToolUse,
-    UnknownBlock,
     UnknownRecord,
     User,
-    raw_as_text,
-    type_tag,
 )
 from claude_session_player.format.partial_records import places_of_subagents
 from claude_session_player.format.prompts import CONTINUATION, classify_prompt

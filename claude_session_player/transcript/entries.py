@@ -13,16 +13,9 @@ from msgspec import Raw, Struct
 
 from claude_session_player import tools
 from claude_session_player.format import lenient_json
+from claude_session_player.format.blocks import NOTHING, ToolResult
 from claude_session_player.format.content import CallParts, Picture, agent_answer, result_parts
-from claude_session_player.format.events import (
-    NOTHING,
-    AttachmentData,
-    Event,
-    PermissionMode,
-    PullRequest,
-    System,
-    ToolResult,
-)
+from claude_session_player.format.events import AttachmentData, Event, PermissionMode, PullRequest, System
 from claude_session_player.format.results import diagnosed_files, hook_commands, hook_reason
 from claude_session_player.tools.parts import ToolReply
 from claude_session_player.util.text import one_line, strip_escapes

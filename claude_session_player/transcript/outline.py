@@ -10,7 +10,8 @@ from collections import defaultdict, deque
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from claude_session_player.format.events import COMPACTION, Assistant, Event, Malformed, System, ToolUse, UnknownRecord
+from claude_session_player.format.blocks import ToolUse
+from claude_session_player.format.events import COMPACTION, Assistant, Event, Malformed, System, UnknownRecord
 from claude_session_player.linking.copies import CopyDetector
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.linking.titles import is_bare_command

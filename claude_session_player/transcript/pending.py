@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Raw, Struct
 
+from claude_session_player.format.blocks import REFUSALS, ToolResult, ToolUse
 from claude_session_player.format.content import result_parts
-from claude_session_player.format.events import REFUSALS, Event, ToolResult, ToolUse, User
 from claude_session_player.format.results import decode_task_made
 from claude_session_player.line_audit import MERGED, SHOWN, LineOutcome
 from claude_session_player.linking.pairing import Pairing
@@ -22,6 +22,7 @@ from claude_session_player.util.text import strip_escapes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from claude_session_player.format.events import Event, User
     from claude_session_player.transcript.subagents import SubagentFinder
 
 _WINDOW: Final = 200

@@ -10,7 +10,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.format.events import COMPACTION, Assistant, Event, System, ToolResult, User
+from claude_session_player.format.blocks import ToolResult
+from claude_session_player.format.events import COMPACTION, Assistant, Event, System, User
 from claude_session_player.linking.prompts import asks_model
 from claude_session_player.transcript.forks import (
     Branch,
