@@ -22,7 +22,7 @@ TITLE_KEYS: Final = {
     "agent-name": "agentName",
     "summary": "summary",
 }
-"""Each record type, the best name first, and the key that holds the name."""
+"""The record types that name a session, and the key that holds the name; `linking.titles` says which of them wins."""
 
 
 RECORD_START: Final = re.compile(r'\{"(?:parentUuid|type|uuid|sessionId|isSidechain)":')
