@@ -68,9 +68,9 @@ from claude_session_player.transcript.entries import (
     EntryKind,
     NoticeRule,
     Notices,
+    PendingEntries,
 )
 from claude_session_player.transcript.forks import Fork, ReturnPoint
-from claude_session_player.transcript.pending import PendingEntries
 from claude_session_player.transcript.tree import PLAIN, SIDE, TOOL, LazyTree
 from claude_session_player.util.humanize import span
 from claude_session_player.util.text import strip_escapes, trim_breaks
