@@ -21,6 +21,7 @@ from claude_session_player.format.results import decode_task_made, diagnosed_fil
 from claude_session_player.line_audit import MERGED, SHOWN, LineOutcome
 from claude_session_player.linking.pairing import Pairing
 from claude_session_player.tools.parts import ToolReply
+from claude_session_player.util.humanize import plural
 from claude_session_player.util.text import one_line, strip_escapes
 
 if TYPE_CHECKING:
@@ -355,7 +356,7 @@ class Notices:
         total = sum(count for _, count in files)
         named = [f"{path} ({count})" for path, count in files[:_MOST_FILES]]
         named += [f"{len(files) - _MOST_FILES} more files"] if len(files) > _MOST_FILES else []
-        return _sentence(f"{total} diagnostic{'' if total == 1 else 's'}", ", ".join(named)) if total else ""
+        return _sentence(plural(total, "diagnostic"), ", ".join(named)) if total else ""
 
     def pull_request(self, event: PullRequest) -> str:
         """A pull request; every push links it again."""
