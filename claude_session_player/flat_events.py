@@ -7,9 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from claude_session_player.format.blocks import (
+    AnyBlock,
+    RedactedThinking,
+    ServerToolUse,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+    raw_as_text,
+)
 from claude_session_player.format.content import join_texts, result_text
 from claude_session_player.format.events import (
-    AnyBlock,
     Assistant,
     Attachment,
     Blank,
@@ -17,19 +27,11 @@ from claude_session_player.format.events import (
     Malformed,
     MessageEvent,
     Progress,
-    RedactedThinking,
-    ServerToolUse,
     System,
-    Text,
-    Thinking,
     Title,
     TooLong,
-    ToolResult,
-    ToolUse,
-    UnknownBlock,
     UnknownRecord,
     User,
-    raw_as_text,
 )
 from claude_session_player.linking.prompts import human_prompt
 from claude_session_player.util.text import strip_escapes

@@ -14,12 +14,12 @@ import msgspec
 
 from claude_session_player.errors import CannotRead
 from claude_session_player.format import lenient_json
+from claude_session_player.format.blocks import REFUSALS
 from claude_session_player.format.coerce import coerce_event, coerce_line
 from claude_session_player.format.dialects import DIALECTS, translate
 from claude_session_player.format.events import (
     CONVERSATION,
     RECORD_START,
-    REFUSALS,
     Blank,
     Event,
     Malformed,

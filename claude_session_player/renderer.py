@@ -10,34 +10,36 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player import tools
+from claude_session_player.format.blocks import (
+    NOTHING,
+    AnyBlock,
+    Content,
+    RedactedThinking,
+    ServerToolUse,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+    raw_as_text,
+)
 from claude_session_player.format.content import agent_text, join_texts, result_text, shorten_lines
 from claude_session_player.format.events import (
     CONVERSATION,
-    NOTHING,
     QUEUED,
     QUIET_RECORDS,
-    AnyBlock,
     Assistant,
     Attachment,
     Blank,
-    Content,
     Event,
     Malformed,
     Progress,
     ProgressData,
     QueueOperation,
-    RedactedThinking,
-    ServerToolUse,
     System,
-    Text,
-    Thinking,
     TooLong,
-    ToolResult,
-    ToolUse,
-    UnknownBlock,
     UnknownRecord,
     User,
-    raw_as_text,
 )
 from claude_session_player.format.prompts import classify_prompt
 from claude_session_player.formatter import activity_text

@@ -205,7 +205,7 @@ def test_real_sessions_are_told_drawn_and_summed_up_alike() -> None:
             session
         )
         assert sum(summary.tool_calls.values()) == len(calls), session
-        assert summary.forks == len(told.branches.forks) == len(drawn.branches.forks), session
+        assert summary.forks == len(told.tree.forks) == len(drawn.tree.forks), session
         linked = {child.id for turn in told.turns for children in turn.agents.values() for child in children}
         assert {one.id for one in session.subagents if one.call_id} <= linked | {""}, session
 

@@ -271,7 +271,7 @@ def test_strict_names_everything_that_is_wrong(store: StoreBuilder) -> None:
     done = csp("show", ONE, "--root", str(store.root), "--strict")
     assert done.returncode == 1
     said = done.stderr.decode()
-    for words in ("line 2: its parent", "unknown block 'brand_new'", "unknown record 'brand-new'", "line 5: "):
+    for words in ("line 2: parent", "unknown block 'brand_new'", "unknown record 'brand-new'", "line 5: "):
         assert words in said
     assert f"sub-agent {AGENT}: no call is known" in said
     assert "line 6: " in said

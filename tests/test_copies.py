@@ -10,20 +10,15 @@ from hypothesis import example, given, settings, strategies as st
 from msgspec import Raw
 from msgspec.structs import replace
 
+from claude_session_player.format.blocks import Block, Message, Text, Thinking, ToolResult, ToolUse
 from claude_session_player.format.events import (
     QUEUED,
     Assistant,
     Attachment,
     AttachmentData,
-    Block,
     Event,
-    Message,
     Progress,
     System,
-    Text,
-    Thinking,
-    ToolResult,
-    ToolUse,
     User,
 )
 from claude_session_player.linking import copies as module

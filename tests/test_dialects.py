@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from claude_session_player.flat_events import flatten_event
+from claude_session_player.format.blocks import ToolResult
 from claude_session_player.format.content import Code
-from claude_session_player.format.events import ToolResult, User
+from claude_session_player.format.events import User
 from claude_session_player.parser import parse_object, read_events
 from claude_session_player.playback import replay
 from claude_session_player.player.frame_index import FrameIndex

@@ -12,8 +12,9 @@ import pytest
 
 from claude_session_player import parser
 from claude_session_player.flat_events import count_flat_events, flatten_event
-from claude_session_player.format.events import RECORDS, Event, HiddenRecord, UnknownRecord
+from claude_session_player.format.events import RECORDS, TITLE_KEYS, Event, HiddenRecord, UnknownRecord
 from claude_session_player.line_audit import LineStatus
+from claude_session_player.linking.titles import TITLE_PRECEDENCE
 from claude_session_player.models import ScreenState
 from claude_session_player.playback import replay
 from claude_session_player.renderer import render
@@ -105,3 +106,7 @@ def test_commands_take_a_new_record(command: str, tmp_path: Path) -> None:
 
 def test_a_block_of_a_type_without_a_method_is_told_as_a_block() -> None:
     assert builder._BLOCKS[type("New", (), {})] is builder.TranscriptBuilder._block
+
+
+def test_every_record_type_that_names_a_session_has_a_place_in_the_precedence() -> None:
+    assert sorted(TITLE_PRECEDENCE) == sorted(TITLE_KEYS)

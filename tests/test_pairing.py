@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from claude_session_player.format.events import Assistant, Event, MessageEvent, ToolResult, ToolUse, User
+from claude_session_player.format.blocks import ToolResult, ToolUse
+from claude_session_player.format.events import Assistant, Event, MessageEvent, User
 from claude_session_player.linking.pairing import Pairing
 from claude_session_player.models import ScreenState, ToolCall, View
 from claude_session_player.parser import read_events

@@ -15,16 +15,8 @@ from hypothesis import given, strategies as st
 
 from claude_session_player import Filter, read_events
 from claude_session_player.flat_events import count_flat_events
-from claude_session_player.format.events import (
-    CONVERSATION,
-    Assistant,
-    Event,
-    Progress,
-    Title,
-    ToolResult,
-    ToolUse,
-    User,
-)
+from claude_session_player.format.blocks import ToolResult, ToolUse
+from claude_session_player.format.events import CONVERSATION, Assistant, Event, Progress, Title, User
 from claude_session_player.linking.agent_records import gives_prompt, named_agents, reported_events
 from claude_session_player.linking.copies import drop_copies
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts

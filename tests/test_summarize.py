@@ -14,7 +14,8 @@ from hypothesis import given, strategies as st
 
 from claude_session_player import Filter, Store, normalize_project_path, summarize, validate_event
 from claude_session_player.export.summary import summary_markdown
-from claude_session_player.format.events import Assistant, MessageEvent, ToolResult, ToolUse, User
+from claude_session_player.format.blocks import ToolResult, ToolUse
+from claude_session_player.format.events import Assistant, MessageEvent, User
 from claude_session_player.linking.copies import CopyDetector
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.stats.counters import LineCounter

@@ -324,7 +324,7 @@ def test_how_many_lines_are_told_at_a_time_changes_nothing(
 def test_a_resumed_session_tells_only_what_is_new(steps: list[tuple[str, int]], at: int) -> None:
     session = lived(steps)
     first, _ = walk(SessionBuilder().raw(b"".join(session.lines[:at])))
-    again = Conversation.from_events(read_events(session.lines), known=first.main.growth.tree.uuids)
+    again = Conversation.from_events(read_events(session.lines), known=first.main.lazy_tree.tree.uuids)
     whole = Conversation.from_events(read_events(session.lines))
     begun = Conversation.from_events(read_events(session.lines[:at]))
     assert Counter(begun.prompts) + Counter(again.prompts) == Counter(whole.prompts)

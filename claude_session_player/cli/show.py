@@ -118,11 +118,11 @@ def on_branch(source: SessionSource, number: int) -> Callable[[int], bool]:
         raise click.UsageError("--branch needs a file: standard input can be read only once")
     reading = MarkedConversation(skips_sidechains=not _is_agent(source))
     reading.read(events_of(source))
-    branches = reading.branches
-    many = len(branches.paths())
+    tree = reading.tree
+    many = len(tree.branches())
     if number > many:
         raise click.UsageError(f"--branch {number}: there {'is 1 branch' if many == 1 else f'are {many} branches'}")
-    return lambda line: branches.is_on(number, line)
+    return lambda line: tree.is_on(number, line)
 
 
 def chain_sources(store: Store, source: SessionSource) -> list[SessionSource]:
@@ -372,7 +372,7 @@ class _Show:
                 )
             yield from self._chosen(walk_session(walk, events_of(source)))
             if len(sources) > 1:
-                known.update(telling.growth.tree.uuids)
+                known.update(telling.lazy_tree.tree.uuids)
 
     def _chosen(self, told: Iterator[PlacedEntry]) -> Iterator[PlacedEntry]:
         """The wanted entries; the others are counted."""

@@ -12,8 +12,9 @@ from msgspec import Struct, field
 
 from claude_session_player.doctor import findings as kinds
 from claude_session_player.doctor.findings import Finding, FindingKind
+from claude_session_player.format.blocks import REFUSALS, ToolResult
 from claude_session_player.format.content import result_text
-from claude_session_player.format.events import REFUSALS, ToolResult, User
+from claude_session_player.format.events import User
 from claude_session_player.format.lenient_json import CUT_SHORT, Damage
 from claude_session_player.format.line_reader import LongLine, read_batches
 from claude_session_player.linking.pairing import Pairing

@@ -31,8 +31,8 @@ from claude_session_player.export.commonmark import (
 )
 from claude_session_player.export.registry import TranscriptWriter
 from claude_session_player.format import lenient_json
+from claude_session_player.format.blocks import raw_as_text
 from claude_session_player.format.content import CallParts, Checklist, Code, Data, Diff, Picture, Prose, image_type
-from claude_session_player.format.events import raw_as_text
 from claude_session_player.line_audit import LineAudit, LineStatus
 from claude_session_player.transcript import Entry, EntryKind, TranscriptCall
 from claude_session_player.util.humanize import size, transcript_time

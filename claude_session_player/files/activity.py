@@ -15,17 +15,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from msgspec import Raw
 
 from claude_session_player.errors import Ambiguous, NoSuchFile
+from claude_session_player.format.blocks import NOTHING, REFUSALS, ToolResult, ToolUse
 from claude_session_player.format.events import (
     FILE_ATTACHED,
     FILE_CHANGED,
-    NOTHING,
-    REFUSALS,
     Assistant,
     Attachment,
     Event,
     MessageEvent,
-    ToolResult,
-    ToolUse,
     User,
 )
 from claude_session_player.format.results import decode_file_result

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from msgspec import Raw
 
+from claude_session_player.format.blocks import REFUSALS, ToolResult
 from claude_session_player.format.content import raw_text
-from claude_session_player.format.events import REFUSALS, ToolResult
 from claude_session_player.format.results import (
     FilePart,
     FileResult,

@@ -14,17 +14,8 @@ import msgspec
 from msgspec import inspect
 
 from claude_session_player.format import lenient_json
-from claude_session_player.format.events import (
-    REFUSALS,
-    UNKNOWN_BODY,
-    UNKNOWN_NAME,
-    AnyEvent,
-    Content,
-    Event,
-    LineMessage,
-    Message,
-    decode,
-)
+from claude_session_player.format.blocks import REFUSALS, UNKNOWN_BODY, UNKNOWN_NAME, Content, Message
+from claude_session_player.format.events import AnyEvent, Event, LineMessage, decode
 
 Fitter = Callable[[Any], Any]
 """Bends a value until it fits one type; made once for each."""

@@ -8,20 +8,18 @@ import msgspec
 from msgspec import Raw, Struct
 
 from claude_session_player.format import lenient_json
-from claude_session_player.format.coerce import coerce_content
-from claude_session_player.format.events import (
+from claude_session_player.format.blocks import (
     REFUSALS,
     AnyBlock,
-    Attachment,
     Content,
     Document,
-    Event,
     Image,
-    MessageEvent,
     Text,
     ToolResult,
     raw_as_text,
 )
+from claude_session_player.format.coerce import coerce_content
+from claude_session_player.format.events import Attachment, Event, MessageEvent
 from claude_session_player.format.results import (
     ResultPart,
     decode_agent_result,

@@ -8,10 +8,8 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import astuple
 
+from claude_session_player.format.blocks import NOTHING, REFUSALS, AnyBlock, ToolResult, ToolUse, decode_blocks
 from claude_session_player.format.events import (
-    NOTHING,
-    REFUSALS,
-    AnyBlock,
     Assistant,
     CallLine,
     Event,
@@ -20,11 +18,8 @@ from claude_session_player.format.events import (
     ResultLine,
     RunResult,
     System,
-    ToolResult,
-    ToolUse,
     UnknownRecord,
     User,
-    decode_blocks,
 )
 from claude_session_player.format.results import decode_wrapped_output
 

@@ -1,20 +1,21 @@
-"""JSON as it is found: glued, cut, too deep, in the wrong encoding. Nothing here raises on data.
+"""Reads and writes JSON that is glued, cut off, nested too deep or wrongly encoded. Nothing here raises on data.
 
-The fast way through a file never comes here; a line does when the strict decoder refuses it.
+A line comes here only when the strict decoder refuses it. Functions that need msgspec import it themselves: it takes
+longer to import than Python takes to start, and commands that are answered from the index write JSON without it.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.util.text import ELLIPSIS, escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from msgspec import Raw
 
 MAX_DEPTH: Final = 100
 """Deeper nesting is replaced by `…`: the decoders recurse, and no session means anything there."""
@@ -33,7 +34,7 @@ _MAX_BITS: Final = 1000
 CUT_SHORT: Final = "cut short: the JSON ends in the middle"
 
 
-class Damage(msgspec.Struct, frozen=True):
+class Damage(NamedTuple):
     """A stretch of text that is no JSON."""
 
     reason: str
@@ -110,6 +111,8 @@ def is_value(text: str) -> bool:
     >>> is_value('{"a": 1}'), is_value("{a}"), is_value("[image]")
     (True, False, False)
     """
+    import msgspec
+
     try:
         msgspec.json.decode(text, type=msgspec.Raw)
     except (ValueError, RecursionError):
@@ -117,8 +120,10 @@ def is_value(text: str) -> bool:
     return True
 
 
-def load_raw(raw: msgspec.Raw | bytes) -> Any:
+def load_raw(raw: Raw | bytes) -> Any:
     """The value of a piece of JSON that was set aside while decoding; `None` where it is empty or broken."""
+    import msgspec
+
     if not (data := bytes(raw)):
         return None
     try:
@@ -134,6 +139,8 @@ def dump(value: Any) -> bytes:
     >>> dump({"broken": "\\ud83d", 1: float("nan")})
     b'{"broken":"\\xef\\xbf\\xbd","1":null}'
     """
+    import msgspec
+
     try:
         return msgspec.json.encode(value)
     except (TypeError, ValueError, RecursionError):
@@ -147,6 +154,8 @@ def compact(value: Any) -> str:
 
 def pretty(value: Any) -> str:
     """JSON of any value, over several lines."""
+    import msgspec
+
     return escape_controls(msgspec.json.format(dump(value), indent=2).decode())
 
 

@@ -10,7 +10,8 @@ from typing import Final, TypeVar, Union
 import msgspec
 from msgspec import Raw, Struct, field
 
-from claude_session_player.format.events import NOTHING, Envelope, Usage
+from claude_session_player.format.blocks import NOTHING, Usage
+from claude_session_player.format.events import Envelope
 
 _SIDE: Final = attrgetter("is_sidechain")
 _CALLER: Final = attrgetter("agent_call")

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from claude_session_player.format import lenient_json
-from claude_session_player.format.events import NOTHING, REFUSALS
+from claude_session_player.format.blocks import NOTHING, REFUSALS
 
 
 class ResultPart(Struct, gc=False):

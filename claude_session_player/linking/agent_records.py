@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import re
 import zlib
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Raw
 
+from claude_session_player.format.blocks import REFUSALS, Content, ToolResult, ToolUse
 from claude_session_player.format.content import join_texts, result_text
-from claude_session_player.format.events import REFUSALS, Content, Event, Progress, ToolResult, ToolUse
 from claude_session_player.format.results import decode_agent_identity
 from claude_session_player.linking.subagents import BY_RESULT, BY_TEXT, AgentCall, Naming
 from claude_session_player.parser import decode_lines
 from claude_session_player.util.text import to_title
+
+if TYPE_CHECKING:
+    from claude_session_player.format.events import Event, Progress
 
 AGENT_PROGRESS: Final = "agent_progress"
 """The type of progress that a sub-agent reports."""

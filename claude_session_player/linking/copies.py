@@ -16,26 +16,20 @@ from typing import Any, Final
 from msgspec import Raw
 
 from claude_session_player.format import lenient_json
-from claude_session_player.format.content import join_texts, message_content
-from claude_session_player.format.events import (
-    COMPACTION,
-    QUEUED,
+from claude_session_player.format.blocks import (
     AnyBlock,
-    Assistant,
-    Attachment,
     Document,
-    Event,
     Image,
     RedactedThinking,
     ServerToolUse,
-    System,
     Text,
     Thinking,
     ToolResult,
     ToolUse,
     UnknownBlock,
-    User,
 )
+from claude_session_player.format.content import join_texts, message_content
+from claude_session_player.format.events import COMPACTION, QUEUED, Assistant, Attachment, Event, System, User
 from claude_session_player.linking.prompts import is_injected
 
 _AT_ONCE: Final = 200

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from claude_session_player.format.blocks import Content, ToolResult
 from claude_session_player.format.coerce import coerce_content
 from claude_session_player.format.content import join_texts
 from claude_session_player.format.events import (
@@ -20,10 +21,8 @@ from claude_session_player.format.events import (
     Assistant,
     Attachment,
     AttachmentData,
-    Content,
     Event,
     QueueOperation,
-    ToolResult,
     User,
 )
 from claude_session_player.format.lenient_json import load_raw

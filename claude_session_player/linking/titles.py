@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from claude_session_player.format.events import TITLE_KEYS
 from claude_session_player.util.text import to_title, truncate
 
+TITLE_PRECEDENCE: Final = ("custom-title", "ai-title", "agent-name", "summary")
+"""The record types that name a session, the one that wins first."""
 PROMPT_LENGTH: Final = 2000
 """Of a prompt, so many characters are kept."""
 
@@ -21,7 +22,7 @@ def session_title(given: Mapping[str, str], described: str | None, topic: str | 
     >>> session_title({}, None, None, "/clear")
     '/clear'
     """
-    named = next((given[kind] for kind in TITLE_KEYS if kind in given), None)
+    named = next((given[kind] for kind in TITLE_PRECEDENCE if kind in given), None)
     return named or described or topic or prompt
 
 

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player import tools
+from claude_session_player.format.blocks import RedactedThinking, Text, Thinking, ToolResult, ToolUse
 from claude_session_player.format.content import join_texts
 from claude_session_player.format.events import (
     COMPACTION,
@@ -19,12 +20,7 @@ from claude_session_player.format.events import (
     Attachment,
     Event,
     Progress,
-    RedactedThinking,
     System,
-    Text,
-    Thinking,
-    ToolResult,
-    ToolUse,
     User,
 )
 from claude_session_player.format.prompts import classify_prompt

@@ -9,6 +9,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from claude_session_player.format import lenient_json
+from claude_session_player.format.blocks import (
+    AnyBlock,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+    raw_as_text,
+)
 from claude_session_player.format.content import (
     Code,
     Part,
@@ -18,17 +27,7 @@ from claude_session_player.format.content import (
     raw_text,
     result_parts,
 )
-from claude_session_player.format.events import (
-    AnyBlock,
-    Event,
-    Progress,
-    Text,
-    Thinking,
-    ToolResult,
-    ToolUse,
-    UnknownBlock,
-    raw_as_text,
-)
+from claude_session_player.format.events import Event, Progress
 from claude_session_player.formatter import activity_text
 from claude_session_player.models import (
     ScreenElement,

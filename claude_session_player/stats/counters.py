@@ -10,12 +10,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player.files import TouchCounter, absolute_path, file_key, is_absolute
+from claude_session_player.format.blocks import REFUSALS, AnyBlock, ServerToolUse, ToolResult, ToolUse, type_tag
 from claude_session_player.format.events import (
     COMPACTION,
     FAILED_REQUESTS,
     QUEUED,
-    REFUSALS,
-    AnyBlock,
     Assistant,
     Attachment,
     Blank,
@@ -26,19 +25,15 @@ from claude_session_player.format.events import (
     PullRequest,
     QueueOperation,
     ResultLine,
-    ServerToolUse,
     System,
-    ToolResult,
-    ToolUse,
     User,
-    type_tag,
 )
 from claude_session_player.format.partial_records import CountBlock, CountRecord, places_of_subagents, skim
 from claude_session_player.linking.copies import CopyDetector, call_key, response_id
 from claude_session_player.linking.prompts import human_prompt, said_by_person, with_queued_prompts
 from claude_session_player.parser import decode_lines
 from claude_session_player.tools import TOOLS, FileTouch, touched_file
-from claude_session_player.transcript import ABSENT, PLAIN, SIDE, TOOL, ConversationTree
+from claude_session_player.transcript import ConversationTree, LineRole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -192,13 +187,13 @@ class LineCounter(SessionCounts):
         """How many forks the conversation has. Without a parent of two lines there is none, and no tree is built."""
         parents = self._columns[_PARENTS]
         if len(set(parents) - {None}) + parents.count(None) < len(parents):
-            self.tree.grow(zip(*self._columns, strict=True))
+            self.tree.add_rows(zip(*self._columns, strict=True))
         return len(self.tree.forks)
 
     def _count_records(self, records: Sequence[CountRecord], lines: Sequence[bytes]) -> None:
         self._collect(records)
         before = self._line
-        uuids, parents, roles = list(map(_UUID, records)), list(map(_PARENT, records)), [PLAIN] * len(records)
+        uuids, parents, roles = list(map(_UUID, records)), list(map(_PARENT, records)), [LineRole.PLAIN] * len(records)
         self._check_for_copies(uuids)
         sides = places_of_subagents(records)
         absent = set(sides) if self._skips_sidechains else ()
@@ -209,9 +204,9 @@ class LineCounter(SessionCounts):
                     parents[number], role = self._count_decoded(lines[number], before + number)
                 roles[number] = role
         for number in sides:
-            roles[number] |= SIDE
+            roles[number] |= LineRole.SIDECHAIN
         for number in absent:
-            parents[number], roles[number] = None, ABSENT
+            parents[number], roles[number] = None, LineRole.ABSENT
         for column, more in zip(
             self._columns, (uuids, parents, range(before + 1, before + 1 + len(records)), roles), strict=True
         ):
@@ -230,7 +225,7 @@ class LineCounter(SessionCounts):
         events = decode_lines((line,), before, 0)
         if len(events) != 1:
             self.needs_events = True
-            return None, ABSENT
+            return None, LineRole.ABSENT
         (event,) = events
         if isinstance(event, Assistant) and event.is_api_error:
             self._note_failed_request(event)
@@ -304,24 +299,24 @@ def _count_user_record(counter: LineCounter, record: CountRecord) -> int:
         return _DECODE
     if blocks[0].is_error:
         counter.count_error(blocks[0].tool_use_id)
-    return TOOL
+    return LineRole.TOOL
 
 
 def _count_attachment_record(counter: LineCounter, record: CountRecord) -> int:
-    return _DECODE if record.attachment is not None and record.attachment.type == QUEUED else PLAIN
+    return _DECODE if record.attachment is not None and record.attachment.type == QUEUED else LineRole.PLAIN
 
 
 def _count_notice_record(counter: LineCounter, record: CountRecord) -> int:
     if record.subtype == COMPACTION or record.subtype in FAILED_REQUESTS:
         counter.note_notice(record.timestamp)
     counter.errors += record.subtype in FAILED_REQUESTS
-    return _DECODE if record.subtype == COMPACTION else PLAIN
+    return _DECODE if record.subtype == COMPACTION else LineRole.PLAIN
 
 
 def _count_queue_record(counter: LineCounter, record: CountRecord) -> int:
     """A prompt that is removed from the queue may appear nowhere else."""
     counter.needs_events = counter.needs_events or record.operation == "remove"
-    return PLAIN
+    return LineRole.PLAIN
 
 
 def _decode_record(counter: LineCounter, record: CountRecord) -> int:

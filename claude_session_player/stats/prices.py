@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -13,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.errors import BadPrices
-from claude_session_player.util.dirs import PROGRAM
+from claude_session_player.util.dirs import config_dir
 from claude_session_player.util.fsutil import NOT_REGULAR
 from claude_session_player.util.times import parse_time, utc_now
 
@@ -153,21 +152,13 @@ _REQUIRED: Final = ("input", "output")
 _EXAMPLE: Final = '{"claude-opus-4-5": {"input": 5, "output": 25, "cache_write_5m": 6.25, …}}'
 _MAX_PRICE: Final = 1_000_000
 _MAX_DIGITS: Final = 9
-_IS_LINUX: Final[bool] = sys.platform == "linux"
 
 
 def user_prices_path() -> str | None:
     """The user's price file in the platform's settings directory, if it exists; `BadPrices` if it is not a file."""
-    if _IS_LINUX:  # the path that platformdirs gives, without the time it takes to load
-        folder = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
-        path = os.path.join(folder, PROGRAM, FILE_NAME)
-    else:
-        import platformdirs
-
-        try:
-            path = os.path.join(platformdirs.user_config_dir(PROGRAM, appauthor=False), FILE_NAME)
-        except (OSError, RuntimeError, KeyError):
-            return None
+    if (folder := config_dir()) is None:
+        return None
+    path = os.path.join(folder, FILE_NAME)
     if os.path.lexists(path) and not os.path.isfile(path):
         raise BadPrices(f"{path}: {NOT_REGULAR}")
     return path if os.path.isfile(path) else None

@@ -17,19 +17,16 @@ from msgspec import Struct, field
 
 from claude_session_player.flat_events import count_flat_events
 from claude_session_player.format import lenient_json
+from claude_session_player.format.blocks import REFUSALS, Message, ToolResult, type_tag
 from claude_session_player.format.events import (
     CONVERSATION,
     RECORDS,
-    REFUSALS,
     Assistant,
     Attachment,
     Envelope,
     Event,
-    Message,
     Progress,
-    ToolResult,
     User,
-    type_tag,
 )
 from claude_session_player.format.line_reader import read_batches
 from claude_session_player.format.partial_records import IndexMessage, IndexRecord, glance, places_of_subagents

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from claude_session_player.format.blocks import Message, ToolResult, ToolUse, Usage, type_tag
 from claude_session_player.format.events import (
     QUEUED,
     TITLES,
@@ -19,7 +20,6 @@ from claude_session_player.format.events import (
     Event,
     LegacyMessage,
     Malformed,
-    Message,
     Metadata,
     Progress,
     QueueOperation,
@@ -27,12 +27,8 @@ from claude_session_player.format.events import (
     System,
     Title,
     TooLong,
-    ToolResult,
-    ToolUse,
-    Usage,
     UsageLine,
     User,
-    type_tag,
 )
 from claude_session_player.format.partial_records import (
     IndexAgentResult,

@@ -12,8 +12,8 @@ from typing import Any, Final
 from msgspec import Raw, Struct
 
 from claude_session_player.format import lenient_json
+from claude_session_player.format.blocks import NOTHING, REFUSALS
 from claude_session_player.format.content import CallParts, Checklist, ChecklistItem, Code, Data, Diff, Part, Prose
-from claude_session_player.format.events import NOTHING, REFUSALS
 from claude_session_player.format.results import Hunk, decode_answers, decode_file_result, decode_patched, decode_text
 from claude_session_player.tools.text_diff import text_diff
 from claude_session_player.util.humanize import plural

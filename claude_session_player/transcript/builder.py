@@ -10,39 +10,41 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Raw
 
 from claude_session_player.format import lenient_json
+from claude_session_player.format.blocks import (
+    NOTHING,
+    AnyBlock,
+    Content,
+    Document,
+    Image,
+    RedactedThinking,
+    ServerToolUse,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+    raw_as_text,
+    type_tag,
+)
 from claude_session_player.format.content import Picture, find_pictures, join_texts
 from claude_session_player.format.events import (
     CONVERSATION,
     FAILED_REQUESTS,
-    NOTHING,
     QUEUED,
     QUIET_RECORDS,
-    AnyBlock,
     Assistant,
     Attachment,
     Blank,
-    Content,
-    Document,
     Event,
     HiddenRecord,
-    Image,
     Malformed,
     PermissionMode,
     Progress,
-    RedactedThinking,
-    ServerToolUse,
     System,
-    Text,
-    Thinking,
     Title,
     TooLong,
-    ToolResult,
-    ToolUse,
-    UnknownBlock,
     UnknownRecord,
     User,
-    raw_as_text,
-    type_tag,
 )
 from claude_session_player.format.partial_records import places_of_subagents
 from claude_session_player.format.prompts import CONTINUATION, classify_prompt
@@ -66,10 +68,10 @@ from claude_session_player.transcript.entries import (
     EntryKind,
     NoticeRule,
     Notices,
+    PendingEntries,
 )
 from claude_session_player.transcript.forks import Fork, ReturnPoint
-from claude_session_player.transcript.pending import PendingEntries
-from claude_session_player.transcript.tree import PLAIN, SIDE, TOOL, LazyTree
+from claude_session_player.transcript.tree import LazyTree, LineRole
 from claude_session_player.util.humanize import span
 from claude_session_player.util.text import strip_escapes, trim_breaks
 
@@ -96,7 +98,7 @@ class TranscriptBuilder:
     def __init__(self, cast: SubagentFinder, *, is_agent: bool = False, known: Set[str | None] = frozenset()) -> None:
         self.cast = cast
         self.account = LineAudit()
-        self.growth = LazyTree(SIDE if is_agent else PLAIN)
+        self.lazy_tree = LazyTree(LineRole.SIDECHAIN if is_agent else LineRole.PLAIN)
         self.odd_blocks: dict[str, int] = {}
         """The kinds of blocks that nobody knows, and the first line of each."""
         self._is_agent = is_agent
@@ -133,7 +135,7 @@ class TranscriptBuilder:
 
     def _overheard(self, event: Event, is_copy: bool) -> LineOutcome:
         """A line of a sub-agent inside of the file, which is told where it was called."""
-        self.growth.remark(event)
+        self.lazy_tree.add_other(event)
         if is_copy:
             return COPY
         self.cast.overhear(event)
@@ -143,11 +145,11 @@ class TranscriptBuilder:
         """A line that says again what was said before: it is a part of the tree, and nothing else."""
         said = event.said if isinstance(event, User) else None
         if type(said) is list and len(said) == 1 and type(said[0]) is ToolResult:
-            self.growth.plain(event, TOOL)
+            self.lazy_tree.add_plain(event, LineRole.TOOL)
         elif type(event) is System:
-            self.growth.remark(event)
+            self.lazy_tree.add_other(event)
         else:
-            self.growth.copy(event)
+            self.lazy_tree.add_copy(event)
         return COPY
 
     def _fork(self, event: Event, fork: Fork) -> None:
@@ -174,7 +176,7 @@ class TranscriptBuilder:
         """A prompt, results, or something that the harness put in."""
         said = event.said
         if type(said) is list and len(said) == 1 and type(block := said[0]) is ToolResult:  # nine lines of ten
-            self.growth.plain(event, TOOL)
+            self.lazy_tree.add_plain(event, LineRole.TOOL)
             return self._window.result(event, block, event.tool_use_result)
         if event.permission_mode and (words := self._remarks.permission_mode(event.permission_mode)):
             self._add(event, EntryKind.NOTE, words, body=type_tag(PermissionMode), aside=True)
@@ -183,7 +185,7 @@ class TranscriptBuilder:
         if len(rest) == len(blocks):
             return self._said(event, said, event)
         if not rest:
-            self.growth.plain(event, TOOL)
+            self.lazy_tree.add_plain(event, LineRole.TOOL)
         alone = event.tool_use_result if len(blocks) - len(rest) == 1 else NOTHING
         outcomes = []
         for block in blocks:  # in the order of the file; the prompt stands where its first block does
@@ -197,7 +199,7 @@ class TranscriptBuilder:
         """What a person typed while the model was at work; all else is context."""
         attached = event.attachment
         if attached is None or attached.type != QUEUED:
-            self.growth.plain(event)
+            self.lazy_tree.add_plain(event)
             if attached is None:
                 return hidden_by_rule("attachment")
             outcome = _unseen("attachment", attached.type)
@@ -208,7 +210,7 @@ class TranscriptBuilder:
     def _said(self, event: Event, said: Content, flags: User) -> LineOutcome:
         """A text in a user's place, with the flags that say whose it is."""
         if not said and said != "":
-            self.growth.remark(event)
+            self.lazy_tree.add_other(event)
             return self._add(event, EntryKind.TASK, _EMPTY if said is None else _NO_CONTENT)
         pictures: tuple[Picture, ...] = ()
         whole = said if isinstance(said, str) else join_texts(said or [])
@@ -217,10 +219,10 @@ class TranscriptBuilder:
             self._note_odd(event, said)
             said = join_texts([block for block in said if not isinstance(block, Image | Document)])
         if flags.is_compact_summary:
-            self.growth.remark(event)
+            self.lazy_tree.add_other(event)
             return self._add(event, EntryKind.SUMMARY, trim_breaks(strip_escapes(said)))
         if flags.is_meta or flags.is_visible_in_transcript_only:
-            self.growth.remark(event)
+            self.lazy_tree.add_other(event)
             return self._add(event, EntryKind.INJECTED, trim_breaks(strip_escapes(said)), pictures=pictures, aside=True)
         return self._classified(event, whole, said, pictures, is_injected(flags))
 
@@ -233,12 +235,12 @@ class TranscriptBuilder:
             prompt = _without_pictures(found.prompt) if pictures else found.prompt
             is_person = not injected and is_from_person(whole)
             if not is_person or found.is_command:
-                self.growth.plain(event)
-            elif (fork := self.growth.prompt(event)) is not None:
+                self.lazy_tree.add_plain(event)
+            elif (fork := self.lazy_tree.add_prompt(event)) is not None:
                 self._fork(event, fork)
             kind = EntryKind.MESSAGE if not is_person else EntryKind.TASK if self._is_agent else EntryKind.PROMPT
             return self._add(event, kind, prompt, pictures=pictures)
-        self.growth.remark(event)
+        self.lazy_tree.add_other(event)
         if found.outputs:
             return self._add(event, EntryKind.OUTPUT, "\n".join(found.outputs), pictures=pictures)
         if found.hidden_by is CONTINUATION:
@@ -257,7 +259,7 @@ class TranscriptBuilder:
     def assistant(self, event: Assistant) -> LineOutcome:
         """Every block of an answer."""
         message, said = event.message, event.said
-        fork = self.growth.response(event, event.request_id or (message.id if message else None))
+        fork = self.lazy_tree.add_response(event, event.request_id or (message.id if message else None))
         if fork is not None:
             self._fork(event, fork)
         if event.is_api_error and not said:
@@ -309,7 +311,7 @@ class TranscriptBuilder:
 
     def system(self, event: System) -> LineOutcome:
         """Compactions, errors, recaps; what else the harness remarks is told only in full."""
-        self.growth.remark(event)
+        self.lazy_tree.add_other(event)
         match event.subtype:
             case "compact_boundary":
                 facts = event.compact_metadata or event.stream_compaction
@@ -334,7 +336,7 @@ class TranscriptBuilder:
 
     def progress(self, event: Progress) -> LineOutcome:
         """A sign of life is not told; what a sub-agent reports in it may be."""
-        self.growth.plain(event)
+        self.lazy_tree.add_plain(event)
         data = event.data
         if data is not None and data.agent_id:
             self.cast.report(event, is_awaited=self._window.is_waiting(event.parent_call))
@@ -342,7 +344,7 @@ class TranscriptBuilder:
 
     def quiet(self, event: HiddenRecord) -> LineOutcome:
         """Titles, state, links: a summary is told."""
-        self.growth.plain(event)
+        self.lazy_tree.add_plain(event)
         if isinstance(event, Title) and event.kind == "summary" and event.title:
             return self._add(event, EntryKind.SUMMARY, trim_breaks(strip_escapes(event.title)))
         if (description := RECORDS.get(type(event))) is not None:
@@ -351,7 +353,7 @@ class TranscriptBuilder:
 
     def unknown(self, event: UnknownRecord) -> LineOutcome:
         """A record of a type that nobody knows: that it is there is told."""
-        self.growth.remark(event)
+        self.lazy_tree.add_other(event)
         self.account.unknown_events[event.name] += 1
         self.account.first_seen.setdefault(event.name, event.line)
         if not self._is_repeated(event):
@@ -362,7 +364,7 @@ class TranscriptBuilder:
         """A record that no other method takes: in words of its own, or that it is there."""
         if isinstance(event, HiddenRecord):
             return self.quiet(event)
-        self.growth.remark(event)
+        self.lazy_tree.add_other(event)
         if (description := RECORDS.get(type(event))) is not None:
             return self._remark(event, event, description, event.kind, hidden_by_rule(event.kind))
         if self._is_repeated(event):

@@ -12,7 +12,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.errors import CannotRead
-from claude_session_player.format.events import REFUSALS, Assistant, User, type_tag
+from claude_session_player.format.blocks import REFUSALS, type_tag
+from claude_session_player.format.events import Assistant, User
 from claude_session_player.format.line_reader import read_lines, read_portions
 from claude_session_player.format.partial_records import EventIdentity, identify
 from claude_session_player.parser import open_session

@@ -10,7 +10,8 @@ from collections import defaultdict, deque
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from claude_session_player.format.events import COMPACTION, Assistant, Event, Malformed, System, ToolUse, UnknownRecord
+from claude_session_player.format.blocks import ToolUse
+from claude_session_player.format.events import COMPACTION, Assistant, Event, Malformed, System, UnknownRecord
 from claude_session_player.linking.copies import CopyDetector
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.linking.titles import is_bare_command
@@ -49,7 +50,7 @@ class MarkedConversation:
     """The marks and the branches of a conversation."""
 
     def __init__(self, *, skips_sidechains: bool) -> None:
-        self.branches = ConversationTree()
+        self.tree = ConversationTree()
         self.marks: list[LineMark] = []
         self.calls: dict[str, int] = {}
         """The line of each call."""
@@ -67,9 +68,9 @@ class MarkedConversation:
 
     def _take(self, event: Event, is_copy: bool) -> None:
         if is_copy:
-            self.branches.add_copy(event)
+            self.tree.add_copy(event)
             return
-        self.branches.add(event)
+        self.tree.add(event)
         if (prompt := human_prompt(event)) is not None:
             self._mark(event, MarkKind.PROMPT, to_title(prompt))
         elif isinstance(event, Assistant):
@@ -223,10 +224,10 @@ def build_outline(session: Session, relatives: Iterable[Relative] = (), *, with_
         "title": session.title,
         "project": session.project,
         "events": session.speech.events,
-        "branches": len(reading.branches.paths()),
+        "branches": len(reading.tree.branches()),
     }
     children = [*older, *trunk, *callers.workflows(), *callers.unlinked(), *newer]
-    problems = [f"line {line}: {what}" for line, what in sorted((*reading.branches.problems, *reading.problems))]
+    problems = [f"line {line}: {what}" for line, what in sorted((*reading.tree.problems, *reading.problems))]
     return Outline(Node(NodeKind.SESSION, facts, children), problems + callers.problems())
 
 
@@ -242,39 +243,37 @@ class _Trunk:
     """The conversation: strand after strand along the live branch, with what was left behind at each fork."""
 
     def __init__(self, reading: MarkedConversation, callers: CalledSubagents, with_prompts: bool) -> None:
-        self._branches = reading.branches
+        self._tree = reading.tree
         self._callers = callers
         self._with_prompts = with_prompts
         self._marks: dict[int, list[LineMark]] = defaultdict(list)
         called = (LineMark(line, MarkKind.CALLED) for line in callers.at)
         for mark in sorted((*reading.marks, *called), key=lambda mark: mark.line):
-            self._marks[reading.branches.strand_of(mark.line) or 0].append(mark)
+            self._marks[reading.tree.strand_of(mark.line) or 0].append(mark)
 
     def nodes(self) -> list[Node]:
-        """All strands are drawn up, those that appear last first, because they stand inside of the earlier ones."""
-        stretches = self._branches.stretches()
-        live = self._branches.live_way
-        parts: dict[int, dict[Any, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for strand, stretch in stretches.items():
-            parts[stretch.above][stretch.fork].append(strand)
-        drawn: dict[int, deque[Node]] = {}
-        for strand in reversed(stretches):
-            lines = self._segments(strand)
+        """The nodes of all strands. Those that appear last are built first, because earlier ones contain them."""
+        strands, live = self._tree.strands(), self._tree.live_strands
+        children: dict[int, dict[Any, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for number, strand in strands.items():
+            children[strand.parent][strand.fork].append(number)
+        built: dict[int, deque[Node]] = {}
+        for number in reversed(strands):
+            nodes = self._segments(number)
             trunk: deque[Node] | None = None
-            for fork, strands in parts[strand].items():
-                left = [self._left_behind(below, drawn.pop(below)) for below in strands if below not in live]
-                lines.append(Node(NodeKind.FORK, {"line": fork.line}, left))
-                for below in strands:
-                    if below in live:  # at most one: what was drawn of it is added to, not copied for each strand
-                        trunk = drawn.pop(below)
-                        trunk.extendleft(reversed(lines))
-                        lines = []
+            for fork, below in children[number].items():
+                abandoned = [self._branch_node(child, built.pop(child)) for child in below if child not in live]
+                nodes.append(Node(NodeKind.FORK, {"line": fork.line}, abandoned))
+                for child in live.intersection(below):  # at most one: it is extended, not copied for each strand
+                    trunk = built.pop(child)
+                    trunk.extendleft(reversed(nodes))
+                    nodes = []
             if trunk is None:
-                drawn[strand] = deque(self._named(strand, lines) if strand in live else lines)
+                built[number] = deque(self._with_branch_number(number, nodes) if number in live else nodes)
             else:
-                trunk.extend(lines)
-                drawn[strand] = trunk
-        return list(drawn[0])
+                trunk.extend(nodes)
+                built[number] = trunk
+        return list(built[0])
 
     def _segments(self, strand: int) -> list[Node]:
         """A strand from compaction to compaction."""
@@ -312,21 +311,21 @@ class _Trunk:
                 children.append(Node(NodeKind.PROMPT, about, []))
         return [Node(NodeKind.SEGMENT, facts, children)]
 
-    def _left_behind(self, strand: int, lines: Iterable[Node]) -> Node:
+    def _branch_node(self, strand: int, lines: Iterable[Node]) -> Node:
         """A branch that is not live; or, where it parts again, what several such branches have in common."""
         listed = list(lines)
         (first, *rest) = listed if listed and listed[0].kind == NodeKind.SEGMENT else [_NOTHING, *listed]
         return Node(NodeKind.BRANCH, first.facts | self._identity(strand), first.children + rest)
 
-    def _named(self, strand: int, lines: list[Node]) -> list[Node]:
+    def _with_branch_number(self, strand: int, lines: list[Node]) -> list[Node]:
         """The last strand of the live branch says so, where there are others."""
-        if len(self._branches.paths()) == 1 or self._branches.stretches()[strand].branch is None:
+        if len(self._tree.branches()) == 1 or self._tree.strands()[strand].branch is None:
             return lines
-        return [self._left_behind(strand, lines[:1]), *lines[1:]]
+        return [self._branch_node(strand, lines[:1]), *lines[1:]]
 
     def _identity(self, strand: int) -> dict[str, Any]:
-        number = self._branches.stretches()[strand].branch
-        branch = self._branches.paths()[number - 1] if number is not None else None
+        number = self._tree.strands()[strand].branch
+        branch = self._tree.branches()[number - 1] if number is not None else None
         return {
             "number": number,
             "live": branch is not None and branch.is_live,

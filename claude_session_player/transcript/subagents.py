@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from claude_session_player.format.events import REFUSALS, Event, Progress, User
+from claude_session_player.format.blocks import REFUSALS
+from claude_session_player.format.events import Event, Progress, User
 from claude_session_player.format.results import decode_run_started
 from claude_session_player.linking.agent_records import may_name_agent, named_agents, reported_events, task_digest
 from claude_session_player.linking.subagents import BY_PROGRESS, BY_TEXT, best_names

@@ -122,7 +122,7 @@ class TranscriptWalk:
 
 def _problems(telling: TranscriptBuilder) -> Iterator[TreeProblem]:
     account = telling.account
-    yield from telling.growth.tree.problems
+    yield from telling.lazy_tree.tree.problems
     yield from (TreeProblem(issue.line, issue.reason) for issue in account.issues)
     yield from (TreeProblem(account.first_seen[name], f"unknown record {name!r}") for name in account.unknown_events)
     yield from (TreeProblem(line, f"unknown block {name!r}") for name, line in telling.odd_blocks.items())
@@ -174,7 +174,7 @@ class Conversation:
     turns: list[ConversationTurn] = field(default_factory=list)
     unlinked: list[Conversation] = field(default_factory=list)
     """Sub-agents of which no call is known."""
-    branches: ConversationTree = field(default_factory=ConversationTree, repr=False)
+    tree: ConversationTree = field(default_factory=ConversationTree, repr=False)
     problems: list[TreeProblem] = field(default_factory=list)
     """What is wrong with the lines of the file."""
 
@@ -214,7 +214,7 @@ class Conversation:
                 open_ones.append(open_ones[-1]._begun(told.actor))
             if not told.is_end and told.entry.kind not in (EntryKind.AGENT, EntryKind.SECTION):
                 open_ones[-1]._take(told.entry)
-        main.branches = telling.growth.tree
+        main.tree = telling.lazy_tree.tree
         main.problems = [problem for actor, problem in walk.problems if actor is None]
         return main
 

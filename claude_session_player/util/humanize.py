@@ -6,7 +6,6 @@ import os
 import re
 import time as clocks
 from datetime import UTC, datetime, timedelta, tzinfo
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from claude_session_player.errors import BadFilter
@@ -270,17 +269,25 @@ def number(count: int) -> str:
 
 
 def plural(count: int, thing: str, things: str = "") -> str:
-    """So many things; their plural where it is not the thing with an s, or -ies for -y.
+    """A count of things; `things` is their plural if it is irregular.
 
-    >>> plural(1, "session"), plural(0, "entry"), plural(12_000, "response"), plural(2, "branch", "branches")
+    >>> plural(1, "session"), plural(0, "entry"), plural(12_000, "response"), plural(2, "branch")
     ('1 session', '0 entries', '12,000 responses', '2 branches')
     """
-    return f"{count:,} {thing if count == 1 else things or _plural(thing)}"
+    return f"{count:,} {noun_for(count, thing, things)}"
 
 
-@cache
-def _plural(thing: str) -> str:
-    return f"{thing[:-1]}ies" if thing.endswith("y") and thing[-2:-1] not in "aeiou" else f"{thing}s"
+def noun_for(count: int, thing: str, things: str = "") -> str:
+    """The singular or plural of a noun, as a count needs it: with -s, with -es after a hiss, with -ies for -y.
+
+    >>> noun_for(1, "Branch"), noun_for(2, "Branch"), noun_for(2, "query"), noun_for(0, "day"), noun_for(2, "is", "are")
+    ('Branch', 'Branches', 'queries', 'days', 'are')
+    """
+    if count == 1:
+        return thing
+    if thing.endswith("y") and thing[-2:-1] not in "aeiou":
+        return things or f"{thing[:-1]}ies"
+    return things or (f"{thing}es" if thing.endswith(("s", "x", "z", "ch", "sh")) else f"{thing}s")
 
 
 def dollars(cost: Decimal | None, unpriced: int = 0) -> str:
