@@ -22,7 +22,7 @@ from tests.stores import ONE, StoreBuilder
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 DUMMY = """
-from claude_session_player.export import Format, TranscriptWriter, Writes, register
+from claude_session_player.export import Format, OutputKind, TranscriptWriter, register
 
 
 def write_screen(state, file):
@@ -39,9 +39,9 @@ def items(told, style):
 
 TRANSCRIPT = TranscriptWriter(items, lambda kinds: (f"<{kind}>" for kind in kinds))
 
-register(Format("dummy", ".dum", "dummy: how many elements", Writes.SCREEN, "dummy:write_screen"))
-register(Format("reel", ".reel", "reel: how many events", Writes.RECORDING, "dummy:write_recording"))
-register(Format("kinds", ".kinds", "kinds: what kind each entry is", Writes.TRANSCRIPT, "dummy:TRANSCRIPT"))
+register(Format("dummy", ".dum", "dummy: how many elements", OutputKind.SCREEN, "dummy:write_screen"))
+register(Format("reel", ".reel", "reel: how many events", OutputKind.RECORDING, "dummy:write_recording"))
+register(Format("kinds", ".kinds", "kinds: what kind each entry is", OutputKind.TRANSCRIPT, "dummy:TRANSCRIPT"))
 """
 
 
@@ -114,7 +114,7 @@ def test_a_new_format_is_offered_by_the_popup_and_written_by_browse(
             return str(popup.query_one("#formats", Static).render()), popup.query_one(Input).value
 
     shown, name = asyncio.run(look())
-    assert shown.split() == ["markdown", "json", "text", "asciicast", "[dummy]"]
+    assert shown.split() == ["markdown", "json", "jsonl", "text", "asciicast", "[dummy]"]
     assert name == "1f2e.dum"
     write_export(store.open().resolve(ONE), ExportTarget(str(tmp_path / name), dummy))
     assert (tmp_path / name).read_text() == "2 elements"
@@ -137,7 +137,7 @@ def test_every_format_of_the_table_can_be_loaded_and_says_what_it_is() -> None:
 
 
 def test_a_format_that_nobody_knows_is_named_in_the_error() -> None:
-    with pytest.raises(BadFilter, match="there is no format 'pdf': there are markdown, json, text"):
+    with pytest.raises(BadFilter, match="there is no format 'pdf': there are markdown, json, jsonl, text"):
         format_named("pdf", OutputKind.SCREEN)
 
 
