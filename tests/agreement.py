@@ -124,7 +124,7 @@ _QUESTIONS: Final[dict[str, tuple[str, ...]]] = {
     "heading": ("show", "--summary", "--only", "prompts"),
     "files": ("files", "--main", "--jsonl"),
     "verify": ("verify", "--severity", "advice", "--jsonl"),
-    "replay": ("replay", "--history", "--format", "json"),
+    "replay": ("replay", "--history", "--format", "jsonl"),
     "plain": ("play", "--plain", "--idle", "0", "--history"),
 }
 _FINDINGS: Final = 1

@@ -40,7 +40,9 @@ def test_a_session_is_exported_into_the_working_directory(
 
 
 @pytest.mark.parametrize("id", [THREE, AGENT])
-@pytest.mark.parametrize(("format", "suffix"), [("markdown", ".md"), ("json", ".jsonl"), ("asciicast", ".cast")])
+@pytest.mark.parametrize(
+    ("format", "suffix"), [("markdown", ".md"), ("json", ".json"), ("jsonl", ".jsonl"), ("asciicast", ".cast")]
+)
 def test_what_is_written_is_what_export_writes(
     builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, id: str, format: str, suffix: str
 ) -> None:
@@ -123,7 +125,7 @@ def test_the_whole_path_is_proposed_and_can_be_edited(
         await until(pilot, lambda: "missing" in text_of(app))
         await pilot.press("e", "down")
         await until(pilot, lambda: "[json]" in text_of(app))
-        assert app.screen.query_one("#path", Input).value == f"/home/ada/exports/{THREE}.jsonl"
+        assert app.screen.query_one("#path", Input).value == f"/home/ada/exports/{THREE}.json"
         check_picture(app, "browse-export")
 
     browse(builder, script, size)

@@ -114,7 +114,7 @@ def test_a_new_format_is_offered_by_the_popup_and_written_by_browse(
             return str(popup.query_one("#formats", Static).render()), popup.query_one(Input).value
 
     shown, name = asyncio.run(look())
-    assert shown.split() == ["markdown", "json", "text", "asciicast", "[dummy]"]
+    assert shown.split() == ["markdown", "json", "jsonl", "text", "asciicast", "[dummy]"]
     assert name == "1f2e.dum"
     write_export(store.open().resolve(ONE), ExportTarget(str(tmp_path / name), dummy))
     assert (tmp_path / name).read_text() == "2 elements"
@@ -137,7 +137,7 @@ def test_every_format_of_the_table_can_be_loaded_and_says_what_it_is() -> None:
 
 
 def test_a_format_that_nobody_knows_is_named_in_the_error() -> None:
-    with pytest.raises(BadFilter, match="there is no format 'pdf': there are markdown, json, text"):
+    with pytest.raises(BadFilter, match="there is no format 'pdf': there are markdown, json, jsonl, text"):
         format_named("pdf", OutputKind.SCREEN)
 
 

@@ -25,10 +25,19 @@ if TYPE_CHECKING:
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def write_elements(state: ScreenState, file: TextIO) -> None:
-    """Write one JSON object a line."""
-    for element in state.elements:
-        file.write(lenient_json.compact(element_record(element)) + "\n")
+def write_element_array(state: ScreenState, file: TextIO) -> None:
+    """Write the elements of a screen as one JSON array, with an element on each line."""
+    file.writelines(json_array(_encoded_elements(state)))
+    file.write("\n")
+
+
+def write_element_lines(state: ScreenState, file: TextIO) -> None:
+    """Write the elements of a screen as JSON objects, one per line."""
+    file.writelines(f"{text}\n" for text in _encoded_elements(state))
+
+
+def _encoded_elements(state: ScreenState) -> Iterator[str]:
+    return (lenient_json.compact(element_record(element)) for element in state.elements)
 
 
 def element_record(element: ScreenElement) -> dict[str, Any]:

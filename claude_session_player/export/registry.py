@@ -75,7 +75,7 @@ def formats(*writes: OutputKind) -> list[Format]:
     """The formats that write any of these, in the order of the table.
 
     >>> [format.name for format in formats(OutputKind.SCREEN, OutputKind.RECORDING)]
-    ['markdown', 'json', 'text', 'asciicast']
+    ['markdown', 'json', 'jsonl', 'text', 'asciicast']
     """
     return [format for format in _FORMATS if format.writes in writes]
 
@@ -93,16 +93,17 @@ for _row in (
     Format("markdown", ".md", "markdown", OutputKind.SCREEN, f"{_HERE}.terminal:write_markdown"),
     Format(
         "json",
-        ".jsonl",
-        "json: one element a line with all its facts",
+        ".json",
+        "json: an array of elements with all their fields",
         OutputKind.SCREEN,
-        f"{_HERE}.json:write_elements",
+        f"{_HERE}.json:write_element_array",
     ),
+    Format("jsonl", ".jsonl", "jsonl: one element per line", OutputKind.SCREEN, f"{_HERE}.json:write_element_lines"),
     Format("text", ".txt", "text: in colour on a terminal", OutputKind.SCREEN, f"{_HERE}.terminal:write_text"),
     Format(
         "asciicast",
         ".cast",
-        "asciicast: the session as it unfolded, for asciinema",
+        "asciicast: a recording for asciinema",
         OutputKind.RECORDING,
         f"{_HERE}.asciicast:write_asciicast",
     ),
@@ -110,10 +111,10 @@ for _row in (
     Format(
         "json",
         ".json",
-        "json: an array of entries with all their facts",
+        "json: an array of entries with all their fields",
         OutputKind.TRANSCRIPT,
         f"{_HERE}.json:ARRAY",
     ),
-    Format("jsonl", ".jsonl", "jsonl: one entry a line", OutputKind.TRANSCRIPT, f"{_HERE}.json:LINES"),
+    Format("jsonl", ".jsonl", "jsonl: one entry per line", OutputKind.TRANSCRIPT, f"{_HERE}.json:LINES"),
 ):
     register(_row)

@@ -95,7 +95,7 @@ def _run(*words: str) -> tuple[int, str, str]:
     code, output, talk = csp(*words)
     assert code in EXIT_CODES, (words, code)
     assert "Traceback" not in talk, (words, talk)
-    if ("--json" in words or "json" in words) and words[0] != "replay" and output.strip():
+    if ("--json" in words or "json" in words) and output.strip():
         _each_json(output)
     return code, output, talk
 
