@@ -137,12 +137,12 @@ def test_every_format_of_the_table_can_be_loaded_and_says_what_it_is() -> None:
 
 
 def test_a_format_that_nobody_knows_is_named_in_the_error() -> None:
-    with pytest.raises(BadFilter, match="there is no format 'pdf': there are markdown, json, jsonl, text"):
+    with pytest.raises(BadFilter, match="unknown format 'pdf'; choose from markdown, json, jsonl, text"):
         format_named("pdf", OutputKind.SCREEN)
 
 
 def test_a_name_is_taken_once_for_each_thing_that_is_written() -> None:
-    with pytest.raises(ValueError, match="'text' of a screen already"):
+    with pytest.raises(ValueError, match="screen format named 'text' is already registered"):
         register(format_named("text", OutputKind.SCREEN))
 
 

@@ -301,14 +301,14 @@ def test_everything_else_is_said_in_lines_of_the_same_kind() -> None:
     shown = summary_markdown(told)
     for line in (
         r"- Title: Use \*stars\* \<b>",
-        "- Branches: main, milk",
+        "- Git branches: main, milk",
         "- Active time: 1 minute",
         "- Compactions: 1",
         "- Forks: 2",
         "- Files read: 3",
         "- Files changed: 4",
-        "- Tokens with sub-agents: 1,200 in, 7 out",
-        "- Cost with sub-agents: $1.23, without glm-9: no price is known",
+        "- Tokens with sub-agents: 1,200 input, 7 output",
+        "- Cost with sub-agents: $1.23, excluding glm-9 (no known price)",
     ):
         assert line in shown.splitlines()
 

@@ -341,7 +341,7 @@ class _Show:
         if writer.is_document:
             yield from self._summary()
         is_begin = self._page is None or self._page[0] == 1  # pages together are one transcript
-        join = writer.begun if is_begin and writer.begun is not None else writer.joined
+        join = writer.join_first if is_begin and writer.join_first is not None else writer.join
         yield from join(self._paged(writer.items(self._told(), self._style)))
         if writer.is_document and self._style.is_full and not self._is_part:
             yield from (omitted_lines_section(walk.main.account) for walk in self._walks)
