@@ -5,7 +5,7 @@ SESSION ?=
 
 .PHONY: play test test-faults test-hostile fuzz test-floors test-floors-short system check bench docs prices clean
 
-play: .venv/.installed  ## play the demo, or SESSION=reference; without a terminal, print its screen
+play: .venv/.installed  ## play the demo, or SESSION=REF; without a terminal, print the screen
 ifeq ($(SESSION),)
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/claude-session-player demo --play; else $(BIN)/claude-session-player demo; fi
 else
@@ -14,24 +14,24 @@ else
 endif
 
 # What does not need both cores goes side by side.
-test: .venv/.installed-dev system  ## everything that CI runs
+test: .venv/.installed-dev system  ## run everything that CI runs
 	$(MAKE) --no-print-directory -j2 check .venv-floors/.installed
 	$(BIN)/python -m pytest -n auto --dist worksteal
 	$(MAKE) --no-print-directory -j2 test-floors-short fuzz SECONDS=60 SEED=1
 
-test-faults: .venv/.installed-dev  ## the same kills as in the tests, but hundreds of them
+test-faults: .venv/.installed-dev  ## kill the program at hundreds of points instead of a few
 	KILLS=60 $(BIN)/python -m pytest tests/test_faults.py tests/test_clean_faults.py
 
-test-hostile: .venv/.installed-dev  ## hostile sessions, archives, names and machines: all of them instead of a sample
+test-hostile: .venv/.installed-dev  ## run all hostile sessions, archives, names and machines instead of a sample
 	HOSTILE=full $(BIN)/python -m pytest -n auto --dist worksteal tests/hostile
 
-fuzz: .venv/.installed-dev  ## sessions that nobody would write, through every command: SECONDS=1200 SEED=…
+fuzz: .venv/.installed-dev  ## run every command on malformed and unusual sessions: SECONDS=1200 SEED=…
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),1200) $(if $(SEED),--seed $(SEED))
 
-test-floors: .venv-floors/.installed  ## the tests on the lowest versions that pyproject.toml declares
+test-floors: .venv-floors/.installed  ## run the tests with the lowest versions that pyproject.toml allows
 	FLOORS=1 .venv-floors/bin/python -m pytest -n auto
 
-test-floors-short: .venv-floors/.installed  ## those of them that reach each dependency at least once
+test-floors-short: .venv-floors/.installed  ## run those of them that use each dependency
 	FLOORS=1 .venv-floors/bin/python -m pytest -n auto $(addprefix tests/,test_dependencies.py test_cli.py \
 		test_parser.py test_commonmark.py test_archive.py test_watch.py test_player_screen.py test_browse.py \
 		hostile/test_pictures.py)
@@ -41,21 +41,21 @@ system:
 	@if [ "$$CI" = true ] && ! { command -v zsh && command -v fish && command -v strace && command -v cc; } > /dev/null; then \
 		apt-get update -qq && apt-get install -qq -y --no-install-recommends zsh fish strace gcc libc6-dev > /dev/null; fi
 
-check: .venv/.installed-dev  ## lint, types, layers
+check: .venv/.installed-dev  ## check lint, format, types and import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/.installed-dev  ## speed and memory, against references measured in the same run
+bench: .venv/.installed-dev  ## measure speed and memory, as ratios to references
 	$(BIN)/python -m bench
 
-docs: .venv/.installed-dev  ## the CLI reference and the picture, made anew
+docs: .venv/.installed-dev  ## generate the CLI reference and the pictures
 	$(BIN)/python -m scripts.cli_reference
 	$(BIN)/python -m scripts.picture
 	$(BIN)/python -m scripts.screens
 
-prices: .venv/.installed-dev  ## the table of prices, made anew from the installed genai-prices: before a release
+prices: .venv/.installed-dev  ## generate the price table from the installed genai-prices, before a release
 	$(BIN)/python -m scripts.price_table
 
 .venv/.installed: pyproject.toml

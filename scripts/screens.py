@@ -1,4 +1,4 @@
-"""Draws docs/player.svg: the demo in the player, and docs/browse.svg: the sessions of the example store."""
+"""Draw docs/player.svg, the demo in the player, and docs/browse.svg, the sessions of the example store."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from tests.players import of_file
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
 _SIZE: Final = (104, 30)
-_NOT_OURS: Final = re.compile(r"@font-face \{.*?\}|<!--.*?-->", re.DOTALL)  # fonts from the web, and a greeting
-_TO_THE_TESTS: Final = ("g", "2", "4", "enter", *["up"] * 3, "enter")
+_REMOVED: Final = re.compile(r"@font-face \{.*?\}|<!--.*?-->", re.DOTALL)  # web fonts and a comment of rich
+_KEYS_TO_EDIT: Final = ("g", "2", "4", "enter", *["up"] * 3, "enter")
 _NOW: Final = datetime(2026, 1, 17, 14, tzinfo=UTC)
 
 
 def player() -> str:
-    """The demo in the player, paused, with an edit unfolded."""
+    """The demo in the player, paused, with an edit expanded."""
     demo = replace(of_file(str(ROOT / "claude_session_player" / "data" / "demo.jsonl")), title="A tea timer", place="")
-    return _drawn(lambda: PlayerApp(lambda: PlayerScreen(demo, clock=lambda: 0.0)), _TO_THE_TESTS)
+    return _draw(lambda: PlayerApp(lambda: PlayerScreen(demo, clock=lambda: 0.0)), _KEYS_TO_EDIT)
 
 
 def browse() -> str:
-    """The sessions of the example store, and the first of them beside the list."""
-    shelf = StoreOpener((str(ROOT / "tests" / "fixtures" / "store"),), None)
-    return _drawn(lambda: BrowseApp(shelf, clock=lambda: _NOW, rest=0.001), ())
+    """The sessions of the example store, with a preview of the first one."""
+    opener = StoreOpener((str(ROOT / "tests" / "fixtures" / "store"),), None)
+    return _draw(lambda: BrowseApp(opener, clock=lambda: _NOW, rest=0.001), ())
 
 
 PICTURES: Final[dict[str, Callable[[], str]]] = {"player.svg": player, "browse.svg": browse}
 
 
-def _drawn(make: Callable[[], App[Any]], keys: tuple[str, ...]) -> str:
-    """A full-screen program after some keys, as SVG with the fonts of whoever looks at it."""
+def _draw(make: Callable[[], App[Any]], keys: tuple[str, ...]) -> str:
+    """Draw a full-screen program after some keys as SVG, with the fonts of the viewer."""
 
     async def body() -> str:
         app = make()
@@ -52,7 +52,7 @@ def _drawn(make: Callable[[], App[Any]], keys: tuple[str, ...]) -> str:
                 await pilot.press(key)
                 await pilot.pause()
             await pilot.pause(0.5)
-            return _NOT_OURS.sub("", app.export_screenshot(title="claude-session-player", simplify=True))
+            return _REMOVED.sub("", app.export_screenshot(title="claude-session-player", simplify=True))
 
     return asyncio.run(body())
 

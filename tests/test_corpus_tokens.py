@@ -1,4 +1,4 @@
-"""Tokens of real sessions are those of a count as simple as can be."""
+"""Token counts of real sessions equal those of a naive reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A format is a module and a row of the table: nothing else has to know it."""
+"""A format is a module and a row of the table; nothing else knows about it."""
 
 from __future__ import annotations
 
@@ -129,19 +129,19 @@ def test_browse_exports_what_came_before_compactions_too(tmp_path: Path) -> None
     assert "❯ Hi" in (tmp_path / "a.md").read_text()
 
 
-def test_every_format_of_the_table_can_be_loaded_and_says_what_it_is() -> None:
+def test_every_format_can_be_loaded_and_has_a_suffix_and_help() -> None:
     for format in formats(*OutputKind):
         assert callable(format.load()) or format.writes is OutputKind.TRANSCRIPT
         assert format.suffix.startswith(".")
         assert format.help.startswith(format.name)
 
 
-def test_a_format_that_nobody_knows_is_named_in_the_error() -> None:
+def test_an_unknown_format_is_named_in_the_error() -> None:
     with pytest.raises(BadFilter, match="unknown format 'pdf'; choose from markdown, json, jsonl, text"):
         format_named("pdf", OutputKind.SCREEN)
 
 
-def test_a_name_is_taken_once_for_each_thing_that_is_written() -> None:
+def test_a_name_is_registered_once_for_each_kind_of_output() -> None:
     with pytest.raises(ValueError, match="screen format named 'text' is already registered"):
         register(format_named("text", OutputKind.SCREEN))
 

@@ -1,4 +1,4 @@
-"""What is known of a session: its summary, by what its lines say."""
+"""The summary of a session in the store, as its lines give it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session comes to: every number by a rule, and the words of the specification."""
+"""Summaries of sessions: every number, and the words of the specification."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _blocks(event: MessageEvent, kind: type[Any]) -> list[Any]:
 
 
 def compare(session: Any) -> SessionSummary:
-    """Count with whole events what a summary counts with less."""
+    """Compare a summary with plain counts of events."""
     told = summarize(session)
     branches, events = ConversationTree(), []
     for event, is_copy in CopyDetector().mark(with_queued_prompts(session.events())):
