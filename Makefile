@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SESSION ?=
 
-.PHONY: play test test-faults test-hostile fuzz test-floors test-floors-short system check bench docs prices clean
+.PHONY: play test coverage test-busy test-faults test-hostile fuzz test-lowest test-lowest-short test-newest system check shape bench docs prices release clean
 
 play: .venv/.installed  ## play the demo, or SESSION=REF; without a terminal, print the screen
 ifeq ($(SESSION),)
@@ -15,26 +15,39 @@ endif
 
 # What does not need both cores goes side by side.
 test: .venv/.installed-dev system  ## run everything that CI runs
-	$(MAKE) --no-print-directory -j2 check .venv-floors/.installed
+	$(MAKE) --no-print-directory -j2 check .venv-lowest/.installed
 	$(BIN)/python -m pytest -n auto --dist worksteal
-	$(MAKE) --no-print-directory -j2 test-floors-short fuzz SECONDS=60 SEED=1
+	$(MAKE) --no-print-directory -j2 test-lowest-short fuzz SECONDS=15 SEED=1
+
+coverage: .venv/.installed-dev  ## report which lines of the package the tests run
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term-missing:skip-covered
+
+test-busy: .venv/.installed-dev  ## run tests of terminals and windows ten times while all cores are busy
+	$(BIN)/python -m scripts.busy_tests 10
 
 test-faults: .venv/.installed-dev  ## kill the program at hundreds of points instead of a few
 	KILLS=60 $(BIN)/python -m pytest tests/test_faults.py tests/test_clean_faults.py
 
 test-hostile: .venv/.installed-dev  ## run all hostile sessions, archives, names and machines instead of a sample
-	HOSTILE=full $(BIN)/python -m pytest -n auto --dist worksteal tests/hostile
+	HOSTILE=full $(BIN)/python -m pytest -n auto --dist worksteal tests/hostile $(wildcard tests/test_*properties.py)
 
 fuzz: .venv/.installed-dev  ## run every command on malformed and unusual sessions: SECONDS=1200 SEED=…
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),1200) $(if $(SEED),--seed $(SEED))
 
-test-floors: .venv-floors/.installed  ## run the tests with the lowest versions that pyproject.toml allows
-	FLOORS=1 .venv-floors/bin/python -m pytest -n auto
+test-lowest: .venv-lowest/.installed  ## run the tests with the lowest versions that pyproject.toml allows
+	LOWEST=1 .venv-lowest/bin/python -m pytest -n auto --dist worksteal
 
-test-floors-short: .venv-floors/.installed  ## run those of them that use each dependency
-	FLOORS=1 .venv-floors/bin/python -m pytest -n auto $(addprefix tests/,test_dependencies.py test_cli.py \
+test-lowest-short: .venv-lowest/.installed  ## run those of them that use each dependency
+	LOWEST=1 .venv-lowest/bin/python -m pytest -n auto $(addprefix tests/,test_dependencies.py test_cli.py \
 		test_parser.py test_commonmark.py test_archive.py test_watch.py test_player_screen.py test_browse.py \
-		hostile/test_pictures.py)
+		test_looks.py test_terminal_screen.py test_archive_bytes.py hostile/test_pictures.py)
+
+# Nothing is kept from an earlier run: a version may have come out since.
+test-newest:  ## run the tests with the newest versions that pip finds
+	$(PYTHON) -m venv --clear .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager --editable '.[dev]'
+	.venv-newest/bin/python -m pip list --format freeze
+	.venv-newest/bin/python -m pytest -n auto --dist worksteal
 
 # Tests that need one of these programs are skipped where it is missing, and say so; in CI they run.
 system:
@@ -46,6 +59,10 @@ check: .venv/.installed-dev  ## check lint, format, types and import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+#	$(BIN)/python -m scripts.shape --check  # from the commit on that meets all limits
+
+shape: .venv/.installed-dev  ## compare the layout of the package to its limits; ARGS='--details --check --time'
+	$(BIN)/python -m scripts.shape $(ARGS)
 
 bench: .venv/.installed-dev  ## measure speed and memory, as ratios to references
 	$(BIN)/python -m bench
@@ -58,6 +75,11 @@ docs: .venv/.installed-dev  ## generate the CLI reference and the pictures
 prices: .venv/.installed-dev  ## generate the price table from the installed genai-prices, before a release
 	$(BIN)/python -m scripts.price_table
 
+release: .venv/.installed-dev  ## build wheel and sdist in dist/, check them, and run them in clean environments
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m scripts.check_release dist
+
 .venv/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
 	@echo 'Setting up .venv: this is done once, and takes about a minute.' >&2
@@ -69,12 +91,12 @@ prices: .venv/.installed-dev  ## generate the price table from the installed gen
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-.venv-floors/.installed: pyproject.toml scripts/floors.py
-	@$(PYTHON) -m venv --clear .venv-floors
-	@$(PYTHON) scripts/floors.py > .venv-floors/requirements.txt
-	@.venv-floors/bin/python -m pip install --quiet --disable-pip-version-check -r .venv-floors/requirements.txt
-	@.venv-floors/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+.venv-lowest/.installed: pyproject.toml scripts/lowest_versions.py
+	@$(PYTHON) -m venv --clear .venv-lowest
+	@$(PYTHON) scripts/lowest_versions.py > .venv-lowest/requirements.txt
+	@.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -r .venv-lowest/requirements.txt
+	@.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-floors build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-lowest .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
