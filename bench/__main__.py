@@ -189,15 +189,15 @@ def list_and_get(folder: Path) -> Iterator[Row]:
     where = ["--root", str(root)]
     list_cold, list_first = [PROGRAM, "list", "--json", "--no-cache", *where], [PROGRAM, "list", "--json", *where]
 
-    def first_time() -> None:
+    def run_first_time() -> None:
         shutil.rmtree(folder / "cache", ignore_errors=True)
         process(list_first)()
 
-    cold, kept, loads = best_times(ROUNDS, process(list_cold), first_time, lambda: _each(lines, json.loads))
+    cold, first, loads = best_times(ROUNDS, process(list_cold), run_first_time, lambda: _each(lines, json.loads))
     size = sum(path.stat().st_size for path in files) / MEGABYTE
     job = f"list --json of {size:.0f} MB in {len(files)} files"
     yield Row(f"{job}, --no-cache", "json.loads, one core", loads / cold, 3, "×", details=_ms(cold, loads))
-    yield Row(f"{job}, first time", "json.loads, one core", loads / kept, 3, "×", details=_ms(kept, loads))
+    yield Row(f"{job}, first time", "json.loads, one core", loads / first, 3, "×", details=_ms(first, loads))
     prefix = files[len(files) // 2].name[:8]
     warm, get, python = best_process_times(
         25,
@@ -214,17 +214,17 @@ def stats(folder: Path) -> Iterator[Row]:
     root, files, lines = _large_store(folder)
     where = ["--root", str(root)]
 
-    def first_time() -> None:
+    def run_first_time() -> None:
         shutil.rmtree(folder / "cache", ignore_errors=True)
         process([PROGRAM, "stats", *where])()
 
-    cold, kept, loads = best_times(
-        ROUNDS, process([PROGRAM, "stats", "--no-cache", *where]), first_time, lambda: _each(lines, json.loads)
+    cold, first, loads = best_times(
+        ROUNDS, process([PROGRAM, "stats", "--no-cache", *where]), run_first_time, lambda: _each(lines, json.loads)
     )
     size = sum(path.stat().st_size for path in files) / MEGABYTE
     job = f"stats of {size:.0f} MB in {len(files)} files"
     yield Row(f"{job}, --no-cache", "json.loads, one core", loads / cold, 2.5, "×", details=_ms(cold, loads))
-    yield Row(f"{job}, first time", "json.loads, one core", loads / kept, 2.5, "×", details=_ms(kept, loads))
+    yield Row(f"{job}, first time", "json.loads, one core", loads / first, 2.5, "×", details=_ms(first, loads))
     table, record, python = best_process_times(
         25,
         [PROGRAM, "stats", *where],

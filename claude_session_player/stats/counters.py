@@ -184,7 +184,7 @@ class LineCounter(SessionCounts):
             self.needs_events = True
 
     def count_forks(self) -> int:
-        """How many forks the conversation has. Without a parent of two lines there is none, and no tree is built."""
+        """How many forks the conversation has: none if no line has two children, and then no tree is built."""
         parents = self._columns[_PARENTS]
         if len(set(parents) - {None}) + parents.count(None) < len(parents):
             self.tree.add_rows(zip(*self._columns, strict=True))
@@ -293,7 +293,7 @@ def _count_response_record(counter: LineCounter, record: CountRecord) -> int:
 
 
 def _count_user_record(counter: LineCounter, record: CountRecord) -> int:
-    """Nine of ten user lines hold one tool result."""
+    """Count a user line; nine of ten have one tool result."""
     blocks = record.message.content if record.message is not None else None
     if type(blocks) is not list or len(blocks) != 1 or blocks[0].type != _TOOL_RESULT:
         return _DECODE
