@@ -122,9 +122,9 @@ def test_no_text_of_a_file_breaks_out_of_its_entry(trigger: str, name: str, word
     session.prompt([{"type": "image", "source": {"type": "url", "url": words}}])
     session.response(call("Task", "g", description=words, prompt="Look")).result("g", "agentId: a1")
     session.system("away_summary", content=words).line({"type": "summary", "summary": words}).prompt("Next")
-    told = markdown(session, actor("a1", SessionBuilder().prompt(words), title=words, kind=name))
-    assert heads(told)[-1] == (0, "**User** (2026-01-17 20:32:09)")
-    assert "\x1b" not in told
+    document = markdown(session, actor("a1", SessionBuilder().prompt(words), title=words, kind=name))
+    assert heads(document)[-1] == (0, "**User** (2026-01-17 20:32:09)")
+    assert "\x1b" not in document
 
 
 def test_ordinary_markdown_is_left_alone() -> None:

@@ -34,8 +34,8 @@ def write_recording(events, state, file, setup):
     file.write(f"{sum(1 for _ in events)} events, {setup.width} columns\\n")
 
 
-def items(told, style):
-    return (one.entry.kind.value for one in told)
+def items(entries, style):
+    return (placed.entry.kind.value for placed in entries)
 
 
 TRANSCRIPT = TranscriptWriter(items, lambda kinds: (f"<{kind}>" for kind in kinds))
@@ -78,19 +78,19 @@ def run(folder: Path, *arguments: str | Path) -> tuple[str, int]:
 def test_a_new_format_is_offered_and_written_by_every_command(
     session: Path, tmp_path: Path, command: str, format: str, printed: str
 ) -> None:
-    told, code = run(tmp_path, command, "--help")
+    output, code = run(tmp_path, command, "--help")
     assert code == 0
-    assert f"{format}: " in " ".join(told.split())
+    assert f"{format}: " in " ".join(output.split())
     ref = [] if command == "demo" else [session]
-    told, code = run(tmp_path, command, *ref, "--format", format)
+    output, code = run(tmp_path, command, *ref, "--format", format)
     assert code == 0
-    assert printed in told
+    assert printed in output
 
 
 def test_the_options_of_a_recording_are_those_of_a_new_one_too(session: Path, tmp_path: Path) -> None:
     assert run(tmp_path, "export", session, "--format", "reel", "--width", "40")[0].startswith("2 events, 40 columns\n")
-    told, code = run(tmp_path, "export", session, "--width", "40")
-    assert (code, "--width is for asciicast, reel, not for markdown" in told) == (2, True)
+    output, code = run(tmp_path, "export", session, "--width", "40")
+    assert (code, "--width is for asciicast, reel, not for markdown" in output) == (2, True)
 
 
 def write_count(state: ScreenState, file: TextIO) -> None:

@@ -94,16 +94,16 @@ def act_on(file: SimulatedFile, kind: str, data: Any) -> None:
 
 
 @given(JSON, JSON, st.sampled_from(["Read", "Write", "Edit", "MultiEdit", "NotebookEdit"]), st.data())
-def test_inputs_and_results_of_any_shape_are_taken(content: Any, told: Any, name: str, data: Any) -> None:
+def test_inputs_and_results_of_any_shape_are_taken(content: Any, structured: Any, name: str, data: Any) -> None:
     keys = ["file", "content", "oldString", "newString", "edits", "originalFile", "structuredPatch", "backupFileName"]
     asked = data.draw(st.dictionaries(st.sampled_from(["content", "old_string", "new_string", "edits"]), JSON))
-    told = data.draw(st.just(told) | st.dictionaries(st.sampled_from(keys), JSON))
+    structured = data.draw(st.just(structured) | st.dictionaries(st.sampled_from(keys), JSON))
     file = SimulatedFile().write(TEN)
     file.session.response(call(name, "t", **{**asked, "file_path": PATH, "notebook_path": PATH}))
-    file.session.result("t", content, toolUseResult=told).attachment("file", filename=PATH, content=told)
+    file.session.result("t", content, toolUseResult=structured).attachment("file", filename=PATH, content=structured)
     file.session.attachment("edited_text_file", filename=PATH, snippet=content)
-    file.session.line({"type": "file-history-snapshot", "snapshot": told})
-    file.session.line({"type": "file-history-delta", "trackingPath": PATH, "backup": told})
+    file.session.line({"type": "file-history-snapshot", "snapshot": structured})
+    file.session.line({"type": "file-history-delta", "trackingPath": PATH, "backup": structured})
     assert rebuild(file, backup=lambda name: "x").path == PATH
 
 
@@ -174,7 +174,7 @@ def test_a_read_of_line_0_shows_line_1() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "shown"),
+    ("structured", "shown"),
     [
         ({"type": "file_unchanged", "file": {"filePath": PATH}}, "File unchanged since last read"),
         ({"type": "image", "file": {"base64": "…"}}, [{"type": "image"}]),
@@ -182,9 +182,9 @@ def test_a_read_of_line_0_shows_line_1() -> None:
         (None, "Wasted call - file unchanged"),
     ],
 )
-def test_a_read_that_shows_no_lines_changes_nothing(told: Any, shown: Any) -> None:
+def test_a_read_that_shows_no_lines_changes_nothing(structured: Any, shown: Any) -> None:
     file = SimulatedFile().write("one\n")
-    file.session.response(call("Read", "t", file_path=PATH)).result("t", shown, toolUseResult=told)
+    file.session.response(call("Read", "t", file_path=PATH)).result("t", shown, toolUseResult=structured)
     assert rebuild(file).known.text == "one\n"
 
 
@@ -337,8 +337,8 @@ def test_several_edits_in_one_call_are_applied_in_order() -> None:
     file.session.response(call("MultiEdit", "t", file_path=PATH, edits=edits)).result("t", "ok")
     assert rebuild(file).known.text == "x x\n"
     file.session.response(call("MultiEdit", "u", file_path=PATH, edits="?"))
-    told = {"edits": [{"old_string": "b", "new_string": "c"}], "originalFileContents": "a\nb"}
-    assert rebuild(file.session.result("u", "ok", toolUseResult=told)).known.text == "a\nc"
+    structured = {"edits": [{"old_string": "b", "new_string": "c"}], "originalFileContents": "a\nb"}
+    assert rebuild(file.session.result("u", "ok", toolUseResult=structured)).known.text == "a\nc"
 
 
 def test_an_edit_of_an_empty_string_creates_a_file() -> None:
