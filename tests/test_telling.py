@@ -341,7 +341,7 @@ def test_every_line_of_any_session_is_accounted_for(lines: list[Any]) -> None:
     markdown(session, style=TranscriptStyle.full())
     shown = {one.entry.line for one in told} | {one.result.line for one in calls(told) if one.result}
     outcomes = found.main.account.outcomes
-    assert all(number + 1 in shown for number, outcome in enumerate(outcomes) if outcome.fate <= LineStatus.MERGED)
+    assert all(number + 1 in shown for number, outcome in enumerate(outcomes) if outcome.status <= LineStatus.MERGED)
 
 
 @pytest.mark.skipif(not corpus.session_files(), reason="there is no corpus")

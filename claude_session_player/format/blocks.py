@@ -86,7 +86,7 @@ class Document(Block, tag="document"):
 
 
 class UnknownBlock(Block, tag="?"):
-    """A block of a type that nobody knows yet, kept whole."""
+    """A block of a type that is not known yet, kept whole."""
 
     name: str = field(default="?", name=UNKNOWN_NAME)
     body: Any = field(default=None, name=UNKNOWN_BODY)

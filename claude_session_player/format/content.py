@@ -220,7 +220,7 @@ def raw_text(raw: Raw, lines: int | None = None) -> str:
 
 
 def _may_reach_over(text: str) -> bool:
-    """True where something begins that has to be removed, and may end in a later part."""
+    """True if something begins that has to be removed, and may end in a later part."""
     return "\x1b" in text or _REMINDER_OPEN in text
 
 
@@ -235,7 +235,7 @@ def _part_text(part: ResultPart, lines: int | None) -> str:
 def _head(raw: Raw, lines: int) -> list[str] | None:
     """The first lines of a JSON string, one more than `lines`, without decoding the rest of it.
 
-    Gives `None` where there are not so many, or where the beginning holds anything that has to be tidied.
+    Gives `None` if there are not so many, or where the beginning holds anything that has to be tidied.
     """
     for size in _GLANCES:
         glance = bytes(memoryview(raw)[:size])

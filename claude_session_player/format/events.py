@@ -274,7 +274,7 @@ class UsageLine(HiddenRecord, tag="usage", rename=None):
 
 
 class UnknownRecord(Event, tag="?"):
-    """A record of a type that nobody knows yet."""
+    """A record of a type that is not known yet."""
 
     name: str = field(default="?", name=UNKNOWN_NAME)
 

@@ -101,12 +101,12 @@ def object_at(text: str, at: int) -> tuple[dict[str, Any], int] | None:
 
 
 def is_end(text: str, at: int) -> bool:
-    """True where nothing but white space follows."""
+    """True if nothing but white space follows."""
     return _skip(text, at) == len(text)
 
 
 def is_value(text: str) -> bool:
-    """True where a text is one JSON value.
+    """True if a text is one JSON value.
 
     >>> is_value('{"a": 1}'), is_value("{a}"), is_value("[image]")
     (True, False, False)
@@ -121,7 +121,7 @@ def is_value(text: str) -> bool:
 
 
 def load_raw(raw: Raw | bytes) -> Any:
-    """The value of a piece of JSON that was set aside while decoding; `None` where it is empty or broken."""
+    """The value of a piece of JSON that was set aside while decoding; `None` if it is empty or broken."""
     import msgspec
 
     if not (data := bytes(raw)):

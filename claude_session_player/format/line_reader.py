@@ -179,7 +179,7 @@ def _may_be_heavy(size: int) -> bool:
 
 
 def _is_heavy(line: bytes, size: int) -> bool:
-    """True where a line of this length would take too much memory: each text of it is looked at only in doubt."""
+    """True if a line of this length would take too much memory: each text of it is looked at only in doubt."""
     items = sum(map(line.count, (b"{", b"[", b",")))
     return _text_weight(line, size) + items * _ITEM > HEAVIEST and _is_heavy_in_detail(line)
 

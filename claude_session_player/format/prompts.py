@@ -1,7 +1,7 @@
 """What a text in a user's place is: a prompt, output of a command, a notice, or nothing to see.
 
 The rules stand in a table, and the first that fits decides. Each takes the text and gives a `ClassifiedPrompt`, or
-`None` where it does not fit.
+`None` if it does not fit.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _interruption(text: str) -> ClassifiedPrompt | None:
 
 
 def _opens_with(text: str, *beginnings: str) -> bool:
-    """True where a text begins so, white space aside."""
+    """True if a text begins so, white space aside."""
     return text[:_BEGINNING].lstrip().startswith(beginnings)
 
 

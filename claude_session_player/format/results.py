@@ -203,7 +203,7 @@ def file_input(value: Any) -> FileInput:
 
 
 def replacements_of(value: Any) -> list[Replacement] | None:
-    """The edits that a call asks for: one, or a list of them; `None` where they make no sense."""
+    """The edits that a call asks for: one, or a list of them; `None` if they make no sense."""
     try:
         told = value if isinstance(value, list) else [value]
         return msgspec.convert(told, list[Replacement])

@@ -54,7 +54,7 @@ def named_agents(structured: Raw, result: ToolResult, *, is_agent_tool: bool) ->
 
 
 def may_name_agent(raw: Raw) -> bool:
-    """False where the word by which sub-agents are named is nowhere: most results need no closer look."""
+    """False if the word by which sub-agents are named is nowhere: most results need no closer look."""
     return b"agentId" in bytes(raw)
 
 

@@ -173,7 +173,7 @@ class CopyDetector:
         return is_copy
 
     def _leads_to_copy(self, prompt: str, coming: Iterator[Event], ahead: deque[Event]) -> bool:
-        """True where the next response is a copy, and had the same prompts when it was new."""
+        """True if the next response is a copy, and had the same prompts when it was new."""
         response = ahead[-1] if ahead and type(ahead[-1]) is Assistant else None  # no more was ever looked at
         while response is None and (event := next(coming, None)) is not None:
             ahead.append(event)
@@ -198,7 +198,7 @@ class CopyDetector:
         return False
 
     def _has(self, event: Event) -> bool:
-        """True where all that a record says was said before; if not, it was from now on."""
+        """True if all that a record says was said before; if not, it was from now on."""
         if self._is_known(event):
             return True
         seen, is_copy = self._seen, True

@@ -47,7 +47,7 @@ _BEGINNING: Final = 200
 
 
 def human_prompt(event: Event) -> str | None:
-    """What a person typed here, by the rules of the screen; `None` where it was somebody or something else.
+    """What a person typed here, by the rules of the screen; `None` if it was somebody or something else.
 
     >>> human_prompt(User(content="Good morning"))
     'Good morning'
@@ -59,7 +59,7 @@ def human_prompt(event: Event) -> str | None:
 
 
 def said_by_person(event: Event) -> ClassifiedPrompt | None:
-    """What a person typed here, and whether it is a command; `None` where `human_prompt` has nothing, too."""
+    """What a person typed here, and whether it is a command; `None` if `human_prompt` has nothing, too."""
     if isinstance(event, User):
         return None if is_injected(event) else _classified(event.said)
     if isinstance(event, Attachment) and (attached := event.attachment) is not None:
@@ -68,7 +68,7 @@ def said_by_person(event: Event) -> ClassifiedPrompt | None:
 
 
 def prompt_text(content: Content) -> str | None:
-    """A content in a user's place as a person's prompt; `None` where it is none.
+    """A content in a user's place as a person's prompt; `None` if it is none.
 
     >>> prompt_text("<command-name>/model</command-name>"), prompt_text("Unknown skill: deploy")
     ('/model', None)
@@ -88,7 +88,7 @@ def asks_model(event: Event) -> bool:
 
 
 def _classified(content: Content) -> ClassifiedPrompt | None:
-    """What a content in a user's place comes to; `None` where it is no person's prompt."""
+    """What a content in a user's place comes to; `None` if it is no person's prompt."""
     if isinstance(content, list):
         blocks = [block for block in content if type(block) is not ToolResult]
         content = join_texts(blocks) if blocks else None
@@ -130,7 +130,7 @@ class QueuedPrompt(Struct):
     line: int = 0
     timestamp: str | None = None
     is_copy: bool = False
-    """True where a user line or an attachment says the same."""
+    """True if a user line or an attachment says the same."""
 
 
 class PromptQueue(Struct):
@@ -225,7 +225,7 @@ class PromptQueue(Struct):
 
 
 def _first(numbers: list[int] | None, known: Container[int]) -> int | None:
-    """Take the smallest number that is known out of a heap; `None` where there is none."""
+    """Take the smallest number that is known out of a heap; `None` if there is none."""
     while numbers:
         if (number := heappop(numbers)) in known:
             return number
@@ -242,7 +242,7 @@ def _queued(event: QueueOperation) -> QueuedPrompt:
 def with_queued_prompts(events: Iterable[Event], *, is_agent: bool = False) -> Iterator[Event]:
     """Events in which a prompt that stands only in the queue is an attachment, as later versions write it.
 
-    Behind a prompt that was taken up, events are held back up to the next response. What sub-agents say inside of the
+    Behind a prompt that was taken up, events are held back up to the next response. What sub-agents say inside the
     file has nothing to do with it, unless the file is a sub-agent's own.
     """
     queue = PromptQueue()

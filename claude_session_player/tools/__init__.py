@@ -86,7 +86,7 @@ ASKING: Final = frozenset(name for name, tool in TOOLS.items() if tool.asks)
 
 
 def touched_file(name: str | None, tool_input: Any) -> tuple[FileTouch, str] | None:
-    """What a call does with which file, as its input spells it; `None` where it is known of none.
+    """What a call does with which file, as its input spells it; `None` if it is known of none.
 
     >>> touched_file("Read", {"file_path": "a.py"}), touched_file("Bash", {"command": "rm a.py"})
     ((<FileTouch.READ: 'read'>, 'a.py'), None)

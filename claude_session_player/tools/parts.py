@@ -38,7 +38,7 @@ _DONE: Final = frozenset(("completed", "done"))
 
 
 def generic_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
-    """A tool that nobody knows: JSON in, text or JSON out."""
+    """A tool that is not known: JSON in, text or JSON out."""
     return CallParts("", "", (Data(given),) if given else (), *_output(reply))
 
 

@@ -73,7 +73,7 @@ def _changed(before: Sequence[str], after: Sequence[str]) -> Iterator[Stretch]:
 
 
 def _is_worth_comparing(before: Sequence[str], after: Sequence[str]) -> bool:
-    """True where lines are shared, and difflib finds them soon: for each match it may look at all lines and pairs."""
+    """True if lines are shared, and difflib finds them soon: for each match it may look at all lines and pairs."""
     if set(before).isdisjoint(after):
         return False
     counts = Counter(after)

@@ -100,7 +100,7 @@ class TranscriptBuilder:
         self.account = LineAudit()
         self.lazy_tree = LazyTree(LineRole.SIDECHAIN if is_agent else LineRole.PLAIN)
         self.odd_blocks: dict[str, int] = {}
-        """The kinds of blocks that nobody knows, and the first line of each."""
+        """The kinds of blocks that is not known, and the first line of each."""
         self._is_agent = is_agent
         self._copies = CopyDetector(known)
         self._window = PendingEntries(cast)
@@ -134,7 +134,7 @@ class TranscriptBuilder:
         return self._copied(event) if is_copy else _TAKERS[type(event)](self, event)
 
     def _overheard(self, event: Event, is_copy: bool) -> LineOutcome:
-        """A line of a sub-agent inside of the file, which is told where it was called."""
+        """A line of a sub-agent inside the file, which is told where it was called."""
         self.lazy_tree.add_other(event)
         if is_copy:
             return COPY
@@ -352,7 +352,7 @@ class TranscriptBuilder:
         return hidden_by_rule(event.kind)
 
     def unknown(self, event: UnknownRecord) -> LineOutcome:
-        """A record of a type that nobody knows: that it is there is told."""
+        """A record of a type that is not known: that it is there is told."""
         self.lazy_tree.add_other(event)
         self.account.unknown_events[event.name] += 1
         self.account.first_seen.setdefault(event.name, event.line)
@@ -406,7 +406,7 @@ def _unseen(kind: str, about: str | None) -> LineOutcome:
 
 
 def _most_visible(outcomes: Iterable[LineOutcome]) -> LineOutcome:
-    return min(outcomes, key=lambda outcome: outcome.fate)
+    return min(outcomes, key=lambda outcome: outcome.status)
 
 
 def _compaction(facts: Any) -> str:

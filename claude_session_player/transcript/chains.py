@@ -146,7 +146,7 @@ def _is_history(file: SessionFile, session: SessionFile) -> bool:
 
 
 def _holds(path: str, needles: Iterable[bytes]) -> bool:
-    """True where any of these is in a file; read in portions, and no further than to the first."""
+    """True if any of these is in a file; read in portions, and no further than to the first."""
     wanted = tuple(needles)
     overlap = max(map(len, wanted), default=1) - 1
     rest = b""
@@ -160,7 +160,7 @@ def _holds(path: str, needles: Iterable[bytes]) -> bool:
 
 
 def _came_first(theirs: dict[str, str | None], own: dict[str, str | None], common: set[str]) -> bool:
-    """True where another file was there first: it goes no further, or it went on before this one did."""
+    """True if another file was there first: it goes no further, or it went on before this one did."""
     left = [time or "" for uuid, time in theirs.items() if uuid not in common]
     mine = [time or "" for uuid, time in own.items() if uuid not in common]
     if not left or not mine:

@@ -52,7 +52,7 @@ class EntryKind(Enum):
     RESULT = "result"
     """A result whose call is not near."""
     BLOCK = "block"
-    """A part of a message that nobody knows."""
+    """A part of a message that is not known."""
     ERROR = "error"
     SUMMARY = "summary"
     COMPACTION = "compaction"
@@ -93,7 +93,7 @@ class CallResult(Struct):
 
     @property
     def is_error(self) -> bool:
-        """True where the tool says that it failed."""
+        """True if the tool says that it failed."""
         return self.block.is_error is True
 
 
@@ -115,12 +115,12 @@ class TranscriptCall(Entry):
 
     @property
     def is_agent(self) -> bool:
-        """True where a sub-agent was called, be its conversation at hand or not."""
+        """True if a sub-agent was called, be its conversation at hand or not."""
         return bool(self.actors) or self.name in tools.AGENTS
 
     @property
     def is_error(self) -> bool:
-        """True where the tool failed."""
+        """True if the tool failed."""
         return self.result is not None and self.result.block.is_error is True
 
     def reply(self) -> ToolReply | None:
@@ -398,7 +398,7 @@ def _in_full_only(record: Any) -> bool:
 
 
 def _with_words(event: System) -> bool:
-    """True where hooks said something, and did not merely run."""
+    """True if hooks said something, and did not merely run."""
     return bool(event.prevented_continuation or hook_reason(event.hook_context) or _stop_reasons(event))
 
 

@@ -55,7 +55,7 @@ class EntryFilter:
 
     @property
     def is_everything(self) -> bool:
-        """True where nothing is left out."""
+        """True if nothing is left out."""
         return self == EntryFilter()
 
     def of(self, told: Iterable[PlacedEntry]) -> Iterator[PlacedEntry]:
@@ -106,7 +106,7 @@ class _Stretch:
         self._is_inside = True
 
     def has(self, told: PlacedEntry) -> bool:
-        """True where an entry lies in it. One without a time has the time of the one before."""
+        """True if an entry lies in it. One without a time has the time of the one before."""
         if told.depth == 0 and not told.is_end and told.entry.line:
             self._is_inside = self._contains(told.entry)
         return self._is_inside
@@ -130,13 +130,13 @@ class _Stretch:
         return self._time > bound if strictly else self._time >= bound
 
     def is_over(self, told: PlacedEntry) -> bool:
-        """True where nothing that is wanted can follow. Times go backwards now and then, line numbers do not."""
+        """True if nothing that is wanted can follow. Times go backwards now and then, line numbers do not."""
         end = self._choice.end
         return isinstance(end, int) and told.depth == 0 and not told.is_end and told.entry.line > end
 
 
 def _leads(head: PlacedEntry, told: PlacedEntry) -> bool:
-    """True where an entry of the same depth still belongs to what a head announced."""
+    """True if an entry of the same depth still belongs to what a head announced."""
     return head.entry.kind is EntryKind.SECTION and told.entry.kind is EntryKind.AGENT and head.depth == told.depth
 
 

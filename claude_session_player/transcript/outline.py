@@ -55,7 +55,7 @@ class MarkedConversation:
         self.calls: dict[str, int] = {}
         """The line of each call."""
         self.problems: list[TreeProblem] = []
-        """Lines that could not be read, and the first of each type that nobody knows."""
+        """Lines that could not be read, and the first of each type that is not known."""
         self._unknown: set[str] = set()
         self._responses: set[str] = set()
         self._skips_sidechains = skips_sidechains

@@ -32,7 +32,7 @@ class Subagent(Struct):
     kind: str | None = None
     title: str | None = None
     path: str | None = None
-    """The file that holds it; `None` where it stands inside of its parent's."""
+    """The file that holds it; `None` if it stands inside its parent's."""
     call: str | None = None
     """The call that its description names."""
     parent: str | None = None
@@ -69,7 +69,7 @@ def session_subagents(session: Session) -> SubagentFinder:
 
 
 def all_subagents(session: Session) -> Iterator[Session]:
-    """The sub-agents of a session at any depth, in files of their own or inside of others."""
+    """The sub-agents of a session at any depth, in files of their own or inside others."""
     for part in session.parts:
         if part is not session and part.path != session.path:
             yield part
@@ -93,21 +93,21 @@ class SubagentFinder:
         self._reporters: dict[str, dict[str, None]] = {}
         """The sub-agents that report their progress for a call."""
         self._inside: OrderedDict[str, list[Event]] = OrderedDict()
-        """The events of those inside of the file: by their call, their first line, or their id."""
+        """The events of those inside the file: by their call, their first line, or their id."""
         self._awaited: set[str] = set()
         """Among them those who reported for a call that will ask for them."""
         self._roots: dict[str, str] = {}
         self._tasks: dict[str, deque[str]] = defaultdict(deque)
-        """Of those inside of the file, the roots by their tasks."""
+        """Of those inside the file, the roots by their tasks."""
 
     @property
     def is_alone(self) -> bool:
-        """True where nobody is left who could be called."""
+        """True if nobody is left who could be called."""
         return not self._free and not self._inside
 
     @property
     def is_order_free(self) -> bool:
-        """True where a call has the same sub-agents whenever it is asked for them."""
+        """True if a call has the same sub-agents whenever it is asked for them."""
         return self._is_linked or not (self._free or self._roots)
 
     # --- while a conversation is read ---------------------------------------------------------------
@@ -128,7 +128,7 @@ class SubagentFinder:
                 self._awaited.add(agent)
 
     def overhear(self, event: Event) -> None:
-        """A line of a sub-agent inside of its parent's file belongs to its call, or to the root of its chain."""
+        """A line of a sub-agent inside its parent's file belongs to its call, or to the root of its chain."""
         if self._is_linked:
             return
         root = event.agent_call or self._roots.get(event.parent_uuid or "") or event.uuid or f"line {event.line}"
@@ -149,7 +149,7 @@ class SubagentFinder:
         return self._named_by(call) or self._with_task(call)
 
     def _are_awaited_elsewhere(self, call: TranscriptCall) -> bool:
-        """True where all who are here report for other calls, and the result names none of them beside its text."""
+        """True if all who are here report for other calls, and the result names none of them beside its text."""
         if self._free or len(self._awaited) != len(self._inside) or call.id in self._reporters:
             return False
         return call.result is None or not may_name_agent(call.result.structured)

@@ -249,7 +249,7 @@ class ConversationTree:
         return self.forks[-1]
 
     def _group_to_join(self, node: int, child: int, passed: int, groups: list[list[int]]) -> list[int] | None:
-        """The group of a node's children that another child continues; `None` where it goes a way of its own."""
+        """The group of a node's children that another child continues; `None` if it goes a way of its own."""
         roles = self._roles
         role = roles[child]
         if role & (_DETACHED | _COMPACTION) or passed & _COPY or roles[node] & _META:
@@ -288,7 +288,7 @@ class ConversationTree:
         return self._strands.of_branch(self.live_branch.number)
 
     def is_on(self, number: int, line: int) -> bool:
-        """True where a line belongs to the branch with this number. A line without uuid belongs to all."""
+        """True if a line belongs to the branch with this number. A line without uuid belongs to all."""
         strand = self.strand_of(line)
         return strand is None or strand in self._strands.of_branch(number)
 
@@ -361,7 +361,7 @@ class LazyTree:
         """Lines that are not in the tree yet."""
         self._last_uuid: str | None = None
         self._is_straight = True
-        """True where each of these lines continues the one before it."""
+        """True if each of these lines continues the one before it."""
 
     @property
     def tree(self) -> ConversationTree:

@@ -165,7 +165,7 @@ def transcript_time(text: str | None, given: tzinfo | None = None) -> str:
 
 
 def day_of(text: str) -> str | None:
-    """The day of a time, in the zone of times for people; `None` where it is no time.
+    """The day of a time, in the zone of times for people; `None` if it is no time.
 
     >>> day_of("2026-01-17T20:31"), day_of("soon")
     ('2026-01-17', None)

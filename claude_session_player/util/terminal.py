@@ -89,7 +89,7 @@ def console(file: TextIO) -> Console:
 
 
 def is_terminal() -> bool:
-    """True where a full-screen program can run: it reads from stdin and draws on stderr; stdout is data."""
+    """True if a full-screen program can run: it reads from stdin and draws on stderr; stdout is data."""
     return os.environ.get("TERM") != "dumb" and all(
         stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)
     )

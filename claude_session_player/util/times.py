@@ -160,7 +160,7 @@ def format_time(moment: datetime) -> str:
 
 
 def normalize_time(text: str | None) -> str | None:
-    """A time as session files write it, whatever it is written like; `None` where it is none.
+    """A time as session files write it, whatever it is written like; `None` if it is none.
 
     >>> normalize_time("2026-01-17 20:31:59"), normalize_time("soon"), normalize_time(None)
     ('2026-01-17T20:31:59.000Z', None, None)
@@ -172,7 +172,7 @@ def normalize_time(text: str | None) -> str | None:
 
 
 def to_epoch(text: str | None) -> float | None:
-    """A time in seconds since 1970; `None` where it is none, or lies in UTC before the year 1 or after 9999.
+    """A time in seconds since 1970; `None` if it is none, or lies in UTC before the year 1 or after 9999.
 
     >>> to_epoch("1970-01-01T00:01:00Z"), to_epoch("soon"), to_epoch(None), to_epoch("9999-12-31T23:59:59-14:00")
     (60.0, None, None, None)
