@@ -47,7 +47,7 @@ def count_flat_events(event: Event) -> int:
     >>> [count_flat_events(event) for event in events]
     [1, 2, 0]
     """
-    if isinstance(event, MessageEvent) and type(content := event.said) is list:
+    if isinstance(event, MessageEvent) and type(content := event.message_content) is list:
         return len(content) or 1
     return 0 if type(event) is Blank else 1
 
@@ -78,7 +78,7 @@ def _facts(event: Event) -> Iterator[dict[str, Any]]:
 
 
 def _message_facts(event: MessageEvent) -> Iterator[dict[str, Any]]:
-    content = event.said
+    content = event.message_content
     blocks: list[AnyBlock] = content if isinstance(content, list) else [Text(content)]
     human = human_prompt(event) is not None
     for block in blocks or [Text()]:

@@ -14,7 +14,7 @@ import msgspec
 
 from claude_session_player.errors import CannotRead
 from claude_session_player.format import lenient_json
-from claude_session_player.format.blocks import REFUSALS
+from claude_session_player.format.blocks import DECODE_ERRORS
 from claude_session_player.format.coerce import coerce_event, coerce_line
 from claude_session_player.format.dialects import DIALECTS, translate
 from claude_session_player.format.events import (
@@ -159,7 +159,7 @@ def is_whole_record(data: bytes) -> bool:
         return False
     try:
         decode(data)
-    except REFUSALS:
+    except DECODE_ERRORS:
         return False
     return True
 
@@ -168,7 +168,7 @@ def decode_lines(lines: Sequence[bytes], number: int, offset: int) -> list[Event
     """The events of some lines of a session that come after `number` lines and `offset` bytes."""
     try:
         events: list[Event] = list(map(decode, lines))
-    except REFUSALS:
+    except DECODE_ERRORS:
         return _decode_each(lines, number, offset)
     if not DIALECTS.isdisjoint(map(type, events)):
         events = [translate(event) for event in events]
@@ -191,7 +191,7 @@ def _decode_each(lines: Sequence[bytes], number: int, offset: int) -> list[Event
             event = decode(line)
         except msgspec.ValidationError:
             event = coerce_line(line)
-        except REFUSALS:
+        except DECODE_ERRORS:
             event = None
         if event is None:
             events.extend(_salvage(line, number, offset))

@@ -18,7 +18,7 @@ UNKNOWN_NAME: Final = "(unknown type)"
 UNKNOWN_BODY: Final = "(unknown body)"
 """Keys that no file has, for what `fit` keeps of unknown records and blocks."""
 
-REFUSALS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+DECODE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What the decoders of this module raise on data that does not fit."""
 
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import inspect
 
 from claude_session_player.format import lenient_json
-from claude_session_player.format.blocks import REFUSALS, UNKNOWN_BODY, UNKNOWN_NAME, Content, Message
+from claude_session_player.format.blocks import DECODE_ERRORS, UNKNOWN_BODY, UNKNOWN_NAME, Content, Message
 from claude_session_player.format.events import AnyEvent, Event, LineMessage, decode
 
 Fitter = Callable[[Any], Any]
@@ -56,7 +56,7 @@ def coerce_line(line: bytes) -> Event | None:
     try:
         value = msgspec.json.decode(line)
         event: Event = decode(lenient_json.dump(_fit_event()(value)))
-    except REFUSALS:
+    except DECODE_ERRORS:
         return None
     return event if isinstance(value, dict) else None
 

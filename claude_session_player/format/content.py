@@ -9,7 +9,7 @@ from msgspec import Raw, Struct
 
 from claude_session_player.format import lenient_json
 from claude_session_player.format.blocks import (
-    REFUSALS,
+    DECODE_ERRORS,
     AnyBlock,
     Content,
     Document,
@@ -23,7 +23,7 @@ from claude_session_player.format.events import Attachment, Event, MessageEvent
 from claude_session_player.format.results import (
     ResultPart,
     decode_agent_result,
-    decode_medium,
+    decode_media_source,
     decode_result,
     decode_result_part,
 )
@@ -114,7 +114,7 @@ _decode_string: Final = msgspec.json.Decoder(str).decode
 def message_content(event: Event) -> Content:
     """What a record says: the content of a turn, or what a person typed meanwhile; nothing for all others."""
     if isinstance(event, MessageEvent):
-        return event.said
+        return event.message_content
     return event.attachment.prompt if isinstance(event, Attachment) and event.attachment is not None else None
 
 
@@ -136,7 +136,7 @@ def result_parts(result: ToolResult) -> tuple[str, tuple[Picture, ...]]:
     raw = result.content
     try:
         content = decode_result(raw) if raw else None
-    except REFUSALS:
+    except DECODE_ERRORS:
         return _tidy(raw_text(raw, None)), ()
     if type(content) is not list:
         return _tidy(content or ""), ()
@@ -153,8 +153,8 @@ def find_pictures(blocks: Iterable[AnyBlock]) -> tuple[Picture, ...]:
 def to_picture(kind: str | None, source: Raw) -> Picture:
     """A picture or a document, as far as its source is understood."""
     try:
-        medium = decode_medium(source)
-    except REFUSALS:
+        medium = decode_media_source(source)
+    except DECODE_ERRORS:
         return Picture(kind or "?")
     return Picture(kind or "?", medium.media_type or "", medium.data, medium.url or "")
 
@@ -171,7 +171,7 @@ def shorten_lines(text: str, lines: int | None) -> tuple[str, Cut]:
 
 def agent_text(structured: Raw, result: ToolResult, width: int | None) -> tuple[str, Cut]:
     """What is kept of a sub-agent's answer: its first `width` characters on one line, or all of it."""
-    text = agent_answer(structured)
+    text = agent_response(structured)
     text = (_tidy(raw_text(result.content, None)) if text is None else strip_escapes(text)).strip()
     if width is None:
         return text, Cut.NONE
@@ -179,12 +179,12 @@ def agent_text(structured: Raw, result: ToolResult, width: int | None) -> tuple[
     return (text, Cut.NONE) if len(text) <= width else (text[:width], Cut.WIDTH)
 
 
-def agent_answer(structured: Raw) -> str | None:
+def agent_response(structured: Raw) -> str | None:
     """The text of the first part of a sub-agent's structured answer, where there is one."""
     try:
         parts = decode_agent_result(structured).content
         return raw_as_text(decode_result_part(parts[0]).text) or None
-    except (IndexError, *REFUSALS):
+    except (IndexError, *DECODE_ERRORS):
         return None
 
 
@@ -206,7 +206,7 @@ def raw_text(raw: Raw, lines: int | None = None) -> str:
     """The text of a result's content; of a part that is longer than `lines` lines, its beginning is enough."""
     try:
         content = decode_result(raw) if raw else None
-    except REFUSALS:
+    except DECODE_ERRORS:
         odd = coerce_content(lenient_json.load_raw(raw))
         return join_texts(odd) if isinstance(odd, list) else odd or ""
     if type(content) is str:
@@ -241,7 +241,7 @@ def _head(raw: Raw, lines: int) -> list[str] | None:
         glance = bytes(memoryview(raw)[:size])
         try:
             text = _decode_string(glance[: glance.rfind(b"\\n")] + b'"')
-        except REFUSALS:
+        except DECODE_ERRORS:
             return None
         if text.startswith("\n"):
             return None

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import astuple
 
-from claude_session_player.format.blocks import NOTHING, REFUSALS, AnyBlock, ToolResult, ToolUse, decode_blocks
+from claude_session_player.format.blocks import DECODE_ERRORS, NOTHING, AnyBlock, ToolResult, ToolUse, decode_blocks
 from claude_session_player.format.events import (
     Assistant,
     CallLine,
@@ -90,7 +90,7 @@ def _blocks_in(message: LineMessage | None, wanted: type[AnyBlock]) -> list[AnyB
         return []
     try:
         blocks: list[AnyBlock] = decode_blocks(message.content)
-    except REFUSALS:
+    except DECODE_ERRORS:
         return []
     return blocks if any(type(block) is wanted for block in blocks) else []
 

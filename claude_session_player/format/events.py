@@ -68,7 +68,7 @@ class MessageEvent(Event):
     """The message's content in dialects that have no envelope around it."""
 
     @property
-    def said(self) -> Content:
+    def message_content(self) -> Content:
         """The content, wherever it is."""
         return self.content if self.message is None else self.message.content
 

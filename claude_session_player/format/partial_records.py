@@ -91,7 +91,7 @@ class IndexRecord(Envelope):
         return self.type or "?"
 
 
-glance: Final = msgspec.json.Decoder(IndexRecord).decode
+decode_index_record: Final = msgspec.json.Decoder(IndexRecord).decode
 """One line of bytes to a glance at it; raises on anything that does not fit exactly."""
 
 
@@ -142,7 +142,7 @@ class CountRecord(Struct, gc=False, rename="camel"):
     """Of a record about the queue."""
 
 
-skim: Final = msgspec.json.Decoder(CountRecord).decode
+decode_count_record: Final = msgspec.json.Decoder(CountRecord).decode
 """One line of bytes to what a summary needs of it; raises on anything that does not fit exactly."""
 
 
@@ -168,7 +168,7 @@ class EventIdentity(Struct, gc=False, rename="camel"):
     forked_from: ForkedFrom | None = None
 
 
-identify: Final = msgspec.json.Decoder(EventIdentity).decode
+decode_event_identity: Final = msgspec.json.Decoder(EventIdentity).decode
 """One line of bytes to the event that it is; raises on anything that does not fit exactly."""
 
 
@@ -178,10 +178,10 @@ identify: Final = msgspec.json.Decoder(EventIdentity).decode
 _Line = TypeVar("_Line", Envelope, CountRecord)
 
 
-def places_of_subagents(lines: Sequence[_Line]) -> list[int]:
+def subagent_positions(lines: Sequence[_Line]) -> list[int]:
     """The positions of those lines that belong to sub-agents: mostly none.
 
-    >>> places_of_subagents([CountRecord(), CountRecord(is_sidechain=True), CountRecord(agent_call="toolu_1")])
+    >>> subagent_positions([CountRecord(), CountRecord(is_sidechain=True), CountRecord(agent_call="toolu_1")])
     [1, 2]
     """
     if not (any(map(_SIDE, lines)) or any(map(_CALLER, lines))):

@@ -1,7 +1,6 @@
-"""What tools give back, and what the harness keeps of it beside that: structs for parts that stay raw in an event.
+"""Structs for what stays raw in an event: tool results, and what Claude Code records beside them.
 
-Like the event model, this module knows the keys of the files. Each decoder raises one of `REFUSALS` on data that does
-not fit.
+Like `events`, this module knows the keys of the files. Its decoders raise `DECODE_ERRORS` on data that does not fit.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from claude_session_player.format import lenient_json
-from claude_session_player.format.blocks import NOTHING, REFUSALS
+from claude_session_player.format.blocks import DECODE_ERRORS, NOTHING
 
 
 class ResultPart(Struct, gc=False):
@@ -184,11 +183,11 @@ decode_result: Final = msgspec.json.Decoder(Union[str, list[ResultPart], None]).
 decode_result_part: Final = msgspec.json.Decoder(ResultPart).decode
 decode_agent_result: Final = msgspec.json.Decoder(AgentResult).decode
 decode_agent_identity: Final = msgspec.json.Decoder(AgentIdentity).decode
-decode_medium: Final = msgspec.json.Decoder(MediaSource).decode
-decode_patched: Final = msgspec.json.Decoder(PatchResult).decode
-decode_answers: Final = msgspec.json.Decoder(QuestionAnswers).decode
-decode_task_made: Final = msgspec.json.Decoder(TaskResult).decode
-decode_run_started: Final = msgspec.json.Decoder(WorkflowStarted).decode
+decode_media_source: Final = msgspec.json.Decoder(MediaSource).decode
+decode_patch_result: Final = msgspec.json.Decoder(PatchResult).decode
+decode_question_answers: Final = msgspec.json.Decoder(QuestionAnswers).decode
+decode_task_result: Final = msgspec.json.Decoder(TaskResult).decode
+decode_workflow_started: Final = msgspec.json.Decoder(WorkflowStarted).decode
 decode_wrapped_output: Final = msgspec.json.Decoder(WrappedOutput).decode
 _decode_hook_runs: Final = msgspec.json.Decoder(list[HookRun]).decode
 _decode_diagnosed_files: Final = msgspec.json.Decoder(list[DiagnosedFile]).decode
@@ -197,12 +196,12 @@ _REASON_KEYS: Final = ("blockingError", "message", "error", "stderr", "msg", "co
 """Where an object says why a hook failed, the best words first."""
 
 
-def file_input(value: Any) -> FileInput:
+def parse_file_input(value: Any) -> FileInput:
     """What a call tells a tool about a file; nothing where it is no object."""
     return msgspec.convert(value, FileInput) if isinstance(value, dict) else FileInput()
 
 
-def replacements_of(value: Any) -> list[Replacement] | None:
+def parse_replacements(value: Any) -> list[Replacement] | None:
     """The edits that a call asks for: one, or a list of them; `None` if they make no sense."""
     try:
         told = value if isinstance(value, list) else [value]
@@ -233,7 +232,7 @@ def hook_commands(raw: Raw) -> list[str]:
     """The commands of the hooks that ran."""
     try:
         return [run.command for run in _decode_hook_runs(raw) if run.command]
-    except REFUSALS:
+    except DECODE_ERRORS:
         return []
 
 
@@ -245,7 +244,7 @@ def diagnosed_files(raw: Raw) -> list[tuple[str, int]]:
     """
     try:
         files = _decode_diagnosed_files(raw)
-    except REFUSALS:
+    except DECODE_ERRORS:
         return []
     named = ((file.file_path or file.uri or "", file.diagnostics) for file in files)
     return [(path.removeprefix("file://"), len(found)) for path, found in named if isinstance(found, list) and found]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Raw
 
-from claude_session_player.format.blocks import REFUSALS, Content, ToolResult, ToolUse
+from claude_session_player.format.blocks import DECODE_ERRORS, Content, ToolResult, ToolUse
 from claude_session_player.format.content import join_texts, result_text
 from claude_session_player.format.results import decode_agent_identity
 from claude_session_player.linking.subagents import BY_RESULT, BY_TEXT, AgentCall, Naming
@@ -24,12 +24,12 @@ AGENT_PROGRESS: Final = "agent_progress"
 _AGENT_ID: Final = re.compile(r"agentId:\s*([a-zA-Z0-9]+)")
 
 
-def gives_prompt(block: ToolUse) -> bool:
+def has_prompt(block: ToolUse) -> bool:
     """True for a call of any tool that gives a prompt: it may start a sub-agent with that."""
     return isinstance(block.input, dict) and bool(_text(block.input.get("prompt")))
 
 
-def agent_call(block: ToolUse) -> AgentCall:
+def to_agent_call(block: ToolUse) -> AgentCall:
     """A call that starts a sub-agent, or may start one."""
     given = block.input if isinstance(block.input, dict) else {}
     description = to_title(_text(given.get("description")) or "") or None
@@ -44,7 +44,7 @@ def named_agents(structured: Raw, result: ToolResult, *, is_agent_tool: bool) ->
     """
     found: list[Naming] = []
     if may_name_agent(structured):
-        with contextlib.suppress(*REFUSALS):
+        with contextlib.suppress(*DECODE_ERRORS):
             if id := decode_agent_identity(structured).agent_id:
                 found.append((id, BY_RESULT))
     is_own = is_agent_tool or not (result.is_error or bytes(memoryview(structured)[:1]) == b"{")

@@ -223,7 +223,7 @@ class CopyDetector:
 def _typed(event: Event) -> str | None:
     """The words of a line that may be a person's prompt: what they say is all that counts here, not what they are."""
     if type(event) is User:
-        said = None if is_injected(event) else event.said
+        said = None if is_injected(event) else event.message_content
     else:
         attached = event.attachment if type(event) is Attachment else None
         said = attached.prompt if attached is not None and attached.type == QUEUED else None

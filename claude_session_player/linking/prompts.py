@@ -54,14 +54,14 @@ def human_prompt(event: Event) -> str | None:
     >>> human_prompt(User(content="Base directory for this skill: …", is_meta=True)) is None
     True
     """
-    said = said_by_person(event)
+    said = classify_human_prompt(event)
     return said.prompt if said is not None else None
 
 
-def said_by_person(event: Event) -> ClassifiedPrompt | None:
+def classify_human_prompt(event: Event) -> ClassifiedPrompt | None:
     """What a person typed here, and whether it is a command; `None` if `human_prompt` has nothing, too."""
     if isinstance(event, User):
-        return None if is_injected(event) else _classified(event.said)
+        return None if is_injected(event) else _classified(event.message_content)
     if isinstance(event, Attachment) and (attached := event.attachment) is not None:
         return _classified(attached.prompt) if attached.type == QUEUED and not attached.is_meta else None
     return None
@@ -83,7 +83,7 @@ def asks_model(event: Event) -> bool:
     >>> asks_model(User(content="Good morning")), asks_model(User(content="<command-name>/compact</command-name>"))
     (True, False)
     """
-    said = said_by_person(event)
+    said = classify_human_prompt(event)
     return said is not None and not said.is_command
 
 
@@ -276,10 +276,10 @@ def _settled(queue: PromptQueue, held: Iterable[Event]) -> Iterator[Event]:
     prompts = {prompt.line: prompt for prompt in queue.settle()}
     for event in held:
         prompt = prompts.get(event.line) if type(event) is QueueOperation else None
-        yield event if prompt is None else attachment_of(prompt)
+        yield event if prompt is None else to_attachment(prompt)
 
 
-def attachment_of(prompt: QueuedPrompt) -> Attachment:
+def to_attachment(prompt: QueuedPrompt) -> Attachment:
     """A queued prompt as the attachment that later versions write."""
     attached = AttachmentData(type=QUEUED, prompt=prompt.content)
     return Attachment(line=prompt.line, timestamp=prompt.timestamp, attachment=attached)

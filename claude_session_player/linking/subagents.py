@@ -52,7 +52,7 @@ class Agent(Generic[K]):
         self.task = task
 
 
-def best_names(namings: Iterable[Naming]) -> tuple[Naming, ...]:
+def strongest_namings(namings: Iterable[Naming]) -> tuple[Naming, ...]:
     """Of all namings of a call, each sub-agent once, with its best evidence."""
     best: dict[str, int] = {}
     for id, evidence in namings:

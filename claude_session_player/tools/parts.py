@@ -12,9 +12,15 @@ from typing import Any, Final
 from msgspec import Raw, Struct
 
 from claude_session_player.format import lenient_json
-from claude_session_player.format.blocks import NOTHING, REFUSALS
+from claude_session_player.format.blocks import DECODE_ERRORS, NOTHING
 from claude_session_player.format.content import CallParts, Checklist, ChecklistItem, Code, Data, Diff, Part, Prose
-from claude_session_player.format.results import Hunk, decode_answers, decode_file_result, decode_patched, decode_text
+from claude_session_player.format.results import (
+    Hunk,
+    decode_file_result,
+    decode_patch_result,
+    decode_question_answers,
+    decode_text,
+)
 from claude_session_player.tools.text_diff import text_diff
 from claude_session_player.util.humanize import plural
 
@@ -138,8 +144,8 @@ def _patch(reply: ToolReply | None) -> str:
     if reply is None or reply.is_error or not reply.structured:
         return ""
     try:
-        hunks = decode_patched(reply.structured).structured_patch
-    except REFUSALS:
+        hunks = decode_patch_result(reply.structured).structured_patch
+    except DECODE_ERRORS:
         return ""
     return "\n".join(chain.from_iterable((_hunk_head(hunk), *hunk.lines) for hunk in hunks))
 
@@ -150,7 +156,7 @@ def _original(reply: ToolReply | None) -> str:
         return ""
     try:
         return decode_text(decode_file_result(reply.structured).original_file) or ""
-    except REFUSALS:
+    except DECODE_ERRORS:
         return ""
 
 
@@ -203,8 +209,8 @@ def question_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
 
 def _answers(reply: ToolReply | None) -> dict[str, Any]:
     try:
-        return decode_answers(reply.structured).answers if reply is not None else {}
-    except REFUSALS:
+        return decode_question_answers(reply.structured).answers if reply is not None else {}
+    except DECODE_ERRORS:
         return {}
 
 

@@ -46,7 +46,7 @@ from claude_session_player.format.events import (
     UnknownRecord,
     User,
 )
-from claude_session_player.format.partial_records import places_of_subagents
+from claude_session_player.format.partial_records import subagent_positions
 from claude_session_player.format.prompts import CONTINUATION, classify_prompt
 from claude_session_player.line_audit import (
     BLANK,
@@ -72,7 +72,7 @@ from claude_session_player.transcript.entries import (
 )
 from claude_session_player.transcript.forks import Fork, ReturnPoint
 from claude_session_player.transcript.tree import LazyTree, LineRole
-from claude_session_player.util.humanize import span
+from claude_session_player.util.humanize import short_duration
 from claude_session_player.util.text import strip_escapes, trim_breaks
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class TranscriptBuilder:
         window, takers = self._window, _TAKERS
         for some, copied in self._copies.batches(with_queued_prompts(events, is_agent=self._is_agent)):
             marked = zip(some, copied or repeat(False), strict=False)
-            if self.cast.is_order_free and (self._is_agent or not places_of_subagents(some)):
+            if self.cast.is_order_free and (self._is_agent or not subagent_positions(some)):
                 if copied is None:
                     outcomes = [takers[type(event)](self, event) for event in some]
                 else:
@@ -143,7 +143,7 @@ class TranscriptBuilder:
 
     def _copied(self, event: Event) -> LineOutcome:
         """A line that says again what was said before: it is a part of the tree, and nothing else."""
-        said = event.said if isinstance(event, User) else None
+        said = event.message_content if isinstance(event, User) else None
         if type(said) is list and len(said) == 1 and type(said[0]) is ToolResult:
             self.lazy_tree.add_plain(event, LineRole.TOOL)
         elif type(event) is System:
@@ -174,7 +174,7 @@ class TranscriptBuilder:
 
     def user(self, event: User) -> LineOutcome:
         """A prompt, results, or something that the harness put in."""
-        said = event.said
+        said = event.message_content
         if type(said) is list and len(said) == 1 and type(block := said[0]) is ToolResult:  # nine lines of ten
             self.lazy_tree.add_plain(event, LineRole.TOOL)
             return self._window.result(event, block, event.tool_use_result)
@@ -258,7 +258,7 @@ class TranscriptBuilder:
 
     def assistant(self, event: Assistant) -> LineOutcome:
         """Every block of an answer."""
-        message, said = event.message, event.said
+        message, said = event.message, event.message_content
         fork = self.lazy_tree.add_response(event, event.request_id or (message.id if message else None))
         if fork is not None:
             self._fork(event, fork)
@@ -318,7 +318,7 @@ class TranscriptBuilder:
                 return self._add(event, EntryKind.COMPACTION, _compaction(facts), body=facts)
             case "turn_duration":
                 return self._add(
-                    event, EntryKind.NOTE, f"turn took {span(int(event.duration_ms or 0) / 1000)}", aside=True
+                    event, EntryKind.NOTE, f"turn took {short_duration(int(event.duration_ms or 0) / 1000)}", aside=True
                 )
             case subtype if subtype in FAILED_REQUESTS:
                 return self._add(event, EntryKind.ERROR, _reason(event.content, event.error))

@@ -12,10 +12,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.errors import CannotRead
-from claude_session_player.format.blocks import REFUSALS, type_tag
+from claude_session_player.format.blocks import DECODE_ERRORS, type_tag
 from claude_session_player.format.events import Assistant, User
 from claude_session_player.format.line_reader import read_lines, read_portions
-from claude_session_player.format.partial_records import EventIdentity, identify
+from claude_session_player.format.partial_records import EventIdentity, decode_event_identity
 from claude_session_player.parser import open_session
 from claude_session_player.store import HISTORY, SESSION, ReadProblem, SessionFile, StoreWalk
 
@@ -173,5 +173,5 @@ def _records(path: str) -> Iterator[EventIdentity]:
     with open_session(path) as file:
         for line in read_lines(file):
             if not line.isspace():
-                with contextlib.suppress(*REFUSALS):
-                    yield identify(line)
+                with contextlib.suppress(*DECODE_ERRORS):
+                    yield decode_event_identity(line)

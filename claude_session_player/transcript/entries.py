@@ -14,10 +14,10 @@ from msgspec import Raw, Struct
 
 from claude_session_player import tools
 from claude_session_player.format import lenient_json
-from claude_session_player.format.blocks import NOTHING, REFUSALS, ToolResult, ToolUse
-from claude_session_player.format.content import CallParts, Picture, agent_answer, result_parts
+from claude_session_player.format.blocks import DECODE_ERRORS, NOTHING, ToolResult, ToolUse
+from claude_session_player.format.content import CallParts, Picture, agent_response, result_parts
 from claude_session_player.format.events import AttachmentData, Event, PermissionMode, PullRequest, System
-from claude_session_player.format.results import decode_task_made, diagnosed_files, hook_commands, hook_reason
+from claude_session_player.format.results import decode_task_result, diagnosed_files, hook_commands, hook_reason
 from claude_session_player.line_audit import MERGED, SHOWN, LineOutcome
 from claude_session_player.linking.pairing import Pairing
 from claude_session_player.tools.parts import ToolReply
@@ -130,7 +130,7 @@ class TranscriptCall(Entry):
             return None
         text, self.pictures = result_parts(result.block)
         if self.name in tools.AGENTS:
-            text = agent_answer(result.structured) or text
+            text = agent_response(result.structured) or text
         return ToolReply(text, result.block.is_error is True, result.structured)
 
     def sketch(self, reply: ToolReply | None) -> CallParts:
@@ -245,8 +245,8 @@ class PendingEntries:
         if not isinstance(call.input, dict) or call.result is None:
             return
         try:
-            number = str(decode_task_made(call.result.structured).task.id)
-        except REFUSALS:
+            number = str(decode_task_result(call.result.structured).task.id)
+        except DECODE_ERRORS:
             words = result_parts(call.result.block)[0].split()
             number = next((word.strip("#:") for word in words if word.startswith("#")), "")
         if isinstance(subject := call.input.get("subject"), str):

@@ -89,7 +89,7 @@ class MarkedConversation:
         if response is None or response not in self._responses:
             self._responses.add(response or "")
             self._mark(event, MarkKind.RESPONSE)
-        said: Any = event.said
+        said: Any = event.message_content
         for block in said if isinstance(said, list) else ():
             if isinstance(block, ToolUse) and block.id:
                 self.calls.setdefault(block.id, event.line)

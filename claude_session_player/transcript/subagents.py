@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from claude_session_player.format.blocks import REFUSALS
+from claude_session_player.format.blocks import DECODE_ERRORS
 from claude_session_player.format.events import Event, Progress, User
-from claude_session_player.format.results import decode_run_started
+from claude_session_player.format.results import decode_workflow_started
 from claude_session_player.linking.agent_records import may_name_agent, named_agents, reported_events, task_digest
-from claude_session_player.linking.subagents import BY_PROGRESS, BY_TEXT, best_names
+from claude_session_player.linking.subagents import BY_PROGRESS, BY_TEXT, strongest_namings
 from claude_session_player.tools import AGENTS
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class SubagentFinder:
             self._roots[event.uuid] = root
         heard = self._inside.setdefault(root, [])
         if isinstance(event, User) and not any(isinstance(earlier, User) for earlier in heard[:_FIRST]):
-            self._tasks[task_digest(event.said) or ""].append(root)
+            self._tasks[task_digest(event.message_content) or ""].append(root)
         heard.append(event)
 
     def called_by(self, call: TranscriptCall) -> tuple[Subagent, ...]:
@@ -160,7 +160,7 @@ class SubagentFinder:
         namings = [(agent, BY_PROGRESS) for agent in self._reporters.pop(call.id or "", ())]
         if result is not None:
             namings += named_agents(result.structured, result.block, is_agent_tool=is_agent_tool)
-        named = sorted(best_names(namings), key=lambda naming: naming[1])
+        named = sorted(strongest_namings(namings), key=lambda naming: naming[1])
         ids = [id for id, evidence in named if evidence != BY_TEXT or id not in self._awaited]
         if call.id in self._inside:
             ids.insert(0, str(call.id))
@@ -187,8 +187,8 @@ class SubagentFinder:
         if not self._by_workflow or call.result is None or not call.result.structured:
             return ()
         try:
-            run = decode_run_started(call.result.structured).run_id
-        except REFUSALS:
+            run = decode_workflow_started(call.result.structured).run_id
+        except DECODE_ERRORS:
             return ()
         return self._take_all(self._by_workflow, run)
 

@@ -129,7 +129,7 @@ class ConversationTree:
     def add_copy(self, event: Event) -> None:
         """Add an event that repeats an earlier one."""
         uuid, parent, line, role = self.row(event, is_prompt=False)
-        content = event.said if isinstance(event, User) else None
+        content = event.message_content if isinstance(event, User) else None
         is_result = type(content) is list and len(content) == 1 and type(content[0]) is ToolResult
         if not is_result and type(event) is not System:
             role = (role & _SIDECHAIN) | _COPY
@@ -151,7 +151,7 @@ class ConversationTree:
             return sidechain | self.response_role(event.request_id or (event.message.id if event.message else None))
         if type(event) is not User:
             return sidechain
-        content = event.said
+        content = event.message_content
         is_result = type(content) is list and any(type(block) is ToolResult for block in content)
         return sidechain | (_TOOL if is_result else _META if event.is_meta else LineRole.PLAIN)
 

@@ -59,13 +59,13 @@ def ago(time: str, now: datetime) -> str:
     return str(moment.date())
 
 
-def when(time: str, now: datetime) -> str:
+def short_time(time: str, now: datetime) -> str:
     """A local time in 11 characters that tell two times of one day apart; of more than a year ago, its date alone.
 
     >>> now = parse_time("2026-01-17T22:30:00Z")
-    >>> [when(time, now) for time in ("2026-01-17T22:18:00Z", "2026-01-17T20:00:00Z", "2025-08-20T15:29:31Z")]
+    >>> [short_time(time, now) for time in ("2026-01-17T22:18:00Z", "2026-01-17T20:00:00Z", "2025-08-20T15:29:31Z")]
     ['12 min ago', 'today 20:00', '08-20 15:29']
-    >>> when("2024-11-19T15:29:31Z", now), when("2026-01-17T22:30:01Z", now)
+    >>> short_time("2024-11-19T15:29:31Z", now), short_time("2026-01-17T22:30:01Z", now)
     ('2024-11-19', '2026-01-17')
     """
     try:
@@ -89,11 +89,11 @@ def in_brackets(words: str) -> str:
     return "" if words[:1].isdigit() and "-" in words else f" ({words})"
 
 
-def local(time: str | None, now: datetime) -> str:
+def local_time(time: str | None, now: datetime) -> str:
     """A time on the clock of the wall.
 
     >>> now = parse_time("2026-01-18T00:00:00+01:00")
-    >>> local("2026-01-17T20:31:59.197Z", now), local("0001-01-02T03:04:05Z", now)
+    >>> local_time("2026-01-17T20:31:59.197Z", now), local_time("0001-01-02T03:04:05Z", now)
     ('2026-01-17 21:31:59', '0001-01-02 04:04:05')
     """
     try:
@@ -178,10 +178,10 @@ def day_of(text: str) -> str | None:
         return None
 
 
-def span(seconds: float) -> str:
+def short_duration(seconds: float) -> str:
     """A duration in its two largest units.
 
-    >>> span(0), span(75), span(7500), span(200000)
+    >>> short_duration(0), short_duration(75), short_duration(7500), short_duration(200000)
     ('0s', '1m 15s', '2h 5m', '2d 7h')
     """
     whole = int(seconds)
@@ -216,10 +216,10 @@ def turn_duration(milliseconds: int) -> str:
     return f"{minutes}m {seconds}s" if minutes else f"{seconds}s"
 
 
-def clock(seconds: float) -> str:
+def clock_time(seconds: float) -> str:
     """A position in time, as players show it.
 
-    >>> clock(5.9), clock(754), clock(3725)
+    >>> clock_time(5.9), clock_time(754), clock_time(3725)
     ('0:05', '12:34', '1:02:05')
     """
     minutes, rest = divmod(int(seconds), 60)
@@ -233,11 +233,11 @@ def size(count: int) -> str:
     >>> size(0), size(1536), size(2_340_000), size(10 * 1024 * 1024), size(1024 * 1024 - 1)
     ('0 B', '1.5 KB', '2.2 MB', '10 MB', '1.0 MB')
     """
-    number = float(count)
+    value = float(count)
     for unit in _SIZES:
-        if number < _KILO - 0.5 or unit == _SIZES[-1]:
-            return f"{number:.0f} {unit}" if number.is_integer() or number >= 99.95 else f"{number:.1f} {unit}"
-        number /= _KILO
+        if value < _KILO - 0.5 or unit == _SIZES[-1]:
+            return f"{value:.0f} {unit}" if value.is_integer() or value >= 99.95 else f"{value:.1f} {unit}"
+        value /= _KILO
     raise AssertionError
 
 
@@ -254,10 +254,10 @@ def parse_size(text: str) -> int:
     return int(float(number) * _KILO ** _POWERS[(unit or "").lower()])
 
 
-def number(count: int) -> str:
+def short_number(count: int) -> str:
     """A number in three digits or so.
 
-    >>> number(0), number(999), number(12_345), number(99_960), number(2_340_000)
+    >>> short_number(0), short_number(999), short_number(12_345), short_number(99_960), short_number(2_340_000)
     ('0', '999', '12.3 k', '100 k', '2.3 M')
     """
     value = float(count)
@@ -303,20 +303,20 @@ def dollars(cost: Decimal | None, unpriced: int = 0) -> str:
     return "<$0.01" if 0 < cost * 100 < 1 and not unpriced else f"{least}${cost:,.2f}"
 
 
-def bar(share: float, width: int) -> str:
+def share_bar(share: float, width: int) -> str:
     """A bar of a share of a width; what is there at all can be seen.
 
-    >>> bar(1, 4), bar(0.4, 4), bar(0.0001, 4), bar(0, 4)
+    >>> share_bar(1, 4), share_bar(0.4, 4), share_bar(0.0001, 4), share_bar(0, 4)
     ('████', '█▋', '▏', '')
     """
     eighths = max(round(share * width * 8), 1) if share > 0 else 0
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8]
 
 
-def model(name: str | None) -> str:
+def short_model_name(name: str | None) -> str:
     """A model's name without what all of them share.
 
-    >>> model("claude-opus-4-5-20251101"), model("glm-4.6"), model(None)
+    >>> short_model_name("claude-opus-4-5-20251101"), short_model_name("glm-4.6"), short_model_name(None)
     ('opus-4-5', 'glm-4.6', '')
     """
     short = (name or "").removeprefix("claude-")
@@ -324,19 +324,19 @@ def model(name: str | None) -> str:
     return head if dash and len(date) == 8 and date.isdigit() else short
 
 
-def near(path: str) -> str:
+def path_from_cwd(path: str) -> str:
     """A path as seen from here, where it is below.
 
-    >>> near("/nowhere/else")
+    >>> path_from_cwd("/nowhere/else")
     '/nowhere/else'
     """
     return path.removeprefix(os.path.join(os.getcwd(), ""))
 
 
-def below(path: str, folder: str | None) -> str:
+def path_from(path: str, folder: str | None) -> str:
     """A path as seen from a directory, where it is below; of any system.
 
-    >>> below("/home/ada/kettle.py", "/home/ada"), below("/home/adam", "/home/ada")
+    >>> path_from("/home/ada/kettle.py", "/home/ada"), path_from("/home/adam", "/home/ada")
     ('kettle.py', '/home/adam')
     """
     parent = (folder or "").rstrip("/\\")
