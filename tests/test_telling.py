@@ -316,7 +316,7 @@ def test_how_many_lines_are_told_at_a_time_changes_nothing(
     for line in lines:
         session.raw(json.dumps(line).encode() + b"\n")
     at_once = markdown(session, style=TranscriptStyle.full())
-    with patch.object(copies, "_AT_ONCE", many):
+    with patch.object(copies, "_BATCH", many):
         assert markdown(session, style=TranscriptStyle.full()) == at_once
 
 
