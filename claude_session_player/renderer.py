@@ -113,7 +113,7 @@ def render(state: ScreenState, line: Any) -> ScreenState:
     return state
 
 
-# --- people -----------------------------------------------------------------------------------
+# --- user records ------------------------------------------------------------------------------
 
 
 def _user(state: ScreenState, event: User) -> LineOutcome:
@@ -186,7 +186,7 @@ def _remove_queued(state: ScreenState, prompt: str | None) -> None:
         state.remove(state.serial(position))
 
 
-# --- the model --------------------------------------------------------------------------------
+# --- assistant records -------------------------------------------------------------------------
 
 
 def _assistant(state: ScreenState, event: Assistant) -> LineOutcome:
@@ -254,7 +254,7 @@ def _adopt(state: ScreenState, call: ToolCall, orphan: OrphanResult) -> None:
     state.remove(orphan.serial)
 
 
-# --- tools ------------------------------------------------------------------------------------
+# --- tool results and progress ----------------------------------------------------------------
 
 
 def _result(state: ScreenState, event: User, result: ToolResult, *, alone: bool) -> LineOutcome:
@@ -354,7 +354,7 @@ def _number(value: float | str | None) -> str:
     return "" if value is None else str(value)
 
 
-# --- the harness ------------------------------------------------------------------------------
+# --- other records ----------------------------------------------------------------------------
 
 
 def _system(state: ScreenState, event: System) -> LineOutcome:

@@ -19,7 +19,7 @@ def walk(
 ) -> tuple[TranscriptWalk, list[PlacedEntry]]:
     """A walk through a built session, and all that was told on it."""
     walk = TranscriptWalk(TranscriptBuilder(SubagentFinder(actors), is_agent=is_agent))
-    return walk, list(walk.told(read_events(session.lines)))
+    return walk, list(walk.entries(read_events(session.lines)))
 
 
 def markdown(
@@ -27,7 +27,7 @@ def markdown(
 ) -> str:
     """A built session as markdown."""
     told: Iterable[PlacedEntry] = walk(session, *actors)[1]
-    return "".join(join_blocks(entry_blocks((choice or EntryFilter()).of(told), style or TranscriptStyle())))
+    return "".join(join_blocks(entry_blocks((choice or EntryFilter()).apply(told), style or TranscriptStyle())))
 
 
 def actor(id: str, session: SessionBuilder, *, task: str | None = None, **more: str | None) -> Subagent:

@@ -52,7 +52,7 @@ def test_what_names_a_sub_agent_counts_more_than_an_equal_task() -> None:
     session.result("toolu_u", "agentId: a1").result("toolu_t", "agentId: a2")
     first, second = (actor(id, agent(TASK, id), task=TASK) for id in ("a1", "a2"))
     found = [
-        [one.id for one in e.entry.actors]
+        [one.id for one in e.entry.subagents]
         for e in walk(session, first, second)[1]
         if isinstance(e.entry, TranscriptCall)
     ]
@@ -178,7 +178,7 @@ def test_almost_all_ordinary_sub_agents_of_real_sessions_are_linked(capsys: pyte
         session = store.of(found)
         agents = [] if found.is_agent else session.parts[1:]
         walk = TranscriptWalk(TranscriptBuilder(session_subagents(session)))
-        for _ in walk.told(read_events(path) if agents else []):
+        for _ in walk.entries(read_events(path) if agents else []):
             pass
         asked = [one for one in agents if one.speech.first_prompt and one.agent != "warmup"]
         ordinary = {one.path for one in asked if one.id.isalnum()}
@@ -260,7 +260,7 @@ def test_below_the_wanted_depth_nobody_turns_up_elsewhere(tmp_path: Path, depth:
     chain_of_agents(builder)
     session = builder.open().resolve(ONE)
     found = TranscriptWalk(TranscriptBuilder(session_subagents(session)), depth=depth)
-    told = list(found.told(session.events()))
+    told = list(found.entries(session.events()))
     assert max(one.depth for one in told) == depth
     assert found.unlinked == []
 

@@ -20,7 +20,7 @@ PR = {"type": "pr-link", "prNumber": 7, "prUrl": "https://example.com/ada/a_b/pu
 def notes(session: SessionBuilder, *, full: bool = False) -> list[str]:
     """The remarks that are told, by default or in full."""
     told = [one.entry for one in walk(session)[1]]
-    return [entry.text for entry in told if entry.kind is EntryKind.NOTE and (full or not entry.aside)]
+    return [entry.text for entry in told if entry.kind is EntryKind.NOTE and (full or not entry.full_only)]
 
 
 def attached(kind: str, **content: Any) -> SessionBuilder:
