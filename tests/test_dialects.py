@@ -18,7 +18,7 @@ from claude_session_player.player.search import element_details
 from claude_session_player.store.extract import FileExtractor
 from claude_session_player.transcript.entries import TranscriptCall
 from tests.builder import SessionBuilder, call, uuid_of
-from tests.tellings import walk
+from tests.conversations import walk
 
 
 def result_line(**record: Any) -> SessionBuilder:

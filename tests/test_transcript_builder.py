@@ -21,7 +21,7 @@ from claude_session_player.transcript.entries import EntryKind, TranscriptCall
 from claude_session_player.transcript.walk import PlacedEntry
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought
-from tests.tellings import agent, markdown, said, walk
+from tests.conversations import agent, entry_lines, markdown, walk
 from tests.test_properties import records
 
 
@@ -244,7 +244,7 @@ def test_what_a_person_typed_while_the_model_worked_is_a_prompt() -> None:
 
 def test_in_a_sub_agents_own_file_nobody_is_a_person() -> None:
     _, told = walk(agent("Look around", "Nothing there."), is_agent=True)
-    assert list(said(told)) == ["task: Look around", "answer: Nothing there."]
+    assert list(entry_lines(told)) == ["task: Look around", "answer: Nothing there."]
 
 
 def test_a_turn_is_a_prompt_and_all_that_follows() -> None:
