@@ -103,7 +103,7 @@ def show(folder: Path) -> Iterator[Row]:
 
     def transcript(subagents: SubagentFinder) -> str:
         with gc_pause.paused():
-            entries = TranscriptWalk(TranscriptBuilder(subagents)).told(read_events(path))
+            entries = TranscriptWalk(TranscriptBuilder(subagents)).entries(read_events(path))
             return "".join(join_blocks(entry_blocks(entries, TranscriptStyle())))
 
     alone, reported, loads, file_loads = best_times(

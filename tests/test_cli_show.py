@@ -374,7 +374,9 @@ def test_the_first_page_is_told_without_reading_the_rest() -> None:
     for number in range(5000):
         session.prompt(f"Prompt {number}").response(call("Bash", f"b{number}", command="ls")).result(f"b{number}")
     lines = iter(session.lines)
-    told = entry_blocks(TranscriptWalk(TranscriptBuilder(SubagentFinder())).told(read_events(lines)), TranscriptStyle())
+    told = entry_blocks(
+        TranscriptWalk(TranscriptBuilder(SubagentFinder())).entries(read_events(lines)), TranscriptStyle()
+    )
     first = [text for _, text in islice(told, 50)]
     assert first[0].endswith("Prompt 0")
     assert len(list(lines)) > 14_000

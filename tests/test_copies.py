@@ -168,7 +168,7 @@ def test_copies_are_the_same_many_at_a_time_and_one_by_one(
     events: list[Event], size: int, known: frozenset[str | None]
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(module, "_AT_ONCE", size)
+        patched.setattr(module, "_BATCH", size)
         batches = list(CopyDetector(known).batches(events))
         marked = list(CopyDetector(known).mark(events))
     assert [event for event, _ in marked] == events

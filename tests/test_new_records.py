@@ -21,8 +21,8 @@ from claude_session_player.renderer import render
 from claude_session_player.transcript import builder
 from claude_session_player.transcript.entries import NoticeRule
 from tests.builder import SessionBuilder, text
+from tests.conversations import entry_lines, markdown, walk
 from tests.program import PATIENCE
-from tests.tellings import markdown, said, walk
 
 
 class Moved(Event, tag="moved"):
@@ -71,7 +71,7 @@ def test_a_new_record_is_told_generically() -> None:
 def test_a_copy_of_a_new_record_is_told_once() -> None:
     twice = session()
     twice.raw(twice.lines[1])
-    assert list(said(walk(twice)[1])).count("record: Record") == 1
+    assert list(entry_lines(walk(twice)[1])).count("record: Record") == 1
 
 
 def test_a_description_is_all_that_a_new_record_needs_to_have_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +79,7 @@ def test_a_description_is_all_that_a_new_record_needs_to_have_words(monkeypatch:
     silent = NoticeRule(lambda remarks, event: "Silence")
     monkeypatch.setattr(builder, "RECORDS", {Moved: moved, Silent: silent})
     assert "**Note** (2026-01-17 20:32:10) Moved to /new\n" in markdown(session())
-    assert "note: Silence" in list(said(walk(session())[1]))
+    assert "note: Silence" in list(entry_lines(walk(session())[1]))
 
 
 def test_a_new_record_is_not_on_the_screen_but_in_the_account_of_lines() -> None:

@@ -66,7 +66,11 @@ def answers_of(events: list[Event]) -> Answered:
     pairing: Pairing[list[Any], int] = Pairing()
     made: list[list[Any]] = []
     for event in events:
-        for block in event.said or () if isinstance(event, MessageEvent) and isinstance(event.said, list) else ():
+        for block in (
+            event.message_content or ()
+            if isinstance(event, MessageEvent) and isinstance(event.message_content, list)
+            else ()
+        ):
             if isinstance(event, Assistant) and isinstance(block, ToolUse):
                 made.append([event.line, block.id or "", strip_escapes(block.name or ""), None])
                 early = pairing.add_call(made[-1], block.id, made[-1][2], event.uuid)

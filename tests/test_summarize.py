@@ -173,7 +173,11 @@ def test_summaries_of_real_sessions_equal_plain_counts_of_events(tmp_path: Path)
 
 
 def _blocks(event: MessageEvent, kind: type[Any]) -> list[Any]:
-    return [block for block in event.said if isinstance(block, kind)] if isinstance(event.said, list) else []
+    return (
+        [block for block in event.message_content if isinstance(block, kind)]
+        if isinstance(event.message_content, list)
+        else []
+    )
 
 
 def compare(session: Any) -> SessionSummary:

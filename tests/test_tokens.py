@@ -33,7 +33,7 @@ from claude_session_player.store import index, library
 from claude_session_player.store.facts import LINE, decode_responses, encode_responses
 from tests import corpus
 from tests.builder import SessionBuilder, call, text
-from tests.naive import naive_count
+from tests.reference_tokens import reference_count
 from tests.stores import ENGINE, ONE, THREE, TWO, StoreBuilder
 
 ALL = Filter(include_orphans=True)
@@ -408,7 +408,7 @@ def test_counts_equal_those_of_a_naive_reference_for_any_lines(
         record = {"type": "assistant", "requestId": line["request"], "message": message}
         files[line["file"]].raw(json.dumps(record).encode() + b"\n")
     paths = [write(builder, session, id) for id, session in files.items()]
-    assert counted(builder.open()) == naive_count(paths)
+    assert counted(builder.open()) == reference_count(paths)
 
 
 def assert_sums_agree(sessions: list[Session], window: TimeWindow | None = None) -> None:

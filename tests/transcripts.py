@@ -86,7 +86,7 @@ def expected(entries: Iterable[PlacedEntry], style: TranscriptStyle) -> Iterator
     """The entries and sections that a transcript should have."""
     for placed in entries:
         entry, depth = placed.entry, placed.depth
-        if entry.aside and not style.is_full:
+        if entry.full_only and not style.is_full:
             continue
         if entry.kind is EntryKind.SECTION:
             yield Head(depth, entry.text)
@@ -103,15 +103,15 @@ def _call(placed: PlacedEntry, call: TranscriptCall, style: TranscriptStyle) -> 
     result = call.result
     result_head = Head(placed.depth, "Result", _about(call.name), transcript_time(result.timestamp if result else None))
     if placed.is_end:
-        if style.is_full or call.is_error or len(call.actors) > 1:
+        if style.is_full or call.is_error or len(call.subagents) > 1:
             yield result_head
         return
     if call.kind is EntryKind.RESULT:
         yield result_head
         return
     yield Head(placed.depth, "Tool", _about(call.name), transcript_time(call.timestamp))
-    if not placed.actor_follows and (reply := call.reply()) is not None:
-        returned = call.sketch(reply).returned
+    if not placed.subagents_follow and (reply := call.reply()) is not None:
+        returned = call.to_parts(reply).returned
         if returned and isinstance(returned[0], Prose):
             yield result_head
 

@@ -102,7 +102,7 @@ def events_of(source: SessionSource) -> Iterator[Event]:
 
 def walk_session(walk: TranscriptWalk, events: Iterable[Event]) -> Iterator[PlacedEntry]:
     """All that is told on a walk; nothing where the file holds only records of unknown types, and so is no session."""
-    told = walk.told(events)
+    told = walk.entries(events)
     unknown: list[PlacedEntry] = []
     for one in told:
         if one.entry.kind is not EntryKind.RECORD:
@@ -317,7 +317,7 @@ class _Show:
             walk = TranscriptWalk(
                 transcript_builder(source, cast), is_last=source is self._sources[-1], notes_problems=True
             )
-            for _ in walk.told(events_of(source)):
+            for _ in walk.entries(events_of(source)):
                 pass
             yield walk
 
@@ -379,7 +379,7 @@ class _Show:
         if self._choice.is_everything:
             yield from told
             return
-        for one in self._choice.of(self._counted(told)):
+        for one in self._choice.apply(self._counted(told)):
             self._unwanted -= self._is_entry(one)
             yield one
 
@@ -391,7 +391,7 @@ class _Show:
     def _is_entry(self, told: PlacedEntry) -> bool:
         """True for an entry that is written where nothing is filtered."""
         entry = told.entry
-        return not told.is_end and entry.kind not in HEADS and (self._style.is_full or not entry.aside)
+        return not told.is_end and entry.kind not in HEADS and (self._style.is_full or not entry.full_only)
 
     def _summary(self) -> Iterator[str]:
         """What the session comes to, before it is told; where that takes long, only on demand."""

@@ -68,7 +68,7 @@ def entry_record(placed: PlacedEntry, style: TranscriptStyle) -> dict[str, Any] 
     `depth` and `agent` say which sub-agent the entry belongs to.
     """
     entry = placed.entry
-    if placed.is_end or entry.kind is EntryKind.SECTION or (entry.aside and not style.is_full):
+    if placed.is_end or entry.kind is EntryKind.SECTION or (entry.full_only and not style.is_full):
         return None
     facts: dict[str, Any] = {
         "kind": entry.kind.value,
@@ -76,7 +76,7 @@ def entry_record(placed: PlacedEntry, style: TranscriptStyle) -> dict[str, Any] 
         "timestamp": entry.timestamp,
         "uuid": entry.uuid,
         "depth": placed.depth,
-        "agent": placed.actor.id if placed.actor else None,
+        "agent": placed.subagent.id if placed.subagent else None,
     }
     if isinstance(entry, TranscriptCall):
         return facts | _call_facts(entry, style)
@@ -118,7 +118,7 @@ def _call_facts(call: TranscriptCall, style: TranscriptStyle) -> dict[str, Any]:
             "timestamp": result.timestamp,
             "uuid": result.uuid,
         },
-        "agents": [subagent.id for subagent in call.actors],
+        "agents": [subagent.id for subagent in call.subagents],
     }
 
 

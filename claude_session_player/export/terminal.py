@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TextIO
 
-from claude_session_player.formatter import ANSWER, element_text, gap_between, markdown_pieces
+from claude_session_player.formatter import RESPONSE, element_text, gap_between, markdown_pieces
 from claude_session_player.models import (
     AssistantText,
     CompactionRule,
@@ -126,7 +126,7 @@ class FollowWriter:
         name = printable(new.agent)
         if new.task is not None:
             task = f": {printable(new.task)}" if new.task else ""
-            self._write(self._encode(f"{ANSWER}Agent({name}) started{task}", "yellow"), is_apart=True)
+            self._write(self._encode(f"{RESPONSE}Agent({name}) started{task}", "yellow"), is_apart=True)
         prefix = self._encode(f"{name}{_NAME_SEPARATOR}", "dim") if name else ""
         for piece in new.pieces:
             self._write(prefix + self._draw(piece).replace("\n", f"\n{prefix}"), piece.is_apart)

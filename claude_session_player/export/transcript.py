@@ -131,8 +131,8 @@ HEADINGS: Final = {
     EntryKind.MESSAGE: "Message",
     EntryKind.OUTPUT: "Output",
     EntryKind.INJECTED: "Injected",
-    EntryKind.ANSWER: "Assistant",
-    EntryKind.THOUGHT: "Thinking",
+    EntryKind.RESPONSE: "Assistant",
+    EntryKind.THINKING: "Thinking",
     EntryKind.CALL: "Tool",
     EntryKind.RESULT: "Result",
     EntryKind.BLOCK: "Block",
@@ -147,7 +147,7 @@ HEADINGS: Final = {
 }
 
 
-_BY_MODEL: Final = frozenset((EntryKind.ANSWER, EntryKind.THOUGHT, EntryKind.SUMMARY, EntryKind.TASK))
+_BY_MODEL: Final = frozenset((EntryKind.RESPONSE, EntryKind.THINKING, EntryKind.SUMMARY, EntryKind.TASK))
 """Kinds of entries that the model wrote in markdown."""
 
 
@@ -158,7 +158,7 @@ def entry_blocks(entries: Iterable[PlacedEntry], style: TranscriptStyle) -> Iter
         texts = [
             (placed.depth, writers[placed.entry.kind](placed, style))
             for placed in batch
-            if is_full or not placed.entry.aside
+            if is_full or not placed.entry.full_only
         ]
         yield from [block for block in texts if block[1]]
 
@@ -284,10 +284,10 @@ def _call(placed: PlacedEntry, style: TranscriptStyle) -> str:
     assert isinstance(call, TranscriptCall)
     if placed.is_end:
         return _result_after_subagents(call, style)
-    reply = None if placed.actor_follows else _reply(call, style)  # else the result follows the sub-agents
-    sketch = call.sketch(reply)
+    reply = None if placed.subagents_follow else _reply(call, style)  # else the result follows the sub-agents
+    sketch = call.to_parts(reply)
     texts = [_call_head(call, sketch, reply, style)]
-    if not (placed.actor_follows and len(call.actors) == 1):
+    if not (placed.subagents_follow and len(call.subagents) == 1):
         texts += [_PARTS[type(part)](part, style) for part in sketch.given]
     if reply is not None and (sketch.returned or call.pictures):
         texts += _result_blocks(call, sketch, style)
@@ -296,7 +296,7 @@ def _call(placed: PlacedEntry, style: TranscriptStyle) -> str:
 
 def _result_after_subagents(call: TranscriptCall, style: TranscriptStyle) -> str:
     """The result after sub-agents; one sub-agent has shown it already, unless it is an error."""
-    if not (style.is_full or call.is_error or len(call.actors) > 1):
+    if not (style.is_full or call.is_error or len(call.subagents) > 1):
         return ""
     return _separate_result(call, style)
 
@@ -310,7 +310,7 @@ def _result(placed: PlacedEntry, style: TranscriptStyle) -> str:
 
 def _separate_result(call: TranscriptCall, style: TranscriptStyle) -> str:
     reply = _reply(call, style)
-    sketch = call.sketch(reply)
+    sketch = call.to_parts(reply)
     if sketch.returned and type(sketch.returned[0]) is Prose:
         return "\n\n".join(filter(None, _result_blocks(call, sketch, style)))
     of = f" of line {call.body}" if isinstance(call.body, int) else ""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from msgspec import Raw
 
 from claude_session_player.errors import Ambiguous, NoSuchFile
-from claude_session_player.format.blocks import NOTHING, REFUSALS, ToolResult, ToolUse
+from claude_session_player.format.blocks import DECODE_ERRORS, NOTHING, ToolResult, ToolUse
 from claude_session_player.format.events import (
     FILE_ATTACHED,
     FILE_CHANGED,
@@ -151,7 +151,7 @@ class FileCalls:
         if event.cwd:
             self.cwd = event.cwd
             self.home = self.home or event.cwd
-        if not isinstance(event, MessageEvent) or not isinstance(blocks := event.said, list):
+        if not isinstance(event, MessageEvent) or not isinstance(blocks := event.message_content, list):
             return
         if isinstance(event, Assistant):
             for block in blocks:
@@ -330,7 +330,7 @@ def _is_created(completed: CompletedCall) -> bool:
     structured, content = completed.structured, completed.result.content
     try:
         kind = decode_file_result(structured).type if structured else content
-    except REFUSALS:
+    except DECODE_ERRORS:
         kind = content
     return bytes(memoryview(kind)[:13]).startswith(_CREATED)
 

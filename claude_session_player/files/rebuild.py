@@ -44,8 +44,8 @@ from claude_session_player.format.results import (
     decode_hunks,
     decode_replacements,
     decode_text,
-    file_input,
-    replacements_of,
+    parse_file_input,
+    parse_replacements,
 )
 from claude_session_player.linking.copies import drop_copies
 from claude_session_player.tools import FileTouch
@@ -172,7 +172,7 @@ class FileRebuilder:
 
     def _apply_write(self, call: CompletedCall) -> None:
         written = decode_raw(decode_text, structured_result(call.structured).content)
-        content = file_input(call.call.input).content if written is None else written
+        content = parse_file_input(call.call.input).content if written is None else written
         if isinstance(content, str):
             self._set_known(PartialText.whole(content), call.line, call.call.tool, is_whole=True)
         else:
@@ -252,5 +252,5 @@ def _replacements(call: CompletedCall, details: FileResult) -> list[Replacement]
         return [Replacement(old, new, bytes(details.replace_all) == b"true")]
     if details.edits and (edits := decode_raw(decode_replacements, details.edits)):
         return edits
-    given: Any = file_input(call.call.input).edits
-    return replacements_of(call.call.input if given is None else given) or []
+    given: Any = parse_file_input(call.call.input).edits
+    return parse_replacements(call.call.input if given is None else given) or []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from msgspec import Raw
 
-from claude_session_player.format.blocks import REFUSALS, ToolResult
+from claude_session_player.format.blocks import DECODE_ERRORS, ToolResult
 from claude_session_player.format.content import raw_text
 from claude_session_player.format.results import (
     FilePart,
@@ -18,7 +18,7 @@ from claude_session_player.format.results import (
     decode_file_part,
     decode_file_result,
     decode_text,
-    file_input,
+    parse_file_input,
 )
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def decode_raw(decode: Callable[[Raw], _T], raw: Raw) -> _T | None:
     """Decode a raw value; `None` if it is missing or has an unexpected shape."""
     try:
         return decode(raw) if raw else None
-    except REFUSALS:
+    except DECODE_ERRORS:
         return None
 
 
@@ -239,5 +239,5 @@ def _is_truncated(line: str) -> bool:
 
 
 def _is_unlimited(given: object) -> bool:
-    fields = file_input(given)
+    fields = parse_file_input(given)
     return fields.offset is None and fields.limit is None

@@ -16,14 +16,14 @@ NOTHING: Final = Raw()
 
 UNKNOWN_NAME: Final = "(unknown type)"
 UNKNOWN_BODY: Final = "(unknown body)"
-"""Keys that no file has, for what `fit` keeps of unknown records and blocks."""
+"""Keys that no file has, for what `coerce` keeps of records and blocks of unknown types."""
 
-REFUSALS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What the decoders of this module raise on data that does not fit."""
+DECODE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoders raise on data that does not fit."""
 
 
 def type_tag(kind: type[Struct]) -> str:
-    """The type of a record or block, as the files name it."""
+    """The type of a record or block, as files spell it."""
     return str(kind.__struct_config__.tag)
 
 
@@ -32,28 +32,28 @@ class Block(Struct, gc=False, tag_field="type"):
 
     @property
     def kind(self) -> str:
-        """The block's type, as the file names it."""
+        """The block's type, as the file spells it."""
         return type_tag(type(self))
 
 
 class Text(Block, tag="text"):
-    """Words, of a person or of the model."""
+    """Text of a person or of the model."""
 
     text: str | None = None
 
 
 class Thinking(Block, tag="thinking"):
-    """A thought; often nothing but a signature."""
+    """Thinking of the model; often nothing but a signature."""
 
     thinking: Raw = NOTHING
 
 
 class RedactedThinking(Block, tag="redacted_thinking"):
-    """A thought that nobody may read."""
+    """Thinking that is encrypted."""
 
 
 class ToolUse(Block, tag="tool_use"):
-    """A call of a tool."""
+    """A tool call."""
 
     id: str | None = None
     name: str | None = None
@@ -61,11 +61,11 @@ class ToolUse(Block, tag="tool_use"):
 
 
 class ServerToolUse(ToolUse, tag="server_tool_use"):
-    """A call of a tool that runs at the model's side."""
+    """A call of a tool that runs on the API's servers."""
 
 
 class ToolResult(Block, tag="tool_result"):
-    """What a tool gave back. `name` is set where the dialect has no call ids."""
+    """A tool result. `name` is set in dialects that have no call ids."""
 
     tool_use_id: str | None = None
     content: Raw = NOTHING
@@ -86,14 +86,14 @@ class Document(Block, tag="document"):
 
 
 class UnknownBlock(Block, tag="?"):
-    """A block of a type that nobody knows yet, kept whole."""
+    """A block of an unknown type, kept whole."""
 
     name: str = field(default="?", name=UNKNOWN_NAME)
     body: Any = field(default=None, name=UNKNOWN_BODY)
 
     @property
     def kind(self) -> str:
-        """The block's type, as the file names it."""
+        """The block's type, as the file spells it."""
         return self.name
 
 
@@ -104,14 +104,14 @@ Content = Union[str, list[AnyBlock], None]  # noqa: UP007
 
 
 class CacheCreation(Struct, gc=False):
-    """The tokens written into the cache, by how long they stay there."""
+    """The tokens written to the cache, by how long they stay there."""
 
     five_minutes: int | None = field(default=None, name="ephemeral_5m_input_tokens")
     one_hour: int | None = field(default=None, name="ephemeral_1h_input_tokens")
 
 
 class Usage(Struct, gc=False):
-    """The tokens of a response; each of its lines repeats them, or has more."""
+    """The tokens of a response; each of its lines repeats these numbers, or has greater ones."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -127,16 +127,16 @@ class Message(Struct, gc=False):
     content: Content = None
     model: str | None = None
     stop_reason: str | None = None
-    """Why the model stopped, where that was known when the line was written; the response may go on behind it."""
+    """Why the model stopped, if that was known when the line was written; the response may continue after it."""
     usage: Usage | None = None
 
 
 decode_blocks: Final = msgspec.json.Decoder(list[AnyBlock]).decode
-"""The content of a message to its blocks; raises like `decode`."""
+"""Decodes the content of a message; raises `DECODE_ERRORS`."""
 
 
 def raw_as_text(raw: Raw) -> str:
-    """A raw value as text: a string as it is, anything else as compact JSON, nothing as nothing."""
+    """A raw value as text: a string unchanged, nothing as an empty string, anything else as compact JSON."""
     value = lenient_json.load_raw(raw)
     if value is None:
         return ""

@@ -240,7 +240,7 @@ class SessionPeek:
             note_prompt(self, prompt, event.line)
         elif isinstance(event, Assistant):
             self._queue.settle()
-            said = event.said
+            said = event.message_content
             texts = [said] if isinstance(said, str) else [block.text for block in said or () if type(block) is Text]
             self.words = next((to_title(strip_escapes(one)) for one in reversed(texts) if one), self.words)
 

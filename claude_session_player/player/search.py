@@ -192,7 +192,7 @@ def _call(film: FrameIndex, element: ToolCall, resolve: Resolve) -> ElementDetai
     reply = call.reply()
     if reply is not None:
         reply = replace(reply, text=resolve(reply.text))
-    sketch = call.sketch(reply)
+    sketch = call.to_parts(reply)
     running = activity_text(element.activity, None) if reply is None and element.activity else ""
     return ElementDetails(
         sketch.words,

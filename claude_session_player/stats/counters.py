@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player.files import TouchCounter, absolute_path, file_key, is_absolute
-from claude_session_player.format.blocks import REFUSALS, AnyBlock, ServerToolUse, ToolResult, ToolUse, type_tag
+from claude_session_player.format.blocks import DECODE_ERRORS, AnyBlock, ServerToolUse, ToolResult, ToolUse, type_tag
 from claude_session_player.format.events import (
     COMPACTION,
     FAILED_REQUESTS,
@@ -28,9 +28,14 @@ from claude_session_player.format.events import (
     System,
     User,
 )
-from claude_session_player.format.partial_records import CountBlock, CountRecord, places_of_subagents, skim
+from claude_session_player.format.partial_records import (
+    CountBlock,
+    CountRecord,
+    decode_count_record,
+    subagent_positions,
+)
 from claude_session_player.linking.copies import CopyDetector, call_key, response_id
-from claude_session_player.linking.prompts import human_prompt, said_by_person, with_queued_prompts
+from claude_session_player.linking.prompts import classify_human_prompt, human_prompt, with_queued_prompts
 from claude_session_player.parser import decode_lines
 from claude_session_player.tools import TOOLS, FileTouch, touched_file
 from claude_session_player.transcript import ConversationTree, LineRole
@@ -179,8 +184,8 @@ class LineCounter(SessionCounts):
         if self.needs_events:
             return
         try:
-            self._count_records(list(map(skim, lines)), lines)
-        except REFUSALS:
+            self._count_records(list(map(decode_count_record, lines)), lines)
+        except DECODE_ERRORS:
             self.needs_events = True
 
     def count_forks(self) -> int:
@@ -195,7 +200,7 @@ class LineCounter(SessionCounts):
         before = self._line
         uuids, parents, roles = list(map(_UUID, records)), list(map(_PARENT, records)), [LineRole.PLAIN] * len(records)
         self._check_for_copies(uuids)
-        sides = places_of_subagents(records)
+        sides = subagent_positions(records)
         absent = set(sides) if self._skips_sidechains else ()
         for number, count in enumerate(map(_RECORD_COUNTERS.get, map(_TYPE, records))):
             if count is not None and number not in absent:
@@ -229,7 +234,7 @@ class LineCounter(SessionCounts):
         (event,) = events
         if isinstance(event, Assistant) and event.is_api_error:
             self._note_failed_request(event)
-        said = said_by_person(event)
+        said = classify_human_prompt(event)
         if said is not None:
             self._count_prompt(event)
         self._count_event(event)
@@ -370,5 +375,5 @@ _EVENT_COUNTERS: Final[dict[type[Event], Callable[[SessionCounts, Any], None]]] 
 
 
 def _blocks(event: MessageEvent) -> list[AnyBlock]:
-    said = event.said
+    said = event.message_content
     return said if isinstance(said, list) else []

@@ -1,4 +1,4 @@
-"""What was said in a session, by whom and in which order: forks, compactions, sub-agents where they were called."""
+"""The conversation of a session in order: prompts, responses, tool calls, forks, compactions, nested sub-agents."""
 
 from __future__ import annotations
 

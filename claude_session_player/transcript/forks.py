@@ -45,7 +45,7 @@ class Strand(NamedTuple):
     fork: Fork | None
     """Where it did."""
     branch: int | None
-    """The number of the branch that ends in it; `None` where it forks again."""
+    """The number of the branch that ends in it; `None` if it forks again."""
 
 
 class Strands:

@@ -129,7 +129,7 @@ class ConversationTree:
     def add_copy(self, event: Event) -> None:
         """Add an event that repeats an earlier one."""
         uuid, parent, line, role = self.row(event, is_prompt=False)
-        content = event.said if isinstance(event, User) else None
+        content = event.message_content if isinstance(event, User) else None
         is_result = type(content) is list and len(content) == 1 and type(content[0]) is ToolResult
         if not is_result and type(event) is not System:
             role = (role & _SIDECHAIN) | _COPY
@@ -151,7 +151,7 @@ class ConversationTree:
             return sidechain | self.response_role(event.request_id or (event.message.id if event.message else None))
         if type(event) is not User:
             return sidechain
-        content = event.said
+        content = event.message_content
         is_result = type(content) is list and any(type(block) is ToolResult for block in content)
         return sidechain | (_TOOL if is_result else _META if event.is_meta else LineRole.PLAIN)
 
@@ -249,7 +249,7 @@ class ConversationTree:
         return self.forks[-1]
 
     def _group_to_join(self, node: int, child: int, passed: int, groups: list[list[int]]) -> list[int] | None:
-        """The group of a node's children that another child continues; `None` where it goes a way of its own."""
+        """The group of a node's children that another child continues; `None` if it goes a way of its own."""
         roles = self._roles
         role = roles[child]
         if role & (_DETACHED | _COMPACTION) or passed & _COPY or roles[node] & _META:
@@ -288,7 +288,7 @@ class ConversationTree:
         return self._strands.of_branch(self.live_branch.number)
 
     def is_on(self, number: int, line: int) -> bool:
-        """True where a line belongs to the branch with this number. A line without uuid belongs to all."""
+        """True if a line belongs to the branch with this number. A line without uuid belongs to all."""
         strand = self.strand_of(line)
         return strand is None or strand in self._strands.of_branch(number)
 
@@ -361,7 +361,7 @@ class LazyTree:
         """Lines that are not in the tree yet."""
         self._last_uuid: str | None = None
         self._is_straight = True
-        """True where each of these lines continues the one before it."""
+        """True if each of these lines continues the one before it."""
 
     @property
     def tree(self) -> ConversationTree:
