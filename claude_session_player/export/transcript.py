@@ -285,12 +285,12 @@ def _call(placed: PlacedEntry, style: TranscriptStyle) -> str:
     if placed.is_end:
         return _result_after_subagents(call, style)
     reply = None if placed.subagents_follow else _reply(call, style)  # else the result follows the sub-agents
-    sketch = call.to_parts(reply)
-    texts = [_call_head(call, sketch, reply, style)]
+    parts = call.to_parts(reply)
+    texts = [_call_head(call, parts, reply, style)]
     if not (placed.subagents_follow and len(call.subagents) == 1):
-        texts += [_PARTS[type(part)](part, style) for part in sketch.given]
-    if reply is not None and (sketch.returned or call.pictures):
-        texts += _result_blocks(call, sketch, style)
+        texts += [_PARTS[type(part)](part, style) for part in parts.given]
+    if reply is not None and (parts.returned or call.pictures):
+        texts += _result_blocks(call, parts, style)
     return "\n\n".join(filter(None, texts))
 
 
@@ -310,26 +310,26 @@ def _result(placed: PlacedEntry, style: TranscriptStyle) -> str:
 
 def _separate_result(call: TranscriptCall, style: TranscriptStyle) -> str:
     reply = _reply(call, style)
-    sketch = call.to_parts(reply)
-    if sketch.returned and type(sketch.returned[0]) is Prose:
-        return "\n\n".join(filter(None, _result_blocks(call, sketch, style)))
+    parts = call.to_parts(reply)
+    if parts.returned and type(parts.returned[0]) is Prose:
+        return "\n\n".join(filter(None, _result_blocks(call, parts, style)))
     of = f" of line {call.body}" if isinstance(call.body, int) else ""
-    head = f"{_head(_result_entry(call), style, call.name)}{of}{_outcome(call, sketch, reply)}"
-    return "\n\n".join(filter(None, (head, *_result_blocks(call, sketch, style))))
+    head = f"{_head(_result_entry(call), style, call.name)}{of}{_outcome(call, parts, reply)}"
+    return "\n\n".join(filter(None, (head, *_result_blocks(call, parts, style))))
 
 
-def _call_head(call: TranscriptCall, sketch: CallParts, reply: ToolReply | None, style: TranscriptStyle) -> str:
-    about = f" {inline_text(sketch.words, _MAX_WORDS)}" if sketch.words else ""
-    name = f" {inline_code(sketch.name)}" if sketch.name else ""
+def _call_head(call: TranscriptCall, parts: CallParts, reply: ToolReply | None, style: TranscriptStyle) -> str:
+    about = f" {inline_text(parts.words, _MAX_WORDS)}" if parts.words else ""
+    name = f" {inline_code(parts.name)}" if parts.name else ""
     gap = " ·" if style.with_lines and about and not name else ""
-    return f"{_head(call, style, call.name)}{name}{gap}{about}{_outcome(call, sketch, reply)}"
+    return f"{_head(call, style, call.name)}{name}{gap}{about}{_outcome(call, parts, reply)}"
 
 
-def _outcome(call: TranscriptCall, sketch: CallParts, reply: ToolReply | None) -> str:
+def _outcome(call: TranscriptCall, parts: CallParts, reply: ToolReply | None) -> str:
     if call.is_error:
         reply = reply or call.reply()
         return " → rejected" if reply is not None and reply.text.startswith(_REJECTION) else " → failed"
-    return f" → {sketch.outcome}" if sketch.outcome and (sketch.returned or not call.pictures) else ""
+    return f" → {parts.outcome}" if parts.outcome and (parts.returned or not call.pictures) else ""
 
 
 def _reply(call: TranscriptCall, style: TranscriptStyle) -> ToolReply | None:
@@ -337,8 +337,8 @@ def _reply(call: TranscriptCall, style: TranscriptStyle) -> ToolReply | None:
     return replace(reply, text=style.resolve(tidy_text(reply.text))) if style.is_full and reply is not None else reply
 
 
-def _result_blocks(call: TranscriptCall, sketch: CallParts, style: TranscriptStyle) -> list[str]:
-    returned = sketch.returned
+def _result_blocks(call: TranscriptCall, parts: CallParts, style: TranscriptStyle) -> list[str]:
+    returned = parts.returned
     texts = [_PARTS[type(part)](part, style) for part in returned]
     if texts and type(returned[0]) is Prose:  # the input is prose, too: a heading separates them
         texts[0] = put_below(_head(_result_entry(call), style, call.name), texts[0])
