@@ -242,8 +242,8 @@ def test_following_in_a_pipe_says_that_its_session_is_no_file_any_more(store: St
 
 HANG = """
 import time
-from claude_session_player.tui import preview_pane
-preview_pane.preview_of = lambda *_: time.sleep(600)
+from claude_session_player.tui.widgets import preview
+preview.preview_of = lambda *_: time.sleep(600)
 from claude_session_player.cli import main
 main()
 """
