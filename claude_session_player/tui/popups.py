@@ -14,8 +14,9 @@ from textual.widgets import Input, Static
 
 from claude_session_player.export import Format, export_formats
 from claude_session_player.tui.listing import ProjectRow
-from claude_session_player.tui.widgets.table import RowTable, TableColumn
+from claude_session_player.tui.widgets.table import RowTable
 from claude_session_player.util.humanize import ago
+from claude_session_player.util.tables import TableColumn
 from claude_session_player.util.text import printable
 
 if TYPE_CHECKING:

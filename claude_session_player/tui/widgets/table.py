@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
-from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -19,14 +18,14 @@ from textual.widgets import Input
 from claude_session_player.tui.keys import Key, bindings
 from claude_session_player.tui.listing import IN_USE, STALE, SessionRow
 from claude_session_player.util.humanize import size, span, when
-from claude_session_player.util.text import ELLIPSIS, base_name, printable
+from claude_session_player.util.tables import GAP, FittedColumn, TableColumn, fit_columns
+from claude_session_player.util.text import base_name, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
 _T = TypeVar("_T")
-_GAP: Final = 2
 _PLAIN: Final = Style()
 """Without colours, Textual asks every piece of a line for its style."""
 _HEADING: Final = Style(bold=True)
@@ -38,28 +37,6 @@ MOVE: Final = Key(
     "move",
     "move; so do k, j, PgUp, PgDn, Home, End and the mouse",
 )
-
-
-class TableColumn(NamedTuple):
-    """A column: how wide it is, and how dear; the dearest stays longest."""
-
-    name: str
-    width: int
-    """The least width, for a column that takes what the others leave."""
-    rank: int
-    style: str = ""
-    is_right: bool = False
-    grows: bool = False
-    is_extra: bool = False
-    """It has a place only where those that grow have twice their least width."""
-
-
-class FittedColumn(NamedTuple):
-    """A column that has its place: the number of its cell in a row, and its width."""
-
-    number: int
-    column: TableColumn
-    width: int
 
 
 class RowTable(ScrollView, Generic[_T], can_focus=True):
@@ -155,43 +132,12 @@ class RowTable(ScrollView, Generic[_T], can_focus=True):
             self.scroll_to(y=wanted, animate=False, immediate=True)
 
 
-def fit_columns(columns: Sequence[TableColumn], width: int) -> list[FittedColumn]:
-    """The columns that have a place in a width, the cheapest left out first; what is left goes to those that grow."""
-    kept = [FittedColumn(number, column, column.width) for number, column in enumerate(columns)]
-    while len(kept) > 1 and _needed(kept) > width:
-        kept.remove(min(kept, key=lambda one: one.column.rank))
-    left = width - sum(one.width + _GAP for one in kept) + _GAP
-    growing = [one for one in kept if one.column.grows] or kept[:1]
-    share, more = divmod(left, len(growing)) if growing else (0, 0)
-    extra = {one.number: share + (place < more) for place, one in enumerate(growing)}
-    return [one._replace(width=max(one.width + extra.get(one.number, 0), 0)) for one in kept]
-
-
-def _needed(kept: Sequence[FittedColumn]) -> int:
-    """The least width in which all of these have a place."""
-    has_extra = any(one.column.is_extra for one in kept)
-    more = sum(one.width for one in kept if one.column.grows) if has_extra else 0
-    return sum(one.width + _GAP for one in kept) - _GAP + more
-
-
-def fit_cell(text: str, width: int, is_right: bool = False) -> str:
-    """A text in exactly so many cells of a terminal; what is cut off is marked.
-
-    >>> fit_cell("kettle", 4), fit_cell("tea", 4), fit_cell("tea", 4, is_right=True), fit_cell("茶茶茶", 4)
-    ('ket…', 'tea ', ' tea', '茶 …')
-    """
-    size = cell_len(text)
-    if size > width:
-        return set_cell_size(text, width - 1) + ELLIPSIS if width > 0 else ""
-    return " " * (width - size) + text if is_right else text + " " * (width - size)
-
-
 def _strip(cells: Sequence[str], fitted: Sequence[FittedColumn], width: int, style: Style | None) -> Strip:
     """Cells side by side; where a style is given it is that of all of them."""
     segments: list[Segment] = []
     for one in fitted:
-        text = fit_cell(printable(cells[one.number]), one.width, one.column.is_right)
-        segments += [Segment(text, style or Style.parse(one.column.style)), Segment(" " * _GAP, style or _PLAIN)]
+        text = one.cell(printable(cells[one.position]))
+        segments += [Segment(text, style or Style.parse(one.column.style)), Segment(" " * GAP, style or _PLAIN)]
     return Strip(segments).adjust_cell_length(width, style or _PLAIN)
 
 
