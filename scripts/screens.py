@@ -33,8 +33,8 @@ def player() -> str:
 
 def browse() -> str:
     """The sessions of the example store, and the first of them beside the list."""
-    shelf = StoreOpener((str(ROOT / "tests" / "fixtures" / "store"),), None)
-    return _drawn(lambda: BrowseApp(shelf, clock=lambda: _NOW, rest=0.001), ())
+    opener = StoreOpener((str(ROOT / "tests" / "fixtures" / "store"),), None)
+    return _drawn(lambda: BrowseApp(opener, clock=lambda: _NOW, rest=0.001), ())
 
 
 PICTURES: Final[dict[str, Callable[[], str]]] = {"player.svg": player, "browse.svg": browse}

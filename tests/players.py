@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from textual.app import App
 from textual.pilot import Pilot
 
 from claude_session_player.parser import is_subagent_file
@@ -102,8 +103,18 @@ def screen_of(app: PlayerApp) -> PlayerScreen:
 Script = Callable[[Pilot[Any], PlayerScreen], Awaitable[None]]
 
 
+def notice(app: App[Any]) -> str:
+    """The notification that is shown; empty if there is none."""
+    return "".join(notification.message for notification in app._notifications)
+
+
+def shown_on(app: App[Any]) -> str:
+    """The text on the screen, and the notification."""
+    return f"{text_of(app)}\n{notice(app)}"
+
+
 def played(script: Script, what: Recording | None = None, size: tuple[int, int] = SMALL, **options: Any) -> str:
-    """What is on the screen when a script is over."""
+    """What is on the screen when a script is over, with the notification below it."""
     app, _ = player(what, **options)
     shown = []
 
@@ -111,7 +122,7 @@ def played(script: Script, what: Recording | None = None, size: tuple[int, int] 
         await pilot.pause()
         await script(pilot, screen_of(app))
         await pilot.pause()
-        shown.append(text_of(app))
+        shown.append(shown_on(app))
 
     run(app, whole, size)
     return shown[0]
@@ -136,12 +147,12 @@ async def to_agent(pilot: Pilot[Any], clock: Clock) -> None:
 
 
 async def until(pilot: Pilot[Any], words: str) -> None:
-    """Wait for something to appear on the screen."""
+    """Wait for words on the screen, or in a notification."""
     for _ in range(500):
-        if words in text_of(pilot.app):
+        if words in shown_on(pilot.app):
             return
         await pilot.pause(0.02)
-    raise AssertionError(f"{words!r} is not on the screen:\n{text_of(pilot.app)}")
+    raise AssertionError(f"{words!r} is not on the screen:\n{shown_on(pilot.app)}")
 
 
 def followed(path: Path, script: Callable[[Pilot[Any]], Awaitable[None]]) -> None:

@@ -15,9 +15,9 @@ from textual.pilot import Pilot
 from claude_session_player.tui.jobs import StoreOpener
 from claude_session_player.tui.live import RunningApp
 from claude_session_player.tui.player import PlayerScreen
-from claude_session_player.tui.widgets.text import SaidLine
 from claude_session_player.util.times import to_epoch
 from tests.builder import START, SessionBuilder, call, text, timestamp
+from tests.players import notice
 from tests.screens import LARGE, SMALL, check_picture, run, text_of
 from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder
 
@@ -158,8 +158,8 @@ def test_a_session_that_is_gone_is_not_opened(sessions: Sessions) -> None:
     app = sessions.app
 
     async def script(pilot: Pilot[Any]) -> None:
-        app._find(str(sessions.path) + "gone")
-        await until(pilot, lambda: "No such file" in app.query_one(SaidLine).words)
+        app.open_session(str(sessions.path) + "gone")
+        await until(pilot, lambda: "No such file" in notice(app))
 
     run(app, script)
 
@@ -167,7 +167,7 @@ def test_a_session_that_is_gone_is_not_opened(sessions: Sessions) -> None:
 def test_help_names_every_key(sessions: Sessions) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await pilot.press("question_mark")
-        assert "cannot be told from one that runs" in text_of(sessions.app)
+        assert "looks the same as one that is running" in text_of(sessions.app)
 
     run(sessions.app, script)
 
@@ -190,7 +190,7 @@ def test_an_empty_store_says_what_will_come(tmp_path: Path) -> None:
 
     async def script(pilot: Pilot[Any]) -> None:
         await pilot.press("down", "enter")
-        assert "No session runs now." in text_of(app)
+        assert "No running sessions." in text_of(app)
 
     run(app, script)
 
