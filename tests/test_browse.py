@@ -81,7 +81,7 @@ def test_all_keys_are_told_in_the_help(builder: StoreBuilder, size: tuple[int, i
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await until(pilot, lambda: "missing" in text_of(app))
         await pilot.press("?")
-        await until(pilot, lambda: "Keys" in text_of(app))
+        await until(pilot, lambda: "List keys" in text_of(app))
         check_picture(app, "browse-help")
 
     browse(builder, script, size)

@@ -351,7 +351,7 @@ class PlayerScreen(Screen[None]):
     @on(SearchBar.Changed)
     def _show_search(self) -> None:
         """Highlight the words, and show what keys do now."""
-        if not self.search_bar.display and self.focused is None:
+        if self.focused is None:
             self.set_focus(self.pane)
         self.pane.needle = self.search_bar.words
         self.pane.redraw()

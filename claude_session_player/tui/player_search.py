@@ -88,8 +88,9 @@ class SearchBar(Widget):
             self._accept(event.value)
 
     def action_close(self) -> None:
-        """Close the line."""
+        """Close the line. It loses the focus at once, so that the next key does not go to it."""
         self.display = False
+        self.screen.set_focus(None)
         self.post_message(self.Changed())
 
     def _post_position(self, text: str) -> None:
