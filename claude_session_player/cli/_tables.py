@@ -1,4 +1,4 @@
-"""Tables for people. What does not fit into the terminal is left out, the least important column first."""
+"""Printed tables. Columns that do not fit into the terminal are left out, the least important first."""
 
 from __future__ import annotations
 
@@ -81,16 +81,16 @@ def _table_width() -> int:
 
 
 def _has_colours() -> bool:
-    """True for a terminal that understands colours, unless none are wanted. That of Windows has to be told first."""
+    """True if stdout is a terminal with ANSI colours and `NO_COLOR` is not set. On Windows they are off by default."""
     is_able = sys.platform != "win32" and os.environ.get("TERM") not in ("dumb", "unknown")
     return stdout().isatty() and is_able and not os.environ.get("NO_COLOR")
 
 
-# --- what is shown --------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------
 
 
 def print_sessions(sessions: Sequence[Session], known: Iterable[str]) -> None:
-    """A line for each session; ids are as long as it takes to tell them from all that are known."""
+    """A line for each session; ids are as long as needed to be unique among all known ids."""
     now = local_now()
     ids = short_ids([session.id for session in sessions], known)
     rows = [session.summary for session in sessions]
@@ -143,7 +143,7 @@ def print_todos(todos: Sequence[Todo]) -> None:
 
 
 def _day(time: str | None) -> str:
-    """The day of a time; one that is written without a time of day is that day in every zone."""
+    """The local day of a time; a bare date is the same day in every time zone."""
     day = (time or "")[:10]
     return day if time == day else humanize.day_of(time or "") or day
 
@@ -162,7 +162,7 @@ def print_memories(memories: Sequence[Memory]) -> None:
 
 
 def print_files(files: Sequence[TouchedFile], project: str | None) -> None:
-    """A line for each file that a session touched; times of one day are told without it."""
+    """A line for each file that a session used; if all times are on one day, the day is left out."""
     now = local_now()
     moments = [(humanize.local(file.all.first_time, now), humanize.local(file.all.last_time, now)) for file in files]
     one_day = len({time[:10] for pair in moments for time in pair if time != humanize.UNKNOWN}) <= 1
@@ -189,13 +189,13 @@ def _short(time: str, one_day: bool) -> str:
 
 
 def _agents(file: TouchedFile) -> str:
-    """Who touched a file, where it was not the session alone."""
+    """The session and sub-agents that used a file; empty for the session alone."""
     names = ["session" if agent is None else display_path(agent)[:_SHORT_ID] for agent in file.by]
     return "" if names == ["session"] else ", ".join(names)
 
 
 def print_settings(files: Sequence[Settings]) -> None:
-    """A line for each setting, named by its path through the file."""
+    """A line for each setting, named by its path in the file."""
     for file in files:
         rows = list(_flat(file.settings))
         print_text(printable(humanize.near(file.path)))
@@ -223,7 +223,7 @@ def _one_line(text: str) -> str:
 
 
 def short_ids(ids: Sequence[str], known: Iterable[str]) -> list[str]:
-    """Each id, shortened to what tells it from all others, and to no less than 8 characters.
+    """Each id, shortened to a unique prefix of at least 8 characters.
 
     >>> short_ids(["1f2e3d4c-aaaa", "99887766-cccc", "ses_1"], ["1f2e3d4c-bbbb"])
     ['1f2e3d4c-a', '99887766', 'ses_1']

@@ -32,7 +32,7 @@ _LOOKS: Final = {
     Phase.IDLE: (IDLE_MARK, "dim"),
 }
 _STATE_WIDTH: Final = max(len(phase.value) for phase in Phase)
-_SINCE_WIDTH: Final = 7
+_SINCE_WIDTH: Final = 6
 _PROJECT_WIDTH: Final = 16
 _INDENT: Final = "  "
 
@@ -72,7 +72,7 @@ def _head(row: RunningSession, now: float, width: int) -> Text:
     return _fitted(
         width,
         (f"{mark} {row.status.phase.value:<{_STATE_WIDTH}}", style),
-        (f"{_since(row, now):>{_SINCE_WIDTH}}  ", "dim"),
+        (f" {_since(row, now):>{_SINCE_WIDTH}}  ", "dim"),
         (set_cell_size(project, _PROJECT_WIDTH) + "  ", "cyan"),
         (running_name(row), "bold" if row.status.is_live else "dim"),
     )
