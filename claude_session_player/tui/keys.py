@@ -171,9 +171,7 @@ BROWSE_KEYS: Final = (
     Key(("v",), ("screen.summary",), "v", "summary", "show duration, tool use, files, tokens and cost"),
     Key(("e",), ("screen.export",), "e", "export", "export the session to a file"),
     Key(("y",), ("screen.copy",), "y", "copy", "copy the command that resumes the session"),
-    Key(
-        ("slash",), ("screen.filter",), "/", "filter", "filter: each word must occur in the session", has_priority=True
-    ),
+    Key(("slash",), ("screen.filter",), "/", "filter", "show only sessions with all these words", has_priority=True),
     Key(("s", "S"), ("screen.sort", "screen.reverse"), "s S", "sort", "change the sort order; reverse it"),
     Key(("p",), ("screen.projects",), "p", "project", "choose a project"),
     Key(("a",), ("screen.subagents",), "a", "sub-agents", "show or hide sub-agents"),

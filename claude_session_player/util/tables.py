@@ -98,7 +98,7 @@ def fit_cell(text: str, width: int, *, is_right: bool = False, keeps_end: bool =
         if width <= 0:
             return ""
         if not keeps_end:
-            return set_cell_size(text, width - 1) + ELLIPSIS
+            return (text[: width - 1] if text.isascii() else set_cell_size(text, width - 1)) + ELLIPSIS
         text = ELLIPSIS + _end_of(text, width - 1)
         size = cell_width(text)
     padding = " " * (width - size)
