@@ -32,7 +32,7 @@ _LOOKS: Final = {
     Phase.IDLE: (IDLE_MARK, "dim"),
 }
 _STATE_WIDTH: Final = max(len(phase.value) for phase in Phase)
-_SINCE_WIDTH: Final = 6
+_SINCE_WIDTH: Final = 7
 _PROJECT_WIDTH: Final = 16
 _INDENT: Final = "  "
 
