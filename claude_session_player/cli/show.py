@@ -102,7 +102,7 @@ def events_of(source: SessionSource) -> Iterator[Event]:
 
 def walk_session(walk: TranscriptWalk, events: Iterable[Event]) -> Iterator[PlacedEntry]:
     """All that is told on a walk; nothing where the file holds only records of unknown types, and so is no session."""
-    told = walk.told(events)
+    told = walk.entries(events)
     unknown: list[PlacedEntry] = []
     for one in told:
         if one.entry.kind is not EntryKind.RECORD:
@@ -118,11 +118,11 @@ def on_branch(source: SessionSource, number: int) -> Callable[[int], bool]:
         raise click.UsageError("--branch needs a file: standard input can be read only once")
     reading = MarkedConversation(skips_sidechains=not _is_agent(source))
     reading.read(events_of(source))
-    branches = reading.branches
-    many = len(branches.paths())
+    tree = reading.tree
+    many = len(tree.branches())
     if number > many:
         raise click.UsageError(f"--branch {number}: there {'is 1 branch' if many == 1 else f'are {many} branches'}")
-    return lambda line: branches.is_on(number, line)
+    return lambda line: tree.is_on(number, line)
 
 
 def chain_sources(store: Store, source: SessionSource) -> list[SessionSource]:
@@ -317,7 +317,7 @@ class _Show:
             walk = TranscriptWalk(
                 transcript_builder(source, cast), is_last=source is self._sources[-1], notes_problems=True
             )
-            for _ in walk.told(events_of(source)):
+            for _ in walk.entries(events_of(source)):
                 pass
             yield walk
 
@@ -372,14 +372,14 @@ class _Show:
                 )
             yield from self._chosen(walk_session(walk, events_of(source)))
             if len(sources) > 1:
-                known.update(telling.growth.tree.uuids)
+                known.update(telling.lazy_tree.tree.uuids)
 
     def _chosen(self, told: Iterator[PlacedEntry]) -> Iterator[PlacedEntry]:
         """The wanted entries; the others are counted."""
         if self._choice.is_everything:
             yield from told
             return
-        for one in self._choice.of(self._counted(told)):
+        for one in self._choice.apply(self._counted(told)):
             self._unwanted -= self._is_entry(one)
             yield one
 
@@ -391,7 +391,7 @@ class _Show:
     def _is_entry(self, told: PlacedEntry) -> bool:
         """True for an entry that is written where nothing is filtered."""
         entry = told.entry
-        return not told.is_end and entry.kind not in HEADS and (self._style.is_full or not entry.aside)
+        return not told.is_end and entry.kind not in HEADS and (self._style.is_full or not entry.full_only)
 
     def _summary(self) -> Iterator[str]:
         """What the session comes to, before it is told; where that takes long, only on demand."""

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.store import SORTS
-from claude_session_player.util.humanize import model, plural
+from claude_session_player.util.humanize import plural, short_model_name
 from claude_session_player.util.text import base_name, display_path, printable
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def list_status(filter: ListFilter, shown: int, total: int, waiting: int | None)
 def session_about(session: Session) -> str:
     """Facts that the table has no room for, in two lines; in a small preview only the first is visible."""
     branch = session.facts.branches[-1] if session.facts.branches else ""
-    name = model(session.speech.models[-1]) if session.speech.models else ""
+    name = short_model_name(session.speech.models[-1]) if session.speech.models else ""
     first = (session.id[:_SHORT_ID], branch, name, session.agent or "")
     return "\n".join((_SEPARATOR.join(printable(part) for part in first if part), printable(project_name(session))))
 
