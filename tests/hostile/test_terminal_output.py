@@ -152,7 +152,7 @@ def test_an_export_from_a_window_names_its_file_without_being_obeyed(tmp_path: P
     with Window("browse", "--root", tmp_path / "store", cwd=folder, HOME=str(tmp_path)) as window:
         window.until("Coffee")
         window.type(b"e")
-        window.until("Enter write")
+        window.until("Enter export")
         window.type(b"\r")
         window.rest()
         window.press(b"q")
