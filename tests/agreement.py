@@ -34,7 +34,7 @@ from claude_session_player.player.stream import Timing
 from claude_session_player.store.layout import SessionFile, session_file_at
 from claude_session_player.store.store import Store
 from claude_session_player.util.text import truncate
-from tests.naive_session import NaiveSession, read_session
+from tests.reference_session import ReferenceSession, read_session
 
 Record = dict[str, Any]
 
@@ -124,7 +124,7 @@ _QUESTIONS: Final[dict[str, tuple[str, ...]]] = {
     "heading": ("show", "--summary", "--only", "prompts"),
     "files": ("files", "--main", "--jsonl"),
     "verify": ("verify", "--severity", "advice", "--jsonl"),
-    "replay": ("replay", "--history", "--format", "json"),
+    "replay": ("replay", "--history", "--format", "jsonl"),
     "plain": ("play", "--plain", "--idle", "0", "--history"),
 }
 _FINDINGS: Final = 1
@@ -401,7 +401,7 @@ def _is_block(call: Record) -> bool:
 # --- a plain reading of FORMAT.md -----------------------------------------------------------------------
 
 
-def _from_naive(table: Table, session: NaiveSession) -> None:
+def _from_naive(table: Table, session: ReferenceSession) -> None:
     command = "FORMAT.md"
     if not session.is_certain:
         return

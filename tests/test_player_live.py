@@ -16,7 +16,6 @@ from tests.players import (
     followed,
     of_file,
     player,
-    screen_of,
     teapot,
     until,
 )
@@ -69,8 +68,6 @@ def test_a_followed_session_that_is_replaced_or_deleted_is_said_to_be(tmp_path: 
         assert "❯ Old" not in text_of(pilot.app)
         path.unlink()
         await until(pilot, "it was deleted")
-        screen_of(pilot.app).hush()  # type: ignore[arg-type]
-        screen_of(pilot.app).show_status()  # type: ignore[arg-type]
         await until(pilot, "● deleted")
         assert "❯ New" in text_of(pilot.app)
 
@@ -176,9 +173,9 @@ def test_a_search_ends_with_the_film_that_it_was_made_for(tmp_path: Path, new: b
         await until(pilot, "❯ tea")
         await search_for(pilot, "tea")
         path.write_bytes(new)
-        await until(pilot, "the session file")
+        await until(pilot, "Session file:")
         await pilot.press("n", "n", "N")
-        await until(pilot, "search first")
+        await until(pilot, "press / first")
 
     followed(path, replace_file)
 

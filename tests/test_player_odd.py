@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from claude_session_player.tui.keys import KEYS
+from claude_session_player.tui.keys import PLAYER_KEYS
 from claude_session_player.tui.player import PlayerScreen
 from tests.builder import SessionBuilder, call, text
 from tests.players import (
@@ -121,7 +121,7 @@ def test_without_colours_a_picture_is_only_named(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_keys_are_pressed_the_player_goes_on(seed: int) -> None:
     chance = random.Random(seed)
-    names = [name for key in KEYS for names in key.keys for name in names.split(",") if name != "q"]
+    names = [name for key in PLAYER_KEYS for names in key.keys for name in names.split(",") if name != "q"]
     names += ["escape", "5", "percent_sign", "backspace", "tab"]
     app, clock = player()
 

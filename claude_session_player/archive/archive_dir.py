@@ -18,7 +18,7 @@ from claude_session_player.archive.manifest import (
 from claude_session_player.archive.pack import read_manifest
 from claude_session_player.errors import Ambiguous, BadArchive, CannotRead, CannotWrite, NoSuchSession, SessionError
 from claude_session_player.store import SHORTEST, ReadProblem
-from claude_session_player.util.dirs import PROGRAM
+from claude_session_player.util.dirs import PROGRAM, data_dir
 from claude_session_player.util.fsutil import NOT_REGULAR, regular_opener
 from claude_session_player.util.text import display_path, truncate
 
@@ -199,12 +199,9 @@ def open_archive_dir(path: str | None) -> ArchiveDir:
 
 def default_archive_dir() -> str:
     """The archive directory that is used unless another is named."""
-    import platformdirs
-
-    try:
-        return os.path.join(platformdirs.user_data_dir(PROGRAM, appauthor=False), "archive")
-    except (OSError, RuntimeError, KeyError) as error:
-        raise SessionError("this system has no default directory for archives: name one") from error
+    if (path := data_dir()) is None:
+        raise SessionError("this system has no default directory for archives: name one")
+    return os.path.join(path, "archive")
 
 
 def _group_by_stem(names: Iterable[str]) -> dict[str, list[str]]:

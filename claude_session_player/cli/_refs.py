@@ -20,13 +20,13 @@ from claude_session_player.playback import replay, start_replay
 from claude_session_player.renderer import render
 from claude_session_player.store import (
     BREADCRUMB_SIZE,
+    LATEST,
     follow_breadcrumb,
     looks_like_path,
     not_a_session_reason,
     parse_breadcrumb,
     read_breadcrumb,
 )
-from claude_session_player.util.dirs import LATEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def _date(value: Any) -> str:
-    return humanize.local(str(value), local_now())[:16]
+    return humanize.local_time(str(value), local_now())[:16]
 
 
 _WHY: Final[dict[str, Callable[[Any], str]]] = {

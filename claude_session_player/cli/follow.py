@@ -48,14 +48,14 @@ def follow_session(found: SessionFile, view: View, lines: int) -> NoReturn:
     company = FollowedGroup(found, view)
     teller = FollowWriter(stdout(), view)
     past = company.initial_text()
-    teller.begin(past, lines)
+    teller.write_last_lines(past, lines)
     if not past:
         _say_that_it_waits(f"something to be written to {display_path(found.path)}")
 
     def take(noticed: FileChanges | None) -> None:
         for told in company.read_changes(noticed.files) if noticed else ():
             _note(told)
-            teller.tell(told)
+            teller.write_new(told)
 
     try:
         asyncio.run(_watch(dirs_to_watch(found), take))

@@ -65,7 +65,9 @@ def finding_record(finding: Finding) -> dict[str, Any]:
 def report_text(report: VerifyReport, severity: Severity, *, in_colour: bool) -> Iterator[str]:
     """A report for people: files with what is wrong with each, kind by kind, and what it comes to."""
     for path, of_file in groupby(at_least(report.findings, severity), lambda finding: finding.path):
-        yield click.style(printable(humanize.near(display_path(path))), bold=True) if in_colour else _plain(path)
+        yield (
+            click.style(printable(humanize.path_from_cwd(display_path(path))), bold=True) if in_colour else _plain(path)
+        )
         by_kind = sorted(of_file, key=lambda finding: FINDING_KINDS.index(finding.kind))
         for _, alike in groupby(by_kind, lambda finding: finding.kind):
             yield from _of_kind(list(alike), in_colour)
@@ -74,7 +76,7 @@ def report_text(report: VerifyReport, severity: Severity, *, in_colour: bool) ->
 
 
 def _plain(path: str) -> str:
-    return printable(humanize.near(display_path(path)))
+    return printable(humanize.path_from_cwd(display_path(path)))
 
 
 def _of_kind(findings: Sequence[Finding], in_colour: bool) -> Iterator[str]:

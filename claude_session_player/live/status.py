@@ -10,6 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player import tools
+from claude_session_player.format.blocks import RedactedThinking, Text, Thinking, ToolResult, ToolUse
 from claude_session_player.format.content import join_texts
 from claude_session_player.format.events import (
     COMPACTION,
@@ -19,17 +20,12 @@ from claude_session_player.format.events import (
     Attachment,
     Event,
     Progress,
-    RedactedThinking,
     System,
-    Text,
-    Thinking,
-    ToolResult,
-    ToolUse,
     User,
 )
 from claude_session_player.format.prompts import classify_prompt
 from claude_session_player.linking.pairing import Pairing
-from claude_session_player.util.humanize import span
+from claude_session_player.util.humanize import short_duration
 from claude_session_player.util.text import strip_escapes
 from claude_session_player.util.times import to_epoch
 
@@ -155,7 +151,8 @@ class SessionActivity:
         last = max((time for time in (self.latest, written_at) if time is not None), default=None)
         if status.phase is Phase.IDLE or last is None or now - last < IDLE_SECONDS:
             return status
-        return status._replace(phase=Phase.IDLE, reason=f"nothing written for {span(now - last)}; {status.reason}")
+        quiet = f"nothing written for {short_duration(now - last)}"
+        return status._replace(phase=Phase.IDLE, reason=f"{quiet}; {status.reason}")
 
     def _status(self, now: float) -> SessionStatus:
         if self.calls:
@@ -172,7 +169,7 @@ class SessionActivity:
         self.cause, self.since = cause, self.latest if time is None else time
 
     def _user(self, event: User, time: float | None) -> None:
-        said = event.said
+        said = event.message_content
         results = [block for block in said if type(block) is ToolResult] if isinstance(said, list) else []
         for result in results:
             key = self._pairing.add_result(True, result.tool_use_id, result.name, event.source_uuid)
@@ -199,7 +196,7 @@ class SessionActivity:
             self._set(Cause.PROMPT, time)
 
     def _assistant(self, event: Assistant, time: float | None) -> None:
-        message, said = event.message, event.said
+        message, said = event.message, event.message_content
         request = event.request_id or (message.id if message else None)
         if request:  # a new response: the calls of all previous ones have got their results
             self.calls = {id: call for id, call in self.calls.items() if call.request in (request, None)}
@@ -271,8 +268,8 @@ def _names(calls: Iterable[OpenCall]) -> Iterable[str]:
 
 
 def _ago(time: float | None, now: float) -> str:
-    return "at an unknown time" if time is None else f"{span(max(now - time, 0))} ago"
+    return "at an unknown time" if time is None else f"{short_duration(max(now - time, 0))} ago"
 
 
 def _for(time: float | None, now: float) -> str:
-    return "" if time is None else f" for {span(max(now - time, 0))}"
+    return "" if time is None else f" for {short_duration(max(now - time, 0))}"

@@ -237,12 +237,12 @@ def test_following_in_a_pipe_says_that_its_session_is_no_file_any_more(store: St
 
 HANG = """
 import sys, time
-from claude_session_player.tui import preview_pane
+from claude_session_player.tui.widgets import preview
 mark = sys.argv.pop(1)
 def hang(*_):
     open(mark, "w").close()
     time.sleep(600)
-preview_pane.preview_of = hang
+preview.preview_of = hang
 from claude_session_player.cli import main
 main()
 """
