@@ -1,6 +1,6 @@
-"""What can go wrong for a user, each with the exit code that the command line gives it.
+"""Errors that a user can cause or solve, each with its exit code.
 
-Library code raises these; only the command line turns them into a message and an exit code.
+Library code raises them; only the command line turns them into a message and an exit code.
 """
 
 from __future__ import annotations
@@ -9,91 +9,91 @@ from typing import ClassVar
 
 
 class SessionError(Exception):
-    """A mistake in what was asked for: the message says what, where and what to do."""
+    """The base of all errors; its message says what happened, where, and what to do next."""
 
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str, *details: str) -> None:
         super().__init__(message)
         self.details = details
-        """More lines for a person, one for each thing that could be meant."""
+        """More lines for people, for example the sessions that a reference could mean."""
 
 
 class CannotRead(SessionError):
-    """The file is not there, is a directory, or may not be read."""
+    """The file does not exist, is a directory, or may not be read."""
 
     exit_code = 3
 
 
 class NotASession(SessionError):
-    """The file could be read, but it holds no session."""
+    """The file can be read, but holds no session."""
 
     exit_code = 4
 
 
 class CannotWrite(SessionError):
-    """The output could not be written: the disk is full, or stdout is closed."""
+    """The output cannot be written: the disk is full, or stdout is closed."""
 
     exit_code = 5
 
 
 class NoSpace(CannotWrite):
-    """There is not enough space for what would be written; the message says how much is needed, and where."""
+    """There is too little free space; the message says how much is needed, and where."""
 
 
 class AlreadyThere(CannotWrite):
-    """Something else is where a file shall be written to, and nobody said that it may be replaced."""
+    """The target of a write already exists, and may not be replaced."""
 
 
 class BadFilter(SessionError):
-    """A word that is asked for is not understood; the message says which are."""
+    """The value of a filter is not understood; the message says which values are."""
 
     exit_code = 2
 
 
 class BadPrices(SessionError):
-    """A file of prices is not what it should be; the message says where."""
+    """A file of prices is invalid; the message says where."""
 
     exit_code = 2
 
 
 class NoStore(SessionError):
-    """There is no Claude store where one was looked for."""
+    """There is no Claude store at the expected places."""
 
     exit_code = 6
 
 
 class NoSuchSession(SessionError):
-    """No session of the store is meant by these words."""
+    """A reference matches no session."""
 
     exit_code = 7
 
 
 class Ambiguous(SessionError):
-    """Several sessions, or files of one, can be meant."""
+    """A reference matches several sessions, or several files of one."""
 
     exit_code = 8
 
 
 class SessionInUse(SessionError):
-    """Somebody works with the session right now, so that nothing is done to it; the message says how it is known."""
+    """A process is using the session, so it is left alone; the message gives the evidence."""
 
     exit_code = 9
 
 
 class BadArchive(SessionError):
-    """An archive of a session is damaged, or holds what none should: nothing of it is used."""
+    """An archive is damaged, or has unexpected content; nothing of it is used."""
 
     exit_code = 10
 
 
 class NoSuchFile(SessionError):
-    """No file that the session touched is meant by these words."""
+    """A path matches no file that the session touched."""
 
     exit_code = 7
 
 
 class NotKnown(SessionError):
-    """The session tells nothing of what was asked for."""
+    """The session has no record of what was requested."""
 
     exit_code = 1
