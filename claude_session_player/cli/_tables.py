@@ -27,7 +27,7 @@ _GAP: Final = 2
 _PIPE_WIDTH: Final = 160
 _SHORT_ID: Final = 8
 _STYLES: Final = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "magenta": 35, "cyan": 36}
-"""The numbers by which terminals know them."""
+"""ANSI codes."""
 
 
 @dataclass(frozen=True)
@@ -132,11 +132,11 @@ def _has_colours() -> bool:
     return stdout().isatty() and is_able and not os.environ.get("NO_COLOR")
 
 
-# --- what is shown --------------------------------------------------------------------------------
+# --- the tables -----------------------------------------------------------------------------------
 
 
 def print_sessions(sessions: Sequence[Session], known: Iterable[str]) -> None:
-    """A line for each session; ids are as long as it takes to tell them from all that are known."""
+    """A line for each session; ids are shortened as far as they stay unique among all that are known."""
     now = local_now()
     ids = short_ids([session.id for session in sessions], known)
     rows = [session.summary for session in sessions]
@@ -189,7 +189,7 @@ def print_todos(todos: Sequence[Todo]) -> None:
 
 
 def _day(time: str | None) -> str:
-    """The day of a time; one that is written without a time of day is that day in every zone."""
+    """The day of a time; a bare date is the same day in every zone."""
     day = (time or "")[:10]
     return day if time == day else humanize.day_of(time or "") or day
 
@@ -208,7 +208,7 @@ def print_memories(memories: Sequence[Memory]) -> None:
 
 
 def print_files(files: Sequence[TouchedFile], project: str | None) -> None:
-    """A line for each file that a session touched; times of one day are told without it."""
+    """A line for each file that a session touched; the date is left out if it is the same for all."""
     now = local_now()
     moments = [(humanize.local(file.all.first_time, now), humanize.local(file.all.last_time, now)) for file in files]
     one_day = len({time[:10] for pair in moments for time in pair if time != humanize.UNKNOWN}) <= 1
@@ -235,13 +235,13 @@ def _short(time: str, one_day: bool) -> str:
 
 
 def _agents(file: TouchedFile) -> str:
-    """Who touched a file, where it was not the session alone."""
+    """The sub-agents that touched a file; empty if only the session itself did."""
     names = ["session" if agent is None else display_path(agent)[:_SHORT_ID] for agent in file.by]
     return "" if names == ["session"] else ", ".join(names)
 
 
 def print_settings(files: Sequence[Settings]) -> None:
-    """A line for each setting, named by its path through the file."""
+    """A line for each setting, named by its path in the file."""
     for file in files:
         rows = list(_flat(file.settings))
         print_text(printable(humanize.near(file.path)))
@@ -269,7 +269,7 @@ def _one_line(text: str) -> str:
 
 
 def short_ids(ids: Sequence[str], known: Iterable[str]) -> list[str]:
-    """Each id, shortened to what tells it from all others, and to no less than 8 characters.
+    """Each id, shortened as far as it stays unique, but to no less than 8 characters.
 
     >>> short_ids(["1f2e3d4c-aaaa", "99887766-cccc", "ses_1"], ["1f2e3d4c-bbbb"])
     ['1f2e3d4c-a', '99887766', 'ses_1']

@@ -151,7 +151,7 @@ _MEANT: Final = {word: command for command, words in _SYNONYMS.items() for word 
 
 
 def _asks_to_browse(ctx: click.Context, args: list[str]) -> bool:
-    """True for options of `browse` alone; raises if the first word was meant as a command and is none."""
+    """True for options of `browse` alone; raises if the first word looks like a command and is none."""
     if ctx.resilient_parsing:  # a shell asks for completions: most likely of a session
         return False
     if not args[0].startswith("-") or args[0] == "-":

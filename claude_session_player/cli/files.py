@@ -160,13 +160,13 @@ def _print_content(
         print_records([content_record(rebuilt, until, agents)], LINES)
     elif rebuilt.known.lines:
         stdout().write(content_text(rebuilt.known))
-    remarks = _remarks(rebuilt, agents)
+    warnings = _warnings(rebuilt, agents)
     if not rebuilt.known.lines and not form:
         when = f" at line {until}" if until else ""
-        raise NotKnown(f"nothing is known of {path}{when}: no tool showed its content", *remarks)
+        raise NotKnown(f"nothing is known of {path}{when}: no tool showed its content", *warnings)
     if not form:
-        for remark in remarks:
-            warn(remark)
+        for warning in warnings:
+            warn(warning)
     return 0 if rebuilt.known.complete else _INCOMPLETE
 
 
@@ -186,8 +186,8 @@ def content_text(known: PartialText) -> str:
     return text if known.total in known.lines else f"{text}\n"
 
 
-def _remarks(rebuilt: RebuiltFile, agents: list[str]) -> Iterator[str]:
-    """What has to be said beside the content, a line each."""
+def _warnings(rebuilt: RebuiltFile, agents: list[str]) -> Iterator[str]:
+    """What a reader has to know besides the content, a line each."""
     known = rebuilt.known
     if known.lines and not known.complete:
         of_all = f" of {known.total}" if known.total is not None else ""

@@ -50,7 +50,7 @@ Wherever an option takes WHEN, write a time in one of these ways:
   2026-01-17            a day; also a month (2026-01) or a year (2026)
   today, yesterday      a day
   week, month, year     the current one; also 'last week' and so on
-  12h, 7d, 2w           so many hours, days or weeks ago
+  12h, 7d, 2w           12 hours, 7 days or 2 weeks ago
   2026-01-17T20:31      a time; also '2026-01-17 20:31:59', and with a zone
 
 --from starts at the beginning of such a day, week, month or year, and --to ends

@@ -417,10 +417,10 @@ class _TranscriptPrinter:
 
     def _summary(self) -> Iterator[str]:
         """A summary of the session; of a large one only on demand, because all of it has to be read first."""
-        wanted, found = self._options.summary, self._source.found
-        if found is None or self._source.inline is not None or wanted is False:
+        is_requested, found = self._options.summary, self._source.found
+        if found is None or self._source.inline is not None or is_requested is False:
             return
-        if wanted or (not self._is_part and found.stamp.size <= _SUMMARY_LIMIT):
+        if is_requested or (not self._is_part and found.stamp.size <= _SUMMARY_LIMIT):
             from claude_session_player.export.summary import facts_markdown
             from claude_session_player.stats import summarize
 
