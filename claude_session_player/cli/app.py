@@ -108,7 +108,7 @@ def _browse_or_help(ctx: click.Context) -> int:
 
 # --- without a command --------------------------------------------------------------------------------
 
-_FIND: Final = "'browse WORDS' or 'list --title TEXT' finds sessions by their content"
+_FIND: Final = "'browse WORDS' or 'list --title TEXT' finds sessions by their title"
 _PLAY: Final = "'play' plays a session, and 'claude --resume ID' continues it in Claude Code"
 _RUNNING: Final = "'follow --all' shows the running sessions"
 _PAGER: Final = "'show --pager' shows a session in a pager"

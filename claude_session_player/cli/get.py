@@ -203,7 +203,7 @@ def _facts(session: Session, now: datetime) -> Iterator[tuple[str, str]]:
     yield "workflow", summary.workflow or ""
     yield "project", summary.project or ""
     yield "cwd", summary.cwd if summary.cwd and summary.cwd != summary.project else ""
-    yield "branch", summary.git_branch or ""
+    yield "git branch", summary.git_branch or ""
     yield "model", ", ".join(summary.models)
     yield "version", summary.version or ""
     yield "from", humanize.local(summary.created_at, now) if summary.created_at else ""
