@@ -40,7 +40,7 @@ test-lowest: .venv-lowest/.installed  ## the tests on the lowest versions that p
 test-lowest-short: .venv-lowest/.installed  ## those of them that reach each dependency at least once
 	LOWEST=1 .venv-lowest/bin/python -m pytest -n auto $(addprefix tests/,test_dependencies.py test_cli.py \
 		test_parser.py test_commonmark.py test_archive.py test_watch.py test_player_screen.py test_browse.py \
-		test_looks.py test_picture.py test_archive_bytes.py hostile/test_pictures.py)
+		test_tool_parts.py test_picture.py test_archive_bytes.py hostile/test_pictures.py)
 
 # Nothing is kept from an earlier run: a version may have come out since.
 test-newest:  ## the tests on the newest versions that pip finds

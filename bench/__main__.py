@@ -105,7 +105,7 @@ def show(folder: Path) -> Iterator[Row]:
         with gc_pause.paused():
             return "".join(
                 join_blocks(
-                    entry_blocks(TranscriptWalk(TranscriptBuilder(cast)).told(read_events(path)), TranscriptStyle())
+                    entry_blocks(TranscriptWalk(TranscriptBuilder(cast)).entries(read_events(path)), TranscriptStyle())
                 )
             )
 

@@ -35,7 +35,7 @@ from claude_session_player.player.stream import Timing
 from claude_session_player.store.layout import SessionFile, session_file_at
 from claude_session_player.store.store import Store
 from claude_session_player.util.text import truncate
-from tests.naive_session import NaiveSession, read_session
+from tests.reference_session import ReferenceSession, read_session
 
 Record = dict[str, Any]
 
@@ -403,7 +403,7 @@ def _is_block(call: Record) -> bool:
 # --- a plain reading of FORMAT.md -----------------------------------------------------------------------
 
 
-def _from_naive(table: Table, session: NaiveSession) -> None:
+def _from_naive(table: Table, session: ReferenceSession) -> None:
     command = "FORMAT.md"
     if not session.is_certain:
         return

@@ -268,7 +268,7 @@ raise SystemExit(run([{str(session)!r}]))
         (b"Dear diary,\ntoday\n", "not JSON lines: line 1"),
         (b'{"name":"x"}\n{"name":"y"}\n', "no Claude Code session"),
         (b'{"type":"todo","id":"1","text":"x"}\n', "no Claude Code session"),
-        (b"[1,2,3]\n", "not JSON lines: line 1: a record that is no object"),
+        (b"[1,2,3]\n", "not JSON lines: line 1: not a JSON object"),
         (gzip.compress(b'{"type":"user"}', mtime=0), "gzip"),
         ('{"type":"user"}'.encode("utf-16"), "UTF-16"),
     ],

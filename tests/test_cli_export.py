@@ -76,7 +76,7 @@ def test_a_file_that_is_there_is_overwritten_only_by_force(path: Path, tmp_path:
     target.write_text("precious")
     done = csp("export", path, "--history", "-o", target)
     assert done.returncode == 5
-    assert done.stderr.decode() == f"claude-session-player: {target} is there already: use --force to overwrite it\n"
+    assert done.stderr.decode() == f"claude-session-player: {target} already exists: use --force to overwrite it\n"
     assert target.read_text() == "precious"
     assert csp("export", path, "--history", "-o", target, "--force").returncode == 0
     assert target.read_text() == "❯ Make tea\n\n● Gladly.\n\n── compacted (auto, 167503 tokens) ──\n"

@@ -271,7 +271,7 @@ def test_strict_names_everything_that_is_wrong(store: StoreBuilder) -> None:
     done = csp("show", ONE, "--root", str(store.root), "--strict")
     assert done.returncode == 1
     said = done.stderr.decode()
-    for words in ("line 2: its parent", "unknown block 'brand_new'", "unknown record 'brand-new'", "line 5: "):
+    for words in ("line 2: parent", "unknown block 'brand_new'", "unknown record 'brand-new'", "line 5: "):
         assert words in said
     assert f"sub-agent {AGENT}: its call is not known" in said
     assert "line 6: " in said
@@ -375,7 +375,9 @@ def test_the_first_page_is_told_without_reading_the_rest() -> None:
     for number in range(5000):
         session.prompt(f"Prompt {number}").response(call("Bash", f"b{number}", command="ls")).result(f"b{number}")
     lines = iter(session.lines)
-    told = entry_blocks(TranscriptWalk(TranscriptBuilder(SubagentFinder())).told(read_events(lines)), TranscriptStyle())
+    told = entry_blocks(
+        TranscriptWalk(TranscriptBuilder(SubagentFinder())).entries(read_events(lines)), TranscriptStyle()
+    )
     first = [text for _, text in islice(told, 50)]
     assert first[0].endswith("Prompt 0")
     assert len(list(lines)) > 14_000

@@ -18,7 +18,7 @@ from claude_session_player.export.commonmark import (
     tidy_text,
 )
 from tests.builder import SessionBuilder, call
-from tests.tellings import actor, markdown
+from tests.conversations import markdown, subagent
 
 MARKDOWN = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table")
 PIECES = (
@@ -122,7 +122,7 @@ def test_nothing_that_a_file_names_breaks_out_of_its_place(trigger: str, name: s
     session.prompt([{"type": "image", "source": {"type": "url", "url": words}}])
     session.response(call("Task", "g", description=words, prompt="Look")).result("g", "agentId: a1")
     session.system("away_summary", content=words).line({"type": "summary", "summary": words}).prompt("Next")
-    told = markdown(session, actor("a1", SessionBuilder().prompt(words), title=words, kind=name))
+    told = markdown(session, subagent("a1", SessionBuilder().prompt(words), title=words, kind=name))
     assert heads(told)[-1] == (0, "**User** (2026-01-17 20:32:09)")
     assert "\x1b" not in told
 

@@ -41,7 +41,7 @@ def compare(told: list[PlacedEntry]) -> int:
 
 @pytest.mark.parametrize("path", sample(FILES, 20), ids=lambda path: path.name)
 def test_a_real_session_read_back_has_the_entries_of_its_json(path: Path) -> None:
-    compare(list(TranscriptWalk(TranscriptBuilder(SubagentFinder(()))).told(read_events(path))))
+    compare(list(TranscriptWalk(TranscriptBuilder(SubagentFinder(()))).entries(read_events(path))))
 
 
 def test_real_sub_agents_read_back_stand_where_they_were_called() -> None:
@@ -49,7 +49,7 @@ def test_real_sub_agents_read_back_stand_where_they_were_called() -> None:
         pytest.skip(f"there is no store at {corpus.STORE}")
     found = [session for session in Store.open(corpus.STORE, cache=None).sessions() if session.subagents]
     counts = [
-        compare(list(TranscriptWalk(TranscriptBuilder(session_subagents(session))).told(session.events())))
+        compare(list(TranscriptWalk(TranscriptBuilder(session_subagents(session))).entries(session.events())))
         for session in sample(found, 5)
     ]
     assert sum(counts) > 100

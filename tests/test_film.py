@@ -235,7 +235,7 @@ def test_what_is_added_to_a_sealed_screen_that_lost_an_element_is_not_sealed() -
     (before,) = state.elements
     render(state, progress("1", "x"))
     assert isinstance(before, ToolCall)
-    assert state.own_call(0) is before
+    assert state.mutable_call(0) is before
 
 
 def test_a_line_leads_to_the_last_frame_before_it() -> None:

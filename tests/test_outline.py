@@ -228,8 +228,8 @@ def test_strict_names_each_thing_that_is_wrong_with_the_lines(builder: StoreBuil
     put(builder, session)
     assert problems(builder) == [
         "line 3: has the uuid of line 1",
-        "line 4: its parent nobody is nowhere",
-        "line 5: begins anew: it has no parent",
+        "line 4: parent nobody is not in the file",
+        "line 5: has no parent, but is not the first line",
         "line 6: is its own ancestor",
     ]
 

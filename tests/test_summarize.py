@@ -14,7 +14,8 @@ from hypothesis import given, strategies as st
 
 from claude_session_player import Filter, Store, normalize_project_path, summarize, validate_event
 from claude_session_player.export.summary import summary_markdown
-from claude_session_player.format.events import Assistant, MessageEvent, ToolResult, ToolUse, User
+from claude_session_player.format.blocks import ToolResult, ToolUse
+from claude_session_player.format.events import Assistant, MessageEvent, User
 from claude_session_player.linking.copies import CopyDetector
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.stats.counters import LineCounter
@@ -172,7 +173,11 @@ def test_every_real_session_comes_to_what_a_close_look_finds(tmp_path: Path) -> 
 
 
 def _blocks(event: MessageEvent, kind: type[Any]) -> list[Any]:
-    return [block for block in event.said if isinstance(block, kind)] if isinstance(event.said, list) else []
+    return (
+        [block for block in event.message_content if isinstance(block, kind)]
+        if isinstance(event.message_content, list)
+        else []
+    )
 
 
 def compare(session: Any) -> SessionSummary:

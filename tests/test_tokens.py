@@ -28,7 +28,7 @@ from claude_session_player.stats.tokens import (
 from claude_session_player.store import index, library
 from claude_session_player.store.facts import LINE, decode_responses, encode_responses
 from tests.builder import SessionBuilder, call, text
-from tests.naive import naive_count
+from tests.reference_tokens import reference_count
 from tests.stores import ENGINE, ONE, THREE, TWO, StoreBuilder
 
 ALL = Filter(include_orphans=True)
@@ -397,7 +397,7 @@ def test_the_count_is_that_of_a_naive_one_whatever_lines_there_are(
         record = {"type": "assistant", "requestId": line["request"], "message": message}
         files[line["file"]].raw(json.dumps(record).encode() + b"\n")
     paths = [write(builder, session, id) for id, session in files.items()]
-    assert counted(builder.open()) == naive_count(paths)
+    assert counted(builder.open()) == reference_count(paths)
 
 
 def test_responses_survive_being_kept() -> None:

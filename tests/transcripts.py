@@ -86,7 +86,7 @@ def expected(told: Iterable[PlacedEntry], style: TranscriptStyle) -> Iterator[He
     """The entries and sections that a transcript holds."""
     for one in told:
         entry, depth = one.entry, one.depth
-        if entry.aside and not style.is_full:
+        if entry.full_only and not style.is_full:
             continue
         if entry.kind is EntryKind.SECTION:
             yield Head(depth, entry.text)
@@ -103,15 +103,15 @@ def _call(told: PlacedEntry, call: TranscriptCall, style: TranscriptStyle) -> It
     result = call.result
     answer = Head(told.depth, "Result", _about(call.name), transcript_time(result.timestamp if result else None))
     if told.is_end:
-        if style.is_full or call.is_error or len(call.actors) > 1:
+        if style.is_full or call.is_error or len(call.subagents) > 1:
             yield answer
         return
     if call.kind is EntryKind.RESULT:
         yield answer
         return
     yield Head(told.depth, "Tool", _about(call.name), transcript_time(call.timestamp))
-    if not told.actor_follows and (reply := call.reply()) is not None:
-        returned = call.sketch(reply).returned
+    if not told.subagents_follow and (reply := call.reply()) is not None:
+        returned = call.to_parts(reply).returned
         if returned and isinstance(returned[0], Prose):
             yield answer
 

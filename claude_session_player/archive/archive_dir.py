@@ -17,7 +17,7 @@ from claude_session_player.archive.manifest import (
 from claude_session_player.archive.pack import read_manifest
 from claude_session_player.errors import Ambiguous, BadArchive, CannotRead, CannotWrite, NoSuchSession, SessionError
 from claude_session_player.store import SHORTEST, ReadProblem
-from claude_session_player.util.dirs import PROGRAM
+from claude_session_player.util.dirs import PROGRAM, data_dir
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import display_path, truncate
 
@@ -196,12 +196,9 @@ def open_archive_dir(folder: str | None) -> ArchiveDir:
 
 def default_archive_dir() -> str:
     """The directory in which archives are kept, unless another is named."""
-    import platformdirs
-
-    try:
-        return os.path.join(platformdirs.user_data_dir(PROGRAM, appauthor=False), "archive")
-    except (OSError, RuntimeError, KeyError) as error:
-        raise SessionError("there is no directory for archives on this system: name one") from error
+    if (folder := data_dir()) is None:
+        raise SessionError("there is no directory for archives on this system: name one")
+    return os.path.join(folder, "archive")
 
 
 def _by_beginning(names: Iterable[str]) -> dict[str, list[str]]:

@@ -13,13 +13,13 @@ from claude_session_player.cli._output import start_bar, stdout
 from claude_session_player.errors import CannotRead, NoSuchSession, NotASession, SessionError
 from claude_session_player.store import (
     BREADCRUMB_SIZE,
+    LATEST,
     follow_breadcrumb,
     looks_like_path,
     not_a_session_reason,
     parse_breadcrumb,
     read_breadcrumb,
 )
-from claude_session_player.util.dirs import LATEST
 from claude_session_player.util.terminal import is_terminal
 
 if TYPE_CHECKING:

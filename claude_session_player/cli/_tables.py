@@ -147,8 +147,8 @@ def print_sessions(sessions: Sequence[Session], known: Iterable[str]) -> None:
             Column("TITLE", [("↳ " if row.parent_id else "") + (row.title or "(no title)") for row in rows], 10, 20),
             Column("PROJECT", [base_name(row.project or "") for row in rows], 7, 12, style="green"),
             Column("BRANCH", [row.git_branch or "" for row in rows], 3, 12, style="magenta"),
-            Column("MODEL", [humanize.model(row.model) for row in rows], 4),
-            Column("LASTED", [humanize.span(row.duration_seconds) for row in rows], 2, right=True),
+            Column("MODEL", [humanize.short_model_name(row.model) for row in rows], 4),
+            Column("LASTED", [humanize.short_duration(row.duration_seconds) for row in rows], 2, right=True),
             Column("EVENTS", [str(row.events) for row in rows], 5, right=True),
             Column("SIZE", [humanize.size(row.size) for row in rows], 6, right=True),
             Column("AGENTS", [str(row.subagent_count or "") for row in rows], 1, right=True),
@@ -210,10 +210,12 @@ def print_memories(memories: Sequence[Memory]) -> None:
 def print_files(files: Sequence[TouchedFile], project: str | None) -> None:
     """A line for each file that a session touched; the date is left out if it is the same for all."""
     now = local_now()
-    moments = [(humanize.local(file.all.first_time, now), humanize.local(file.all.last_time, now)) for file in files]
+    moments = [
+        (humanize.local_time(file.all.first_time, now), humanize.local_time(file.all.last_time, now)) for file in files
+    ]
     one_day = len({time[:10] for pair in moments for time in pair if time != humanize.UNKNOWN}) <= 1
     first, last = ([_short(time, one_day) for time in times] for times in zip(*moments, strict=True))
-    paths = [printable(humanize.below(file.path, project)) for file in files]
+    paths = [printable(humanize.path_from(file.path, project)) for file in files]
     print_table(
         (
             Column("FILE", paths, 11, 20, style="green", keeps_end=True),
@@ -244,7 +246,7 @@ def print_settings(files: Sequence[Settings]) -> None:
     """A line for each setting, named by its path in the file."""
     for file in files:
         rows = list(_flat(file.settings))
-        print_text(printable(humanize.near(file.path)))
+        print_text(printable(humanize.path_from_cwd(file.path)))
         print_table(
             (
                 Column("SETTING", [name for name, _ in rows] or [""], 10, 20, style="cyan"),

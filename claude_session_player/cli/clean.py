@@ -285,7 +285,7 @@ def _describe_recovered(one: FinishedRemoval) -> str:
 
 
 def _date(value: Any) -> str:
-    return humanize.local(str(value), local_now())[:16]
+    return humanize.local_time(str(value), local_now())[:16]
 
 
 _REASONS: Final[dict[str, Callable[[Any], str]]] = {

@@ -43,8 +43,7 @@ from claude_session_player.player import (
     recording_of_session,
     text_frames,
 )
-from claude_session_player.store import Store, session_file_at
-from claude_session_player.util.dirs import LATEST
+from claude_session_player.store import LATEST, Store, session_file_at
 from claude_session_player.util.terminal import is_terminal
 
 if TYPE_CHECKING:

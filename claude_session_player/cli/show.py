@@ -239,7 +239,7 @@ def _subagents_of(store: Store, sources: Iterable[SessionSource]) -> SubagentFin
 
 def _walk_session(walk: TranscriptWalk, events: Iterable[Event]) -> Iterator[PlacedEntry]:
     """The entries of a walk; none for a file with nothing but records of unknown types, which is no session."""
-    entries = walk.told(events)
+    entries = walk.entries(events)
     unknown: list[PlacedEntry] = []
     for one in entries:
         if one.entry.kind is not EntryKind.RECORD:
@@ -257,12 +257,12 @@ def _branch_test(source: SessionSource, number: int) -> Callable[[int], bool]:
         raise click.UsageError("--fork needs a file: standard input can be read only once")
     conversation = MarkedConversation(skips_sidechains=not _is_subagent(source))
     conversation.read(events_of(source))
-    branches = conversation.branches
-    count = len(branches.paths())
+    tree = conversation.tree
+    count = len(tree.branches())
     if number > count:
         have = plural(count, "branch", "branches")
         raise click.UsageError(f"--fork {number} does not exist: the conversation has {have}; 'tree' shows them")
-    return lambda line: branches.is_on(number, line)
+    return lambda line: tree.is_on(number, line)
 
 
 def _chain_sources(store: Store, source: SessionSource) -> list[SessionSource]:
@@ -342,7 +342,7 @@ class _TranscriptPrinter:
         for source in self._sources:
             builder = TranscriptBuilder(subagents, is_agent=_is_subagent(source))
             walk = TranscriptWalk(builder, is_last=source is self._sources[-1], notes_problems=True)
-            for _ in walk.told(events_of(source)):
+            for _ in walk.entries(events_of(source)):
                 pass
             yield walk
 
@@ -394,14 +394,14 @@ class _TranscriptPrinter:
                 yield PlacedEntry(0, Entry(EntryKind.SECTION, text=heading))
             yield from self._matching(_walk_session(walk, events_of(source)))
             if len(sources) > 1:
-                known.update(builder.growth.tree.uuids)
+                known.update(builder.lazy_tree.tree.uuids)
 
     def _matching(self, entries: Iterator[PlacedEntry]) -> Iterator[PlacedEntry]:
         """The entries that match the filters; the others are counted."""
         if self._filter.is_everything:
             yield from entries
             return
-        for one in self._filter.of(self._counted(entries)):
+        for one in self._filter.apply(self._counted(entries)):
             self._filtered_out -= self._is_counted(one)
             yield one
 
@@ -413,7 +413,7 @@ class _TranscriptPrinter:
     def _is_counted(self, placed: PlacedEntry) -> bool:
         """True for an entry that is printed without filters."""
         entry = placed.entry
-        return not placed.is_end and entry.kind not in HEADS and (self._style.is_full or not entry.aside)
+        return not placed.is_end and entry.kind not in HEADS and (self._style.is_full or not entry.full_only)
 
     def _summary(self) -> Iterator[str]:
         """A summary of the session; of a large one only on demand, because all of it has to be read first."""

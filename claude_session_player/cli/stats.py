@@ -55,7 +55,7 @@ _DEFAULT_ROWS: Final = 15
 _DEFAULT_PERIODS: Final = 30
 _BAR_WIDTH: Final = 8
 _SESSION_FIELDS: Final = ("title", "project", "path")
-_SHORT_NAMES: Final[dict[str, Callable[[str], str]]] = {"model": humanize.model, "project": base_name}
+_SHORT_NAMES: Final[dict[str, Callable[[str], str]]] = {"model": humanize.short_model_name, "project": base_name}
 _TOKEN_COLUMNS: Final = (("INPUT", 0, 4), ("OUTPUT", 1, 6), ("WRITE 5M", 2, 3), ("WRITE 1H", 3, 3), ("READ", 4, 5))
 """The columns of tokens: their headings, which field of `TokenCount` each shows, and their ranks."""
 
@@ -247,15 +247,15 @@ def _totals(shares: Sequence[UsageShare], prices: Prices) -> Iterator[str]:
         humanize.plural(sessions - orphans, "session"),
         *([f"{orphans} more with only sub-agents left"] if orphans else []),
         humanize.plural(total.responses, "response"),
-        f"{humanize.number(tokens.total)} tokens",
+        f"{humanize.short_number(tokens.total)} tokens",
         humanize.dollars(total.cost, total.unpriced),
     )
     yield ", ".join(parts)
-    input, output, short, hour, read = map(humanize.number, tokens)
+    input, output, short, hour, read = map(humanize.short_number, tokens)
     yield f"input {input}, output {output}; cache writes {short} (5 m), {hour} (1 h); cache reads {read}"
     if unknown := unpriced_models(shares):
         names = ", ".join(group.name or "(no model)" for group in unknown)
-        yield f"no price known for {humanize.number(total.unpriced)} tokens, which are not in the cost: {names}"
+        yield f"no price known for {humanize.short_number(total.unpriced)} tokens, which are not in the cost: {names}"
     yield f"prices: {display_path(prices.source)}"
 
 
@@ -265,7 +265,7 @@ def _print_groups(by: str, groups: Sequence[UsageGroup]) -> None:
             *_name_columns(by, groups),
             Column("RESPONSES", [str(group.responses) for group in groups], 1, right=True),
             *(
-                Column(name, [humanize.number(group.tokens[kind]) for group in groups], rank, right=True)
+                Column(name, [humanize.short_number(group.tokens[kind]) for group in groups], rank, right=True)
                 for name, kind, rank in _TOKEN_COLUMNS
             ),
             Column("COST", [humanize.dollars(group.cost, group.unpriced) for group in groups], 9, right=True),
@@ -291,4 +291,4 @@ def _bars(groups: Sequence[UsageGroup]) -> list[str]:
     has_costs = all(group.cost is not None and not group.unpriced for group in groups)
     sizes = [float(group.cost or 0) if has_costs else group.tokens.total for group in groups]
     most = max(sizes) or 1
-    return [humanize.bar(size / most, _BAR_WIDTH) for size in sizes]
+    return [humanize.share_bar(size / most, _BAR_WIDTH) for size in sizes]

@@ -147,7 +147,7 @@ def report_text(report: VerifyReport, severity: Severity, *, in_colour: bool) ->
 
 
 def _short_path(path: str) -> str:
-    return printable(humanize.near(display_path(path)))
+    return printable(humanize.path_from_cwd(display_path(path)))
 
 
 def _lines_of_kind(findings: Sequence[Finding], in_colour: bool) -> Iterator[str]:

@@ -12,8 +12,9 @@ from msgspec import Struct, field
 
 from claude_session_player.doctor import findings as kinds
 from claude_session_player.doctor.findings import Finding, FindingKind
+from claude_session_player.format.blocks import DECODE_ERRORS, ToolResult
 from claude_session_player.format.content import result_text
-from claude_session_player.format.events import REFUSALS, ToolResult, User
+from claude_session_player.format.events import User
 from claude_session_player.format.lenient_json import CUT_SHORT, Damage
 from claude_session_player.format.line_reader import LongLine, read_batches
 from claude_session_player.linking.pairing import Pairing
@@ -84,7 +85,7 @@ def check_whole_lines(lines: Sequence[bytes]) -> list[CheckedRecord] | None:
         for line in lines:
             if not line.isascii():
                 line.decode()
-    except REFUSALS:
+    except DECODE_ERRORS:
         return None
     return records
 

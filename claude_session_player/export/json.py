@@ -65,7 +65,7 @@ _RECORDS: Final = (EntryKind.NOTE, EntryKind.RECORD)
 def entry_record(told: PlacedEntry, style: TranscriptStyle) -> dict[str, Any] | None:
     """The facts of one entry; `None` for what only separates others, or belongs to a full telling. Nothing is cut."""
     entry = told.entry
-    if told.is_end or entry.kind is EntryKind.SECTION or (entry.aside and not style.is_full):
+    if told.is_end or entry.kind is EntryKind.SECTION or (entry.full_only and not style.is_full):
         return None
     facts: dict[str, Any] = {
         "kind": entry.kind.value,
@@ -73,7 +73,7 @@ def entry_record(told: PlacedEntry, style: TranscriptStyle) -> dict[str, Any] | 
         "timestamp": entry.timestamp,
         "uuid": entry.uuid,
         "depth": told.depth,
-        "agent": told.actor.id if told.actor else None,
+        "agent": told.subagent.id if told.subagent else None,
     }
     if isinstance(entry, TranscriptCall):
         return facts | _call(entry, style)
@@ -115,7 +115,7 @@ def _call(call: TranscriptCall, style: TranscriptStyle) -> dict[str, Any]:
             "timestamp": result.timestamp,
             "uuid": result.uuid,
         },
-        "agents": [actor.id for actor in call.actors],
+        "agents": [actor.id for actor in call.subagents],
     }
 
 

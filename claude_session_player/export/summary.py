@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from claude_session_player.export.commonmark import inline_code
 from claude_session_player.export.escaping import escape_inline
 from claude_session_player.util.dirs import PROGRAM
-from claude_session_player.util.humanize import dollars, duration_words, plural
+from claude_session_player.util.humanize import dollars, duration_words, noun_for, plural
 from claude_session_player.util.text import printable
 
 if TYPE_CHECKING:
@@ -57,16 +57,16 @@ def _facts(summary: SessionSummary) -> Iterator[tuple[str, str]]:
     yield "Errors", f"{summary.errors:,}"
     yield "Title", _plain(summary.title or "")
     yield "Project", _plain(summary.project or "")
-    yield _plural("Branch", "Branches", summary.git_branches), ", ".join(map(_plain, summary.git_branches))
-    yield _plural("Model", "Models", summary.models), ", ".join(map(_plain, summary.models))
-    yield _plural("Version", "Versions", summary.versions), ", ".join(map(_plain, summary.versions))
+    yield noun_for(len(summary.git_branches), "Branch"), ", ".join(map(_plain, summary.git_branches))
+    yield noun_for(len(summary.models), "Model"), ", ".join(map(_plain, summary.models))
+    yield noun_for(len(summary.versions), "Version"), ", ".join(map(_plain, summary.versions))
     yield "Active time", duration_words(summary.active_seconds) if summary.duration_seconds else ""
     yield "Compactions", _unless_none(summary.compactions)
     yield "Forks", _unless_none(summary.forks)
     yield "Files read", _unless_none(summary.files_read)
     yield "Files changed", _unless_none(summary.files_changed)
     urls = [_plain(link.url) for link in summary.pull_requests]
-    yield _plural("Pull request", "Pull requests", summary.pull_requests), ", ".join(urls)
+    yield noun_for(len(summary.pull_requests), "Pull request"), ", ".join(urls)
     scope = " with sub-agents" if summary.subagents else ""
     yield f"Tokens{scope}", ", ".join(f"{tokens[key]:,} {word}" for key, word in _TOKENS.items() if tokens[key])
     yield f"Cost{scope}", _cost(summary)
@@ -99,10 +99,6 @@ def _total(kinds: Mapping[str, int]) -> str:
         others = plural(len(named) - _MOST_KINDS, "other kind")
         named[_MOST_KINDS:] = [others]
     return f"{sum(kinds.values()):,} ({', '.join(named)})" if named else "0"
-
-
-def _plural(one: str, many: str, things: Sequence[object]) -> str:
-    return one if len(things) == 1 else many
 
 
 def _unless_none(number: int) -> str:

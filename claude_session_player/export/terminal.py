@@ -13,7 +13,7 @@ from rich.color import ColorSystem
 from rich.style import Style
 from rich.text import Text
 
-from claude_session_player.formatter import ANSWER, element_text, gap_between, markdown_pieces
+from claude_session_player.formatter import RESPONSE, element_text, gap_between, markdown_pieces
 from claude_session_player.models import (
     AssistantText,
     CompactionRule,
@@ -129,7 +129,7 @@ class FollowWriter:
         name = printable(told.agent)
         if told.task is not None:
             about = f": {printable(told.task)}" if told.task else ""
-            self._write(self._rendered(Text(f"{ANSWER}Agent({name}) started{about}", "yellow")), is_apart=True)
+            self._write(self._rendered(Text(f"{RESPONSE}Agent({name}) started{about}", "yellow")), is_apart=True)
         prefix = self._rendered(Text(f"{name}{_BAR}", "dim")) if name else ""
         for piece in told.pieces:
             self._write(prefix + self._drawn(piece).replace("\n", f"\n{prefix}"), piece.is_apart)

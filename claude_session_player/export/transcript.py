@@ -31,8 +31,8 @@ from claude_session_player.export.commonmark import (
 )
 from claude_session_player.export.registry import TranscriptWriter
 from claude_session_player.format import lenient_json
+from claude_session_player.format.blocks import raw_as_text
 from claude_session_player.format.content import CallParts, Checklist, Code, Data, Diff, Picture, Prose, image_type
-from claude_session_player.format.events import raw_as_text
 from claude_session_player.line_audit import LineAudit, LineStatus
 from claude_session_player.transcript import Entry, EntryKind, TranscriptCall
 from claude_session_player.util.humanize import size, transcript_time
@@ -131,8 +131,8 @@ HEADINGS: Final = {
     EntryKind.MESSAGE: "Message",
     EntryKind.OUTPUT: "Output",
     EntryKind.INJECTED: "Injected",
-    EntryKind.ANSWER: "Assistant",
-    EntryKind.THOUGHT: "Thinking",
+    EntryKind.RESPONSE: "Assistant",
+    EntryKind.THINKING: "Thinking",
     EntryKind.CALL: "Tool",
     EntryKind.RESULT: "Result",
     EntryKind.BLOCK: "Block",
@@ -147,7 +147,7 @@ HEADINGS: Final = {
 }
 
 
-_BY_MODEL: Final = frozenset((EntryKind.ANSWER, EntryKind.THOUGHT, EntryKind.SUMMARY, EntryKind.TASK))
+_BY_MODEL: Final = frozenset((EntryKind.RESPONSE, EntryKind.THINKING, EntryKind.SUMMARY, EntryKind.TASK))
 """Kinds of entries that are written in markdown, by the model."""
 
 
@@ -155,7 +155,7 @@ def entry_blocks(told: Iterable[PlacedEntry], style: TranscriptStyle) -> Iterato
     """The text of each entry that has anything to say in this style, and how many block quotes it stands in."""
     waiting, writers, is_full = iter(told), _WRITERS, style.is_full
     while some := list(islice(waiting, _AT_ONCE)):  # to tell and to write by turns takes longer
-        texts = [(one.depth, writers[one.entry.kind](one, style)) for one in some if is_full or not one.entry.aside]
+        texts = [(one.depth, writers[one.entry.kind](one, style)) for one in some if is_full or not one.entry.full_only]
         yield from [block for block in texts if block[1]]
 
 
@@ -277,10 +277,10 @@ def _call(told: PlacedEntry, style: TranscriptStyle) -> str:
     assert isinstance(call, TranscriptCall)
     if told.is_end:
         return _ending(call, style)
-    reply = None if told.actor_follows else _reply(call, style)  # else it is told behind the sub-agents
-    sketch = call.sketch(reply)
+    reply = None if told.subagents_follow else _reply(call, style)  # else it is told behind the sub-agents
+    sketch = call.to_parts(reply)
     texts = [_call_head(call, sketch, reply, style)]
-    if not (told.actor_follows and len(call.actors) == 1):
+    if not (told.subagents_follow and len(call.subagents) == 1):
         texts += [_PARTS[type(part)](part, style) for part in sketch.given]
     if reply is not None and (sketch.returned or call.pictures):
         texts += _returned(call, sketch, style)
@@ -289,7 +289,7 @@ def _call(told: PlacedEntry, style: TranscriptStyle) -> str:
 
 def _ending(call: TranscriptCall, style: TranscriptStyle) -> str:
     """What came back behind sub-agents: they have told it themselves, unless it is an error."""
-    if not (style.is_full or call.is_error or len(call.actors) > 1):
+    if not (style.is_full or call.is_error or len(call.subagents) > 1):
         return ""
     return _late(call, style)
 
@@ -303,7 +303,7 @@ def _result(told: PlacedEntry, style: TranscriptStyle) -> str:
 
 def _late(call: TranscriptCall, style: TranscriptStyle) -> str:
     reply = _reply(call, style)
-    sketch = call.sketch(reply)
+    sketch = call.to_parts(reply)
     if sketch.returned and type(sketch.returned[0]) is Prose:
         return "\n\n".join(filter(None, _returned(call, sketch, style)))
     of = f" of line {call.body}" if isinstance(call.body, int) else ""

@@ -15,17 +15,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from msgspec import Raw
 
 from claude_session_player.errors import Ambiguous, NoSuchFile
+from claude_session_player.format.blocks import DECODE_ERRORS, NOTHING, ToolResult, ToolUse
 from claude_session_player.format.events import (
     FILE_ATTACHED,
     FILE_CHANGED,
-    NOTHING,
-    REFUSALS,
     Assistant,
     Attachment,
     Event,
     MessageEvent,
-    ToolResult,
-    ToolUse,
     User,
 )
 from claude_session_player.format.results import decode_file_result
@@ -153,7 +150,7 @@ class FileCalls:
         if event.cwd:
             self.cwd = event.cwd
             self.home = self.home or event.cwd
-        if not isinstance(event, MessageEvent) or not isinstance(blocks := event.said, list):
+        if not isinstance(event, MessageEvent) or not isinstance(blocks := event.message_content, list):
             return
         if isinstance(event, Assistant):
             for block in blocks:
@@ -330,7 +327,7 @@ def _touchers(session: Session, id: str | None, own: bool) -> Iterator[tuple[str
 def _is_created(answer: AnsweredCall) -> bool:
     try:
         kind = decode_file_result(answer.structured).type if answer.structured else answer.result.content
-    except REFUSALS:
+    except DECODE_ERRORS:
         kind = answer.result.content
     return bytes(memoryview(kind)[:13]).startswith(_CREATED)
 

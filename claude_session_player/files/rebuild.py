@@ -45,8 +45,8 @@ from claude_session_player.format.results import (
     decode_hunks,
     decode_replacements,
     decode_text,
-    file_input,
-    replacements_of,
+    parse_file_input,
+    parse_replacements,
 )
 from claude_session_player.linking.copies import drop_copies
 from claude_session_player.tools import FileTouch
@@ -170,7 +170,7 @@ class FileRebuilder:
 
     def _write(self, answer: AnsweredCall) -> None:
         told = decode_raw(decode_text, structured_result(answer.structured).content)
-        content = file_input(answer.call.input).content if told is None else told
+        content = parse_file_input(answer.call.input).content if told is None else told
         if isinstance(content, str):
             self._know(PartialText.whole(content), answer.line, answer.call.tool, anew=True)
         else:
@@ -254,5 +254,5 @@ def _replacements(answer: AnsweredCall, told: FileResult) -> list[Replacement]:
         return [Replacement(old, new, bytes(told.replace_all) == b"true")]
     if told.edits and (listed := decode_raw(decode_replacements, told.edits)):
         return listed
-    asked: Any = file_input(answer.call.input).edits
-    return replacements_of(answer.call.input if asked is None else asked) or []
+    asked: Any = parse_file_input(answer.call.input).edits
+    return parse_replacements(answer.call.input if asked is None else asked) or []

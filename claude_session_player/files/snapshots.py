@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from msgspec import Raw
 
+from claude_session_player.format.blocks import DECODE_ERRORS, ToolResult
 from claude_session_player.format.content import raw_text
-from claude_session_player.format.events import REFUSALS, ToolResult
 from claude_session_player.format.results import (
     FilePart,
     FileResult,
     decode_file_part,
     decode_file_result,
     decode_text,
-    file_input,
+    parse_file_input,
 )
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def decode_raw(decode: Callable[[Raw], _T], raw: Raw) -> _T | None:
     """A value that was set aside; `None` where it is missing, or of another shape."""
     try:
         return decode(raw) if raw else None
-    except REFUSALS:
+    except DECODE_ERRORS:
         return None
 
 
@@ -238,5 +238,5 @@ def _is_cut(line: str) -> bool:
 
 
 def _is_unlimited(asked: object) -> bool:
-    told = file_input(asked)
+    told = parse_file_input(asked)
     return told.offset is None and told.limit is None

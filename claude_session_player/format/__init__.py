@@ -1,1 +1,1 @@
-"""What a record of a session file is: all knowledge of the format."""
+"""All knowledge of the session file format: what a record is, in every dialect."""

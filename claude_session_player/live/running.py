@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO, Final, NamedTuple
 
 from claude_session_player.errors import SessionError
-from claude_session_player.format.events import Assistant, Event, QueueOperation, Text, Title
+from claude_session_player.format.blocks import Text
+from claude_session_player.format.events import Assistant, Event, QueueOperation, Title
 from claude_session_player.format.line_reader import LongLine, bounded_line, is_too_long, split_lines
 from claude_session_player.linking.prompts import PromptQueue, human_prompt
 from claude_session_player.linking.titles import note_prompt, note_title, session_title
@@ -239,7 +240,7 @@ class SessionPeek:
             note_prompt(self, prompt, event.line)
         elif isinstance(event, Assistant):
             self._queue.settle()
-            said = event.said
+            said = event.message_content
             texts = [said] if isinstance(said, str) else [block.text for block in said or () if type(block) is Text]
             self.words = next((to_title(strip_escapes(one)) for one in reversed(texts) if one), self.words)
 

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player import tools
+from claude_session_player.format.blocks import RedactedThinking, Text, Thinking, ToolResult, ToolUse
 from claude_session_player.format.content import join_texts
 from claude_session_player.format.events import (
     COMPACTION,
@@ -19,17 +20,12 @@ from claude_session_player.format.events import (
     Attachment,
     Event,
     Progress,
-    RedactedThinking,
     System,
-    Text,
-    Thinking,
-    ToolResult,
-    ToolUse,
     User,
 )
 from claude_session_player.format.prompts import classify_prompt
 from claude_session_player.linking.pairing import Pairing
-from claude_session_player.util.humanize import span
+from claude_session_player.util.humanize import short_duration
 from claude_session_player.util.text import strip_escapes
 from claude_session_player.util.times import to_epoch
 
@@ -154,7 +150,7 @@ class SessionActivity:
         last = max((time for time in (self.latest, written) if time is not None), default=None)
         if found.phase is Phase.IDLE or last is None or now - last < IDLE_SECONDS:
             return found
-        quiet = f"nothing was written for {span(now - last)}"
+        quiet = f"nothing was written for {short_duration(now - last)}"
         return found._replace(phase=Phase.IDLE, how=f"{quiet}; {found.how}")
 
     def _status(self, now: float) -> SessionStatus:
@@ -172,7 +168,7 @@ class SessionActivity:
         self.cause, self.since = cause, self.latest if time is None else time
 
     def _user(self, event: User, time: float | None) -> None:
-        said = event.said
+        said = event.message_content
         results = [block for block in said if type(block) is ToolResult] if isinstance(said, list) else []
         for result in results:
             key = self._pairing.add_result(True, result.tool_use_id, result.name, event.source_uuid)
@@ -201,7 +197,7 @@ class SessionActivity:
             self._set(Cause.PROMPT, time)
 
     def _assistant(self, event: Assistant, time: float | None) -> None:
-        message, said = event.message, event.said
+        message, said = event.message, event.message_content
         request = event.request_id or (message.id if message else None)
         if request:  # the model speaks again: it had an answer to every call of its responses before
             self.calls = {id: call for id, call in self.calls.items() if call.request in (request, None)}
@@ -272,8 +268,8 @@ def _names(calls: Iterable[OpenCall]) -> Iterable[str]:
 
 
 def _ago(time: float | None, now: float) -> str:
-    return "at a time that is not known" if time is None else f"{span(max(now - time, 0))} ago"
+    return "at a time that is not known" if time is None else f"{short_duration(max(now - time, 0))} ago"
 
 
 def _for(time: float | None, now: float) -> str:
-    return "" if time is None else f" for {span(max(now - time, 0))}"
+    return "" if time is None else f" for {short_duration(max(now - time, 0))}"

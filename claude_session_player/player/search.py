@@ -9,6 +9,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from claude_session_player.format import lenient_json
+from claude_session_player.format.blocks import (
+    AnyBlock,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+    raw_as_text,
+)
 from claude_session_player.format.content import (
     Code,
     Part,
@@ -18,17 +27,7 @@ from claude_session_player.format.content import (
     raw_text,
     result_parts,
 )
-from claude_session_player.format.events import (
-    AnyBlock,
-    Event,
-    Progress,
-    Text,
-    Thinking,
-    ToolResult,
-    ToolUse,
-    UnknownBlock,
-    raw_as_text,
-)
+from claude_session_player.format.events import Event, Progress
 from claude_session_player.formatter import activity_text
 from claude_session_player.models import (
     ScreenElement,
@@ -193,7 +192,7 @@ def _call(film: FrameIndex, element: ToolCall, resolve: Resolve) -> ElementDetai
     reply = call.reply()
     if reply is not None:
         reply = replace(reply, text=resolve(reply.text))
-    sketch = call.sketch(reply)
+    sketch = call.to_parts(reply)
     running = activity_text(element.activity, None) if reply is None and element.activity else ""
     return ElementDetails(
         sketch.words,

@@ -6,12 +6,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player.files import TouchCounter, absolute_path, file_key, is_absolute
+from claude_session_player.format.blocks import DECODE_ERRORS, AnyBlock, ServerToolUse, ToolResult, ToolUse, type_tag
 from claude_session_player.format.events import (
     COMPACTION,
     FAILED_REQUESTS,
     QUEUED,
-    REFUSALS,
-    AnyBlock,
     Assistant,
     Attachment,
     Blank,
@@ -22,19 +21,20 @@ from claude_session_player.format.events import (
     PullRequest,
     QueueOperation,
     ResultLine,
-    ServerToolUse,
     System,
-    ToolResult,
-    ToolUse,
     User,
-    type_tag,
 )
-from claude_session_player.format.partial_records import CountBlock, CountRecord, places_of_subagents, skim
+from claude_session_player.format.partial_records import (
+    CountBlock,
+    CountRecord,
+    decode_count_record,
+    subagent_positions,
+)
 from claude_session_player.linking.copies import CopyDetector, call_key, response_id
-from claude_session_player.linking.prompts import human_prompt, said_by_person, with_queued_prompts
+from claude_session_player.linking.prompts import classify_human_prompt, human_prompt, with_queued_prompts
 from claude_session_player.parser import decode_lines
 from claude_session_player.tools import TOOLS, FileTouch, touched_file
-from claude_session_player.transcript import ABSENT, PLAIN, SIDE, TOOL, ConversationTree
+from claude_session_player.transcript import ConversationTree, LineRole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -180,23 +180,23 @@ class LineCounter(SessionCounts):
         if self.is_unsure:
             return
         try:
-            self._take_skims(list(map(skim, lines)), lines)
-        except REFUSALS:
+            self._take_skims(list(map(decode_count_record, lines)), lines)
+        except DECODE_ERRORS:
             self.is_unsure = True
 
     def count_forks(self) -> int:
         """How often the conversation went back. Where no line has two children, no tree is needed to tell."""
         parents = self._columns[_PARENTS]
         if len(set(parents) - {None}) + parents.count(None) < len(parents):
-            self.branches.grow(zip(*self._columns, strict=True))
+            self.branches.add_rows(zip(*self._columns, strict=True))
         return len(self.branches.forks)
 
     def _take_skims(self, skims: Sequence[CountRecord], lines: Sequence[bytes]) -> None:
         self._note(skims)
         before = self._line
-        uuids, parents, roles = list(map(_UUID, skims)), list(map(_PARENT, skims)), [PLAIN] * len(skims)
+        uuids, parents, roles = list(map(_UUID, skims)), list(map(_PARENT, skims)), [LineRole.PLAIN] * len(skims)
         self._look_for_copies(uuids)
-        sides = places_of_subagents(skims)
+        sides = subagent_positions(skims)
         absent = set(sides) if self._skips_sidechains else ()
         for number, look in enumerate(map(_LOOKS.get, map(_TYPE, skims))):
             if look is not None and number not in absent:
@@ -205,9 +205,9 @@ class LineCounter(SessionCounts):
                     parents[number], role = self._look_closer(lines[number], before + number)
                 roles[number] = role
         for number in sides:
-            roles[number] |= SIDE
+            roles[number] |= LineRole.SIDECHAIN
         for number in absent:
-            parents[number], roles[number] = None, ABSENT
+            parents[number], roles[number] = None, LineRole.ABSENT
         for column, more in zip(
             self._columns, (uuids, parents, range(before + 1, before + 1 + len(skims)), roles), strict=True
         ):
@@ -226,11 +226,11 @@ class LineCounter(SessionCounts):
         events = decode_lines((line,), before, 0)
         if len(events) != 1:
             self.is_unsure = True
-            return None, ABSENT
+            return None, LineRole.ABSENT
         (event,) = events
         if isinstance(event, Assistant) and event.is_api_error:
             self._note_failure(event)
-        said = said_by_person(event)
+        said = classify_human_prompt(event)
         if said is not None:
             self._count_prompt(event)
         self._count_event(event)
@@ -300,24 +300,24 @@ def _skim_user(tally: LineCounter, seen: CountRecord) -> int:
         return _CLOSER
     if blocks[0].is_error:
         tally.count_error(blocks[0].tool_use_id)
-    return TOOL
+    return LineRole.TOOL
 
 
 def _skim_attachment(tally: LineCounter, seen: CountRecord) -> int:
-    return _CLOSER if seen.attachment is not None and seen.attachment.type == QUEUED else PLAIN
+    return _CLOSER if seen.attachment is not None and seen.attachment.type == QUEUED else LineRole.PLAIN
 
 
 def _skim_remark(tally: LineCounter, seen: CountRecord) -> int:
     if seen.subtype == COMPACTION or seen.subtype in FAILED_REQUESTS:
         tally.note_remark(seen.timestamp)
     tally.errors += seen.subtype in FAILED_REQUESTS
-    return _CLOSER if seen.subtype == COMPACTION else PLAIN
+    return _CLOSER if seen.subtype == COMPACTION else LineRole.PLAIN
 
 
 def _skim_queue(tally: LineCounter, seen: CountRecord) -> int:
     """What leaves the queue may be a prompt that stands nowhere else."""
     tally.is_unsure = tally.is_unsure or seen.operation == "remove"
-    return PLAIN
+    return LineRole.PLAIN
 
 
 def _look_closer(tally: LineCounter, seen: CountRecord) -> int:
@@ -371,5 +371,5 @@ _COUNTERS: Final[dict[type[Event], Callable[[SessionCounts, Any], None]]] = {
 
 
 def _blocks(event: MessageEvent) -> list[AnyBlock]:
-    said = event.said
+    said = event.message_content
     return said if isinstance(said, list) else []

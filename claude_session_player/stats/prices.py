@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -13,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.errors import BadPrices
-from claude_session_player.util.dirs import PROGRAM
+from claude_session_player.util.dirs import config_dir
 from claude_session_player.util.fsutil import NOT_REGULAR
 from claude_session_player.util.times import parse_time, utc_now
 
@@ -153,21 +152,13 @@ _NEEDED: Final = ("input", "output")
 _EXAMPLE: Final = '{"claude-opus-4-5": {"input": 5, "output": 25, "cache_write_5m": 6.25, …}}'
 _MOST: Final = 1_000_000
 _DIGITS: Final = 9
-_IS_LINUX: Final[bool] = sys.platform == "linux"
 
 
 def user_prices_path() -> str | None:
     """The file in the platform's directory for settings, where there is one. Raises `BadPrices` for anything else."""
-    if _IS_LINUX:  # the same as platformdirs says, without the time that it takes to be loaded
-        folder = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
-        path = os.path.join(folder, PROGRAM, NAME)
-    else:
-        import platformdirs
-
-        try:
-            path = os.path.join(platformdirs.user_config_dir(PROGRAM, appauthor=False), NAME)
-        except (OSError, RuntimeError, KeyError):
-            return None
+    if (folder := config_dir()) is None:
+        return None
+    path = os.path.join(folder, NAME)
     if os.path.lexists(path) and not os.path.isfile(path):
         raise BadPrices(f"{path}: {NOT_REGULAR}")
     return path if os.path.isfile(path) else None

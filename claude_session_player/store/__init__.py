@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from claude_session_player.store.library import Library as Library, Progress as Progress
     from claude_session_player.store.refs import (
         BREADCRUMB_SIZE as BREADCRUMB_SIZE,
+        LATEST as LATEST,
         SHORTEST as SHORTEST,
         follow_breadcrumb as follow_breadcrumb,
         locate_ref as locate_ref,
@@ -114,6 +115,7 @@ _HOMES = {
     "IndexedFile": "facts",
     "KINDS": "layout",
     "LOCKED": "in_use",
+    "LATEST": "refs",
     "Library": "library",
     "META": "layout",
     "MOVING": "layout",

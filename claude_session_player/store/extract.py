@@ -17,25 +17,27 @@ from msgspec import Struct, field
 
 from claude_session_player.flat_events import count_flat_events
 from claude_session_player.format import lenient_json
+from claude_session_player.format.blocks import DECODE_ERRORS, Message, ToolResult, type_tag
 from claude_session_player.format.events import (
     CONVERSATION,
     RECORDS,
-    REFUSALS,
     Assistant,
     Attachment,
     Envelope,
     Event,
-    Message,
     Progress,
-    ToolResult,
     User,
-    type_tag,
 )
 from claude_session_player.format.line_reader import read_batches
-from claude_session_player.format.partial_records import IndexMessage, IndexRecord, glance, places_of_subagents
+from claude_session_player.format.partial_records import (
+    IndexMessage,
+    IndexRecord,
+    decode_index_record,
+    subagent_positions,
+)
 from claude_session_player.linking.agent_records import reported_events
 from claude_session_player.linking.copies import drop_copies, response_id
-from claude_session_player.linking.prompts import PromptQueue, attachment_of, with_queued_prompts
+from claude_session_player.linking.prompts import PromptQueue, to_attachment, with_queued_prompts
 from claude_session_player.linking.subagents import BY_PROGRESS, AgentCall, Naming, helper_kind
 from claude_session_player.parser import decode_lines, read_events
 from claude_session_player.store.extract_lines import (
@@ -127,8 +129,8 @@ class FileExtractor(Struct):
     def take(self, lines: Sequence[bytes]) -> None:
         """Take in some lines. Most are only glanced at."""
         try:
-            glances = list(map(glance, lines))
-        except REFUSALS:
+            glances = list(map(decode_index_record, lines))
+        except DECODE_ERRORS:
             for line in lines:
                 self._take_odd(line)
         else:
@@ -141,8 +143,8 @@ class FileExtractor(Struct):
             self.offset += len(line)
             return
         try:
-            seen = glance(line)
-        except REFUSALS:
+            seen = decode_index_record(line)
+        except DECODE_ERRORS:
             events = decode_lines((line,), self.lines, self.offset)
             self.lines += 1
             self.offset += len(line)
@@ -163,7 +165,7 @@ class FileExtractor(Struct):
         self._take_envelopes(glances)
         if self.session_id is None and before < _HEAD:
             self._find_session(lines[: _HEAD - before])
-        inline = set() if self.is_agent else set(places_of_subagents(glances))
+        inline = set() if self.is_agent else set(subagent_positions(glances))
         for number, look in enumerate(map(LOOKS.get, map(_TYPE, glances))):
             if (look is not None and look(self, glances[number], lines[number])) or (inline and number in inline):
                 is_report = look is look_at_progress and number not in inline
@@ -197,7 +199,7 @@ class FileExtractor(Struct):
     def settle_queue(self) -> None:
         """The model answers: what was taken up from the queue before, and stands nowhere else, are prompts."""
         for prompt in self.queue.settle():
-            self.main.hear(attachment_of(prompt))
+            self.main.hear(to_attachment(prompt))
 
     def look_for_copies(self, message_id: str | None, request: str | None) -> None:
         """The model answers a prompt that says what another one said: both are copies where the answer is known."""
@@ -445,7 +447,7 @@ def _description(found: SessionFile, troubles: list[ReadProblem]) -> dict[str, A
 
 def _is_result(event: User | Attachment) -> bool:
     """True for a line that holds nothing but results of tools."""
-    content = event.said if isinstance(event, User) else None
+    content = event.message_content if isinstance(event, User) else None
     return type(content) is list and bool(content) and all(type(block) is ToolResult for block in content)
 
 

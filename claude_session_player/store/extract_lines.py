@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from claude_session_player.format.blocks import Message, ToolResult, ToolUse, Usage, type_tag
 from claude_session_player.format.events import (
     QUEUED,
     TITLES,
@@ -19,7 +20,6 @@ from claude_session_player.format.events import (
     Event,
     LegacyMessage,
     Malformed,
-    Message,
     Metadata,
     Progress,
     QueueOperation,
@@ -27,12 +27,8 @@ from claude_session_player.format.events import (
     System,
     Title,
     TooLong,
-    ToolResult,
-    ToolUse,
-    Usage,
     UsageLine,
     User,
-    type_tag,
 )
 from claude_session_player.format.partial_records import (
     IndexAgentResult,
@@ -43,10 +39,10 @@ from claude_session_player.format.partial_records import (
 )
 from claude_session_player.linking.agent_records import (
     AGENT_PROGRESS,
-    agent_call,
-    gives_prompt,
+    has_prompt,
     named_agents,
     task_digest,
+    to_agent_call,
 )
 from claude_session_player.linking.copies import response_id
 from claude_session_player.linking.prompts import human_prompt
@@ -133,7 +129,7 @@ LOOKS: Final[dict[str | None, Callable[[FileExtractor, IndexRecord, bytes], bool
 
 
 def _take_user(digest: FileExtractor, event: User) -> None:
-    content = event.said
+    content = event.message_content
     if type(content) is list:
         digest.main.events += max(len(content) - 1, 0)
         for block in content:
@@ -144,12 +140,12 @@ def _take_user(digest: FileExtractor, event: User) -> None:
 
 
 def _take_assistant(digest: FileExtractor, event: Assistant) -> None:
-    content = event.said
+    content = event.message_content
     if type(content) is list:
         digest.main.events += max(len(content) - 1, 0)
         for block in content:
-            if type(block) is ToolUse and (block.name in AGENTS or gives_prompt(block)):
-                digest.calls.append(agent_call(block))
+            if type(block) is ToolUse and (block.name in AGENTS or has_prompt(block)):
+                digest.calls.append(to_agent_call(block))
                 if block.name in AGENTS:
                     digest.call_ids[block.id or ""] = None
     if digest.owns(event):
@@ -263,7 +259,7 @@ class ConversationExtractor(Struct):
     def hear(self, event: User | Attachment) -> str | None:
         """A line in a user's place; gives what a person typed there. Of that, only the first and the last are kept."""
         if self.task is None and isinstance(event, User):
-            self.task = task_digest(event.said)
+            self.task = task_digest(event.message_content)
         prompt = human_prompt(event)
         if prompt is not None and not self._is_copy(event, prompt):
             note_prompt(self, prompt, event.line)

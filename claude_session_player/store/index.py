@@ -8,13 +8,12 @@ believed, and not touched. Nothing here raises. Any thread may ask.
 import contextlib
 import os
 import stat
-import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from claude_session_player.util.dirs import PROGRAM
+from claude_session_player.util.dirs import cache_dir
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 VERSION: Final = 5
 """Goes up whenever the facts of a file, or the rules that give them, change."""
 
-_IS_LINUX: Final[bool] = sys.platform == "linux"
 _WAIT_SECONDS: Final = 2
 _AT_ONCE: Final = 500
 _SEAL: Final = 4
@@ -78,15 +76,7 @@ class IndexEntry(NamedTuple):
 
 def default_index_dir() -> str | None:
     """The directory in which the catalogue is kept; `None` where the platform has no place for it."""
-    if _IS_LINUX:  # the same as platformdirs says, without the time that it takes to be loaded
-        base = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
-        return os.path.join(base, PROGRAM)
-    import platformdirs
-
-    try:
-        return platformdirs.user_cache_dir(PROGRAM, appauthor=False)
-    except (OSError, RuntimeError, KeyError):
-        return None
+    return cache_dir()
 
 
 class StoreIndex:

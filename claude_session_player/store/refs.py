@@ -15,7 +15,7 @@ from claude_session_player.errors import Ambiguous, CannotRead, NoSuchSession
 from claude_session_player.store.layout import AGENT, HISTORY, SUFFIX, SessionFile
 from claude_session_player.store.roots import enclosing_store, project_dir_spellings
 from claude_session_player.store.session import Session
-from claude_session_player.util.dirs import LATEST, PROGRAM
+from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.humanize import plural
 from claude_session_player.util.text import base_name, display_path, truncate
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SHORTEST: Final = 4
 """A prefix of an id has at least so many characters."""
+LATEST: Final = "latest"
+"""The reference to the session that was active last."""
 _LATEST: Final = re.compile(rf"{LATEST}(?::(\d+))?")
 _MANY: Final = 10
 _NEAREST: Final = 3

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.store import SORTS
-from claude_session_player.util.humanize import model, plural
+from claude_session_player.util.humanize import plural, short_model_name
 from claude_session_player.util.text import base_name, display_path, printable
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def session_about(session: Session) -> str:
     """What the table has no room for, in two lines: the first is what one would miss most."""
     facts = session.facts
     branch = facts.branches[-1] if facts.branches else ""
-    name = model(session.speech.models[-1]) if session.speech.models else ""
+    name = short_model_name(session.speech.models[-1]) if session.speech.models else ""
     first = (session.id[:_SHORT_ID], branch, name, session.agent or "")
     return "\n".join((_BETWEEN.join(printable(part) for part in first if part), printable(project_name(session))))
 

@@ -15,11 +15,11 @@ from claude_session_player.export.escaping import escape_inline, escape_markdown
 from claude_session_player.export.transcript import TranscriptStyle, entry_blocks, join_blocks
 from claude_session_player.transcript.subagents import Subagent
 from tests.builder import SessionBuilder, call, text, thought
+from tests.conversations import subagent, walk
 from tests.hostile.effort import pick
 from tests.hostile.work import assert_linear
 from tests.program import csp
 from tests.stores import ONE, StoreBuilder
-from tests.tellings import actor, walk
 from tests.transcripts import PARSERS, alien, expected, heads
 
 HEADS = (
@@ -250,7 +250,7 @@ def hostile_session(a: str, b: str, c: str) -> tuple[SessionBuilder, list[Subage
     session.line({"type": "pr-link", "prUrl": b, "prNumber": 1, "prRepository": c}).prompt("Next")
     inner = SessionBuilder(sidechain=True).prompt(b).response(text(a), call(c, "1", prompt=a)).result("1", b)
     lost = SessionBuilder(sidechain=True).prompt(c).response(thought(a))
-    return session, [actor("a1", inner, title=a, kind=b), actor(a or "?", lost, title=c, workflow=b)]
+    return session, [subagent("a1", inner, title=a, kind=b), subagent(a or "?", lost, title=c, workflow=b)]
 
 
 @settings(max_examples=pick(30, 4_000), deadline=None)

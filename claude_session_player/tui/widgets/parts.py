@@ -16,6 +16,7 @@ from rich.text import Text
 from textual.strip import Strip
 
 from claude_session_player.format import lenient_json
+from claude_session_player.format.blocks import raw_as_text
 from claude_session_player.format.content import (
     GIF,
     JPEG,
@@ -31,7 +32,6 @@ from claude_session_player.format.content import (
     Prose,
     image_type,
 )
-from claude_session_player.format.events import raw_as_text
 from claude_session_player.tui.widgets.rows import MOST_DRAWN, code_theme, draw_rows, indent_rows
 from claude_session_player.util.humanize import plural
 from claude_session_player.util.text import base_name, mark_controls, printable

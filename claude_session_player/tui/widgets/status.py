@@ -13,7 +13,7 @@ from textual.widget import Widget
 from claude_session_player.live import Phase
 from claude_session_player.player import IS_DELETED, IS_IDLE, IS_LIVE, Pace, Player
 from claude_session_player.tui.widgets.timeline import fraction_of
-from claude_session_player.util.humanize import UNKNOWN_TIME, clock, span, transcript_time
+from claude_session_player.util.humanize import UNKNOWN_TIME, clock_time, short_duration, transcript_time
 from claude_session_player.util.text import base_name, display_path, printable
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _below(text: str, width: int) -> Text:
 
 
 def _since(row: RunningSession, now: float) -> str:
-    return "" if row.status.since is None else span(max(now - row.status.since, 0))
+    return "" if row.status.since is None else short_duration(max(now - row.status.since, 0))
 
 
 def _fitted(width: int, *parts: tuple[str, str]) -> Text:
@@ -160,7 +160,7 @@ def status_text(
         text.append("  reading…", style="dim")
     if message:
         return text.append(f"  {message}", style="yellow")
-    text.append(f"  {clock(player.elapsed)}/{clock(player.total)}  {fraction_of(player):.0%}")
+    text.append(f"  {clock_time(player.elapsed)}/{clock_time(player.total)}  {fraction_of(player):.0%}")
     if frame is not None:
         text.append(f"  {_moment(frame.time)}", style="dim")
         text.append(f"  line {frame.line}/{lines}")

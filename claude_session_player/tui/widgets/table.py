@@ -18,7 +18,7 @@ from textual.widgets import Input
 
 from claude_session_player.tui.keys import Key, bindings
 from claude_session_player.tui.listing import IN_USE, STALE, SessionRow
-from claude_session_player.util.humanize import size, span, when
+from claude_session_player.util.humanize import short_duration, short_time, size
 from claude_session_player.util.text import ELLIPSIS, base_name, printable
 
 if TYPE_CHECKING:
@@ -247,12 +247,12 @@ class SessionTable(RowTable[SessionRow]):
         session = row.session
         return (
             IN_USE if row.in_use else STALE if session.is_stale else "",
-            when(session.updated_at, self._clock()),
+            short_time(session.updated_at, self._clock()),
             ("↳ " if session.is_subagent else "") + (session.title or "(no title)"),
             base_name(row.project),
             str(session.speech.events),
             size(session.found.stamp.size),
-            span(session.duration_seconds),
+            short_duration(session.duration_seconds),
             str(session.subagent_count or ""),
         )
 
