@@ -227,8 +227,7 @@ def test_in_full_every_line_is_told_or_accounted_for(store: StoreBuilder) -> Non
     told = show(store, "--full")
     assert "**Note** (Unknown time) Unknown record `brand-new` (line 4)\n" in told
     assert told.endswith(
-        "## Lines that are not told\n\n"
-        "- attachment date: 1\n- blank line: 1\n- progress bash_progress: 1\n- malformed: 1\n"
+        "## Omitted lines\n\n- attachment date: 1\n- blank line: 1\n- progress bash_progress: 1\n- malformed: 1\n"
     )
 
 
@@ -326,7 +325,7 @@ def test_a_chain_tells_each_sub_agent_once_and_finds_the_outputs_of_all(store: S
     store.agent(session=other, place="subagents")
     told = show(store, "--chain", "--full", ref=other)
     assert told.count("> Look around") == 1
-    assert "without a known call" not in told
+    assert "without a matching call" not in told
     assert "all of it" in told
     assert told.count("And now?") == 1
 
@@ -334,7 +333,7 @@ def test_a_chain_tells_each_sub_agent_once_and_finds_the_outputs_of_all(store: S
 def test_strict_has_nothing_against_helpers_that_nobody_calls(store: StoreBuilder) -> None:
     store.agent("acompact-4f2a", place="subagents", task="Sum up")
     store.agent("b0b1b2b3", place="subagents", task="Warmup")
-    assert "without a known call" in show(store, "--strict")
+    assert "without a matching call" in show(store, "--strict")
 
 
 def test_strict_is_content_with_a_sound_session(store: StoreBuilder) -> None:

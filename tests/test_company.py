@@ -31,7 +31,7 @@ class Following:
         """Begin to follow it."""
         self.company = FollowedGroup(session_file_at(str(self.path)), View())
         self.teller = FollowWriter(self.file, View())
-        self.teller.begin(self.company.begin(), lines)
+        self.teller.write_last_lines(self.company.begin(), lines)
 
     def agent_file(self, id: str, folder: str = f"{ONE}/subagents") -> Path:
         """The file of a sub-agent."""
@@ -44,7 +44,7 @@ class Following:
             file.write(session.flush())
         found = list(self.company.notice([str(path)]))
         for told in found:
-            self.teller.tell(told)
+            self.teller.write_new(told)
         return found
 
     @property

@@ -1,4 +1,4 @@
-"""Tokens of real sessions are those of a count as simple as can be."""
+"""Token counts of real sessions equal those of a naive reference."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ import pytest
 
 from claude_session_player import Filter, Session, Store
 from claude_session_player.stats.prices import Prices
-from claude_session_player.stats.tokens import BY, TokenCount, count_tokens, group_usage, session_usage, sum_usage
+from claude_session_player.stats.tokens import (
+    GROUP_KEYS,
+    TokenCount,
+    count_tokens,
+    group_usage,
+    session_usage,
+    sum_usage,
+)
 from tests import corpus
 from tests.reference_tokens import reference_count
 
@@ -56,7 +63,7 @@ def test_however_real_tokens_are_grouped_they_come_to_the_same(store: Store) -> 
     shares = count_tokens(store.sessions(Filter(include_orphans=True)), Prices.load())
     whole = sum_usage(shares)
     assert whole.cost
-    for by in BY:
+    for by in GROUP_KEYS:
         groups = group_usage(shares, by)
         assert sum(group.responses for group in groups) == whole.responses
         assert sum(group.cost or 0 for group in groups) == whole.cost

@@ -17,7 +17,7 @@ from claude_session_player.transcript.walk import PlacedEntry, TranscriptWalk
 from claude_session_player.util.humanize import transcript_time
 from tests import corpus
 from tests.hostile.effort import sample
-from tests.transcripts import PARSERS, alien, expected, heads
+from tests.transcripts import PARSERS, expected, forbidden, heads
 
 FILES = corpus.session_files()
 pytestmark = pytest.mark.skipif(not FILES, reason=f"there are no real sessions at {corpus.ROOT}")
@@ -33,9 +33,9 @@ def compare(told: list[PlacedEntry]) -> int:
         found = heads(written, markdown)
         assert found == list(expected(told, STYLE))
         assert [(head.depth, head.who) for head in found if head.time and head.who != "Result"] == named
-        assert alien(written, markdown) == []
+        assert forbidden(written, markdown) == []
     times = [transcript_time(facts["timestamp"]) for facts in records if facts["kind"] not in ("result", "agent")]
-    assert [head.time for head in found if head.time and head.who not in ("Result", "Agent")] == times
+    assert [head.time for head in found if head.time and head.who not in ("Result", "Sub-agent")] == times
     return len(records)
 
 

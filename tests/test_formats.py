@@ -1,4 +1,4 @@
-"""A format is a module and a row of the table: nothing else has to know it."""
+"""A format is a module and a row of the table; nothing else knows about it."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def write_recording(events, state, file, setup):
     file.write(f"{sum(1 for _ in events)} events, {setup.width} columns\\n")
 
 
-def items(told, style):
-    return (one.entry.kind.value for one in told)
+def items(entries, style):
+    return (placed.entry.kind.value for placed in entries)
 
 
 TRANSCRIPT = TranscriptWriter(items, lambda kinds: (f"<{kind}>" for kind in kinds))
@@ -78,13 +78,13 @@ def run(folder: Path, *arguments: str | Path) -> tuple[str, int]:
 def test_a_new_format_is_offered_and_written_by_every_command(
     session: Path, tmp_path: Path, command: str, format: str, printed: str
 ) -> None:
-    told, code = run(tmp_path, command, "--help")
+    output, code = run(tmp_path, command, "--help")
     assert code == 0
-    assert f"{format}: " in " ".join(told.split())
+    assert f"{format}: " in " ".join(output.split())
     ref = [] if command == "demo" else [session]
-    told, code = run(tmp_path, command, *ref, "--format", format)
+    output, code = run(tmp_path, command, *ref, "--format", format)
     assert code == 0
-    assert printed in told
+    assert printed in output
 
 
 def test_the_options_of_a_recording_are_those_of_a_new_one_too(session: Path, tmp_path: Path) -> None:
@@ -131,20 +131,20 @@ def test_browse_exports_what_came_before_compactions_too(tmp_path: Path) -> None
     assert "❯ Hi" in (tmp_path / "a.md").read_text()
 
 
-def test_every_format_of_the_table_can_be_loaded_and_says_what_it_is() -> None:
+def test_every_format_can_be_loaded_and_has_a_suffix_and_help() -> None:
     for format in formats(*OutputKind):
         assert callable(format.load()) or format.writes is OutputKind.TRANSCRIPT
         assert format.suffix.startswith(".")
         assert format.help.startswith(format.name)
 
 
-def test_a_format_that_nobody_knows_is_named_in_the_error() -> None:
-    with pytest.raises(BadFilter, match="there is no format 'pdf': there are markdown, json, jsonl, text"):
+def test_an_unknown_format_is_named_in_the_error() -> None:
+    with pytest.raises(BadFilter, match="unknown format 'pdf'; choose from markdown, json, jsonl, text"):
         format_named("pdf", OutputKind.SCREEN)
 
 
-def test_a_name_is_taken_once_for_each_thing_that_is_written() -> None:
-    with pytest.raises(ValueError, match="'text' of a screen already"):
+def test_a_name_is_registered_once_for_each_kind_of_output() -> None:
+    with pytest.raises(ValueError, match="screen format named 'text' is already registered"):
         register(format_named("text", OutputKind.SCREEN))
 
 

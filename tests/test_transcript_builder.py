@@ -177,7 +177,7 @@ def test_a_copy_of_a_result_without_an_id_is_told_once() -> None:
 def test_a_fork_is_told_where_it_happens() -> None:
     session = SessionBuilder().prompt("First").response(text("One")).prompt("Second").response(text("Two"))
     session.prompt("Another", parentUuid="00000000-0000-4000-8000-000000000002").response(text("Three"))
-    mark = "**Fork** (2026-01-17 20:32:03) back to line 2, and on from there"
+    mark = "**Fork** (2026-01-17 20:32:03) goes back to line 2 and continues from there"
     assert f"{mark}\n\n**User** (2026-01-17 20:32:03)\nAnother" in markdown(session)
 
 

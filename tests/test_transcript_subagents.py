@@ -1,4 +1,4 @@
-"""Sub-agents are told where they were called, by whatever it is known, and those without a known call in the end."""
+"""Sub-agents are told where they were called, by whatever it is known, and those without a matching call in the end."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_two_sub_agents_that_call_each_other_are_each_told_once() -> None:
 def test_sub_agents_without_a_known_call_are_told_in_the_end() -> None:
     told = markdown(SessionBuilder().prompt("Go"), subagent("a1", agent("Alone", "Yes."), kind="Explore", title="Look"))
     assert told.endswith(
-        "## Sub-agents without a known call\n\n**Agent: a1** (Unknown time) Explore · Look\n\n"
+        "## Sub-agents without a matching call\n\n**Sub-agent: a1** (Unknown time) Explore · Look\n\n"
         "> **User** (2026-01-17 20:31:59)\n> Alone\n> \n> **Assistant** (2026-01-17 20:32:00)\n> Yes.\n"
     )
 
@@ -113,7 +113,7 @@ def test_a_sub_agent_whose_caller_is_known_stands_at_the_end_of_that_one() -> No
     _, told = walk(caller(), subagent("a1", agent(TASK, "Done."), task=TASK), inner)
     assert list(entry_lines(told))[-5:-1] == [
         "> answer: Done.",
-        "> section: Sub-agents without a known call",
+        "> section: Sub-agents without a matching call",
         "> agent: ",
         "> > task: Inner",
     ]
@@ -124,9 +124,11 @@ def test_a_workflow_is_told_with_its_agents() -> None:
     session.result("w", "Workflow launched in background.", toolUseResult={"runId": "wf_1", "isAsync": True})
     actors = [subagent(f"a{n}", agent(f"Part {n}"), workflow="wf_1", kind="workflow-subagent") for n in (1, 2)]
     told = markdown(session, *actors)
-    assert "```javascript\nphase('Map')\n```\n\n**Agent: a1** (Unknown time) wf_1 · workflow-subagent\n\n> **U" in told
-    assert told.index("> Part 1") < told.index("**Agent: a2**") < told.index("> Part 2")
-    assert "without a known call" not in told
+    assert (
+        "```javascript\nphase('Map')\n```\n\n**Sub-agent: a1** (Unknown time) wf_1 · workflow-subagent\n\n> *" in told
+    )
+    assert told.index("> Part 1") < told.index("**Sub-agent: a2**") < told.index("> Part 2")
+    assert "without a matching call" not in told
 
 
 def test_a_sub_agent_inside_of_the_file_is_told_at_its_call() -> None:

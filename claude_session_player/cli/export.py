@@ -136,7 +136,7 @@ def command(
             format,
             file,
             screen=lambda: load_screen(source, view),
-            unfolding=lambda: open_events(source, view),
+            begin=lambda: open_events(source, view),
             setup=_recording_setup(timing, terminal) if is_recording else None,
         )
     note_empty(state)

@@ -219,14 +219,14 @@ def follow_session(file: SessionFile, view: View, lines: int) -> NoReturn:
     group = FollowedGroup(file, view)
     writer = FollowWriter(stdout(), view)
     past = group.begin()
-    writer.begin(past, lines)
+    writer.write_last_lines(past, lines)
     if not past:
         _say_waiting(f"something to be written to {display_path(file.path)}")
 
     def handle(changes: FileChanges | None) -> None:
         for followed in group.notice(changes.files) if changes else ():
             _note_change(followed)
-            writer.tell(followed)
+            writer.write_new(followed)
 
     try:
         asyncio.run(_watch(dirs_to_watch(file), handle))

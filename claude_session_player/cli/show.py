@@ -40,7 +40,7 @@ from claude_session_player.cli._refs import (
 )
 from claude_session_player.errors import BadFilter
 from claude_session_player.export.registry import OutputKind, TranscriptWriter, format_named, formats
-from claude_session_player.export.transcript import AssetDir, TranscriptStyle, describe_unlisted
+from claude_session_player.export.transcript import AssetDir, TranscriptStyle, omitted_lines_section
 from claude_session_player.format.line_reader import split_lines
 from claude_session_player.parser import decode_lines, is_subagent_file, only_sidechains, read_events
 from claude_session_player.store import output_resolver, parse_date_span
@@ -366,10 +366,10 @@ class _TranscriptPrinter:
         if writer.is_document:
             yield from self._summary()
         is_beginning = self._page is None or self._page[0] == 1  # pages together are one transcript
-        join = writer.begun if is_beginning and writer.begun is not None else writer.joined
+        join = writer.join_first if is_beginning and writer.join_first is not None else writer.join
         yield from join(self._on_page(writer.items(self._entries(), self._style)))
         if writer.is_document and self._style.is_full and not self._is_part:
-            yield from (describe_unlisted(walk.main.account) for walk in self._walks)
+            yield from (omitted_lines_section(walk.main.account) for walk in self._walks)
 
     def _on_page(self, items: Iterator[_T]) -> Iterator[_T]:
         number, size = self._page or (1, sys.maxsize)

@@ -22,8 +22,8 @@ from claude_session_player.cli._refs import complete_ref, find_session, needs_st
 from claude_session_player.cli._tables import Column, print_table, short_ids
 from claude_session_player.cli.list import no_sessions
 from claude_session_player.stats import (
-    BY,
     DAY,
+    GROUP_KEYS,
     PERIODS,
     SESSION,
     Prices,
@@ -167,7 +167,7 @@ def topmost(groups: Sequence[UsageGroup], by: str, top: int | None) -> Sequence[
 def print_json(shares: Sequence[UsageShare], prices: Prices, top: int | None) -> None:
     """One object: the totals, each grouping, and where the prices come from."""
     tables: dict[str, Any] = {
-        f"by_{by}": [_record(by, group) for group in topmost(group_usage(shares, by), by, top)] for by in BY
+        f"by_{by}": [_record(by, group) for group in topmost(group_usage(shares, by), by, top)] for by in GROUP_KEYS
     }
     sessions, _ = count_sessions(shares)
     record: dict[str, Any] = {

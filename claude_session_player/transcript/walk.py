@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from claude_session_player.format.events import Event
     from claude_session_player.store import Session
 
-UNLINKED: Final = "Sub-agents without a known call"
+UNLINKED: Final = "Sub-agents without a matching call"
 
 
 class PlacedEntry(Struct, frozen=True, gc=False):
