@@ -38,7 +38,7 @@ def interrupted(store: StoreBuilder, id: str, *, is_gone: bool) -> Path:
         raise Killed
 
     found = bundle(store, id)
-    steps: dict[str, Any] = {"empty": kill} if is_gone else {"change_of": kill, "put_back": kill}
+    steps: dict[str, Any] = {"delete_trashed": kill} if is_gone else {"describe_change": kill, "move_back": kill}
     try:
         with patch.multiple(removal, **steps):
             list(removal.remove_sessions([removal.Removal(found)], fine, lambda _: None))

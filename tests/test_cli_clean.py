@@ -232,8 +232,8 @@ def test_a_session_that_waits_in_a_hidden_directory_is_told_by_list_and_verify(b
     bin = interrupted(builder, ONE, is_gone=False)
     interrupted(builder, THREE, is_gone=True)
     where = ("--root", builder.root, "--no-cache")
-    wait = "note: 2 sessions wait in the store since a clean-up was interrupted"
-    note = f"{wait}: see 'claude-session-player clean --recover'\n"
+    wait = "note: 2 sessions are held by an interrupted removal"
+    note = f"{wait}: run 'claude-session-player clean --recover'\n"
     for listed in (csp("list", *where), csp("list", "--json", *where)):
         assert (listed.returncode, listed.stderr.decode()) == (0, note)
     checked = csp("verify", "--all", "--json", *where)
@@ -301,7 +301,7 @@ def test_recover_leaves_alone_what_does_not_say_which_session_it_is(builder: Sto
     (bin / "session.json").write_text("{")
     before = seen(builder.root)
     done = clean(builder, archive, "--recover")
-    assert f"skipped {bin}: it does not say which session is in it" in done.stderr.decode()
+    assert f"skipped {bin}: it does not say which session it holds" in done.stderr.decode()
     assert (done.returncode, seen(builder.root)) == (1, before)
     assert b"1 session is held by an interrupted removal" in csp("list", "--root", builder.root, "--no-cache").stderr
 

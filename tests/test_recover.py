@@ -105,7 +105,7 @@ def test_recover_deletes_only_what_it_has_archived_where_directories_are_swapped
         return session_files_below(*arguments, **options)
 
     archive = Archive()
-    with patch.object(removal, "bundle_below", swap):
+    with patch.object(removal, "session_files_below", swap):
         assert "was taken away" in (recovered(builder, archive).reason or "")
     kept = {path.read_bytes() for path in (tmp_path / "aside").rglob("*.jsonl")}
     assert (precious in kept, archive.contents) == (True, {})
@@ -117,7 +117,7 @@ def test_recover_says_where_a_session_is_kept_before_it_is_gone(builder: StoreBu
     def kill(*_: object) -> None:
         raise Killed
 
-    with patch.object(removal, "empty", kill), pytest.raises(Killed):
+    with patch.object(removal, "delete_trashed", kill), pytest.raises(Killed):
         recovered(builder)
     with OpenDirectory.at(str(builder.home())) as home, TrashDir(home, f".removed-{ONE}") as bin:
         note = read_note(bin)
@@ -191,7 +191,7 @@ def test_what_waits_and_cannot_be_read_is_not_denied(unreadable: str) -> None:
         assert f"skipped {bin}: Permission denied" in done.stderr.decode()
         assert b"1 session is held by an interrupted removal" in csp_as(ADA, "list", *options).stderr
         plan = csp_as(ADA, "clean", "--empty", "--archive", folder / "archive", *options)
-        assert f"{bin} was left by an interrupted clean-up: see --recover" in plan.stderr.decode()
+        assert f"{bin} was left by an interrupted run: see --recover" in plan.stderr.decode()
         applied = csp_as(ADA, "clean", "--empty", "--apply", "--archive", folder / "archive", *options)
         assert b"1 session is held by an interrupted removal" in applied.stderr
         assert csp_as(ADA, "verify", "--all", *options).returncode == 1

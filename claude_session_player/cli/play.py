@@ -29,20 +29,7 @@ from claude_session_player.cli._refs import (
     open_events,
 )
 from claude_session_player.linking.prompts import with_queued_prompts
-from claude_session_player.player import (
-    HOW,
-    IDLE,
-    Destination,
-    Playback,
-    Recording,
-    TextPiece,
-    Timing,
-    parse_position,
-    recording_of_file,
-    recording_of_lines,
-    recording_of_session,
-    text_frames,
-)
+from claude_session_player.player import HOW, IDLE, parse_position, text_frames
 from claude_session_player.store import LATEST, Store, session_file_at
 from claude_session_player.util.terminal import is_terminal
 
@@ -50,6 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from claude_session_player.models import View
+    from claude_session_player.player import Destination, Recording, TextPiece, Timing
+    from claude_session_player.store import Store
 
 PLAIN_HELP: Final = "Print text line by line instead of using the full screen. Default without a terminal."
 _LONGEST_SLEEP: Final = 3600.0
@@ -117,6 +106,8 @@ def open_recording(source: SessionSource, stores: StoreOptions | None = None) ->
 
 
 def _recording(source: SessionSource, open_store: Callable[[], Store]) -> Recording:
+    from claude_session_player.player import recording_of_file, recording_of_lines, recording_of_session
+
     if source.path is None:
         check_head(source.head, source.name)
         return recording_of_lines(source.lines, source.name)
@@ -128,6 +119,8 @@ def _recording(source: SessionSource, open_store: Callable[[], Store]) -> Record
 
 def _open_store(stack: ExitStack, stores: StoreOptions) -> Store:
     """The store, opened in whichever thread needs it."""
+    from claude_session_player.store import Store
+
     if not stores.is_archive:
         return Store.open(*stores.roots, cache=stores.cache, required=False)
     from claude_session_player.archive import ArchivedStore, open_archive_dir
@@ -169,6 +162,9 @@ def print_frames(
 
 def _line_at(position: Destination, source: SessionSource, view: View, timing: Timing) -> int:
     """The line of the file at a position; all frames are indexed to find it."""
+    from claude_session_player.player import Playback
+    from claude_session_player.store import Store
+
     if timing.idle == 0:
         timing = timing._replace(idle=IDLE)  # a playback that takes no time has no positions
     recording = _recording(source, partial(Store.open, cache=None, required=False))

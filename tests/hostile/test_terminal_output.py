@@ -86,6 +86,7 @@ def test_no_command_that_changes_files_lets_a_terminal_obey_it(tmp_path: Path, p
         ("restore", "--all", "--root", root, "--archive", archive),
         ("completion", word),
         ("demo", word),
+        ("help", word),
     ):
         check(screen(*words), payload, *words)
 
@@ -240,7 +241,7 @@ def test_every_command_is_run() -> None:
         "clean",
         "restore",
     }
-    assert set(COMMANDS) == run | {"completion", "demo"}
+    assert set(COMMANDS) == run | {"completion", "demo", "help"}
 
 
 def test_the_built_session_has_every_field_that_anything_reads() -> None:
