@@ -57,12 +57,12 @@ def blocked(world: Path) -> None:
 
 
 def recover(world: Path) -> list[str | Path]:
-    return ["clean", "--recover", "--no-cache", "--root", world / STORE, "--to", world / ARCHIVE]
+    return ["clean", "--recover", "--no-cache", "--root", world / STORE, "--archive", world / ARCHIVE]
 
 
 def clean(world: Path) -> list[str | Path]:
     options = ["--before", "2026-06-01", "--apply", "--no-cache"]
-    return ["clean", *options, "--root", world / STORE, "--to", world / ARCHIVE]
+    return ["clean", *options, "--root", world / STORE, "--archive", world / ARCHIVE]
 
 
 def delete(world: Path) -> list[str | Path]:

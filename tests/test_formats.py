@@ -89,8 +89,8 @@ def test_a_new_format_is_offered_and_written_by_every_command(
 
 def test_the_options_of_a_recording_are_those_of_a_new_one_too(session: Path, tmp_path: Path) -> None:
     assert run(tmp_path, "export", session, "--format", "reel", "--width", "40")[0].startswith("2 events, 40 columns\n")
-    output, code = run(tmp_path, "export", session, "--width", "40")
-    assert (code, "--width is for asciicast, reel, not for markdown" in output) == (2, True)
+    told, code = run(tmp_path, "export", session, "--width", "40")
+    assert (code, "--width applies to asciicast, reel only, not to markdown" in told) == (2, True)
 
 
 def write_count(state: ScreenState, file: TextIO) -> None:

@@ -206,7 +206,7 @@ def test_a_session_that_is_modified_in_the_future_is_in_use_and_stays(builder: S
     os.utime(builder.home() / f"{ONE}.jsonl", (4e9, 4e9))
     assert [sign.how for sign in signs(builder)[ONE]] == [FUTURE]
     assert answers(builder) == {ONE: {True}, TWO: {False}}
-    options = ("--older-than", "1d", "--apply", "--root", builder.root, "--to", tmp_path / "archive", "--no-cache")
+    options = ("--older-than", "1d", "--apply", "--root", builder.root, "--archive", tmp_path / "archive", "--no-cache")
     done = csp("clean", *options)
     assert f"skipped {ONE} (Start the engine): in use: its modification time is in the future" in done.stderr.decode()
     assert [path.stem for path in builder.home().glob("*.jsonl")] == [ONE]
@@ -307,7 +307,7 @@ def test_a_reader_that_follows_a_session_is_no_use(builder: StoreBuilder) -> Non
         finally:
             tail.terminate()
     assert f"only read by tail (pid {tail.pid})".encode() in listed.stdout
-    assert b"no session is in use" in listed.stderr
+    assert b"No session is in use." in listed.stderr
     assert named.returncode == 0
     assert b"in use" not in checked.stdout
 
@@ -352,14 +352,14 @@ def test_the_command_lists_what_is_in_use(builder: StoreBuilder) -> None:
 def test_the_command_says_that_none_is_in_use(builder: StoreBuilder) -> None:
     done = csp("locks", "--root", builder.root)
     assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr.startswith(b"no session is in use\n")
+    assert done.stderr.startswith(b"No session is in use.\n")
 
 
 def test_a_script_is_told_by_the_exit_code_whether_a_session_is_in_use(builder: StoreBuilder) -> None:
     os.utime(builder.home() / f"{TWO}.jsonl")
     free, used = csp("locks", ONE, "--root", builder.root), csp("locks", TWO, "--root", builder.root)
     assert (free.returncode, used.returncode) == (0, 9)
-    assert f"session {ONE} is not in use" in free.stderr.decode()
+    assert f"Session {ONE} is not in use." in free.stderr.decode()
     assert b"written in the last minute" in used.stdout
 
 
@@ -367,7 +367,7 @@ def test_a_strange_name_stays_on_one_line(builder: StoreBuilder) -> None:
     path = builder.session("new\nline")
     os.utime(path, (1e9, 1e9))
     done = csp("locks", path, "--root", builder.root)
-    assert (done.returncode, done.stderr.splitlines()[0]) == (0, "session new\ufffdline is not in use".encode())
+    assert (done.returncode, done.stderr.splitlines()[0]) == (0, "Session new\ufffdline is not in use.".encode())
 
 
 def test_json_says_how_it_is_known_and_which_ways_there_were(builder: StoreBuilder) -> None:

@@ -164,7 +164,7 @@ def test_get_prints_any_other_line(tmp_path: Path, number: int, told: str) -> No
 def test_get_says_where_a_session_ends(tmp_path: Path) -> None:
     ran = run("get", long_session(tmp_path / f"{ONE}.jsonl"), "--line", "5")
     assert ran.code != 0
-    assert "has no line 5: it ends with line 4" in ran.err
+    assert "has no line 5: its last line is 4" in ran.err
 
 
 def test_repair_keeps_a_long_line_to_the_letter(tmp_path: Path) -> None:
@@ -616,7 +616,7 @@ def test_directories_without_end_are_named_and_left_alone(deep: Path, command: t
 
 
 def test_a_session_with_directories_without_end_is_not_archived_and_others_are(deep: Path, tmp_path: Path) -> None:
-    refused = run("archive", ONE, TWO, "--to", tmp_path / "archive", "--root", deep)
+    refused = run("archive", ONE, TWO, "--archive", tmp_path / "archive", "--root", deep)
     assert "Traceback" not in refused.err
     assert TOO_DEEP in refused.err
     assert len(list((tmp_path / "archive").rglob("*.tar.*"))) == 1

@@ -76,9 +76,9 @@ def test_a_forged_row_removes_no_session(
     builder: StoreBuilder, cache: Path, change: Callable[[IndexRow], IndexRow], rule: tuple[str, ...]
 ) -> None:
     forge(cache, change)
-    where = ("--root", builder.root, "--to", cache.parent / "archive")
+    where = ("--root", builder.root, "--archive", cache.parent / "archive")
     done = csp("clean", *rule, "--apply", "--delete", "--yes", *where, XDG_CACHE_HOME=str(cache.parent))
-    assert b"there is nothing to clean up" in done.stderr
+    assert b"No sessions match these filters." in done.stderr
     assert (builder.home() / f"{ONE}.jsonl").exists()
 
 

@@ -152,8 +152,8 @@ COMMANDS = [
     ["memories"],
     ["settings"],
     ["locks"],
-    ["archive", "1f2e", "--to", "archive"],
-    ["clean", "--before", "1d", "--to", "archive"],
+    ["archive", "1f2e", "--archive", "archive"],
+    ["clean", "--before", "1d", "--archive", "archive"],
 ]
 
 
