@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SESSION ?=
 
-.PHONY: play test test-faults test-hostile fuzz test-floors test-floors-short system check bench docs prices clean
+.PHONY: play test test-faults test-hostile fuzz test-floors test-floors-short system check bench docs docs-site prices clean
 
 play: .venv/.installed  ## play the demo, or SESSION=reference; without a terminal, print its screen
 ifeq ($(SESSION),)
@@ -50,10 +50,15 @@ check: .venv/.installed-dev  ## lint, types, layers
 bench: .venv/.installed-dev  ## speed and memory, against references measured in the same run
 	$(BIN)/python -m bench
 
-docs: .venv/.installed-dev  ## the CLI reference and the picture, made anew
+docs: .venv/.installed-dev  ## regenerate the CLI reference, the output of examples, and the pictures
 	$(BIN)/python -m scripts.cli_reference
+	$(BIN)/python -m scripts.doc_examples
 	$(BIN)/python -m scripts.picture
 	$(BIN)/python -m scripts.screens
+
+docs-site: .venv/.installed-docs  ## build the documentation as a site that needs no network: site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --clean
+	$(BIN)/python scripts/check_site.py site
 
 prices: .venv/.installed-dev  ## the table of prices, made anew from the installed genai-prices: before a release
 	$(BIN)/python -m scripts.price_table
@@ -69,6 +74,10 @@ prices: .venv/.installed-dev  ## the table of prices, made anew from the install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
+.venv/.installed-docs: pyproject.toml .venv/.installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
 .venv-floors/.installed: pyproject.toml scripts/floors.py
 	@$(PYTHON) -m venv --clear .venv-floors
 	@$(PYTHON) scripts/floors.py > .venv-floors/requirements.txt
@@ -77,4 +86,4 @@ prices: .venv/.installed-dev  ## the table of prices, made anew from the install
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-floors build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-floors build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
