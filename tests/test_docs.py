@@ -11,7 +11,7 @@ import pytest
 
 from claude_session_player import __version__, errors
 from claude_session_player.cli.app import COMMANDS, app
-from scripts import cli_reference, doc_examples, screens
+from scripts import check_site, cli_reference, doc_examples, screens
 from tests.screens import IS_LOWEST
 
 by_newest = pytest.mark.skipif(IS_LOWEST, reason="made by the newest versions, which look different")
@@ -110,6 +110,22 @@ def test_the_site_has_every_page() -> None:
     site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in (*DOCS.glob("*.md"), *PROJECT_PAGES):
         assert re.search(rf": {page.name}$", site, re.MULTILINE), page.name
+
+
+def test_the_site_check_finds_what_a_page_loads_from_the_network(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<a href="https://a.example"></a><script src="//b.example/x.js"></script><img src="c.png">'
+    )
+    (tmp_path / "d.css").write_text("@import url(https://e.example/font.css); a { background: url(f.png) }")
+    assert [address for _, address in check_site.remote_loads(tmp_path)] == [
+        "//b.example/x.js",
+        "https://e.example/font.css",
+    ]
+
+
+def test_a_console_block_runs_no_other_program() -> None:
+    with pytest.raises(ValueError, match="not 'rm'"):
+        doc_examples.rewritten("```console\n$ rm -r .\n```\n")
 
 
 def test_every_room_has_its_place_in_the_architecture() -> None:
