@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SESSION ?=
 
-.PHONY: play test test-faults test-hostile fuzz test-floors test-floors-short system check bench docs docs-site prices clean
+.PHONY: play test test-faults test-hostile fuzz test-floors test-floors-short system check bench docs prices clean
 
 play: .venv/.installed  ## play the demo, or SESSION=reference; without a terminal, print its screen
 ifeq ($(SESSION),)
@@ -56,6 +56,8 @@ docs: .venv/.installed-dev  ## regenerate the CLI reference, the output of examp
 	$(BIN)/python -m scripts.picture
 	$(BIN)/python -m scripts.screens
 
+# Pages, search and pictures of the site work without a network; the second command proves it.
+.PHONY: docs-site
 docs-site: .venv/.installed-docs  ## build the documentation as a site that needs no network: site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --clean
 	$(BIN)/python scripts/check_site.py site
@@ -86,4 +88,5 @@ prices: .venv/.installed-dev  ## the table of prices, made anew from the install
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-floors build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-floors build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf site
