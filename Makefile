@@ -62,6 +62,10 @@ docs-site: .venv/.installed-docs  ## build the documentation as a site that need
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --clean
 	$(BIN)/python scripts/check_site.py site
 
+.venv/.installed-docs: pyproject.toml .venv/.installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
 prices: .venv/.installed-dev  ## the table of prices, made anew from the installed genai-prices: before a release
 	$(BIN)/python -m scripts.price_table
 
@@ -74,10 +78,6 @@ prices: .venv/.installed-dev  ## the table of prices, made anew from the install
 
 .venv/.installed-dev: pyproject.toml .venv/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@touch $@
-
-.venv/.installed-docs: pyproject.toml .venv/.installed
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 .venv-floors/.installed: pyproject.toml scripts/floors.py
