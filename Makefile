@@ -56,7 +56,7 @@ docs: .venv/.installed-dev  ## regenerate the CLI reference, the output of examp
 	$(BIN)/python -m scripts.picture
 	$(BIN)/python -m scripts.screens
 
-# Pages, search and pictures of the site work without a network; the second command proves it.
+# The second command fails if a page, a picture or a style sheet would load anything from the network; scripts are not examined.
 .PHONY: docs-site
 docs-site: .venv/.installed-docs  ## build the documentation as a site that needs no network: site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --clean
