@@ -50,10 +50,21 @@ check: .venv/.installed-dev  ## lint, types, layers
 bench: .venv/.installed-dev  ## speed and memory, against references measured in the same run
 	$(BIN)/python -m bench
 
-docs: .venv/.installed-dev  ## the CLI reference and the picture, made anew
+docs: .venv/.installed-dev  ## regenerate the CLI reference, the output of examples, and the pictures
 	$(BIN)/python -m scripts.cli_reference
+	$(BIN)/python -m scripts.doc_examples
 	$(BIN)/python -m scripts.picture
 	$(BIN)/python -m scripts.screens
+
+# The second command fails if a page, a picture or a style sheet would load anything from the network; scripts are not examined.
+.PHONY: docs-site
+docs-site: .venv/.installed-docs  ## build the documentation as a site that needs no network: site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --clean
+	$(BIN)/python scripts/check_site.py site
+
+.venv/.installed-docs: pyproject.toml .venv/.installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
 
 prices: .venv/.installed-dev  ## the table of prices, made anew from the installed genai-prices: before a release
 	$(BIN)/python -m scripts.price_table
@@ -78,3 +89,4 @@ prices: .venv/.installed-dev  ## the table of prices, made anew from the install
 
 clean:
 	rm -rf .venv .venv-floors build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf site
