@@ -76,14 +76,14 @@ def test_a_path_of_a_subagent_knows_its_family(builder: StoreBuilder, store: Sto
 
 
 def test_a_beginning_that_fits_several_lists_them(store: Store) -> None:
-    with pytest.raises(Ambiguous, match="fits 3 sessions") as caught:
+    with pytest.raises(Ambiguous, match="matches 3 sessions") as caught:
         store.resolve("1f2e")
     assert [detail.split()[0] for detail in caught.value.details] == [ONE, TWO, f"{ONE}-2026-01-17"]
 
 
 def test_a_title_that_several_have_lists_them(builder: StoreBuilder) -> None:
     builder.session("bbbb0000", "Boil the water")
-    with pytest.raises(Ambiguous, match="fits 2 sessions"):
+    with pytest.raises(Ambiguous, match="matches 2 sessions"):
         builder.open().resolve("Boil the water")
 
 

@@ -25,8 +25,9 @@ from claude_session_player.stats.tokens import (
     session_usage,
     sum_usage,
 )
-from claude_session_player.store import index, library
-from claude_session_player.store.facts import LINE, decode_responses, encode_responses
+from claude_session_player.store import index
+from claude_session_player.store.facts import LINE_KEY, decode_responses, encode_responses
+from claude_session_player.util import workers
 from tests.builder import SessionBuilder, call, text
 from tests.naive import naive_count
 from tests.stores import ENGINE, ONE, THREE, TWO, StoreBuilder
@@ -320,7 +321,7 @@ def test_what_is_remembered_is_not_read_again(
 ) -> None:
     builder.every_layout()
     first = count_tokens(builder.open(tmp_path / "cache").sessions(ALL))
-    monkeypatch.setattr(library, "run_jobs", lambda jobs: pytest.fail("a file was read"))
+    monkeypatch.setattr(workers, "run_jobs", lambda *_: pytest.fail("a file was read"))
     again = count_tokens(builder.open(tmp_path / "cache").sessions(ALL))
     assert [(share.agent, share.tokens) for share in again] == [(share.agent, share.tokens) for share in first]
 
@@ -342,7 +343,7 @@ def test_a_damaged_catalogue_costs_only_time(builder: StoreBuilder, tmp_path: Pa
     other = SessionBuilder(session_id=TWO).response(text("x"), request="z", usage=usage(output=5))
     write(builder, other, TWO)
     wanted = counted(builder.open(tmp_path))
-    with sqlite3.connect(tmp_path / f"catalogue-{index.VERSION}.sqlite") as connection:
+    with sqlite3.connect(tmp_path / f"index-{index.INDEX_VERSION}.sqlite") as connection:
         connection.execute(damage)
     connection.close()
     assert counted(builder.open(tmp_path)) == wanted
@@ -354,12 +355,12 @@ def test_a_file_that_is_gone_counts_nothing_and_is_named(builder: StoreBuilder, 
     counted(builder.open(tmp_path))
     store = builder.open(tmp_path)
     (session,) = store.sessions()
-    with sqlite3.connect(tmp_path / f"catalogue-{index.VERSION}.sqlite") as connection:
+    with sqlite3.connect(tmp_path / f"index-{index.INDEX_VERSION}.sqlite") as connection:
         connection.execute("DELETE FROM responses")
     connection.close()
     path.unlink()
     assert count_tokens([session]) == []
-    assert [trouble.path for trouble in store.troubles] == [str(path)]
+    assert [trouble.path for trouble in store.problems] == [str(path)]
 
 
 _IDS = st.one_of(st.none(), st.sampled_from(["a", "b", "a\nb", "line 1", "é\ud83d"]))
@@ -402,12 +403,12 @@ def test_the_count_is_that_of_a_naive_one_whatever_lines_there_are(
 
 def test_responses_survive_being_kept() -> None:
     said = {
-        f"{LINE}3": ((1, 2, 3, 4, 5), "m", "2026-01-17T20:31:59.197Z"),
+        f"{LINE_KEY}3": ((1, 2, 3, 4, 5), "m", "2026-01-17T20:31:59.197Z"),
         "a\nb": ((1 << 40, 0, 0, 0, 0), None, None),
         "c": ((0, 0, 0, 0, 0), "n", "soon"),
     }
     told = decode_responses(encode_responses("/p", said, {"c": "agent"}))
-    assert told.keys == [f"/p {LINE}3", "a\0b", "c"]
+    assert told.keys == [f"/p {LINE_KEY}3", "a\0b", "c"]
     assert told.times == ["2026-01-17T20:31", "", "soon"]
     assert [told.models[number] for number in told.model] == ["m", None, "n"]
     assert [told.agents[number] for number in told.agent] == [None, None, "agent"]
@@ -422,5 +423,5 @@ def test_a_long_list_does_not_load_responses(
 ) -> None:
     builder.every_layout()
     builder.open(tmp_path).sessions()
-    monkeypatch.setattr(index.StoreIndex, "responses", lambda *_: pytest.fail("responses were loaded"))
+    monkeypatch.setattr(index.IndexDatabase, "responses", lambda *_: pytest.fail("responses were loaded"))
     assert [session.json for session in builder.open(tmp_path).sessions()]

@@ -16,7 +16,7 @@ from claude_session_player.archive.manifest import (
 )
 from claude_session_player.archive.pack import read_manifest
 from claude_session_player.errors import Ambiguous, BadArchive, CannotRead, CannotWrite, NoSuchSession, SessionError
-from claude_session_player.store import SHORTEST, ReadProblem
+from claude_session_player.store import MIN_PREFIX_LENGTH, ReadProblem
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import display_path, truncate
@@ -272,7 +272,7 @@ def find_archived(vault: ArchiveDir, ref: str) -> ArchivedSession:
 def damaged_archive_error(troubles: Iterable[ReadProblem], ref: str) -> BadArchive | None:
     """What is to be said where a reference means an archive that could not be read."""
     for trouble in troubles:
-        if len(ref) >= SHORTEST and os.path.basename(trouble.path).startswith(ref):
+        if len(ref) >= MIN_PREFIX_LENGTH and os.path.basename(trouble.path).startswith(ref):
             return BadArchive(f"{display_path(trouble.path)}: {trouble.reason}")
     return None
 
@@ -289,10 +289,10 @@ def _rules(ref: str) -> Iterator[Callable[[ArchivedSession], bool]]:
     """From the strictest to the loosest."""
     word = " ".join(ref.split()).casefold()
     yield lambda archived: ref in (archived.manifest.id, display_path(archived.manifest.id))
-    if len(ref) >= SHORTEST:
+    if len(ref) >= MIN_PREFIX_LENGTH:
         yield lambda archived: archived.manifest.id.casefold().startswith(ref.casefold())
     yield lambda archived: (archived.manifest.title or "").casefold() == word
-    if len(word) >= SHORTEST:
+    if len(word) >= MIN_PREFIX_LENGTH:
         yield lambda archived: (archived.manifest.title or "").casefold().startswith(word)
 
 

@@ -31,14 +31,14 @@ from claude_session_player.archive.session_files import (
 )
 from claude_session_player.errors import BadFilter, CannotWrite
 from claude_session_player.store import (
-    AGENT,
-    META,
-    SUFFIX,
-    TRANSCRIPT,
+    AGENT_PREFIX,
+    META_SUFFIX,
+    SESSION_SUFFIX,
     FileStamp,
     Filter,
     InUse,
     ReadProblem,
+    SessionKind,
     is_session_id,
 )
 from claude_session_player.util.fsutil import regular_opener
@@ -119,7 +119,7 @@ class CleanRules(NamedTuple):
         reasons = [CleanReason("older_than", format_time(self.older_than))] if self.older_than is not None else []
         reasons += [CleanReason("larger_than", self.larger_than)] if self.larger_than is not None else []
         reasons += [CleanReason("empty")] if self.empty else []
-        for word, value in self.filter.asked:
+        for word, value in self.filter.conditions:
             reasons.append(CleanReason(word, format_time(value) if isinstance(value, datetime) else value))
         return tuple(reasons)
 
@@ -185,7 +185,7 @@ def plan_clean(store: Store, rules: CleanRules, *, reread: bool = True) -> Clean
         named = {session.path for session in sessions}
         again = [session for session in store.reread(sessions) if session.path in named]
         sessions = [session for session in wanted.apply(again) if _fulfils(session, rules)]
-    unreadable = UnreadableFiles(store.troubles)
+    unreadable = UnreadableFiles(store.problems)
     unread = {session.path: why for session in sessions if (why := unreadable.of(session))}
     unknown = [SkippedSession(one.id, one.title, one.path, unread[one.path]) for one in sessions if one.path in unread]
     sessions = [session for session in sessions if session.path not in unread]
@@ -201,7 +201,7 @@ def plan_clean(store: Store, rules: CleanRules, *, reread: bool = True) -> Clean
         tuple(bundle for bundle in bundles if bundle not in spared),
         rules.reasons,
         (*(skip_session(bundle, why) for bundle, why in spared.items()), *refused, *unknown),
-        look.ways.hidden if bundles else 0,
+        look.methods.hidden if bundles else 0,
     )
 
 
@@ -313,8 +313,8 @@ class UnreadableFiles:
         """Sub-agents beside sessions: by their directory, and by their ids."""
         for trouble in troubles:
             folder, name = os.path.split(trouble.path)
-            if name.startswith(AGENT):
-                agent = name.removeprefix(AGENT).removesuffix(META).removesuffix(SUFFIX)
+            if name.startswith(AGENT_PREFIX):
+                agent = name.removeprefix(AGENT_PREFIX).removesuffix(META_SUFFIX).removesuffix(SESSION_SUFFIX)
                 self._agents.setdefault(folder, {}).setdefault(agent, trouble)
             place = trouble.path
             while place not in self._below:
@@ -323,7 +323,7 @@ class UnreadableFiles:
 
     def of(self, session: Session) -> str | None:
         """Which file of a session could not be read: in its directory, or a sub-agent beside it that may be its own."""
-        home = session.found.home
+        home = session.file.home
         found = self._below.get(os.path.join(home, session.id)) or self._beside(session, self._agents.get(home, {}))
         return f"{display_path(found.path)} cannot be read: {found.reason}" if found is not None else None
 
@@ -341,9 +341,9 @@ def _is_session(session: Session) -> bool:
     """True for a file with the records of a session; one without any record has to be called like a session."""
     if session.facts.is_session:
         return True
-    found = session.found
-    is_called_so = is_session_id(found.id) or (found.kind == TRANSCRIPT and found.id.startswith(_EXPORTED))
-    return is_called_so and not session.speech.events and not session.facts.malformed
+    found = session.file
+    is_called_so = is_session_id(found.id) or (found.kind == SessionKind.TRANSCRIPT and found.id.startswith(_EXPORTED))
+    return is_called_so and not session.conversation.events and not session.facts.malformed
 
 
 def is_empty_session(session: Session) -> bool:
@@ -358,7 +358,7 @@ def is_empty_session(session: Session) -> bool:
     )
     from claude_session_player.linking.prompts import human_prompt
 
-    if session.speech.first_prompt is not None or session.speech.models or session.subagent_count:
+    if session.conversation.first_prompt is not None or session.conversation.models or session.subagent_count:
         return False
     said = (User, Assistant, Malformed, UnknownRecord)
     events = session.events()

@@ -13,16 +13,13 @@ from claude_session_player import __version__
 from claude_session_player.archive.session_files import FILE, FOLDER, LINK, SessionFiles, is_in_session_dir
 from claude_session_player.errors import BadArchive
 from claude_session_player.store import (
-    AGENT,
-    HISTORIES,
-    HISTORY,
-    META,
-    PROJECTS,
-    SESSION,
-    SUBAGENT,
-    SUFFIX,
-    TRANSCRIPT,
-    TRANSCRIPTS,
+    AGENT_PREFIX,
+    HISTORIES_DIR,
+    META_SUFFIX,
+    PROJECTS_DIR,
+    SESSION_SUFFIX,
+    TRANSCRIPTS_DIR,
+    SessionKind,
     is_session_name,
 )
 from claude_session_player.util.text import display_path, truncate
@@ -47,7 +44,7 @@ def is_claude_file_name(name: str) -> bool:
     >>> [is_claude_file_name(name) for name in ("agent-a1b2.meta.json", "agent-$(id).jsonl", ".envrc")]
     [True, False, False]
     """
-    rest = name.removeprefix(AGENT)
+    rest = name.removeprefix(AGENT_PREFIX)
     return len(name) <= _LONGEST_NAME and _WRITTEN.fullmatch(rest) is not None and not _RESERVED.fullmatch(rest)
 
 
@@ -73,8 +70,8 @@ def is_project_dir_name(name: str) -> bool:
 
 FORMAT: Final = 1
 """Goes up when older versions of this program could not read an archive any more."""
-_KINDS: Final = frozenset((SESSION, SUBAGENT, TRANSCRIPT, HISTORY))
-_PLACES: Final = {PROJECTS: 3, TRANSCRIPTS: 2, HISTORIES: 2}
+_KINDS: Final = frozenset((SessionKind.SESSION, SessionKind.SUBAGENT, SessionKind.TRANSCRIPT, SessionKind.PRE_COMPACT))
+_PLACES: Final = {PROJECTS_DIR: 3, TRANSCRIPTS_DIR: 2, HISTORIES_DIR: 2}
 """Where sessions lie in a store, and of how many parts the path of one consists."""
 ARCHIVE: Final = ".tar.zst"
 LARGEST: Final = 16 << 20
@@ -252,7 +249,7 @@ def _check_main(manifest: Manifest) -> None:
     _check_path(manifest.main)
     name = manifest.main.rpartition("/")[2]
     is_placed = manifest.main.count("/") + 1 == _PLACES[manifest.main.partition("/")[0]]
-    if not is_placed or not is_session_name(name) or name.removesuffix(SUFFIX) != manifest.id:
+    if not is_placed or not is_session_name(name) or name.removesuffix(SESSION_SUFFIX) != manifest.id:
         raise BadArchive(f"its manifest names a session at {display_path(manifest.main)!r}, where none belongs")
     if "\0" in manifest.root:
         raise BadArchive("its manifest names a store that cannot be")
@@ -263,7 +260,7 @@ def _check_main(manifest: Manifest) -> None:
 def _is_beside(entry: ManifestEntry, main: str) -> bool:
     """True for the session's own file, and for a sub-agent beside it."""
     name = entry.path.rpartition("/")[2]
-    is_agent = name.startswith(AGENT) and name.endswith((SUFFIX, META))
+    is_agent = name.startswith(AGENT_PREFIX) and name.endswith((SESSION_SUFFIX, META_SUFFIX))
     return entry.kind == FILE and (entry.path == main or is_agent)
 
 
@@ -274,7 +271,7 @@ def _check_path(path: str) -> None:
         raise BadArchive(f"its manifest names {_told(path)}, which is outside of the sessions of a store")
     if not all(map(_is_possible_name, names)):
         raise BadArchive(f"its manifest names {_told(path)}, which can be no file of a session")
-    is_project = place != PROJECTS or is_project_dir_name(names.pop(0))
+    is_project = place != PROJECTS_DIR or is_project_dir_name(names.pop(0))
     if not is_project or not all(map(is_claude_file_name, names)) or len(path.encode()) > LONGEST_PATH:
         raise _Foreign(f"{_told(path)} is not a name that Claude Code writes")
 
@@ -317,7 +314,7 @@ def archive_version(name: str, main: str) -> int | None:
     >>> archive_version("1f2e.tar.zst", "projects/-p/1f2e.2.jsonl") is None
     True
     """
-    stem = main.rpartition("/")[2].removesuffix(SUFFIX)
+    stem = main.rpartition("/")[2].removesuffix(SESSION_SUFFIX)
     match = re.fullmatch(rf"{re.escape(stem)}(?:\.([1-9][0-9]{{0,8}}))?{re.escape(ARCHIVE)}", name)
     return int(match[1] or 1) if match else None
 
@@ -328,5 +325,5 @@ def archive_file_name(main: str, version: int = 1) -> str:
     >>> archive_file_name("projects/-home-ada/1f2e.jsonl"), archive_file_name("projects/-home-ada/1f2e.jsonl", 2)
     ('1f2e.tar.zst', '1f2e.2.tar.zst')
     """
-    stem = main.rpartition("/")[2].removesuffix(SUFFIX)
+    stem = main.rpartition("/")[2].removesuffix(SESSION_SUFFIX)
     return f"{stem}{f'.{version}' if version > 1 else ''}{ARCHIVE}"

@@ -20,9 +20,9 @@ from claude_session_player.archive.session_files import (
 )
 from claude_session_player.archive.trash import (
     CONTENT,
-    GONE,
-    MOVING,
     NOTE,
+    REMOVED_PREFIX,
+    REMOVING_PREFIX,
     Leases,
     Log,
     TrashDir,
@@ -37,7 +37,7 @@ from claude_session_player.archive.trash import (
     read_note,
     replace_note,
 )
-from claude_session_player.store import HISTORIES, PROJECTS, TRANSCRIPTS, ReadProblem
+from claude_session_player.store import HISTORIES_DIR, PROJECTS_DIR, TRANSCRIPTS_DIR, ReadProblem
 
 Check = Callable[[Sequence[SessionFiles]], Iterable[str | None]]
 """Says for each session, as it lies in its bin, why it must not be removed; `None` where it may be.
@@ -132,11 +132,11 @@ def mark_for_deletion(
     """
     reason = refusal_reason(bin, inside, leases, reason)
     if reason is None:
-        bin.rename(GONE + note.id)
+        bin.rename(REMOVED_PREFIX + note.id)
         bin.home.sync()
         reason = refusal_reason(bin, inside._replace(root=os.path.join(bin.path, CONTENT)), leases, None)
         if reason is not None:
-            bin.rename(MOVING + note.id)
+            bin.rename(REMOVING_PREFIX + note.id)
     return reason
 
 
@@ -223,7 +223,7 @@ class PendingRemoval(NamedTuple):
     @property
     def is_gone(self) -> bool:
         """True where the removal was decided, and only remains to be completed."""
-        return os.path.basename(self.path).startswith(GONE)
+        return os.path.basename(self.path).startswith(REMOVED_PREFIX)
 
 
 def finish_pending(roots: Sequence[str], log: Log, keep: KeepSession | None = None) -> Iterator[FinishedRemoval]:
@@ -334,7 +334,10 @@ def _bins_of(
         for path in _homes(root, troubles):
             try:
                 with open_below(root, path) as home:
-                    yield home, sorted(name for name in home.names() if name.startswith((MOVING, GONE)))
+                    yield (
+                        home,
+                        sorted(name for name in home.names() if name.startswith((REMOVING_PREFIX, REMOVED_PREFIX))),
+                    )
             except _ELSEWHERE:  # a link out of the store, too
                 pass
             except OSError as error:
@@ -343,8 +346,8 @@ def _bins_of(
 
 def _homes(root: str, troubles: list[ReadProblem] | None) -> list[str]:
     """The paths of all homes of sessions."""
-    homes = [os.path.join(root, name) for name in (TRANSCRIPTS, HISTORIES)]
-    projects = os.path.join(root, PROJECTS)
+    homes = [os.path.join(root, name) for name in (TRANSCRIPTS_DIR, HISTORIES_DIR)]
+    projects = os.path.join(root, PROJECTS_DIR)
     try:
         homes += [os.path.join(projects, name) for name in sorted(os.listdir(projects))]
     except _ELSEWHERE:

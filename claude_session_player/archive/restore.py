@@ -21,7 +21,7 @@ from claude_session_player.archive.handles import (
 from claude_session_player.archive.pack import Unpacker, open_archive, report_progress
 from claude_session_player.archive.session_files import EACH, FILE, FOLDER, Progress, SessionRefused
 from claude_session_player.errors import BadArchive, CannotRead, CannotWrite, NoSpace, NoStore, SessionError
-from claude_session_player.store import VARIABLE, default_roots, read_document
+from claude_session_player.store import ROOTS_VARIABLE, default_roots, read_document
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import display_path
@@ -279,7 +279,7 @@ def _root_for(manifest: Manifest, root: str | None) -> str:
     if manifest.root in places:
         return manifest.root
     raise NoStore(
-        f"${VARIABLE} names several stores, none of which {display_path(manifest.id)} comes from: say --root DIR"
+        f"${ROOTS_VARIABLE} names several stores, none of which {display_path(manifest.id)} comes from: say --root DIR"
     )
 
 

@@ -19,7 +19,13 @@ import msgspec
 
 from claude_session_player.archive.handles import OpenDirectory, contains_copy, lock_handle
 from claude_session_player.archive.session_files import SessionFiles, SessionItem, SessionRefused
-from claude_session_player.store import DEEPEST, GONE as GONE, MOVING as MOVING, PROJECTS, TOO_DEEP
+from claude_session_player.store import (
+    MAX_DEPTH,
+    PROJECTS_DIR,
+    REMOVED_PREFIX as REMOVED_PREFIX,
+    REMOVING_PREFIX as REMOVING_PREFIX,
+    TOO_DEEP_REASON,
+)
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.text import display_path
 
@@ -52,8 +58,8 @@ class Leases:
     def take_all(self, folder: OpenDirectory, name: str, depth: int = 0) -> None:
         """The same for a file in a directory, or for all files below a directory in it; links are no files."""
         status = folder.status(name)
-        if depth > DEEPEST:
-            self.refusal = TOO_DEEP
+        if depth > MAX_DEPTH:
+            self.refusal = TOO_DEEP_REASON
         elif status is not None and stat.S_ISDIR(status.st_mode):
             with folder.enter(name) as below:
                 for inside in below.names():
@@ -168,7 +174,7 @@ class TrashDir:
     @property
     def is_gone(self) -> bool:
         """True for a bin of the second kind."""
-        return self.name.startswith(GONE)
+        return self.name.startswith(REMOVED_PREFIX)
 
     @property
     def is_there(self) -> bool:
@@ -193,7 +199,7 @@ class TrashDir:
 
 def make_trash_dir(home: OpenDirectory, note: TrashNote) -> TrashDir:
     """Make a bin. Where none can be made, that is due to the directory which it would be in."""
-    name = MOVING + note.id
+    name = REMOVING_PREFIX + note.id
     try:
         home.make(name)
     except FileExistsError:
@@ -316,8 +322,8 @@ def _fits(bin: TrashDir, note: TrashNote) -> bool:
     """True for a bin that was made for this session, also where its project directory was renamed since."""
     place = note.place
     here = bin.home.path.split(os.sep)[-len(place) :]
-    is_placed = here == place or (len(place) == 2 and here[0] == place[0] == PROJECTS and place[1] not in _NO_NAMES)
-    if not place or not is_placed or bin.name not in (MOVING + note.id, GONE + note.id):
+    is_placed = here == place or (len(place) == 2 and here[0] == place[0] == PROJECTS_DIR and place[1] not in _NO_NAMES)
+    if not place or not is_placed or bin.name not in (REMOVING_PREFIX + note.id, REMOVED_PREFIX + note.id):
         return False
     way = (CONTENT, *place)
     return all(

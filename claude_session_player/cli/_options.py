@@ -13,7 +13,7 @@ import click
 
 from claude_session_player.cli._output import ARRAY, LINES
 from claude_session_player.errors import BadFilter, NoSuchSession
-from claude_session_player.store import SORTS, Filter, parse_date_span
+from claude_session_player.store import SORT_KEYS, Filter, parse_date_span
 from claude_session_player.util.times import using_zone
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ _SUBAGENTS: Final = click.option(
     "--include-subagents", is_flag=True, help="Sub-agents that have files of their own, too."
 )
 _ORDER: Final = (
-    click.option("--sort", type=click.Choice(list(SORTS)), default="updated", show_default=True, help="The order."),
+    click.option("--sort", type=click.Choice(list(SORT_KEYS)), default="updated", show_default=True, help="The order."),
     click.option("--reverse", is_flag=True, help="The other way round."),
     click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N sessions."),
     click.option("--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Leave out the first N."),
@@ -200,9 +200,9 @@ def open_store(
             yield store
     except NoSuchSession:
         if store is not None:  # what was not found may be there
-            warn_unreadable(store.troubles)
+            warn_unreadable(store.problems)
         raise
-    warn_unreadable(store.troubles)
+    warn_unreadable(store.problems)
     if (refusal := store.refused_index) is not None:
         from claude_session_player.cli._output import say
         from claude_session_player.util.text import display_path, printable

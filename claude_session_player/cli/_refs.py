@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from itertools import chain
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 import click
 
@@ -19,12 +19,10 @@ from claude_session_player.parser import is_subagent_file, is_subagent_name, ope
 from claude_session_player.playback import replay, start_replay
 from claude_session_player.renderer import render
 from claude_session_player.store import (
-    BREADCRUMB_SIZE,
-    follow_breadcrumb,
+    MAX_BREADCRUMB_SIZE,
+    Breadcrumb,
     looks_like_path,
     not_a_session_reason,
-    parse_breadcrumb,
-    read_breadcrumb,
 )
 from claude_session_player.util.dirs import LATEST
 
@@ -67,13 +65,13 @@ def find_source(
         if crumb is None:
             return SessionSource("standard input", lines=lines, head=head)
     elif _is_path(ref):
-        crumb = read_breadcrumb(ref) if os.path.isfile(ref) else None
+        crumb = Breadcrumb.read(ref) if os.path.isfile(ref) else None
         if os.path.isdir(ref):
             raise CannotRead(not_a_session_reason(ref))
         if crumb is None:
             return SessionSource(ref, ref)
     with open_store(roots, no_cache, required=crumb is not None or needs_store(ref)) as store:
-        return _placed(store.locate(ref) if crumb is None else follow_breadcrumb(store, crumb))
+        return _placed(store.locate(ref) if crumb is None else crumb.follow(store))
 
 
 def source_in(store: Store, ref: str) -> SessionSource:
@@ -81,13 +79,11 @@ def source_in(store: Store, ref: str) -> SessionSource:
     if ref != STANDARD_INPUT:
         return _placed(store.locate(ref))
     crumb, head, lines = _standard_input()
-    return (
-        _placed(follow_breadcrumb(store, crumb)) if crumb else SessionSource("standard input", lines=lines, head=head)
-    )
+    return _placed(crumb.follow(store)) if crumb else SessionSource("standard input", lines=lines, head=head)
 
 
 def _placed(meant: SessionFile | Session) -> SessionSource:
-    found = meant if isinstance(meant, tuple) else meant.found
+    found = meant if isinstance(meant, tuple) else meant.file
     inline = meant if not isinstance(meant, tuple) and meant.is_inline else None
     return SessionSource(found.name, found.path, found, inline)
 
@@ -100,7 +96,7 @@ def find_session(store: Store, ref: str) -> Session:
             raise NoSuchSession(
                 'there is no breadcrumb on standard input: it is one JSON object like {"project": …, "sessionId": …}'
             )
-        return store.of(follow_breadcrumb(store, crumb))
+        return store.session_of(crumb.follow(store))
     session = store.resolve(ref)
     if _is_path(ref) and not session.facts.is_session:
         raise NotASession(f"{ref} holds no Claude Code session: no line is a known record")
@@ -110,7 +106,7 @@ def find_session(store: Store, ref: str) -> Session:
 def needs_store(ref: str) -> bool:
     """True where a reference cannot be understood without a store."""
     if _is_path(ref):
-        return os.path.isfile(ref) and read_breadcrumb(ref) is not None
+        return os.path.isfile(ref) and Breadcrumb.read(ref) is not None
     return not os.path.isdir(ref) or _is_latest(ref)  # a directory is refused as one where there is no store
 
 
@@ -139,17 +135,17 @@ def _is_latest(ref: str) -> bool:
     return ref.partition(":")[0] == LATEST
 
 
-def _standard_input() -> tuple[dict[str, Any] | None, bytes, Iterable[bytes]]:
+def _standard_input() -> tuple[Breadcrumb | None, bytes, Iterable[bytes]]:
     """A breadcrumb, where standard input is one; else its beginning, and all of its lines."""
     if sys.stdin is None:
         raise CannotRead("standard input is closed")
     stream = sys.stdin.buffer
-    head = stream.readline(BREADCRUMB_SIZE)
-    if (crumb := parse_breadcrumb(head)) is not None:
+    head = stream.readline(MAX_BREADCRUMB_SIZE)
+    if (crumb := Breadcrumb.parse(head)) is not None:
         return crumb, head, ()
     if head.strip() == b"{":  # JSON over several lines
-        head += stream.read(BREADCRUMB_SIZE - len(head))
-        if (crumb := parse_breadcrumb(head)) is not None:
+        head += stream.read(MAX_BREADCRUMB_SIZE - len(head))
+        if (crumb := Breadcrumb.parse(head)) is not None:
             return crumb, head, ()
     *first, last = split_lines(head) or [b""]
     lines = chain(first, filter(None, (last := complete_line(last, stream),)), read_lines(stream))

@@ -111,7 +111,7 @@ def add(
         raise
     warn_unreadable(vault.troubles)
     _tell(gathered, outcomes, form)
-    is_unread = bool(store.troubles) and not refs
+    is_unread = bool(store.problems) and not refs
     return NOT_ALL if is_unread or gathered.refused or any(outcome.reason for outcome in outcomes) else 0
 
 

@@ -382,7 +382,7 @@ def command(
         _confirm(made)
     outcomes = _apply(made, vault, delete, shown)
     reasons = [one.reason for one in outcomes] + [one.reason for one in finished]
-    return NOT_ALL if made.skipped or any(reasons) or store.troubles else 0
+    return NOT_ALL if made.skipped or any(reasons) or store.problems else 0
 
 
 def _recover(vault: ArchiveDir, as_json: bool, where: dict[str, Any]) -> int:

@@ -22,7 +22,7 @@ from claude_session_player.live import LookUp, Phase, RunningSession, RunningSes
 from claude_session_player.models import View
 from claude_session_player.player import FileChange, FollowedGroup, FollowedText
 from claude_session_player.store import (
-    POLLED,
+    POLLING_NOTICE,
     FileChanges,
     WatchedDir,
     dirs_to_watch,
@@ -141,7 +141,7 @@ async def _watch(
             noticed = await _next(stream, lambda: take(None), tick)
             if noticed.is_polled and not has_told:
                 has_told = True
-                say(f"note: {POLLED}")
+                say(f"note: {POLLING_NOTICE}")
             take(noticed)
 
 
@@ -259,23 +259,23 @@ def _cache(no_cache: bool) -> str | None:
 
 def _in_use(store: Store) -> list[str]:
     """The files that some process has open for writing, or locked."""
-    from claude_session_player.store import LOCKED, WRITING, InUse
+    from claude_session_player.store import InUse, UseKind
 
     since = (wall_clock() - _USED_SECONDS) * 1_000_000_000
     paths = [file.path for file in store.files() if file.stamp.mtime_ns > since]
-    return [sign.path for sign in InUse().uses(paths) if sign.how in (LOCKED, WRITING)]
+    return [sign.path for sign in InUse().uses(paths) if sign.how in (UseKind.LOCKED, UseKind.OPEN_FOR_WRITING)]
 
 
 def _written_last(**where: Any) -> SessionFile:
     """The session that was written to last, itself or by a sub-agent of it."""
-    from claude_session_player.store import SESSION, SUBAGENT
+    from claude_session_player.store import SessionKind
 
     with open_store(**where) as store:
-        files = [file for file in store.files() if file.kind in (SESSION, SUBAGENT)]
+        files = [file for file in store.files() if file.kind in (SessionKind.SESSION, SessionKind.SUBAGENT)]
         if not files:
             raise NoSuchSession(f"there is no session in {', '.join(store.roots)}")
         last = max(files, key=lambda file: file.stamp.mtime_ns)
-        return store.of(last).head.found if last.is_agent else last
+        return store.session_of(last).head.file if last.is_agent else last
 
 
 def _found(ref: str, **where: Any) -> SessionFile:

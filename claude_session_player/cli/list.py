@@ -41,7 +41,7 @@ def command(wanted: Filter, form: str | None, **where: Any) -> None:
     if sessions:
         from claude_session_player.cli import _tables
 
-        _tables.print_sessions(sessions, [file.id for file in store.seen()])
+        _tables.print_sessions(sessions, [file.id for file in store.last_files()])
     else:
         like_that = "" if wanted == Filter() else " that is like this"
         say(f"there is no session in {', '.join(store.roots)}{like_that}")

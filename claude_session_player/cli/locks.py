@@ -36,17 +36,15 @@ def command(ref: str | None, as_json: bool, **where: Any) -> int:
 
     REF is a path, an id or at least 4 characters of its beginning, latest, a title in quotes, or a breadcrumb.
     """
-    from claude_session_player.store import look_for_use
-
     with open_store(**where, required=ref is None or needs_store(ref)) as store:
         sessions = store.sessions() if ref is None else [find_session(store, ref)]
-        look = look_for_use(sessions)
+        look = store.look_for_use()
         known = [file.id for file in store.files()]
-    signs = [(session, look.signs(session.paths)) for session in sessions]
+    signs = [(session, look.evidence(session.paths)) for session in sessions]
     noticed = [(session, found) for session, found in signs if found]
     used = [session for session, found in noticed if _is_used(found)]
     if as_json:
-        print_text(encode_json(_record(signs if ref else noticed, look.ways)))
+        print_text(encode_json(_record(signs if ref else noticed, look.methods)))
         return _exit_code(ref, used)
     if noticed:
         _print_table(noticed, known)
@@ -56,7 +54,7 @@ def command(ref: str | None, as_json: bool, **where: Any) -> int:
             if ref is None
             else printable(f"session {display_path(sessions[0].id)} is not in use")
         )
-    for note in _unknown(look.ways):
+    for note in _unknown(look.methods):
         say(f"note: {note}")
     return _exit_code(ref, used)
 

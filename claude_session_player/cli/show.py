@@ -83,7 +83,7 @@ def subagents_of_sources(store: Store, sources: Iterable[SessionSource]) -> Suba
             continue
         is_linked = True
         own: dict[str, list[Subagent]] = {}
-        for agent in all_subagents(store.of(source.found)):
+        for agent in all_subagents(store.session_of(source.found)):
             own.setdefault(agent.id, []).append(subagent_of(agent))
         actors = own | actors
     return SubagentFinder(chain.from_iterable(actors.values()), is_linked=is_linked)
@@ -131,7 +131,7 @@ def chain_sources(store: Store, source: SessionSource) -> list[SessionSource]:
         raise click.UsageError("--chain needs a session that has a file of its own")
     from claude_session_player.transcript import chain_of
 
-    earlier = [session.found for session in chain_of(store.of(source.found), store)]
+    earlier = [session.file for session in chain_of(store.session_of(source.found), store)]
     return [SessionSource(found.name, found.path, found) for found in earlier]
 
 
@@ -402,7 +402,7 @@ class _Show:
             from claude_session_player.export.summary import facts_markdown
             from claude_session_player.stats import summarize
 
-            session = self._store.of(found)
+            session = self._store.session_of(found)
             if session.facts.is_session:
                 summary = summarize(session, load_prices())
                 yield f"{facts_markdown(summary)}\n\n---\n\n"

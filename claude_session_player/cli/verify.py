@@ -165,7 +165,7 @@ def command(refs: tuple[str, ...], is_all: bool, severity: str, wanted: Filter, 
         print_records(map(finding_record, listed), form)
     else:
         print_styled("\n".join(report_text(report, least, in_colour=stdout().isatty())))
-    if store.troubles or any(finding.kind is UNREADABLE for finding in report.findings):
+    if store.problems or any(finding.kind is UNREADABLE for finding in report.findings):
         return CANNOT_READ
     return FOUND_SOMETHING if listed else 0
 
@@ -175,12 +175,12 @@ def _named(store: Store, refs: Sequence[str]) -> list[SessionFile]:
     files: dict[str, SessionFile] = {}
     for ref in refs:
         meant = store.locate(ref)
-        session = store.of(meant) if isinstance(meant, tuple) else meant
-        files |= {part.path: part.found for part in session.parts}
+        session = store.session_of(meant) if isinstance(meant, tuple) else meant
+        files |= {part.path: part.file for part in session.parts}
     return list(files.values())
 
 
 def _chosen(store: Store, wanted: Filter) -> list[SessionFile]:
     if wanted == Filter():  # nothing has to be known of them
         return store.files()
-    return list({part.path: part.found for session in store.sessions(wanted) for part in session.parts}.values())
+    return list({part.path: part.file for session in store.sessions(wanted) for part in session.parts}.values())

@@ -10,20 +10,19 @@ from claude_session_player.doctor import findings as kinds
 from claude_session_player.doctor.checks import CheckJob, Inspection
 from claude_session_player.doctor.findings import Finding
 from claude_session_player.store import (
-    PROJECTS,
-    SESSION,
-    SUFFIX,
-    TOOL_RESULTS,
+    PROJECTS_DIR,
+    SESSION_SUFFIX,
+    TOOL_RESULTS_DIR,
     InUse,
     SessionFile,
-    WorkerTask,
+    SessionKind,
     is_session_id,
     match_spelling,
-    run_jobs,
 )
 from claude_session_player.util.humanize import plural, size
 from claude_session_player.util.text import truncate
 from claude_session_player.util.times import wall_clock
+from claude_session_player.util.workers import WorkerTask, run_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -40,7 +39,7 @@ _BILLION: Final = 1_000_000_000
 def check_location(found: SessionFile, inspection: Inspection, now: float) -> Iterator[Finding]:
     """Whatever is wrong around a file that was inspected, at a moment in seconds."""
     path = found.path
-    if found.kind == SESSION:
+    if found.kind == SessionKind.SESSION:
         yield from _place(found, inspection)
         if found.stamp.size > LARGE:
             yield Finding(kinds.TOO_LARGE, path, detail=size(found.stamp.size))
@@ -49,15 +48,15 @@ def check_location(found: SessionFile, inspection: Inspection, now: float) -> It
             yield Finding(kinds.OLD, path, detail=f"{plural(int(age // OLD_SECONDS), 'day')} ago")
     if inspection.is_empty:
         yield Finding(kinds.EMPTY, path)
-    folder = os.path.join(found.home, found.parent or _session_id(found, inspection), TOOL_RESULTS)
+    folder = os.path.join(found.home, found.parent or _session_id(found, inspection), TOOL_RESULTS_DIR)
     for name, place in inspection.outputs:
         if not os.path.isfile(os.path.join(folder, name)):
-            yield Finding(kinds.NO_OUTPUT, path, *place, os.path.join(TOOL_RESULTS, name))
+            yield Finding(kinds.NO_OUTPUT, path, *place, os.path.join(TOOL_RESULTS_DIR, name))
 
 
 def _place(found: SessionFile, inspection: Inspection) -> Iterator[Finding]:
     """What the names of a session file and of its project directory say; elsewhere they say nothing."""
-    if os.path.basename(os.path.dirname(found.home)) != PROJECTS:
+    if os.path.basename(os.path.dirname(found.home)) != PROJECTS_DIR:
         return
     if not is_session_id(found.id):
         yield Finding(kinds.BAD_ID, found.path, detail=truncate(found.id, 60))
@@ -146,7 +145,7 @@ def _unlinked(store: Store, files: Sequence[SessionFile], inspections: Mapping[s
     related = {found.path: found for found in files if found.is_agent or (found.home, found.id) in parents}
     related |= {found.path: found for found in _families_beside(store, agents.values(), inspections, related)}
     for session in store.sessions_in(list(related.values())) if agents else ():
-        if session.path not in agents or session.is_helper or session.found.workflow is not None:
+        if session.path not in agents or session.is_helper or session.file.workflow is not None:
             continue
         if not session.has_parent:
             yield Finding(kinds.UNLINKED, session.path, detail=f"its session {session.parent_id} is not there")
@@ -161,7 +160,7 @@ def _families_beside(
     asked = set()
     for agent in agents:
         home, id = _session(agent, inspections)
-        main = os.path.join(home, f"{id}{SUFFIX}")
+        main = os.path.join(home, f"{id}{SESSION_SUFFIX}")
         if main not in asked and main not in known and os.path.isfile(main):
             asked.add(main)
-            yield from store.of(agent).files
+            yield from store.session_of(agent).files

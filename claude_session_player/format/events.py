@@ -16,16 +16,7 @@ from typing import Any, Final, Union
 import msgspec
 from msgspec import Raw, Struct, field
 
-from claude_session_player.format import lenient_json
-
-TITLE_KEYS: Final = {
-    "custom-title": "customTitle",
-    "ai-title": "aiTitle",
-    "agent-name": "agentName",
-    "summary": "summary",
-}
-"""Each record type, the best name first, and the key that holds the name."""
-
+from claude_session_player.format import TITLE_KEYS, lenient_json
 
 NOTHING: Final = Raw()
 

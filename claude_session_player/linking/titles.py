@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from claude_session_player.format.events import TITLE_KEYS
+from claude_session_player.format import TITLE_KEYS
 from claude_session_player.util.text import to_title, truncate
 
 PROMPT_LENGTH: Final = 2000

@@ -14,9 +14,9 @@ from claude_session_player.linking.titles import note_prompt, note_title, sessio
 from claude_session_player.live.status import Phase, SessionActivity, SessionStatus
 from claude_session_player.parser import decode_lines, is_whole_record, is_worth_decoding
 from claude_session_player.store import (
-    META,
-    PROJECTS,
-    SUFFIX,
+    META_SUFFIX,
+    PROJECTS_DIR,
+    SESSION_SUFFIX,
     Session,
     SessionFile,
     WatchedDir,
@@ -218,7 +218,7 @@ class SessionPeek:
 
     def _describe(self) -> None:
         """Take in the description beside a sub-agent; it may be written later than the first lines."""
-        told = read_document(self.found.path.removesuffix(SUFFIX) + META, [])
+        told = read_document(self.found.path.removesuffix(SESSION_SUFFIX) + META_SUFFIX, [])
         if isinstance(told, dict):
             self._agent = scalar_text(told.get("agentType")) or ""
             self._description = to_title(scalar_text(told.get("description")) or "") or None
@@ -258,7 +258,7 @@ class SessionPeek:
             session = self._look_up(self.found)
         except SessionError:
             return
-        speech = session.speech
+        speech = session.conversation
         self._given = dict(session.facts.titles)
         self.first_prompt, self.topic = speech.first_prompt, speech.topic
         self.last_prompt = speech.last_prompt or speech.first_prompt
@@ -281,7 +281,7 @@ class RunningSession(NamedTuple):
 
     def belongs_to(self, path: str) -> bool:
         """True for the session in a file, and for each of its sub-agents."""
-        name = os.path.basename(path).removesuffix(SUFFIX)
+        name = os.path.basename(path).removesuffix(SESSION_SUFFIX)
         return self.glimpse.found.path == path or (self.is_subagent and self.glimpse.session_id == name)
 
 
@@ -291,7 +291,7 @@ class RunningSessions:
     def __init__(self, roots: Sequence[str], *, in_use: Iterable[str] = (), look_up: LookUp | None = None) -> None:
         """Files that are `in_use` are shown however old they are. What their ends do not tell is looked up."""
         self._look_up = look_up
-        self.folders = tuple(WatchedDir(os.path.join(root, PROJECTS), is_deep=True) for root in roots)
+        self.folders = tuple(WatchedDir(os.path.join(root, PROJECTS_DIR), is_deep=True) for root in roots)
         self._in_use = frozenset(in_use)
         self._sessions: dict[str, SessionPeek] = {}
         self._agents: dict[str, SessionPeek] = {}
@@ -352,7 +352,7 @@ class RunningSessions:
             self._sessions[path] = glimpse
             return glimpse
         self._agents[path] = glimpse
-        main = os.path.join(glimpse.found.home, f"{glimpse.found.parent}{SUFFIX}")
+        main = os.path.join(glimpse.found.home, f"{glimpse.found.parent}{SESSION_SUFFIX}")
         if glimpse.found.parent and main not in self._sessions and os.path.isfile(main) and (head := self._add(main)):
             self._catch_up(head)
         return glimpse

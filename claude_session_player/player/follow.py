@@ -17,7 +17,7 @@ from claude_session_player.parser import is_subagent_file
 from claude_session_player.player.frame_index import PORTION, FrameIndex
 from claude_session_player.player.recording import FileSource
 from claude_session_player.player.stream import AppendedText, TextPiece
-from claude_session_player.store import AGENT, SUFFIX, SessionFile, StoreWalk, session_file_at
+from claude_session_player.store import AGENT_PREFIX, SESSION_SUFFIX, SessionFile, StoreWalk, session_file_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -235,8 +235,8 @@ class FollowedGroup:
 
     def _may_be_ours(self, path: str) -> bool:
         folder, name = os.path.split(path)
-        is_below = folder == self._found.home or folder.startswith(self._found.belongings + os.sep)
-        if self._found.is_agent or not is_below or not name.startswith(AGENT) or path in self._strangers:
+        is_below = folder == self._found.home or folder.startswith(self._found.own_dir + os.sep)
+        if self._found.is_agent or not is_below or not name.startswith(AGENT_PREFIX) or path in self._strangers:
             return False
         return _size(path) != self._past.get(path)
 
@@ -273,7 +273,7 @@ class FollowedGroup:
         if path in self._refused or not os.path.lexists(path):
             return
         self._refused.add(path)
-        name = os.path.basename(path).removeprefix(AGENT).removesuffix(SUFFIX)
+        name = os.path.basename(path).removeprefix(AGENT_PREFIX).removesuffix(SESSION_SUFFIX)
         yield FollowedText(FileChange.NOTHING, [], name, problem=getattr(error, "strerror", None) or str(error))
 
     def _name(self, glimpse: SessionPeek) -> str:

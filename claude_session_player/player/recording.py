@@ -169,12 +169,12 @@ def recording_of_session(session: Session, open_store: Callable[[], Store]) -> R
     is_inline = session.is_inline
     return Recording(
         session.title or session.id,
-        session.project or session.found.name,
+        session.project or session.file.name,
         partial(_inline_tape, session) if is_inline else partial(FileSource, session.path),
         session.is_subagent or is_subagent_file(session.path),
         None if is_inline else session.path,
-        _no_agents if is_inline else partial(_agents, session.found, open_store),
-        output_resolver([session.found]),
+        _no_agents if is_inline else partial(_agents, session.file, open_store),
+        output_resolver([session.file]),
     )
 
 
@@ -185,13 +185,13 @@ def _inline_tape(session: Session) -> ByteSource:
 def _described(found: SessionFile, open_store: Callable[[], Store]) -> tuple[str, str] | None:
     if found.stamp.size > _LARGE:
         return None
-    session = open_store().of(found)
+    session = open_store().session_of(found)
     return session.title or session.id, session.project or found.name
 
 
 def _agents(found: SessionFile, open_store: Callable[[], Store]) -> Agents:
     """The sub-agents of a session, and all below them, by their calls. The store is opened for this, in any thread."""
-    session = open_store().of(found)
+    session = open_store().session_of(found)
     agents: Agents = {}
     below = [*session.subagents, *session.parts[1:]]
     for agent in {agent.id: agent for agent in below}.values():

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.stats.prices import RatePeriod, RateStep, Tariff, TokenCount
-from claude_session_player.store import HISTORY, Session, load_session_responses
+from claude_session_player.store import Session, SessionKind, load_responses
 from claude_session_player.util.humanize import day_of
 from claude_session_player.util.times import parse_time
 
@@ -131,7 +131,7 @@ def count_tokens(
 def _parts(sessions: Iterable[Session]) -> list[Session]:
     """The files of sessions, and the sub-agents inside of files that are asked for by themselves, each once."""
     parts = list({(part.path, part.id): part for session in sessions for part in session.parts}.values())
-    load_session_responses(parts)
+    load_responses(parts)
     return parts
 
 
@@ -140,7 +140,7 @@ def _by_age(parts: list[Session]) -> list[Session]:
     return sorted(
         parts,
         key=lambda part: (
-            part.found.kind == HISTORY,
+            part.file.kind == SessionKind.PRE_COMPACT,
             part.created_at or _LATE,
             part.is_subagent,
             part.updated_at,
@@ -358,7 +358,7 @@ def group_usage(shares: Iterable[UsageShare], by: str) -> list[UsageGroup]:
     members: dict[Any, list[UsageShare]] = {}
     for share in shares:
         key = name(share)
-        members.setdefault((share.session.found.home, key) if by == SESSION else key, []).append(share)
+        members.setdefault((share.session.file.home, key) if by == SESSION else key, []).append(share)
     groups = [sum_usage(some, name(some[0])) for some in members.values()]
     if by in PERIODS:
         return sorted(groups, key=lambda group: group.name or "")
@@ -379,7 +379,7 @@ def sum_usage(shares: Sequence[UsageShare], name: str | None = None) -> UsageGro
 
 def count_sessions(shares: Iterable[UsageShare]) -> tuple[int, int]:
     """How many sessions there are, and how many of them have no file, only sub-agents."""
-    orphans = {(share.session.found.home, usage_session_id(share)): share.session.is_orphan for share in shares}
+    orphans = {(share.session.file.home, usage_session_id(share)): share.session.is_orphan for share in shares}
     return len(orphans), sum(orphans.values())
 
 

@@ -114,7 +114,7 @@ class BrowseScreen(Screen[None]):
         entries: list[SessionRow] = []
         try:
             with self._shelf.opened(partial(_go_on, worker)) as store:
-                for look in store.arriving(_EVERYTHING):
+                for look in store.snapshots(_EVERYTHING):
                     entries = [session_row(session) for session in look.sessions]
                     if worker.is_cancelled:
                         return
@@ -199,7 +199,7 @@ class BrowseScreen(Screen[None]):
     def _summarize(self, entry: SessionRow, popup: TextPopup) -> None:
         text: RenderableType
         try:
-            text = DrawnMarkdown(jobs.summary_text(self._shelf, entry.session.found))
+            text = DrawnMarkdown(jobs.summary_text(self._shelf, entry.session.file))
         except (SessionError, OSError) as error:
             text = printable(str(error))
         self.post_message(SummaryReady(popup, text))

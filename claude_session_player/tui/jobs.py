@@ -24,7 +24,7 @@ from claude_session_player.player import FileChange
 from claude_session_player.stats import Prices, summarize
 from claude_session_player.store import (
     DEFAULT_CACHE,
-    SUFFIX,
+    SESSION_SUFFIX,
     FileChanges,
     FileStamp,
     SessionFile,
@@ -114,7 +114,7 @@ class StoreOpener(NamedTuple):
     def session(self, found: SessionFile) -> Session:
         """What the stores know of a file. Raises `SessionError`."""
         with self.opened() as store:
-            return store.of(found)
+            return store.session_of(found)
 
     def prices(self) -> Prices:
         """The usual prices. Raises `BadPrices`."""
@@ -124,7 +124,7 @@ class StoreOpener(NamedTuple):
 def summary_text(shelf: StoreOpener, found: SessionFile) -> str:
     """What `summary` prints of a session. Raises `SessionError` or `OSError`."""
     with shelf.opened() as store:
-        summary = summarize(store.of(found), shelf.prices())
+        summary = summarize(store.session_of(found), shelf.prices())
     return summary_markdown(summary, summary.id, shelf.roots)
 
 
@@ -172,7 +172,10 @@ async def build_frames(projection: Playback, tell: Tell) -> None:
 async def follow_frames(projection: Playback, tell: Tell, notice: Callable[[FileChanges], None]) -> None:
     """Take in what is there, and whatever is appended to it; all files that change are noticed."""
     path = os.path.abspath(projection.recording.path or "")
-    folders = (WatchedDir(os.path.dirname(path), files=(path,)), WatchedDir(path.removesuffix(SUFFIX), is_deep=True))
+    folders = (
+        WatchedDir(os.path.dirname(path), files=(path,)),
+        WatchedDir(path.removesuffix(SESSION_SUFFIX), is_deep=True),
+    )
     await build_frames(projection, tell)
     async with aclosing(watch_changes(folders)) as stream:
         async for noticed in stream:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.store import SORTS
+from claude_session_player.store import SORT_KEYS
 from claude_session_player.util.humanize import model, plural
 from claude_session_player.util.text import base_name, display_path, printable
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from claude_session_player.store import Session
 
-ORDERS: Final = tuple(SORTS)
+ORDERS: Final = tuple(SORT_KEYS)
 
 IN_USE: Final = "●"
 STALE: Final = "…"
@@ -31,7 +31,7 @@ class SessionRow(NamedTuple):
     @property
     def key(self) -> str:
         """What tells it from all others."""
-        return self.session.found.name
+        return self.session.file.name
 
     @property
     def project(self) -> str:
@@ -72,7 +72,7 @@ class ListFilter(NamedTuple):
 
     def sort(self, entries: Iterable[SessionRow]) -> list[SessionRow]:
         """Entries in the wanted order."""
-        key, largest_first = SORTS[self.order]
+        key, largest_first = SORT_KEYS[self.order]
         ordered = sorted(entries, key=lambda entry: entry.key)
         ordered.sort(key=lambda entry: key(entry.session), reverse=largest_first != self.is_reversed)
         return ordered
@@ -90,7 +90,7 @@ def session_row(session: Session) -> SessionRow:
     """A session as an entry. Whether it is in use is not asked: that would take a look at its file."""
     facts = session.facts
     told = (session.title, project_name(session), session.id, session.parent_id, *facts.branches)
-    texts = (*told, session.speech.first_prompt, session.agent)
+    texts = (*told, session.conversation.first_prompt, session.agent)
     haystack = "\n".join(text for text in texts if text).casefold()
     return SessionRow(session, haystack)
 
@@ -104,7 +104,7 @@ def project_name(session: Session) -> str:
     """The project that a session belongs to; in brackets, where only the name of its directory is known."""
     head = session.head
     path = head.project or session.project
-    return path or f"({display_path(session.found.project or session.found.kind)})"
+    return path or f"({display_path(session.file.project or session.file.kind)})"
 
 
 def list_projects(entries: Iterable[SessionRow]) -> list[ProjectRow]:
@@ -158,7 +158,7 @@ def session_about(session: Session) -> str:
     """What the table has no room for, in two lines: the first is what one would miss most."""
     facts = session.facts
     branch = facts.branches[-1] if facts.branches else ""
-    name = model(session.speech.models[-1]) if session.speech.models else ""
+    name = model(session.conversation.models[-1]) if session.conversation.models else ""
     first = (session.id[:_SHORT_ID], branch, name, session.agent or "")
     return "\n".join((_BETWEEN.join(printable(part) for part in first if part), printable(project_name(session))))
 

@@ -17,7 +17,7 @@ from textual.strip import Strip
 
 from claude_session_player.errors import CannotRead, SessionError
 from claude_session_player.live import RunningSession, RunningSessions
-from claude_session_player.store import POLLED, FileChanges, watch_changes, watched_files
+from claude_session_player.store import POLLING_NOTICE, FileChanges, watch_changes, watched_files
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.keys import HelpScreen, Key, KeyBar, bindings
 from claude_session_player.tui.player import open_player
@@ -246,4 +246,4 @@ def _summary(rows: Sequence[RunningSession], *, is_polled: bool) -> Text:
         counts[row.status.phase.value] = counts.get(row.status.phase.value, 0) + 1
     text = Text(plural(len(sessions), "session"), "bold", no_wrap=True, overflow="ellipsis")
     text.append("".join(f"  {count} {name}" for name, count in counts.items()), "not bold dim")
-    return text.append(f"  ({POLLED})" if is_polled else "", "yellow")
+    return text.append(f"  ({POLLING_NOTICE})" if is_polled else "", "yellow")

@@ -20,7 +20,7 @@ from claude_session_player.errors import SessionError
 from claude_session_player.live import RunningSessions
 from claude_session_player.models import ScreenElement, View
 from claude_session_player.player import Playback, Timing, element_details
-from claude_session_player.store import AGENT, POLLED, FileChanges
+from claude_session_player.store import AGENT_PREFIX, POLLING_NOTICE, FileChanges
 from claude_session_player.tui import jobs
 from claude_session_player.tui.keys import Key, KeyBar, footer_keys
 from claude_session_player.tui.widgets.rows import element_rows
@@ -276,11 +276,11 @@ class PlayerWindow(Screen[None]):
     @on(Noticed)
     def _look_at_company(self, event: Noticed) -> None:
         """Files of the session, or of others, were written to: the board reads what was appended to ours."""
-        agents = {path for path in event.files if os.path.basename(path).startswith(AGENT)}
+        agents = {path for path in event.files if os.path.basename(path).startswith(AGENT_PREFIX)}
         self._board.notice(agents | (event.files & {self._path}), self._wall())
         if event.is_polled and not self._is_polled:
             self._is_polled = True
-            self.say(POLLED)
+            self.say(POLLING_NOTICE)
         self._show_company()
 
     def _show_company(self) -> None:

@@ -161,7 +161,7 @@ class PreviewPane(Vertical):
         """Read the screen that is wanted, unless it is shown already, or there is no room for it."""
         if self._wanted is None or not self._rows.size:
             return
-        glance = PreviewRequest(self._wanted.key, self._wanted.session.found.stamp, self._rows.size)
+        glance = PreviewRequest(self._wanted.key, self._wanted.session.file.stamp, self._rows.size)
         if glance != self._shown:
             self._shown = glance
             self._read(self._wanted, glance)

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from claude_session_player import Filter, Store
-from claude_session_player.store import extract, index, library, workers
+from claude_session_player.store import extract, index
+from claude_session_player.util import workers
 from tests.builder import SessionBuilder, text
 from tests.stores import ONE, TWO, StoreBuilder, touch
 
@@ -67,7 +68,7 @@ def cache(tmp_path: Path) -> Path:
 
 def file_of(cache: Path) -> Path:
     """The catalogue itself."""
-    return cache / f"catalogue-{index.VERSION}.sqlite"
+    return cache / f"index-{index.INDEX_VERSION}.sqlite"
 
 
 def told(builder: StoreBuilder, cache: Path | None = None) -> list[str]:
@@ -131,7 +132,7 @@ def test_what_cannot_be_read_is_named_every_time(builder: StoreBuilder, cache: P
     for _ in range(2):
         store = builder.open(cache)
         store.sessions()
-        assert [trouble.reason for trouble in store.troubles] == ["not JSON"]
+        assert [trouble.reason for trouble in store.problems] == ["not JSON"]
 
 
 # --- what is noticed --------------------------------------------------------------------------------
@@ -188,7 +189,7 @@ def test_trouble_elsewhere_keeps_nothing_that_is_gone(builder: StoreBuilder, cac
 def test_an_interrupted_look_was_not_in_vain(
     builder: StoreBuilder, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(library, "_KEEP_SECONDS", 0)
+    monkeypatch.setattr(index, "_SAVE_SECONDS", 0)
 
     def interrupt(done: int, total: int) -> None:
         if done > total // 2:
@@ -206,10 +207,10 @@ def test_one_file_that_cannot_be_digested_costs_no_other(
     def fail(*_: Any) -> None:
         raise OverflowError("too much")
 
-    monkeypatch.setattr(extract.FileExtractor, "_take_inline", fail)
+    monkeypatch.setattr(extract.FileExtractor, "_add_inline", fail)
     store = builder.open()
     assert len(store.sessions(EVERYTHING)) == 6
-    assert [trouble.reason for trouble in store.troubles] == ["OverflowError: too much"]
+    assert [trouble.reason for trouble in store.problems] == ["OverflowError: too much"]
 
 
 # --- what may happen to it --------------------------------------------------------------------------
@@ -325,7 +326,7 @@ def test_any_thread_may_ask_a_session_that_another_one_found(
 def test_a_mistake_in_a_question_is_not_taken_for_damage(builder: StoreBuilder, cache: Path) -> None:
     told(builder, cache)
     before = file_of(cache).read_bytes()
-    known = index.StoreIndex(str(cache))
+    known = index.IndexDatabase(str(cache))
     assert known._read("SELECT path FROM files WHERE path = ?", []) == []
     assert not known.is_kept
     assert file_of(cache).read_bytes() == before
@@ -377,15 +378,15 @@ def test_what_other_processes_read_is_what_this_one_reads(
     builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = told(builder)
-    monkeypatch.setattr(workers, "MUCH", 0)
-    monkeypatch.setattr(workers, "_PORTION", 1)
+    monkeypatch.setattr(workers, "PARALLEL_BYTES", 0)
+    monkeypatch.setattr(workers, "_PORTION_BYTES", 1)
     monkeypatch.setattr(workers, "_cores", lambda: 3)
     assert told(builder) == expected
 
 
 def test_what_a_process_leaves_behind_is_read_here(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = told(builder)
-    monkeypatch.setattr(workers, "MUCH", 0)
+    monkeypatch.setattr(workers, "PARALLEL_BYTES", 0)
     monkeypatch.setattr(workers, "_cores", lambda: 2)
     monkeypatch.setattr(workers, "_WORKER", "no_such_module")
     assert told(builder) == expected
@@ -410,4 +411,4 @@ def test_a_file_that_vanishes_or_grows_while_it_is_read_costs_nothing_else(
     monkeypatch.setattr(extract, "_open", Vanishing)
     store = builder.open()
     assert len(store.sessions(EVERYTHING)) == 6
-    assert [(trouble.path, trouble.reason) for trouble in store.troubles] == [(victim, "No such file or directory")]
+    assert [(trouble.path, trouble.reason) for trouble in store.problems] == [(victim, "No such file or directory")]
