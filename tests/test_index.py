@@ -381,6 +381,7 @@ def test_what_other_processes_read_is_what_this_one_reads(
     monkeypatch.setattr(workers, "PARALLEL_BYTES", 0)
     monkeypatch.setattr(workers, "_PORTION_BYTES", 1)
     monkeypatch.setattr(workers, "_cores", lambda: 3)
+    monkeypatch.setattr(workers, "_run_here", lambda *_: pytest.fail("no worker did the job"))
     assert told(builder) == expected
 
 

@@ -31,7 +31,14 @@ from claude_session_player.linking.prompts import human_prompt, with_queued_prom
 from claude_session_player.linking.subagents import BY_PROGRESS, Naming, best_names
 from claude_session_player.linking.titles import PROMPT_LENGTH
 from claude_session_player.store import extract
-from claude_session_player.store.facts import ExtractJob, FileFacts
+from claude_session_player.store.facts import (
+    LINE_KEY,
+    ExtractJob,
+    FileFacts,
+    Response,
+    decode_responses,
+    encode_responses,
+)
 from claude_session_player.store.layout import FileStamp, SessionFile
 from claude_session_player.tools import AGENTS
 from claude_session_player.util.text import truncate
@@ -140,6 +147,26 @@ def test_a_file_that_grows_is_known_as_one_that_was_read_at_once(portions: list[
             assert whole.facts is not None
             assert (grown.facts.responses, grown.facts.state) == (whole.facts.responses, whole.facts.state)
             state = grown.facts.state
+
+
+# --- columns are what rows would be ---------------------------------------------------------------------
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+keys = texts | st.integers(1, 9).map(lambda line: f"{LINE_KEY}{line}")
+times = st.none() | texts | st.just("2026-01-17T20:31:59.197Z")
+counts = st.tuples(*[st.integers(0, 1 << 53)] * 5)
+responses = st.dictionaries(keys, st.tuples(counts, st.none() | st.sampled_from(["m", "n"]), times), max_size=6)
+
+
+@given(responses, st.dictionaries(keys, st.sampled_from(["a1", "a2"]), max_size=4))
+def test_encoded_responses_are_those_that_were_given(said: dict[str, Response], speakers: dict[str, str]) -> None:
+    expected = []
+    for key, (tokens, model, time) in said.items():
+        name = f"/p {key}" if key.startswith(LINE_KEY) else key
+        minute = time[:16] if time and time.endswith("Z") else time or ""
+        expected.append((name.replace("\n", "\0"), (tokens, model, minute.replace("\n", "\0")), speakers.get(key)))
+    rows = decode_responses(encode_responses("/p", said, speakers)).rows()
+    assert rows == expected
 
 
 # --- a peek yields as much as a full decode ------------------------------------------------------------

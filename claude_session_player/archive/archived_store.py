@@ -38,7 +38,6 @@ from claude_session_player.store import (
     Store,
     StoreIndex,
     UseEvidence,
-    locate_ref,
     session_files_among,
 )
 from claude_session_player.util.dirs import PROGRAM
@@ -106,7 +105,7 @@ class ArchivedStore(Store):
 
     def _locate_once(self, ref: str) -> SessionFile | Session:
         try:
-            meant = locate_ref(self, ref)
+            meant = super().locate(ref)
         except NoSuchSession as error:
             if (damage := damaged_archive_error(self.problems, ref)) is not None:
                 raise damage from error

@@ -14,11 +14,10 @@ from claude_session_player.archive.session_files import FILE, FOLDER, LINK, Sess
 from claude_session_player.errors import BadArchive
 from claude_session_player.store import (
     AGENT_PREFIX,
-    HISTORIES_DIR,
+    KIND_OF_DIR,
     META_SUFFIX,
     PROJECTS_DIR,
     SESSION_SUFFIX,
-    TRANSCRIPTS_DIR,
     SessionKind,
     is_session_name,
 )
@@ -71,7 +70,7 @@ def is_project_dir_name(name: str) -> bool:
 FORMAT: Final = 1
 """Goes up when older versions of this program could not read an archive any more."""
 _KINDS: Final = frozenset((SessionKind.SESSION, SessionKind.SUBAGENT, SessionKind.TRANSCRIPT, SessionKind.PRE_COMPACT))
-_PLACES: Final = {PROJECTS_DIR: 3, TRANSCRIPTS_DIR: 2, HISTORIES_DIR: 2}
+_PLACES: Final = {PROJECTS_DIR: 3, **dict.fromkeys(KIND_OF_DIR, 2)}
 """Where sessions lie in a store, and of how many parts the path of one consists."""
 ARCHIVE: Final = ".tar.zst"
 LARGEST: Final = 16 << 20

@@ -37,7 +37,7 @@ from claude_session_player.archive.trash import (
     read_note,
     replace_note,
 )
-from claude_session_player.store import HISTORIES_DIR, PROJECTS_DIR, TRANSCRIPTS_DIR, ReadProblem
+from claude_session_player.store import KIND_OF_DIR, PROJECTS_DIR, ReadProblem
 
 Check = Callable[[Sequence[SessionFiles]], Iterable[str | None]]
 """Says for each session, as it lies in its bin, why it must not be removed; `None` where it may be.
@@ -346,7 +346,7 @@ def _bins_of(
 
 def _homes(root: str, troubles: list[ReadProblem] | None) -> list[str]:
     """The paths of all homes of sessions."""
-    homes = [os.path.join(root, name) for name in (TRANSCRIPTS_DIR, HISTORIES_DIR)]
+    homes = [os.path.join(root, name) for name in KIND_OF_DIR]
     projects = os.path.join(root, PROJECTS_DIR)
     try:
         homes += [os.path.join(projects, name) for name in sorted(os.listdir(projects))]

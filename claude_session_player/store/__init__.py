@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     )
     from claude_session_player.store.layout import (
         AGENT_PREFIX as AGENT_PREFIX,
-        HISTORIES_DIR as HISTORIES_DIR,
         KIND_OF_DIR as KIND_OF_DIR,
         MAX_DEPTH as MAX_DEPTH,
         META_SUFFIX as META_SUFFIX,
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
         SESSION_SUFFIX as SESSION_SUFFIX,
         TOO_DEEP_REASON as TOO_DEEP_REASON,
         TOOL_RESULTS_DIR as TOOL_RESULTS_DIR,
-        TRANSCRIPTS_DIR as TRANSCRIPTS_DIR,
         FileStamp as FileStamp,
         ReadProblem as ReadProblem,
         SessionFile as SessionFile,
@@ -69,7 +67,6 @@ if TYPE_CHECKING:
         MAX_BREADCRUMB_SIZE as MAX_BREADCRUMB_SIZE,
         MIN_PREFIX_LENGTH as MIN_PREFIX_LENGTH,
         Breadcrumb as Breadcrumb,
-        locate_ref as locate_ref,
         looks_like_path as looks_like_path,
         not_a_session_reason as not_a_session_reason,
     )
@@ -112,7 +109,6 @@ _HOMES = {
     "Progress": "index",
     "StoreIndex": "index",
     "AGENT_PREFIX": "layout",
-    "HISTORIES_DIR": "layout",
     "KIND_OF_DIR": "layout",
     "MAX_DEPTH": "layout",
     "META_SUFFIX": "layout",
@@ -122,7 +118,6 @@ _HOMES = {
     "SESSION_SUFFIX": "layout",
     "TOO_DEEP_REASON": "layout",
     "TOOL_RESULTS_DIR": "layout",
-    "TRANSCRIPTS_DIR": "layout",
     "FileStamp": "layout",
     "ReadProblem": "layout",
     "SessionFile": "layout",
@@ -138,7 +133,6 @@ _HOMES = {
     "MAX_BREADCRUMB_SIZE": "refs",
     "MIN_PREFIX_LENGTH": "refs",
     "Breadcrumb": "refs",
-    "locate_ref": "refs",
     "looks_like_path": "refs",
     "not_a_session_reason": "refs",
     "InUse": "in_use",

@@ -292,8 +292,8 @@ LINE_KEY: Final = "\0line "
 class Responses(NamedTuple):
     """The responses of a file, each once, as columns with one entry for each response.
 
-    Columns are what makes the statistics of a store fast: those of 900 files are decoded in 15 ms, and 40,000 responses
-    are added up without an object for each. `rows` is the plain form that the tests compare them with.
+    The columns of 33,000 responses in 900 files are decoded in 14 ms, rows of JSON in 30 ms; and statistics add them up
+    without an object for each response. `rows` is the plain form, which a property test compares with its source.
     """
 
     models: Sequence[str | None] = ()
