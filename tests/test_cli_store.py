@@ -360,7 +360,7 @@ def test_any_zone_and_any_time_can_be_shown(builder: StoreBuilder, zone: str) ->
         (["list", "--limit", "-1"], 2, "x>=0"),
         (["get", ONE, "--events", "1-2"], 2, "FROM:TO"),
         (["get", "./nothing.jsonl"], 3, "No such file"),
-        (["get", "qqqqqqqq"], 7, "no session among 8"),
+        (["get", "qqqqqqqq"], 7, "none of 8 sessions"),
         (["get", "zz"], 7, "at least 4 characters"),
         (["replay", "latest:77"], 7, "there are 5 sessions"),
         (["get", "1f2e"], 8, "matches 3 sessions"),

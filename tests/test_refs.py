@@ -106,7 +106,7 @@ def test_an_unknown_reference_suggests_the_nearest(store: Store, ref: str, near:
 
 @pytest.mark.parametrize(
     ("ref", "words"),
-    [("qqqqqqqq", "among 8"), ("zz", "at least 4 characters"), ("latest:99", "there are 5"), ("latest:0", "latest:1")],
+    [("qqqqqqqq", "none of 8 sessions"), ("zz", "at least 4 characters"), ("latest:99", "there are 5"), ("latest:0", "latest:1")],
 )
 def test_an_unknown_reference_says_why(store: Store, ref: str, words: str) -> None:
     with pytest.raises(NoSuchSession, match=words):
@@ -125,7 +125,7 @@ def test_a_directory_is_no_session(store: Store, tmp_path: Path) -> None:
 
 
 def test_an_empty_store_has_no_latest(tmp_path: Path) -> None:
-    with pytest.raises(NoSuchSession, match="there is no session in"):
+    with pytest.raises(NoSuchSession, match="there are no sessions in"):
         StoreBuilder(tmp_path / "empty").open().resolve("latest")
 
 

@@ -200,7 +200,9 @@ class StoreIndex:
         for extraction in self._run(jobs):
             path, facts, problems = extraction
             self.note(problems)
-            if facts is not None and not problems:  # a file with problems is read, and reported, again
+            if facts is not None and problems:  # a file with problems is read, and reported, again
+                facts.state = b""
+            elif facts is not None:
                 new[path] = facts
             if time.monotonic() - saved >= _SAVE_SECONDS:  # an interruption loses no more than this
                 self._save(new)

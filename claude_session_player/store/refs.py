@@ -132,7 +132,7 @@ class Breadcrumb(NamedTuple):
 def _latest(store: Store, number: int) -> Session:
     sessions = store.sessions()
     if not sessions:
-        raise NoSuchSession(f"there is no session in {', '.join(store.roots)}")
+        raise NoSuchSession(f"there are no sessions in {', '.join(store.roots)}")
     if not 1 <= number <= len(sessions):
         there = f"there {'is' if len(sessions) == 1 else 'are'} {plural(len(sessions), 'session')}"
         raise NoSuchSession(f"latest:{number}: {there}, latest:1 is the last active one")
@@ -238,9 +238,9 @@ def _unknown(store: Store, ref: str, files: Sequence[SessionFile], sessions: Seq
     details = waiting if store.has_removals else []
     if meant:
         names = dict.fromkeys(meant)
-        return NoSuchSession(f"there is no file or session {ref!r}{hint}; the nearest are", *names, *details)
+        return NoSuchSession(f"no file or session matches {ref!r}{hint}; the nearest are", *names, *details)
     see = f"see '{PROGRAM} {store.list_command}'"
-    return NoSuchSession(f"there is no file {ref!r}, and no session among {len(files)}{hint}: {see}", *details)
+    return NoSuchSession(f"no file and none of {plural(len(files), 'session')} matches {ref!r}{hint}: {see}", *details)
 
 
 def _described(session: Session, with_path: bool = False) -> str:
