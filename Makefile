@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SESSION ?=
 
-.PHONY: play test test-faults test-hostile fuzz test-floors test-floors-short system check bench docs prices clean
+.PHONY: play test coverage test-busy test-faults test-hostile fuzz test-lowest test-lowest-short test-newest system check shape bench docs prices release clean
 
 play: .venv/.installed  ## play the demo, or SESSION=reference; without a terminal, print its screen
 ifeq ($(SESSION),)
@@ -15,26 +15,39 @@ endif
 
 # What does not need both cores goes side by side.
 test: .venv/.installed-dev system  ## everything that CI runs
-	$(MAKE) --no-print-directory -j2 check .venv-floors/.installed
+	$(MAKE) --no-print-directory -j2 check .venv-lowest/.installed
 	$(BIN)/python -m pytest -n auto --dist worksteal
-	$(MAKE) --no-print-directory -j2 test-floors-short fuzz SECONDS=60 SEED=1
+	$(MAKE) --no-print-directory -j2 test-lowest-short fuzz SECONDS=15 SEED=1
+
+coverage: .venv/.installed-dev  ## which lines of the package the tests run, and which they do not
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term-missing:skip-covered
+
+test-busy: .venv/.installed-dev  ## tests of terminals and windows, ten times in a row while all cores are busy
+	$(BIN)/python -m scripts.busy_tests 10
 
 test-faults: .venv/.installed-dev  ## the same kills as in the tests, but hundreds of them
 	KILLS=60 $(BIN)/python -m pytest tests/test_faults.py tests/test_clean_faults.py
 
 test-hostile: .venv/.installed-dev  ## hostile sessions, archives, names and machines: all of them instead of a sample
-	HOSTILE=full $(BIN)/python -m pytest -n auto --dist worksteal tests/hostile
+	HOSTILE=full $(BIN)/python -m pytest -n auto --dist worksteal tests/hostile $(wildcard tests/test_*properties.py)
 
 fuzz: .venv/.installed-dev  ## sessions that nobody would write, through every command: SECONDS=1200 SEED=…
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),1200) $(if $(SEED),--seed $(SEED))
 
-test-floors: .venv-floors/.installed  ## the tests on the lowest versions that pyproject.toml declares
-	FLOORS=1 .venv-floors/bin/python -m pytest -n auto
+test-lowest: .venv-lowest/.installed  ## the tests on the lowest versions that pyproject.toml allows
+	LOWEST=1 .venv-lowest/bin/python -m pytest -n auto --dist worksteal
 
-test-floors-short: .venv-floors/.installed  ## those of them that reach each dependency at least once
-	FLOORS=1 .venv-floors/bin/python -m pytest -n auto $(addprefix tests/,test_dependencies.py test_cli.py \
+test-lowest-short: .venv-lowest/.installed  ## those of them that reach each dependency at least once
+	LOWEST=1 .venv-lowest/bin/python -m pytest -n auto $(addprefix tests/,test_dependencies.py test_cli.py \
 		test_parser.py test_commonmark.py test_archive.py test_watch.py test_player_screen.py test_browse.py \
-		hostile/test_pictures.py)
+		test_looks.py test_picture.py test_archive_bytes.py hostile/test_pictures.py)
+
+# Nothing is kept from an earlier run: a version may have come out since.
+test-newest:  ## the tests on the newest versions that pip finds
+	$(PYTHON) -m venv --clear .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager --editable '.[dev]'
+	.venv-newest/bin/python -m pip list --format freeze
+	.venv-newest/bin/python -m pytest -n auto --dist worksteal
 
 # Tests that need one of these programs are skipped where it is missing, and say so; in CI they run.
 system:
@@ -46,6 +59,10 @@ check: .venv/.installed-dev  ## lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+#	$(BIN)/python -m scripts.shape --check  # from the commit on that meets all limits
+
+shape: .venv/.installed-dev  ## how the package is laid out, against limits; ARGS='--details --check --time'
+	$(BIN)/python -m scripts.shape $(ARGS)
 
 bench: .venv/.installed-dev  ## speed and memory, against references measured in the same run
 	$(BIN)/python -m bench
@@ -58,6 +75,11 @@ docs: .venv/.installed-dev  ## the CLI reference and the picture, made anew
 prices: .venv/.installed-dev  ## the table of prices, made anew from the installed genai-prices: before a release
 	$(BIN)/python -m scripts.price_table
 
+release: .venv/.installed-dev  ## wheel and sdist in dist/, checked, installed in clean environments, and run there
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m scripts.check_release dist
+
 .venv/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
 	@echo 'Setting up .venv: this is done once, and takes about a minute.' >&2
@@ -69,12 +91,12 @@ prices: .venv/.installed-dev  ## the table of prices, made anew from the install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-.venv-floors/.installed: pyproject.toml scripts/floors.py
-	@$(PYTHON) -m venv --clear .venv-floors
-	@$(PYTHON) scripts/floors.py > .venv-floors/requirements.txt
-	@.venv-floors/bin/python -m pip install --quiet --disable-pip-version-check -r .venv-floors/requirements.txt
-	@.venv-floors/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+.venv-lowest/.installed: pyproject.toml scripts/lowest_versions.py
+	@$(PYTHON) -m venv --clear .venv-lowest
+	@$(PYTHON) scripts/lowest_versions.py > .venv-lowest/requirements.txt
+	@.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -r .venv-lowest/requirements.txt
+	@.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-floors build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-lowest .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage*

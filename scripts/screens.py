@@ -1,9 +1,10 @@
-"""Draws docs/player.svg: the demo in the player, and docs/browse.svg: the sessions of the example store."""
+"""Draws the pictures of full-screen programs for the docs: the player, the list of sessions, and what runs."""
 
 from __future__ import annotations
 
 import asyncio
 import re
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,6 +17,8 @@ from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.jobs import StoreOpener
 from claude_session_player.tui.player import PlayerApp, PlayerScreen
 from tests.players import of_file
+from tests.running_sessions import Sessions
+from tests.screens import text_of, until
 
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
@@ -28,30 +31,36 @@ _NOW: Final = datetime(2026, 1, 17, 14, tzinfo=UTC)
 def player() -> str:
     """The demo in the player, paused, with an edit unfolded."""
     demo = replace(of_file(str(ROOT / "claude_session_player" / "data" / "demo.jsonl")), title="A tea timer", place="")
-    return _drawn(lambda: PlayerApp(lambda: PlayerScreen(demo, clock=lambda: 0.0)), _TO_THE_TESTS)
+    return _drawn(lambda: PlayerApp(lambda: PlayerScreen(demo, clock=lambda: 0.0)), "A tea timer", _TO_THE_TESTS)
 
 
 def browse() -> str:
     """The sessions of the example store, and the first of them beside the list."""
     shelf = StoreOpener((str(ROOT / "tests" / "fixtures" / "store"),), None)
-    return _drawn(lambda: BrowseApp(shelf, clock=lambda: _NOW, rest=0.001), ())
+    return _drawn(lambda: BrowseApp(shelf, clock=lambda: _NOW, rest=0.001), "It whistles.")
 
 
-PICTURES: Final[dict[str, Callable[[], str]]] = {"player.svg": player, "browse.svg": browse}
+def follow() -> str:
+    """Sessions that run, each in another state."""
+    with tempfile.TemporaryDirectory() as folder:
+        sessions = Sessions(Path(folder, "store"))
+        sessions.fill("Oil everything that squeaks")
+        return _drawn(lambda: sessions.app, "4 sessions", size=(104, 18))
 
 
-def _drawn(make: Callable[[], App[Any]], keys: tuple[str, ...]) -> str:
-    """A full-screen program after some keys, as SVG with the fonts of whoever looks at it."""
+PICTURES: Final[dict[str, Callable[[], str]]] = {"player.svg": player, "browse.svg": browse, "follow.svg": follow}
+
+
+def _drawn(make: Callable[[], App[Any]], words: str, keys: tuple[str, ...] = (), size: tuple[int, int] = _SIZE) -> str:
+    """A full-screen program that shows these words, after some keys, as SVG with the fonts of whoever looks at it."""
 
     async def body() -> str:
         app = make()
-        async with app.run_test(size=_SIZE) as pilot:
-            await pilot.pause()
-            await app.workers.wait_for_complete()
+        async with app.run_test(size=size) as pilot:
+            await until(pilot, lambda: words in text_of(app))
             for key in keys:
                 await pilot.press(key)
                 await pilot.pause()
-            await pilot.pause(0.5)
             return _NOT_OURS.sub("", app.export_screenshot(title="claude-session-player", simplify=True))
 
     return asyncio.run(body())

@@ -15,7 +15,7 @@ from claude_session_player.tui.jobs import StoreOpener
 from claude_session_player.tui.widgets.table import SessionTable
 from claude_session_player.tui.widgets.text import SaidLine
 from tests.builder import SessionBuilder, call, text
-from tests.screens import SMALL, run, text_of
+from tests.screens import SMALL, run, until
 from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder, settle
 
 NOW = datetime(2026, 1, 19, 12, 0, tzinfo=UTC)
@@ -50,16 +50,6 @@ def browse(builder: StoreBuilder, script: Script, size: tuple[int, int] = SMALL,
         await script(app, pilot)
 
     run(app, body, size)
-
-
-async def until(pilot: Pilot[Any], holds: Callable[[], bool]) -> None:
-    """Wait for something that a thread brings about."""
-    for _ in range(500):
-        await pilot.pause()
-        if holds():
-            return
-        await pilot.pause(0.01)
-    raise AssertionError(text_of(pilot.app))
 
 
 async def settled(pilot: Pilot[Any]) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.hostile.effort import IS_FULL
+
 _TASTE = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "COLORFGBG", "COLUMNS", "LINES")
 for _name in (*_TASTE, *(name for name in os.environ if name.startswith("TEXTUAL"))):
     os.environ.pop(_name, None)  # before anything is imported that looks at them
@@ -19,8 +21,9 @@ if hasattr(time, "tzset"):
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # programs that tests start would ignore it, too
 
-settings.register_profile("counting", deadline=None)  # work is counted, not timed
-settings.load_profile("counting")
+settings.register_profile("sample", deadline=None, max_examples=40)  # work is counted, not timed
+settings.register_profile("full", deadline=None)
+settings.load_profile("full" if IS_FULL else "sample")
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -33,6 +36,7 @@ def _own_places(tmp_path_factory: pytest.TempPathFactory) -> None:
     home = tmp_path_factory.mktemp("home")
     patch = pytest.MonkeyPatch()
     patch.setenv("HOME", str(home))
+    patch.setenv("USERPROFILE", str(home))  # the same on Windows
     patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
     patch.setenv("XDG_DATA_HOME", str(home / "data"))
     patch.setenv("XDG_CONFIG_HOME", str(home / "config"))

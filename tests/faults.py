@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.program import PROGRAM, csp
+from tests.program import PATIENCE, PROGRAM, csp
 
 KILLS = int(os.environ.get("KILLS", "4"))
 """How often each scenario is killed."""
@@ -119,4 +119,4 @@ def _killed_after(command: list[str], seconds: float) -> str | None:
 
 def _driven(world: Path, command: list[str], operation: int) -> subprocess.CompletedProcess[bytes]:
     arguments = [sys.executable, "-c", _DRIVER, str(world), str(operation), *command]
-    return subprocess.run(arguments, capture_output=True, check=False, timeout=60)
+    return subprocess.run(arguments, capture_output=True, check=False, timeout=PATIENCE)

@@ -14,7 +14,6 @@ import importlib
 import io
 import json
 import os
-import pkgutil
 import socket
 import struct
 import subprocess
@@ -25,27 +24,39 @@ import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn
 
+from tests.other_systems import load_again, load_package
+
 _LENGTH: Final = struct.Struct(">I")
 _CODE: Final = struct.Struct(">i")
 _STREAMS: Final = 3
+_LATER: Final = ("click.testing", "platformdirs", "sqlite3", "tarfile", "zstandard")
+"""What commands load when they need it. Another user may not be able to read where it is."""
 
 
 class ForkServer:
-    """Runs commands one after another."""
+    """Runs commands one after another, as another operating system would where one is named."""
 
-    def __init__(self) -> None:
+    def __init__(self, system: str = "") -> None:
         self._socket, theirs = socket.socketpair()
         with theirs:
-            command = [sys.executable, "-m", "tests.fork_server", str(theirs.fileno())]
+            command = [sys.executable, "-m", "tests.fork_server", str(theirs.fileno()), system]
             self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
 
-    def start(self, arguments: Sequence[str], streams: Sequence[int], environment: Mapping[str, str], cwd: str) -> None:
-        """Start a command with these handles as its stdin, stdout and stderr."""
+    def start(
+        self,
+        arguments: Sequence[str],
+        streams: Sequence[int],
+        environment: Mapping[str, str],
+        cwd: str,
+        user: int | None = None,
+    ) -> None:
+        """Start a command with these handles as its stdin, stdout and stderr; as another user where one is given."""
         request = json.dumps(
             {
                 "arguments": [os.fsencode(argument).hex() for argument in arguments],
                 "environment": [[os.fsencode(part).hex() for part in pair] for pair in environment.items()],
                 "cwd": os.fsencode(cwd).hex(),
+                "user": user,
             }
         ).encode()
         socket.send_fds(self._socket, [_LENGTH.pack(len(request))], list(streams))
@@ -70,20 +81,20 @@ class ForkServer:
 
 
 @functools.cache
-def fork_server() -> ForkServer:
-    """The one of this process."""
-    server = ForkServer()
+def fork_server(system: str = "") -> ForkServer:
+    """The one of this process, for each system."""
+    server = ForkServer(system)
     atexit.register(server.close)
     return server
 
 
-def serve(connection: socket.socket) -> None:
+def serve(connection: socket.socket, system: str) -> None:
     """Fork for each request, until nobody asks any more."""
-    import claude_session_player
-
-    for module in pkgutil.walk_packages(claude_session_player.__path__, "claude_session_player."):
-        if not module.name.endswith("__main__") and ".tui" not in module.name:
-            importlib.import_module(module.name)
+    load_package()
+    for name in _LATER:
+        importlib.import_module(name)
+    if system:
+        load_again(system)
     gc.freeze()
     while True:
         header, streams, _, _ = socket.recv_fds(connection, _LENGTH.size, _STREAMS)
@@ -108,6 +119,10 @@ def _become(request: dict[str, Any], streams: list[int]) -> None:
     os.environ.update((_text(name), _text(value)) for name, value in request["environment"])
     time.tzset()
     os.chdir(_text(request["cwd"]))
+    if request["user"] is not None:
+        os.setgroups([])
+        os.setgid(request["user"])
+        os.setuid(request["user"])
     sys.argv = ["csp", *map(_text, request["arguments"])]
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = _stream(number, getattr(sys, name))
@@ -154,4 +169,4 @@ def _received(connection: socket.socket, size: int) -> bytes:
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2])

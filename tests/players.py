@@ -15,7 +15,7 @@ from claude_session_player.parser import is_subagent_file
 from claude_session_player.player.recording import FileSource, Recording, recording_of_lines
 from claude_session_player.tui.player import PlayerApp, PlayerScreen
 from tests.builder import SessionBuilder, call, text, thought
-from tests.screens import SMALL, run, text_of
+from tests.screens import SMALL, run, text_of, until_shown
 
 ANSWER = """I will let the **clock** be passed in:
 
@@ -137,11 +137,7 @@ async def to_agent(pilot: Pilot[Any], clock: Clock) -> None:
 
 async def until(pilot: Pilot[Any], words: str) -> None:
     """Wait for something to appear on the screen."""
-    for _ in range(500):
-        if words in text_of(pilot.app):
-            return
-        await pilot.pause(0.02)
-    raise AssertionError(f"{words!r} is not on the screen:\n{text_of(pilot.app)}")
+    await until_shown(pilot, words)
 
 
 def followed(path: Path, script: Callable[[Pilot[Any]], Awaitable[None]]) -> None:

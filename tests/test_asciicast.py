@@ -21,7 +21,7 @@ from claude_session_player.player.timeline import Pace
 from tests import corpus
 from tests.builder import SessionBuilder, call, text
 from tests.casts import expected, played, recorded
-from tests.program import csp
+from tests.program import PATIENCE, csp
 
 DEMO = Path(__file__).parents[1] / "claude_session_player" / "data" / "demo.jsonl"
 
@@ -152,7 +152,7 @@ def test_asciinema_plays_it(tmp_path: Path) -> None:
     player = pexpect.spawn(
         sys.executable,
         ["-m", "asciinema", "play", str(cast)],
-        timeout=60,
+        timeout=PATIENCE,
         encoding="utf-8",
         env={**os.environ, "LC_ALL": "C.UTF-8"},
     )

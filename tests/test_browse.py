@@ -22,9 +22,9 @@ from claude_session_player.tui.widgets import preview, text
 from claude_session_player.tui.widgets.preview import PreviewPane
 from claude_session_player.tui.widgets.table import FilterInput
 from claude_session_player.tui.widgets.text import TextPopup
-from tests.browsing import KETTLE, NOW, browse, kettles, said, settled, table, titles, until
+from tests.browsing import KETTLE, NOW, browse, kettles, said, settled, table, titles
 from tests.builder import SessionBuilder
-from tests.screens import LARGE, SMALL, check_picture, run, text_of
+from tests.screens import LARGE, SMALL, check_picture, run, text_of, until
 from tests.stores import ONE, THREE, TWO, StoreBuilder
 from tests.test_snapshots import opened_files
 

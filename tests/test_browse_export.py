@@ -15,9 +15,9 @@ from claude_session_player import export
 from claude_session_player.tui import browse as browse_module, jobs
 from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.popups import default_export_dir
-from tests.browsing import answer, browse, kettles, said, until
+from tests.browsing import answer, browse, kettles, said
 from tests.program import csp
-from tests.screens import LARGE, SMALL, check_picture, text_of
+from tests.screens import LARGE, SMALL, check_picture, text_of, until
 from tests.stores import AGENT, ONE, THREE, StoreBuilder
 
 

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from claude_session_player import __version__
 from claude_session_player.cli import app
 from claude_session_player.cli.app import ALIASES, COMMANDS
 from tests.builder import SessionBuilder, call, text, thought
-from tests.program import PROGRAM, csp, on_terminal, told_on_terminal
+from tests.program import PATIENCE, PROGRAM, csp, is_asleep, on_terminal, told_on_terminal, unread, wait_until
 from tests.stores import StoreBuilder
 
 
@@ -379,7 +378,7 @@ def test_without_a_store_it_says_where_it_looked_and_offers_the_demo(tmp_path: P
 def shell(script: str, *arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
     """Run the program, as `csp`, in a shell."""
     code = f'csp() {{ {" ".join(PROGRAM)} "$@"; }}; {script}'
-    return subprocess.run(["bash", "-c", code, "bash", *arguments], capture_output=True, check=False, timeout=60)
+    return subprocess.run(["bash", "-c", code, "bash", *arguments], capture_output=True, check=False, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -423,7 +422,8 @@ def test_ctrl_c_ends_with_130() -> None:
         assert process.stdout.readline() == b"ready\n"
         process.stdin.write(b'{"type":"mode"}\n')
         process.stdin.flush()
-        time.sleep(0.5)  # until it waits for more
+        handle = process.stdin.fileno()
+        wait_until(lambda: not unread(handle) and is_asleep(process.pid), "it reads, and waits for more")
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 130
+        assert process.wait(PATIENCE) == 130
         assert b"Traceback" not in process.stderr.read()

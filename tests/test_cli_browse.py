@@ -9,7 +9,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.program import PROGRAM, csp, told_on_terminal
+from tests.program import PATIENCE, PROGRAM, csp, told_on_terminal
 from tests.stores import ONE, TWO, StoreBuilder, settle
 
 ENTERED, LEFT = "\x1b[?1049h", "\x1b[?1049l"
@@ -30,7 +30,7 @@ def started(*arguments: str, root: Path, size: tuple[int, int] = (24, 80)) -> pe
     environment = {**os.environ, "TERM": "xterm-256color", "CLAUDE_CONFIG_DIR": str(root)}
     command = [*PROGRAM, *arguments]
     child = pexpect.spawn(
-        command[0], command[1:], env=environment, dimensions=size, encoding="utf-8", timeout=30, echo=False
+        command[0], command[1:], env=environment, dimensions=size, encoding="utf-8", timeout=PATIENCE, echo=False
     )
     child.expect_exact(ENTERED)
     return child

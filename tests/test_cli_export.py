@@ -11,7 +11,7 @@ import pytest
 from claude_session_player.export import OutputKind, formats
 from tests.builder import SessionBuilder, text
 from tests.casts import cast_of, played
-from tests.program import PROGRAM, csp, on_terminal, told_on_terminal
+from tests.program import PATIENCE, PROGRAM, csp, on_terminal, told_on_terminal
 from tests.stores import AGENT, ONE, StoreBuilder
 
 CAST = ("--format", "asciicast")
@@ -160,4 +160,4 @@ def test_a_named_pipe_is_read_once(path: Path, tmp_path: Path) -> None:
     os.mkfifo(pipe)
     with subprocess.Popen([*PROGRAM, "play", pipe, "--idle", "0", "--from", "1"], stdout=subprocess.PIPE) as process:
         pipe.write_bytes(path.read_bytes())
-        assert process.communicate(timeout=60)[0].decode() == "❯ Make tea\n\n● Gladly.\n\n── compacted ──\n"
+        assert process.communicate(timeout=PATIENCE)[0].decode() == "❯ Make tea\n\n● Gladly.\n\n── compacted ──\n"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.builder import SessionBuilder, call
 from tests.lives import PATH, Life
-from tests.program import PROGRAM, csp, on_terminal
+from tests.program import PATIENCE, PROGRAM, csp, on_terminal
 from tests.stores import AGENT, ENGINE, ONE, StoreBuilder
 from tests.test_cli_store import check
 
@@ -261,5 +261,5 @@ def test_a_session_file_needs_no_store(tmp_path: Path) -> None:
 def test_a_reader_that_has_seen_enough_is_no_mistake(tmp_path: Path) -> None:
     path = Life().write("tea\n" * 200_000).session.write(tmp_path / "session.jsonl")
     command = subprocess.list2cmdline([*PROGRAM, "files", str(path), "kettle.py"])
-    done = subprocess.run(f"{command} | head -1", shell=True, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(f"{command} | head -1", shell=True, capture_output=True, check=False, timeout=PATIENCE)
     assert (done.stdout, done.stderr) == (b"tea\n", b"")

@@ -15,10 +15,9 @@ import pexpect
 import pytest
 
 from tests.builder import SessionBuilder, text
-from tests.program import PROGRAM, csp
+from tests.program import PATIENCE, PROGRAM, csp
 from tests.stores import ONE, StoreBuilder, settle
 
-PATIENCE = 30
 NEW_SCREEN, OLD_SCREEN, CURSOR = "\x1b[?1049h", "\x1b[?1049l", "\x1b[?25h"
 
 

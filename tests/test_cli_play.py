@@ -14,7 +14,7 @@ from claude_session_player.cli.play import print_frames
 from claude_session_player.models import UserMessage
 from claude_session_player.player.stream import TextPiece
 from tests.builder import SessionBuilder, call, text
-from tests.program import PROGRAM, csp, on_terminal
+from tests.program import PATIENCE, PROGRAM, csp, on_terminal
 from tests.stores import ONE, StoreBuilder
 
 AT_ONCE = ("--idle", "0")
@@ -122,12 +122,13 @@ def test_a_reader_that_leaves_ends_it_quietly(tmp_path: Path) -> None:
         assert process.stderr is not None
         process.stdout.readline()
         process.stdout.close()
-        assert (process.wait(60), process.stderr.read()) == (0, b"")
+        assert (process.wait(PATIENCE), process.stderr.read()) == (0, b"")
 
 
 def test_it_is_interrupted_while_it_waits(path: Path) -> None:
     arguments = ["-m", "claude_session_player", "play", "--plain", str(path), "--speed", "0.01"]
-    player = pexpect.spawn(sys.executable, arguments, timeout=60, encoding="utf-8", env={**os.environ, "NO_COLOR": "1"})
+    environment = {**os.environ, "NO_COLOR": "1"}
+    player = pexpect.spawn(sys.executable, arguments, timeout=PATIENCE, encoding="utf-8", env=environment)
     player.expect("Make tea")
     player.sendintr()
     player.expect(pexpect.EOF)

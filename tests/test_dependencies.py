@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.floors import PYPROJECT, floors, requirements
+from scripts.lowest_versions import PYPROJECT, lowest_versions, requirements
 
 ROOT = PYPROJECT.parent
 OURS = {"claude_session_player", "tests", "bench", "scripts"}
@@ -50,35 +50,35 @@ def _dev() -> list[str]:
 
 
 def test_the_package_imports_what_it_declares_and_nothing_else() -> None:
-    assert imported("claude_session_player") == floors().keys()
+    assert imported("claude_session_player") == lowest_versions().keys()
 
 
 @pytest.mark.parametrize("folder", ["tests", "bench", "scripts"])
 def test_development_imports_only_what_is_declared(folder: str) -> None:
-    declared = floors().keys() | {_canonical(re.split(r"[<>=]", tool)[0]) for tool in _dev()}
+    declared = lowest_versions().keys() | {_canonical(re.split(r"[<>=]", tool)[0]) for tool in _dev()}
     assert imported(folder) - declared == set()
 
 
-def test_pins_for_development_are_not_below_the_floors() -> None:
-    lowest = floors()
+def test_pins_for_development_are_not_below_the_lowest_versions() -> None:
+    lowest = lowest_versions()
     pins = dict(tool.split("==") for tool in _dev() if "==" in tool)
     assert [name for name in pins.keys() & lowest.keys() if _numbers(pins[name]) < _numbers(lowest[name])] == []
 
 
-def test_what_is_installed_is_not_below_the_floors() -> None:
-    assert [name for name, lowest in floors().items() if _numbers(version(name)) < _numbers(lowest)] == []
+def test_what_is_installed_is_not_below_the_lowest_versions() -> None:
+    assert [name for name, lowest in lowest_versions().items() if _numbers(version(name)) < _numbers(lowest)] == []
 
 
-def test_floors_are_installed_exactly_and_tools_in_any_version() -> None:
+def test_lowest_versions_are_installed_exactly_and_tools_in_any_version() -> None:
     lines = requirements()
-    assert set(lines) >= {f"{name}=={lowest}" for name, lowest in floors().items()}
+    assert set(lines) >= {f"{name}=={lowest}" for name, lowest in lowest_versions().items()}
     names = [re.split(r"[<>=]", line)[0] for line in lines]
     assert len(names) == len(set(names))
     assert {"pytest", "hypothesis"} <= set(names)
 
 
-def test_a_dependency_without_a_floor_is_refused(tmp_path: Path) -> None:
+def test_a_dependency_without_a_lowest_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_text('[project]\ndependencies = ["click"]\n')
-    with pytest.raises(ValueError, match="click: a dependency is declared as name>=version"):
-        floors(path)
+    with pytest.raises(ValueError, match="click: declare a dependency as name>=version"):
+        lowest_versions(path)

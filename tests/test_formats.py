@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any, TextIO
 
 import pytest
 from textual.app import App
+from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from claude_session_player.errors import BadFilter
@@ -17,6 +17,7 @@ from claude_session_player.export import Format, OutputKind, export_formats, for
 from claude_session_player.models import ScreenState
 from claude_session_player.tui.jobs import write_export
 from claude_session_player.tui.popups import ExportPopup, ExportTarget
+from tests import screens
 from tests.builder import SessionBuilder, text
 from tests.stores import ONE, StoreBuilder
 
@@ -105,17 +106,18 @@ def test_a_new_format_is_offered_by_the_popup_and_written_by_browse(
     dummy = Format("dummy", ".dum", "dummy: how many elements", OutputKind.SCREEN, f"{__name__}:write_count")
     register(dummy)
 
-    async def look() -> tuple[str, str]:
-        app: App[Any] = App()
-        async with app.run_test() as pilot:
-            popup = ExportPopup("1f2e", "")
-            await app.push_screen(popup)
-            await pilot.press(*["down"] * export_formats().index(dummy))
-            return str(popup.query_one("#formats", Static).render()), popup.query_one(Input).value
+    app: App[Any] = App()
 
-    shown, name = asyncio.run(look())
-    assert shown.split() == ["markdown", "json", "text", "asciicast", "[dummy]"]
-    assert name == "1f2e.dum"
+    async def look(pilot: Pilot[Any]) -> None:
+        popup = ExportPopup("1f2e", "")
+        await app.push_screen(popup)
+        await pilot.press(*["down"] * export_formats().index(dummy))
+        shown = str(popup.query_one("#formats", Static).render())
+        assert shown.split() == ["markdown", "json", "text", "asciicast", "[dummy]"]
+        assert popup.query_one(Input).value == name
+
+    name = "1f2e.dum"
+    screens.run(app, look)
     write_export(store.open().resolve(ONE), ExportTarget(str(tmp_path / name), dummy))
     assert (tmp_path / name).read_text() == "2 elements"
 

@@ -20,6 +20,7 @@ from claude_session_player.renderer import render
 from claude_session_player.transcript import builder
 from claude_session_player.transcript.entries import NoticeRule
 from tests.builder import SessionBuilder, text
+from tests.program import PATIENCE
 from tests.tellings import markdown, said, walk
 
 
@@ -97,7 +98,7 @@ def test_a_new_record_is_one_fact() -> None:
 def test_commands_take_a_new_record(command: str, tmp_path: Path) -> None:
     path = session().write(tmp_path / "session.jsonl")
     arguments = [sys.executable, "-c", PROGRAM, command, str(path)]
-    done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode in (0, 1)
     assert "Traceback" not in done.stderr
     assert ("moved" in done.stdout) == (command in ("show", "get", "account"))

@@ -136,6 +136,19 @@ def test_whatever_keys_are_pressed_the_player_goes_on(seed: int) -> None:
     run(app, script)
 
 
+def test_a_key_that_comes_before_a_screen_is_built_does_nothing() -> None:
+    app, _ = player()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        opened = app.push_screen(PlayerScreen(recording()))
+        assert not app.screen.is_mounted
+        assert not await app.run_action("expand", default_namespace=app.screen)
+        await opened
+        assert await app.run_action("expand", default_namespace=app.screen)
+
+    run(app, script)
+
+
 @pytest.mark.parametrize(("colours", "theme"), [("0;15", "ansi-light"), ("15;0", "ansi-dark")])
 def test_the_theme_follows_the_terminal(monkeypatch: pytest.MonkeyPatch, colours: str, theme: str) -> None:
     monkeypatch.setenv("COLORFGBG", colours)

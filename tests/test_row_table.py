@@ -10,7 +10,7 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
 from claude_session_player.tui.widgets.table import RowTable, TableColumn, fit_columns
-from tests.screens import run, text_of
+from tests.screens import run, text_of, until, until_shown
 
 COLUMNS = (TableColumn("NAME", 6, 3, grows=True), TableColumn("SIZE", 4, 1, is_right=True), TableColumn("WHEN", 5, 2))
 
@@ -106,8 +106,8 @@ def test_the_cursor_stays_in_sight_when_the_window_shrinks() -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await pilot.press(*["down"] * 20)
         await pilot.resize_terminal(20, 5)
-        await pilot.pause()
-        assert "20" in text_of(app)
+        await until(pilot, lambda: len(text_of(app).splitlines()) <= 5)
+        await until_shown(pilot, "20")
 
     run(app, script)
 

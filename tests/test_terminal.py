@@ -10,7 +10,7 @@ import pexpect
 import pytest
 
 from tests.builder import SessionBuilder, text
-from tests.program import PROGRAM
+from tests.program import PATIENCE, PROGRAM, wait_until
 from tests.stores import ONE, StoreBuilder
 
 ALTERNATE, ORDINARY = b"\x1b[?1049h", b"\x1b[?1049l"
@@ -26,7 +26,7 @@ def session(tmp_path: Path) -> Path:
 def player(*arguments: object, rows: int = 24, columns: int = 80, **environment: str) -> pexpect.spawn[bytes]:
     settings = {**os.environ, "TERM": "xterm-256color", **environment}
     return pexpect.spawn(
-        PROGRAM[0], [*PROGRAM[1:], *map(str, arguments)], env=settings, dimensions=(rows, columns), timeout=30
+        PROGRAM[0], [*PROGRAM[1:], *map(str, arguments)], env=settings, dimensions=(rows, columns), timeout=PATIENCE
     )
 
 
@@ -141,13 +141,7 @@ def test_a_lost_connection_ends_it(session: Path) -> None:
     child.expect_exact(b"Is the water hot?")
     os.close(child.child_fd)
     child.ptyproc.closed = True  # type: ignore[attr-defined]
-    for _ in range(300):
-        pid, _ = os.waitpid(child.pid or 0, os.WNOHANG)
-        if pid:
-            return
-        signal.sigtimedwait([signal.SIGCHLD], 0.1)
-    child.kill(signal.SIGKILL)
-    pytest.fail("it goes on, although nobody can look")
+    wait_until(lambda: os.waitpid(child.pid or 0, os.WNOHANG)[0] != 0, "it ends where nobody can look")
 
 
 def test_a_terminal_may_change_its_size_while_it_plays(session: Path) -> None:
@@ -156,7 +150,7 @@ def test_a_terminal_may_change_its_size_while_it_plays(session: Path) -> None:
     child.send("\x1b[F")
     for rows, columns in ((5, 20), (1, 1)):
         child.setwinsize(rows, columns)
-    for rows in range(40, 60):  # of several sizes at the same moment, the last may not be noticed
+    for rows in range(40, 40 + PATIENCE // 2):  # of several sizes at the same moment, the last may not be noticed
         child.setwinsize(rows, 120)
         if child.expect_exact([b"Thank you.", pexpect.TIMEOUT], timeout=2) == 0:
             break
@@ -174,7 +168,7 @@ def test_terminals_of_all_kinds_will_do(session: Path, environment: dict[str, st
 
 def test_without_a_terminal_it_plays_as_text(session: Path) -> None:
     command = f"{' '.join(PROGRAM)} play {session} --idle 0 | cat"
-    child: pexpect.spawn[bytes] = pexpect.spawn("/bin/sh", ["-c", command], timeout=30)
+    child: pexpect.spawn[bytes] = pexpect.spawn("/bin/sh", ["-c", command], timeout=PATIENCE)
     child.expect_exact(b"Thank you.")
     said, _ = ended(child)
     assert ALTERNATE not in said

@@ -15,10 +15,8 @@ from claude_session_player.store import watch
 from claude_session_player.store.layout import session_file_at
 from claude_session_player.store.watch import FileChanges, WatchedDir, dirs_to_watch, watch_changes
 from tests.builder import SessionBuilder
+from tests.program import PATIENCE
 from tests.stores import ONE, StoreBuilder
-
-PATIENCE = 20
-"""Seconds after which a change is taken as missed."""
 
 
 class Watching:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from tests.program import csp
 
 ADA = 65530
 BOB = 65531
@@ -21,19 +22,6 @@ needs_users = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can start processes of several users"
 )
 
-_PROGRAM = """
-import importlib, os, pkgutil, sys
-import click.testing, msgspec, platformdirs, sqlite3, tarfile, zstandard
-import claude_session_player as package
-for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-    if ".tui" not in module.name and "__main__" not in module.name:
-        importlib.import_module(module.name)  # the interpreter may be where another user cannot read
-user = int(sys.argv.pop(1))
-os.setgroups([])
-os.setgid(user)
-os.setuid(user)
-package.cli.main()
-"""
 _WRITER = 'exec 3>>"$1" && echo ready && while read -r line; do printf "%s\\n" "$line" >&3 && echo done; done'
 
 
@@ -41,10 +29,7 @@ def csp_as(
     user: int, *arguments: str | Path, environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the program as another user, who has no rights but his own."""
-    command = [sys.executable, "-c", _PROGRAM, str(user), *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, check=False, timeout=60, env={**os.environ, **(environment or {})}
-    )
+    return csp(*arguments, environment=environment, user=user)
 
 
 class Writer:

@@ -153,9 +153,20 @@ def read_portions(file: BinaryIO) -> Iterator[bytes]:
 def copy_bytes(source: BinaryIO, start: int, size: int) -> Iterator[bytes]:
     """So many bytes of a file, from a place on, some at a time; where the file is read otherwise does not change."""
     end = start + size
-    while start < end and (data := os.pread(source.fileno(), min(_PORTION, end - start), start)):
+    while start < end and (data := _bytes_at(source, start, min(_PORTION, end - start))):
         yield data
         start += len(data)
+
+
+def _bytes_at(source: BinaryIO, start: int, size: int) -> bytes:
+    if hasattr(os, "pread"):
+        return os.pread(source.fileno(), size, start)
+    here = source.tell()  # Windows has no call that leaves the place alone
+    try:
+        source.seek(start)
+        return source.read(size)
+    finally:
+        source.seek(here)
 
 
 def next_data_offset(descriptor: int, offset: int) -> int:

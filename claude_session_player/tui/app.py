@@ -20,19 +20,22 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.segment import Segment
 from rich.text import Text
+from textual.actions import ActionParseResult
 from textual.app import App, ReturnType
 from textual.binding import Binding
 from textual.color import Color
+from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.drivers import linux_driver
 from textual.filter import LineFilter
+from textual.screen import Screen
 
 from claude_session_player.tui.widgets.rows import terminal_theme
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.text import mark_controls, printable, truncate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import FrameType
 
 _REST: Final = 0.05
@@ -166,6 +169,17 @@ class TerminalApp(App[ReturnType]):
             return usual
 
         return TerminalDriver
+
+    async def run_action(
+        self,
+        action: str | ActionParseResult,
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """Run an action, unless it belongs to a screen that is not built yet: keys may come faster than it opens."""
+        if isinstance(default_namespace, Screen) and not default_namespace.is_mounted:
+            return False
+        return await super().run_action(action, default_namespace, namespaces)
 
     def run(self, **options: Any) -> ReturnType | None:
         """Run until somebody has seen enough. What goes wrong while it ends is told in one line, too."""

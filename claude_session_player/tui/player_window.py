@@ -52,7 +52,7 @@ class PlayerWindow(Screen[None]):
 
     CSS = """
     PlayerWindow.-low KeyBar, PlayerWindow.-tiny KeyBar { display: none; }
-    PlayerWindow.-low CompanyBar { display: none; }
+    PlayerWindow.-low SubagentBar { display: none; }
     PlayerWindow.-tiny TimelineBar, PlayerWindow.-tiny #title { display: none; }
     """
 

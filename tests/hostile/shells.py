@@ -13,7 +13,7 @@ from typing import Any, Final
 import pexpect
 import pytest
 
-from tests.program import PROGRAM, csp
+from tests.program import PATIENCE, PROGRAM, csp
 
 SHELLS: Final = ("bash", "zsh", "fish")
 _COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -26,7 +26,6 @@ _SETUPS: Final = {
     "zsh": "autoload -Uz compinit; compinit -D -u; source {script}",
     "fish": "source {script}",
 }
-_SECONDS: Final = 15
 
 
 def require(shell: str) -> None:
@@ -64,7 +63,7 @@ class Shell:
         }
         program_name, *arguments = _COMMANDS[shell]
         self._child: Any = pexpect.spawn(
-            program_name, arguments, env=environment, cwd=str(folder), dimensions=(50, 400), timeout=_SECONDS
+            program_name, arguments, env=environment, cwd=str(folder), dimensions=(50, 400), timeout=PATIENCE
         )
         self._child.delaybeforesend = None
         self.run(f"{_SETUPS[shell].format(script=script)}; csp ready")
@@ -85,7 +84,7 @@ class Shell:
         """Type a line and press Enter; the arguments of the program that it ran, or none where it ran none."""
         before = self._log.stat().st_size
         self._child.send(line + "\r")
-        until = time.monotonic() + _SECONDS
+        until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             self._read()
             data = self._log.read_bytes()[before:]

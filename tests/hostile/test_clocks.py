@@ -17,7 +17,7 @@ import pytest
 from tests.builder import SessionBuilder, text
 from tests.hostile.effort import sample
 from tests.hostile.windows import Window
-from tests.program import PROGRAM
+from tests.program import PATIENCE, PROGRAM
 from tests.stores import ONE, THREE, StoreBuilder
 
 LIBRARY = """
@@ -136,7 +136,7 @@ def run(folder: Path, command: Sequence[str], variables: dict[str, Any]) -> subp
         [*PROGRAM, *command, "--root", folder / "store"],
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
         cwd=folder,
         env={**os.environ, **variables},
     )
@@ -178,9 +178,9 @@ def test_no_clock_makes_a_window_crash(folder: Path, library: Path, shift: int, 
     build(folder, 10**11)
     variables = environment(folder, library, shift)
     with Window(*command, "--root", folder / "store", "--no-cache", program=PROGRAM, **variables) as window:
-        window.rest(1)
-        window.type(b"q")
-        code = window.end(10)
+        window.until_it_draws_or_ends()
+        window.press(b"q")
+        code = window.end()
         assert b"Traceback" not in window.output
         assert code == 0 or (code == 1 and b"set it, and try again" in window.output), window.output
 
@@ -189,9 +189,6 @@ def test_a_session_far_out_can_be_played(folder: Path) -> None:
     store = build(folder, 10**11)
     with Window("play", store.home() / f"{THREE}.jsonl", "--root", store.root) as window:
         window.until("When?")
-        for key in (b"G", b"g", b"]", b"[", b"i", b"\x1b"):
-            window.type(key)
-            window.rest()
-        window.type(b"q")
-        assert window.end(10) == 0, window.output
+        window.press(b"Gg][i\x1bq")
+        assert window.end() == 0, window.output
     assert (store.home() / f"{ONE}.jsonl").exists()

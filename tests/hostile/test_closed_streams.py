@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.effort import sample
-from tests.program import PROGRAM
+from tests.program import PATIENCE, PROGRAM
 from tests.stores import ONE, StoreBuilder
 
 STDIN, STDOUT, STDERR = 0, 1, 2
@@ -72,7 +72,7 @@ def run(*command: str | Path, closed: tuple[int, ...]) -> subprocess.CompletedPr
             os.close(number)
 
     return subprocess.run(
-        [*PROGRAM, *map(str, command)], capture_output=True, check=False, timeout=60, preexec_fn=close, input=b""
+        [*PROGRAM, *map(str, command)], capture_output=True, check=False, timeout=PATIENCE, preexec_fn=close, input=b""
     )
 
 

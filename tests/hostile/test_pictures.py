@@ -23,7 +23,7 @@ from claude_session_player.tui.widgets.parts import Allowance, picture_rows
 from tests.builder import SessionBuilder
 from tests.hostile.effort import pick
 from tests.hostile.pictures import MAGIC, ODD_PICTURES, ODD_PICTURES_SHOWN, SHOWN, block, every_format, png, saved
-from tests.program import PROGRAM, csp
+from tests.program import PATIENCE, PROGRAM, csp
 
 FORMATS: Final = every_format()
 ALL: Final[dict[str, Callable[[], bytes]]] = {
@@ -84,7 +84,7 @@ def test_the_player_loads_four_plugins_and_starts_no_program(tmp_path: Path) -> 
     path = session_of(tmp_path, *(make() for make in ALL.values()))
     environment = traps(tmp_path / "bin")
     command = [sys.executable, "-W", "error::ResourceWarning", "-c", _PLAY, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=PATIENCE)
     assert (done.stdout.split(), done.stderr) == ([str(len(ALL)), *_PLUGINS], "")
     assert started(tmp_path / "bin") == []
 
@@ -93,7 +93,7 @@ def test_the_player_goes_on_after_postscript_on_a_terminal(tmp_path: Path) -> No
     path = session_of(tmp_path, ODD_PICTURES["postscript"](), FORMATS["EPS"], FORMATS["PNG"])
     environment = {**traps(tmp_path / "bin"), "TERM": "xterm-256color"}
     child = pexpect.spawn(
-        PROGRAM[0], [*PROGRAM[1:], "play", str(path)], env=environment, dimensions=(40, 80), timeout=30
+        PROGRAM[0], [*PROGRAM[1:], "play", str(path)], env=environment, dimensions=(40, 80), timeout=PATIENCE
     )
     child.expect("image")
     child.send("\r")

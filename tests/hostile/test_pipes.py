@@ -19,7 +19,7 @@ from claude_session_player.util.fsutil import regular_opener
 from tests.builder import SessionBuilder
 from tests.hostile.effort import sample
 from tests.hostile.windows import Window
-from tests.program import PROGRAM
+from tests.program import PATIENCE, PROGRAM
 from tests.stores import ONE, THREE, StoreBuilder
 
 PACKAGE = Path(claude_session_player.__file__).parent
@@ -91,7 +91,7 @@ def test_a_file_with_a_lease_is_waited_for(tmp_path: Path) -> None:
         "signal.signal(signal.SIGIO, let_go)\n"
         "fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_WRLCK)\n"
         "print('held', flush=True)\n"
-        "time.sleep(30)\n"
+        f"time.sleep({PATIENCE})\n"
     )
     if not hasattr(fcntl, "F_SETLEASE"):
         pytest.skip("this system has no leases")
@@ -168,7 +168,7 @@ def test_no_command_waits_for_pipes_in_a_store(store: StoreBuilder, tmp_path: Pa
         [*PROGRAM, *command, "--root", store.root],
         capture_output=True,
         check=False,
-        timeout=30,
+        timeout=PATIENCE,
         cwd=tmp_path,
         env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path)},
     )
@@ -213,14 +213,10 @@ def test_a_window_outlives_its_session_and_ends_with_q(store: StoreBuilder, comm
         window.until("engine")
         window.rest()
         swap(session_of(store), KINDS[kind])
-        window.rest(0.5)
-        for key in b"r\r":  # browse reads anew, and plays what is under the cursor
-            window.type(bytes((key,)))
-            window.rest(0.4)
-        for key in b"\x1bq\x1bq":
-            window.type(bytes((key,)))
-            window.rest()
-        assert window.end(10) == 0
+        window.rest(0.3)  # most notice it by then, without being asked
+        window.press(b"r\r")  # browse reads anew, and plays what is under the cursor
+        window.press(b"\x1bq\x1bq")
+        assert window.end() == 0
         assert window.is_restored()
 
 
@@ -228,7 +224,7 @@ def test_a_window_outlives_its_session_and_ends_with_q(store: StoreBuilder, comm
 def test_following_in_a_pipe_says_that_its_session_is_no_file_any_more(store: StoreBuilder, kind: str) -> None:
     command = [*PROGRAM, "follow", "--plain", "--root", str(store.root), "--no-cache"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        watchdog = threading.Timer(30, process.kill)
+        watchdog = threading.Timer(PATIENCE, process.kill)
         watchdog.start()
         assert process.stdout is not None
         assert "engine" in process.stdout.readline()
@@ -241,21 +237,26 @@ def test_following_in_a_pipe_says_that_its_session_is_no_file_any_more(store: St
 
 
 HANG = """
-import time
+import sys, time
 from claude_session_player.tui import preview_pane
-preview_pane.preview_of = lambda *_: time.sleep(600)
+mark = sys.argv.pop(1)
+def hang(*_):
+    open(mark, "w").close()
+    time.sleep(600)
+preview_pane.preview_of = hang
 from claude_session_player.cli import main
 main()
 """
 
 
-def test_q_ends_a_window_whose_thread_hangs(store: StoreBuilder) -> None:
-    program = [sys.executable, "-c", HANG]
+def test_q_ends_a_window_whose_thread_hangs(store: StoreBuilder, tmp_path: Path) -> None:
+    program = [sys.executable, "-c", HANG, str(tmp_path / "hangs")]
     with Window("browse", "--root", store.root, "--no-cache", program=program) as window:
         window.until("engine")
-        window.rest(0.6)
+        while not (tmp_path / "hangs").exists():
+            window.rest()
         window.type(b"q")
-        assert window.end(10) == 0
+        assert window.end() == 0
         assert window.is_restored()
 
 
@@ -272,4 +273,4 @@ def test_a_file_that_comes_back_is_followed_again(store: StoreBuilder) -> None:
             file.write(SessionBuilder(session_id=ONE).prompt("Kettle").flush())
         window.until("Kettle")
         window.type(b"q")
-        assert window.end(10) == 0
+        assert window.end() == 0

@@ -19,6 +19,7 @@ from claude_session_player.archive.archive_dir import ArchiveDir
 from tests.archives import archived, contents
 from tests.bins import interrupted
 from tests.hostile.effort import pick, sample
+from tests.program import PATIENCE
 from tests.stores import ONE, TWO, Opened, StoreBuilder, settle
 
 STORE, ARCHIVE, OUTSIDE, ASIDE = "store", "archive", "outside", "aside"
@@ -131,7 +132,8 @@ def run(world: Path, swap: Swap, operation: int) -> subprocess.CompletedProcess[
     """Run a command; the directory is swapped right before an operation."""
     place, link = world / STORE / swap.place, world / OUTSIDE / swap.place
     arguments = [str(world), str(place), str(link), str(operation), *map(str, swap.command(world))]
-    return subprocess.run([sys.executable, "-c", _DRIVER, *arguments], capture_output=True, check=False, timeout=60)
+    command = [sys.executable, "-c", _DRIVER, *arguments]
+    return subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE)
 
 
 def kept(world: Path) -> set[bytes]:

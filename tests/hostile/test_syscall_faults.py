@@ -21,7 +21,7 @@ import pytest
 
 from tests.hostile.effort import IS_FULL
 from tests.hostile.strace import require_strace, traced
-from tests.program import csp
+from tests.program import PATIENCE, csp
 from tests.stores import ONE, TWO, StoreBuilder, settle
 
 SEED = int(os.environ.get("FAULT_SEED", "1"))
@@ -103,7 +103,7 @@ class World:
             command,
             capture_output=True,
             check=False,
-            timeout=120,
+            timeout=PATIENCE,
             cwd=self.folder,
             env={
                 **os.environ,

@@ -155,7 +155,7 @@ def test_an_export_from_a_window_names_its_file_without_being_obeyed(tmp_path: P
         window.until("Enter write")
         window.type(b"\r")
         window.rest()
-        window.type(b"q")
+        window.press(b"q")
         window.end()
     assert not obeyed(window.everything, is_full_screen=True), obeyed(window.everything, is_full_screen=True)[:3]
     assert path.exists()

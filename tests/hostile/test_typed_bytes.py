@@ -87,17 +87,13 @@ def test_bytes_that_are_no_keys_neither_end_nor_hang_a_window(store: StoreBuilde
     with Window(*command, "--root", store.root, "--no-cache") as window:
         window.until("engine")
         window.rest()
-        for key in way:
-            window.type(bytes((key,)))
-            window.rest()
+        window.press(way)
         for data in noise():
             window.type(data + NEUTRAL)
             assert window.process.poll() is None, (data, window.output)
         window.rest()
         assert window.process.poll() is None, window.output[-2000:]
-        for key in 6 * leave:  # some of it may have opened other windows
-            window.type(bytes((key,)))
-            window.rest(0.15)
+        window.press(6 * leave)  # some of it may have opened other windows
         assert window.end() == 0
         assert window.is_restored()
         assert b"Traceback" not in window.output

@@ -20,10 +20,10 @@ from claude_session_player.store.watch import POLLING_NOTICE, WatchedDir, dirs_t
 from tests.builder import SessionBuilder
 from tests.hostile.effort import sample
 from tests.hostile.strace import require_strace, traced
+from tests.program import PATIENCE
 from tests.stores import ONE, THREE, StoreBuilder
 from tests.users import ADA, give, shared_folder, without_privileges
 
-PATIENCE = 30
 REFUSALS = [
     ("inotify_add_watch", "error=ENOSPC"),  # max_user_watches
     ("inotify_init1", "error=EMFILE"),  # max_user_instances

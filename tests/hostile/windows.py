@@ -14,11 +14,14 @@ import time
 from pathlib import Path
 from typing import Final
 
-from tests.program import PROGRAM
+from tests.program import PATIENCE, PROGRAM, is_asleep, unread
 
-PATIENCE: Final = 30.0
 NEW_SCREEN, OLD_SCREEN, CURSOR = b"\x1b[?1049h", b"\x1b[?1049l", b"\x1b[?25h"
 _MARK: Final = b"<the end of what was written>"
+_ESCAPE_DELAY: Final = 20
+"""Milliseconds after which Escape is a key by itself, and not the beginning of another one."""
+_QUIET: Final = 0.1
+_LOOK: Final = 0.01
 
 
 class Window:
@@ -40,7 +43,7 @@ class Window:
             stdout=slave,
             stderr=slave,
             cwd=cwd,
-            env={**os.environ, "TERM": "xterm-256color", **environment},
+            env={**os.environ, "TERM": "xterm-256color", "ESCDELAY": str(_ESCAPE_DELAY), **environment},
             start_new_session=True,
         )
 
@@ -54,24 +57,43 @@ class Window:
             if writable:
                 data = data[os.write(self.master, data[:512]) :]
 
-    def until(self, words: str | bytes, seconds: float = PATIENCE) -> None:
+    def until(self, words: str | bytes) -> None:
         """Wait until something was drawn since the last time."""
         wanted = words.encode() if isinstance(words, str) else words
-        until = time.monotonic() + seconds
+        until = time.monotonic() + PATIENCE
         while wanted not in self.output:
             assert time.monotonic() < until, (wanted, self.output[-3000:])
             self._take_in(0.2)
         self.output = self.output[self.output.index(wanted) + len(wanted) :]
 
-    def rest(self, seconds: float = 0.2) -> None:
-        """Let it draw until nothing is drawn for so long."""
+    def until_it_draws_or_ends(self) -> None:
+        """Wait until its screen is there and at rest, or there will be none."""
         until = time.monotonic() + PATIENCE
-        while self._take_in(seconds):
-            assert time.monotonic() < until, "it never comes to rest"
+        while NEW_SCREEN not in self.everything and self.process.poll() is None:
+            assert time.monotonic() < until, self.everything[-2000:]
+            self._take_in(_LOOK)
+        self.rest()
 
-    def end(self, seconds: float = PATIENCE) -> int:
+    def rest(self, seconds: float = _QUIET) -> None:
+        """Wait until it has read all that was typed, and for so long has drawn nothing and had nothing to do.
+
+        A program that waits for the processor has something to do: a busy machine makes this longer, and never shorter.
+        """
+        until = time.monotonic() + PATIENCE
+        quiet = 0.0
+        while quiet < seconds and self.process.poll() is None:
+            assert time.monotonic() < until, "it never comes to rest"
+            quiet = 0.0 if self._take_in(_LOOK) or self._is_busy() else quiet + _LOOK
+
+    def press(self, keys: bytes) -> None:
+        """Press one key after the other, each when the one before has done what it does."""
+        for key in keys:
+            self.type(bytes((key,)))
+            self.rest()
+
+    def end(self) -> int:
         """Wait for the end; gives the exit code."""
-        until = time.monotonic() + seconds
+        until = time.monotonic() + PATIENCE
         while self.process.poll() is None:
             assert time.monotonic() < until, ("it does not end", self.output[-2000:])
             self._take_in(0.05)
@@ -96,6 +118,10 @@ class Window:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _is_busy(self) -> bool:
+        """True where something that was typed is not read, or a thread has or wants a processor."""
+        return bool(unread(self._slave)) or not is_asleep(self.process.pid)
 
     def _drain(self) -> None:
         """Take in all that was written: a terminal passes on in order, but on a busy machine late."""

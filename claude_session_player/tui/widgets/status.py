@@ -112,7 +112,7 @@ def _fitted(width: int, *parts: tuple[str, str]) -> Text:
 class SubagentBar(Widget):
     """Nothing, where nothing is known; else the session's state, and a line for each sub-agent at work."""
 
-    DEFAULT_CSS = "CompanyBar { height: auto; max-height: 4; }"
+    DEFAULT_CSS = "SubagentBar { height: auto; max-height: 4; }"
 
     def __init__(self) -> None:
         super().__init__()
