@@ -27,7 +27,7 @@ class StoreBuilder:
         (root / "projects").mkdir(parents=True)
 
     def open(self, cache: Path | None = None) -> Store:
-        """The store, with a catalogue or without."""
+        """The store, with an index or without."""
         return Store.open(self.root, cache=str(cache) if cache else None)
 
     def home(self, cwd: str = ENGINE) -> Path:

@@ -18,9 +18,10 @@ from textual.pilot import Pilot
 
 from claude_session_player.format import line_reader
 from claude_session_player.stats import prices
-from claude_session_player.store import index, workers
+from claude_session_player.store import index
 from claude_session_player.tui import app as tui_app
 from claude_session_player.tui.app import TerminalApp
+from claude_session_player.util import workers
 from tests.builder import SessionBuilder
 from tests.other_systems import SYSTEMS
 from tests.program import PATIENCE, csp, run_on_terminal

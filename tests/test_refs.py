@@ -106,7 +106,12 @@ def test_an_unknown_reference_suggests_the_nearest(store: Store, ref: str, near:
 
 @pytest.mark.parametrize(
     ("ref", "words"),
-    [("qqqqqqqq", "none of 8 sessions"), ("zz", "at least 4 characters"), ("latest:99", "there are 5"), ("latest:0", "latest:1")],
+    [
+        ("qqqqqqqq", "none of 8 sessions"),
+        ("zz", "at least 4 characters"),
+        ("latest:99", "there are 5"),
+        ("latest:0", "latest:1"),
+    ],
 )
 def test_an_unknown_reference_says_why(store: Store, ref: str, words: str) -> None:
     with pytest.raises(NoSuchSession, match=words):

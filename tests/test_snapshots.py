@@ -1,4 +1,4 @@
-"""Somebody who looks on sees at once what the catalogue knows, and then more and more."""
+"""Snapshots of a store: at once what the index knows, then more and more until all is known."""
 
 from __future__ import annotations
 

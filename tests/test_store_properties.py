@@ -1,4 +1,4 @@
-"""Any tree of files: nothing raises, every session file is listed or named, and the catalogue changes nothing."""
+"""Any tree of files: nothing raises, every session file is listed or named, and the index changes nothing."""
 
 from __future__ import annotations
 

@@ -338,7 +338,7 @@ def test_what_is_remembered_is_not_read_again(
         "UPDATE responses SET responses = (SELECT max(responses) FROM responses)",
     ],
 )
-def test_a_damaged_catalogue_costs_only_time(builder: StoreBuilder, tmp_path: Path, damage: str) -> None:
+def test_a_damaged_index_costs_only_time(builder: StoreBuilder, tmp_path: Path, damage: str) -> None:
     builder.session()
     other = SessionBuilder(session_id=TWO).response(text("x"), request="z", usage=usage(output=5))
     write(builder, other, TWO)
