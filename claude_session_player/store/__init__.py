@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
+    # stores and their sessions
     "ROOTS_VARIABLE": "store",
     "Store": "store",
     "default_roots": "store",
@@ -98,9 +99,11 @@ _HOMES = {
     "Session": "session",
     "load_responses": "session",
     "require_unused": "session",
+    # which sessions, in which order
     "SORT_KEYS": "filters",
     "Filter": "filters",
     "parse_date_span": "filters",
+    # what is known of files, and its index
     "Extraction": "facts",
     "ExtractJob": "facts",
     "Responses": "facts",
@@ -108,6 +111,7 @@ _HOMES = {
     "KnownFiles": "index",
     "Progress": "index",
     "StoreIndex": "index",
+    # where files are in a store, and what their names mean
     "AGENT_PREFIX": "layout",
     "KIND_OF_DIR": "layout",
     "MAX_DEPTH": "layout",
@@ -130,21 +134,25 @@ _HOMES = {
     "real_path": "layout",
     "session_file_at": "layout",
     "session_files_among": "layout",
+    # how people name a session
     "MAX_BREADCRUMB_SIZE": "refs",
     "MIN_PREFIX_LENGTH": "refs",
     "Breadcrumb": "refs",
     "looks_like_path": "refs",
     "not_a_session_reason": "refs",
+    # whether a session is in use
     "InUse": "in_use",
     "InUseMethods": "in_use",
     "UseEvidence": "in_use",
     "UseKind": "in_use",
+    # which files change
     "POLLING_NOTICE": "watch",
     "FileChanges": "watch",
     "WatchedDir": "watch",
     "dirs_to_watch": "watch",
     "watch_changes": "watch",
     "watched_files": "watch",
+    # what a store holds beside sessions
     "Memory": "extras",
     "Project": "extras",
     "Settings": "extras",
