@@ -5,7 +5,7 @@ SESSION ?=
 
 .PHONY: play test coverage test-busy test-faults test-hostile fuzz test-lowest test-lowest-short test-newest system check shape bench docs prices release clean
 
-play: .venv/.installed  ## play the demo, or SESSION=reference; without a terminal, print its screen
+play: .venv/.installed  ## play the demo, or SESSION=REF; without a terminal, print the screen
 ifeq ($(SESSION),)
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/claude-session-player demo --play; else $(BIN)/claude-session-player demo; fi
 else
@@ -14,36 +14,36 @@ else
 endif
 
 # What does not need both cores goes side by side.
-test: .venv/.installed-dev system  ## everything that CI runs
+test: .venv/.installed-dev system  ## run everything that CI runs
 	$(MAKE) --no-print-directory -j2 check .venv-lowest/.installed
 	$(BIN)/python -m pytest -n auto --dist worksteal
 	$(MAKE) --no-print-directory -j2 test-lowest-short fuzz SECONDS=15 SEED=1
 
-coverage: .venv/.installed-dev  ## which lines of the package the tests run, and which they do not
+coverage: .venv/.installed-dev  ## report which lines of the package the tests run
 	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term-missing:skip-covered
 
-test-busy: .venv/.installed-dev  ## tests of terminals and windows, ten times in a row while all cores are busy
+test-busy: .venv/.installed-dev  ## run tests of terminals and windows ten times while all cores are busy
 	$(BIN)/python -m scripts.busy_tests 10
 
-test-faults: .venv/.installed-dev  ## the same kills as in the tests, but hundreds of them
+test-faults: .venv/.installed-dev  ## kill the program at hundreds of points instead of a few
 	KILLS=60 $(BIN)/python -m pytest tests/test_faults.py tests/test_clean_faults.py
 
-test-hostile: .venv/.installed-dev  ## hostile sessions, archives, names and machines: all of them instead of a sample
+test-hostile: .venv/.installed-dev  ## run all hostile sessions, archives, names and machines instead of a sample
 	HOSTILE=full $(BIN)/python -m pytest -n auto --dist worksteal tests/hostile $(wildcard tests/test_*properties.py)
 
-fuzz: .venv/.installed-dev  ## sessions that nobody would write, through every command: SECONDS=1200 SEED=…
+fuzz: .venv/.installed-dev  ## run every command on malformed and unusual sessions: SECONDS=1200 SEED=…
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),1200) $(if $(SEED),--seed $(SEED))
 
-test-lowest: .venv-lowest/.installed  ## the tests on the lowest versions that pyproject.toml allows
+test-lowest: .venv-lowest/.installed  ## run the tests with the lowest versions that pyproject.toml allows
 	LOWEST=1 .venv-lowest/bin/python -m pytest -n auto --dist worksteal
 
-test-lowest-short: .venv-lowest/.installed  ## those of them that reach each dependency at least once
+test-lowest-short: .venv-lowest/.installed  ## run those of them that use each dependency
 	LOWEST=1 .venv-lowest/bin/python -m pytest -n auto $(addprefix tests/,test_dependencies.py test_cli.py \
 		test_parser.py test_commonmark.py test_archive.py test_watch.py test_player_screen.py test_browse.py \
-		test_looks.py test_picture.py test_archive_bytes.py hostile/test_pictures.py)
+		test_tool_parts.py test_terminal_screen.py test_archive_bytes.py hostile/test_pictures.py)
 
 # Nothing is kept from an earlier run: a version may have come out since.
-test-newest:  ## the tests on the newest versions that pip finds
+test-newest:  ## run the tests with the newest versions that pip finds
 	$(PYTHON) -m venv --clear .venv-newest
 	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager --editable '.[dev]'
 	.venv-newest/bin/python -m pip list --format freeze
@@ -54,28 +54,28 @@ system:
 	@if [ "$$CI" = true ] && ! { command -v zsh && command -v fish && command -v strace && command -v cc; } > /dev/null; then \
 		apt-get update -qq && apt-get install -qq -y --no-install-recommends zsh fish strace gcc libc6-dev > /dev/null; fi
 
-check: .venv/.installed-dev  ## lint, types, layers
+check: .venv/.installed-dev  ## check lint, format, types and import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 #	$(BIN)/python -m scripts.shape --check  # from the commit on that meets all limits
 
-shape: .venv/.installed-dev  ## how the package is laid out, against limits; ARGS='--details --check --time'
+shape: .venv/.installed-dev  ## compare the layout of the package to its limits; ARGS='--details --check --time'
 	$(BIN)/python -m scripts.shape $(ARGS)
 
-bench: .venv/.installed-dev  ## speed and memory, against references measured in the same run
+bench: .venv/.installed-dev  ## measure speed and memory, as ratios to references
 	$(BIN)/python -m bench
 
-docs: .venv/.installed-dev  ## the CLI reference and the picture, made anew
+docs: .venv/.installed-dev  ## generate the CLI reference and the pictures
 	$(BIN)/python -m scripts.cli_reference
 	$(BIN)/python -m scripts.picture
 	$(BIN)/python -m scripts.screens
 
-prices: .venv/.installed-dev  ## the table of prices, made anew from the installed genai-prices: before a release
+prices: .venv/.installed-dev  ## generate the price table from the installed genai-prices, before a release
 	$(BIN)/python -m scripts.price_table
 
-release: .venv/.installed-dev  ## wheel and sdist in dist/, checked, installed in clean environments, and run there
+release: .venv/.installed-dev  ## build wheel and sdist in dist/, check them, and run them in clean environments
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m scripts.check_release dist

@@ -1,1 +1,1 @@
-"""Benchmarks: ratios against references measured in the same run."""
+"""Benchmarks: ratios to references measured in the same run."""

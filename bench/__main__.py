@@ -1,4 +1,4 @@
-"""`make bench`: writes its own sessions, and prints ratios against references measured in the same run."""
+"""`make bench`: write sessions, and print ratios to references measured in the same run."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ _T = TypeVar("_T")
 
 
 def main() -> None:
-    """Measure everything and print a row for each promise."""
+    """Run all benchmarks, or those named on the command line, and print a row for each target."""
     with tempfile.TemporaryDirectory() as folder:
         jobs = (
-            replay_speed,
-            corpus_speed,
+            replay_session,
+            replay_corpus,
             show,
             summary,
-            startup,
-            first_frame,
-            seeking,
-            finding,
+            start,
+            play,
+            seek,
+            list_and_get,
             stats,
-            checking,
-            redrawing,
+            verify,
+            redraw,
             memory,
             long_line,
         )
@@ -60,8 +60,8 @@ def main() -> None:
                 print(row, flush=True)
 
 
-def replay_speed(folder: Path) -> Iterator[Row]:
-    """A session of 50 MB, read to markdown; the references with their lines in memory, and read from the file."""
+def replay_session(folder: Path) -> Iterator[Row]:
+    """Replay a session of 50 MB to markdown, compared to decoding its lines, in memory and read from the file."""
     path = write_session(folder / "50.jsonl", 50)
     lines = _lines(path)
     ours, loads, decoding, file_loads, file_decoding = best_times(
@@ -79,10 +79,10 @@ def replay_speed(folder: Path) -> Iterator[Row]:
     yield Row(job, "msgspec into events, lines read", file_decoding / ours, 0.5, "×", details=_ms(ours, file_decoding))
 
 
-def corpus_speed(folder: Path) -> Iterator[Row]:
-    """All real sessions that are at hand."""
+def replay_corpus(folder: Path) -> Iterator[Row]:
+    """Replay all real sessions, if there are any."""
     if not (files := corpus.session_files()):
-        print(f"replay of real sessions: skipped, there is no corpus at {corpus.ROOT}")
+        print(f"replay of real sessions: skipped, no sessions in {corpus.ROOT}")
         return
     lines = [line for path in files for line in _lines(path)]
     ours, loads, file_loads = best_times(
@@ -97,63 +97,60 @@ def corpus_speed(folder: Path) -> Iterator[Row]:
 
 
 def show(folder: Path) -> Iterator[Row]:
-    """The conversation of a session of 50 MB as markdown: by itself, and with the sub-agents that only report."""
+    """Write the transcript of a session of 50 MB, with and without sub-agents known only from progress lines."""
     path = write_session(folder / "show.jsonl", 50)
     lines = _lines(path)
 
-    def told(cast: SubagentFinder) -> str:
+    def transcript(subagents: SubagentFinder) -> str:
         with gc_pause.paused():
-            return "".join(
-                join_blocks(
-                    entry_blocks(TranscriptWalk(TranscriptBuilder(cast)).told(read_events(path)), TranscriptStyle())
-                )
-            )
+            entries = TranscriptWalk(TranscriptBuilder(subagents)).entries(read_events(path))
+            return "".join(join_blocks(entry_blocks(entries, TranscriptStyle())))
 
     alone, reported, loads, file_loads = best_times(
         ROUNDS,
-        lambda: told(SubagentFinder(is_linked=True)),
-        lambda: told(SubagentFinder()),
+        lambda: transcript(SubagentFinder(is_linked=True)),
+        lambda: transcript(SubagentFinder()),
         lambda: _each(lines, json.loads),
         lambda: _each_line(path, json.loads),
     )
     yield Row("show of 50 MB", "json.loads, lines in memory", loads / alone, 1.0, "×", details=_ms(alone, loads))
     yield Row("show of 50 MB", "json.loads, lines read", file_loads / alone, 1.0, "×", details=_ms(alone, file_loads))
-    job = "show of 50 MB, with what sub-agents report"
+    job = "show of 50 MB, with reported sub-agents"
     yield Row(job, "json.loads, lines read", file_loads / reported, 1.0, "×", details=_ms(reported, file_loads))
 
 
 def summary(folder: Path) -> Iterator[Row]:
-    """The summary of a session of 50 MB: of one that the store has found before, and of a new one."""
+    """Summarize a session of 50 MB, once indexed and once not."""
     path = write_session(folder / "sum.jsonl", 50)
     lines = _lines(path)
 
-    def found() -> Session:
+    def open_session() -> Session:
         return Store.open(folder, cache=None, required=False).at(path)
 
-    session = found()
+    session = open_session()
     known, new, loads, file_loads = best_times(
         ROUNDS,
         lambda: summarize(session),
-        lambda: summarize(found()),
+        lambda: summarize(open_session()),
         lambda: _each(lines, json.loads),
         lambda: _each_line(path, json.loads),
     )
     job = "summary of 50 MB"
     yield Row(job, "json.loads, lines in memory", loads / known, 2.5, "×", details=_ms(known, loads))
     yield Row(job, "json.loads, lines read", file_loads / known, 2.5, "×", details=_ms(known, file_loads))
-    new_job = f"{job}, not yet in the catalogue"
+    new_job = f"{job}, not indexed"
     yield Row(new_job, "json.loads, lines in memory", loads / new, 2.5, "×", details=_ms(new, loads))
     yield Row(new_job, "json.loads, lines read", file_loads / new, 2.5, "×", details=_ms(new, file_loads))
 
 
-def startup(folder: Path) -> Iterator[Row]:
-    """The whole process of `--version`."""
+def start(folder: Path) -> Iterator[Row]:
+    """Run `--version`, including the start of the process."""
     ours, python = best_process_times(30, [PROGRAM, "--version"], [sys.executable, "-c", "pass"])
     yield Row("--version", "python -c pass", ours / python, 5, "×", False, _ms(ours, python))
 
 
-def first_frame(folder: Path) -> Iterator[Row]:
-    """The player, from the start of the process to the first frame on the terminal: of a file, and of a store."""
+def play(folder: Path) -> Iterator[Row]:
+    """Play a session from a file and from a store, from the start of the process to the first frame."""
     store = write_store(folder / "played", 20, 40)
     os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
     session = next(store.rglob("*.jsonl"))
@@ -167,40 +164,40 @@ def first_frame(folder: Path) -> Iterator[Row]:
     yield Row("play ID to its first frame", "python -c pass", found / python, 40, "×", False, _ms(found, python))
 
 
-def seeking(folder: Path) -> Iterator[Row]:
-    """Any screen of a session of 50,000 lines, from a keyframe: the slowest of 200, each the best of three times."""
+def seek(folder: Path) -> Iterator[Row]:
+    """Seek in a session of 50,000 lines: the slowest of 200 screens, each the best of three times."""
     path = write_session(folder / "seek.jsonl", 130)
-    film = FrameIndex(FileSource(str(path)))
-    while film.lines < 50_000 and film.develop():
+    index = FrameIndex(FileSource(str(path)))
+    while index.line_count < 50_000 and index.read_more():
         pass
-    places = random.Random(6).sample(range(len(film.frames)), 200)
+    places = random.Random(6).sample(range(len(index.frames)), 200)
     times: dict[int, float] = {}
     most = 0
     for place in places * 3:
-        before, start = film.decoded, time.perf_counter()
-        film.screen(place)
+        before, start = index.lines_decoded, time.perf_counter()
+        index.screen(place)
         times[place] = min(time.perf_counter() - start, times.get(place, math.inf))
-        most = max(most, film.decoded - before)
-    details = f"{most} lines decoded at most, {film.keyframes} keyframes"
+        most = max(most, index.lines_decoded - before)
+    details = f"{most} lines decoded at most, {index.keyframe_count} keyframes"
     slowest = max(times.values()) * 1000
-    yield Row(f"any screen of a session of {film.lines} lines", "50 ms", slowest, 50, "ms", False, details)
+    yield Row(f"any screen of a session of {index.line_count} lines", "50 ms", slowest, 50, "ms", False, details)
 
 
-def finding(folder: Path) -> Iterator[Row]:
-    """The finder on a store of 500 MB in 900 files, as whole processes."""
+def list_and_get(folder: Path) -> Iterator[Row]:
+    """List and get sessions of a store of 500 MB in 900 files, in processes."""
     root, files, lines = _large_store(folder)
     where = ["--root", str(root)]
     list_cold, list_first = [PROGRAM, "list", "--json", "--no-cache", *where], [PROGRAM, "list", "--json", *where]
 
-    def first_time() -> None:
+    def run_first_time() -> None:
         shutil.rmtree(folder / "cache", ignore_errors=True)
         process(list_first)()
 
-    cold, kept, loads = best_times(ROUNDS, process(list_cold), first_time, lambda: _each(lines, json.loads))
+    cold, first, loads = best_times(ROUNDS, process(list_cold), run_first_time, lambda: _each(lines, json.loads))
     size = sum(path.stat().st_size for path in files) / MEGABYTE
     job = f"list --json of {size:.0f} MB in {len(files)} files"
     yield Row(f"{job}, --no-cache", "json.loads, one core", loads / cold, 3, "×", details=_ms(cold, loads))
-    yield Row(f"{job}, first time", "json.loads, one core", loads / kept, 3, "×", details=_ms(kept, loads))
+    yield Row(f"{job}, first time", "json.loads, one core", loads / first, 3, "×", details=_ms(first, loads))
     prefix = files[len(files) // 2].name[:8]
     warm, get, python = best_process_times(
         25,
@@ -213,21 +210,21 @@ def finding(folder: Path) -> Iterator[Row]:
 
 
 def stats(folder: Path) -> Iterator[Row]:
-    """Tokens and cost of a store of 500 MB, as whole processes."""
+    """Count tokens and cost of a store of 500 MB, in processes."""
     root, files, lines = _large_store(folder)
     where = ["--root", str(root)]
 
-    def first_time() -> None:
+    def run_first_time() -> None:
         shutil.rmtree(folder / "cache", ignore_errors=True)
         process([PROGRAM, "stats", *where])()
 
-    cold, kept, loads = best_times(
-        ROUNDS, process([PROGRAM, "stats", "--no-cache", *where]), first_time, lambda: _each(lines, json.loads)
+    cold, first, loads = best_times(
+        ROUNDS, process([PROGRAM, "stats", "--no-cache", *where]), run_first_time, lambda: _each(lines, json.loads)
     )
     size = sum(path.stat().st_size for path in files) / MEGABYTE
     job = f"stats of {size:.0f} MB in {len(files)} files"
     yield Row(f"{job}, --no-cache", "json.loads, one core", loads / cold, 2.5, "×", details=_ms(cold, loads))
-    yield Row(f"{job}, first time", "json.loads, one core", loads / kept, 2.5, "×", details=_ms(kept, loads))
+    yield Row(f"{job}, first time", "json.loads, one core", loads / first, 2.5, "×", details=_ms(first, loads))
     table, record, python = best_process_times(
         25,
         [PROGRAM, "stats", *where],
@@ -238,8 +235,8 @@ def stats(folder: Path) -> Iterator[Row]:
     yield Row("stats --json, warm", "python -c pass", record / python, 20, "×", False, _ms(record, python))
 
 
-def checking(folder: Path) -> Iterator[Row]:
-    """Integrity of a store of 500 MB, as a whole process, and its memory beside that for 50 MB."""
+def verify(folder: Path) -> Iterator[Row]:
+    """Verify a store of 500 MB in a process, and compare its memory to that for 50 MB."""
     root, files, lines = _large_store(folder)
     small = write_store(folder / "small", 50, 90)
     check = [PROGRAM, "verify", "--all", "--severity", "error", "--no-cache", "--root"]
@@ -256,8 +253,8 @@ def checking(folder: Path) -> Iterator[Row]:
     yield Row("verify of one file of 300 MB: memory above", "10 MB", (high - low) / MEGABYTE, 60, "MB", False, details)
 
 
-def redrawing(folder: Path) -> Iterator[Row]:
-    """The screen after each of 20,000 lines, redrawing only changes."""
+def redraw(folder: Path) -> Iterator[Row]:
+    """Redraw the screen after each of 20,000 lines."""
     events = list(read_events(write_session(folder / "redraw.jsonl", 60)))[:20_000]
     final = ScreenState()
     for event in events:
@@ -276,7 +273,7 @@ def redrawing(folder: Path) -> Iterator[Row]:
 
 
 def memory(folder: Path) -> Iterator[Row]:
-    """Peak memory of the process for 1 GB, most of it tool output, beside that for 10 MB."""
+    """Measure the peak memory of a replay of 1 GB, mostly tool output, compared to that of 10 MB."""
     small = write_session(folder / "small.jsonl", 10, output=9.5)
     large = write_session(folder / "large.jsonl", 1000, output=9.5)
     low, high = peak_memory(PROGRAM, str(small)), peak_memory(PROGRAM, str(large))
@@ -286,18 +283,18 @@ def memory(folder: Path) -> Iterator[Row]:
 
 
 def long_line(folder: Path) -> Iterator[Row]:
-    """A single line of 100 MB: its cost in memory, as a multiple of its size."""
+    """Measure the memory for a single line of 100 MB as a multiple of its size."""
     idle = peak_memory(PROGRAM, str(write_session(folder / "tiny.jsonl", 0.01)))
-    for kind, sign in (("output", "😀"), ("prompt", "-"), ("prompt", "→"), ("prompt", "😀")):
-        path = write_long_line(folder / "long.jsonl", 100, kind, sign)
+    for kind, character in (("output", "😀"), ("prompt", "-"), ("prompt", "→"), ("prompt", "😀")):
+        path = write_long_line(folder / "long.jsonl", 100, kind, character)
         cost = peak_memory(PROGRAM, str(path)) - idle
         size = path.stat().st_size
         details = f"{cost / MEGABYTE:.0f} MB, {size / MEGABYTE:.0f} MB"
-        yield Row(f"memory for a line of 100 MB ({kind}, {sign})", "its size", cost / size, 4, "×", False, details)
+        yield Row(f"memory for a line of 100 MB ({kind}, {character})", "its size", cost / size, 4, "×", False, details)
 
 
 def _large_store(folder: Path) -> tuple[Path, list[Path], list[bytes]]:
-    """A store of 500 MB in 900 files, its files and all their lines; the cache is a directory of its own."""
+    """A store of 500 MB in 900 files, its files and all their lines; with a separate cache directory."""
     root = folder / "store"
     if not root.exists():
         write_store(root, 500, 900)

@@ -1,4 +1,4 @@
-"""How things are measured: the best of several rounds, all candidates in turn, so that noise hits them alike."""
+"""Measure jobs: the best of several rounds, with all jobs in turn, so that noise affects them alike."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ _TERMINAL: Final = {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the report: what was measured, what it is compared with, and what is wanted."""
+    """One line of the report: a measured value, its reference and its target."""
 
     job: str
     reference: str
     value: float
-    wanted: float
+    target: float
     unit: str
     more_is_better: bool = True
     details: str = ""
 
     @property
-    def met(self) -> bool:
-        """True where the promise is kept."""
-        return self.value >= self.wanted if self.more_is_better else self.value <= self.wanted
+    def is_met(self) -> bool:
+        """True if the value meets the target."""
+        return self.value >= self.target if self.more_is_better else self.value <= self.target
 
     def __str__(self) -> str:
         bound = "at least" if self.more_is_better else "at most"
-        verdict = "met" if self.met else "MISSED"
-        head = f"{self.job:<44} {self.value:8.2f} {self.unit:<4} {bound} {self.wanted:<5g} {verdict:<7}"
-        return f"{head} against {self.reference}  [{self.details}]"
+        verdict = "met" if self.is_met else "MISSED"
+        head = f"{self.job:<44} {self.value:8.2f} {self.unit:<4} {bound} {self.target:<5g} {verdict:<7}"
+        return f"{head} compared to {self.reference}  [{self.details}]"
 
 
 def best_times(rounds: int, *jobs: Callable[[], object]) -> list[float]:
@@ -53,17 +53,17 @@ def best_times(rounds: int, *jobs: Callable[[], object]) -> list[float]:
 
 
 def best_process_times(rounds: int, *commands: list[str]) -> list[float]:
-    """The shortest time of each command as a whole process, in seconds."""
+    """The shortest time of each command, including the start of its process, in seconds."""
     return best_times(rounds, *[process(command) for command in commands])
 
 
 def process(command: list[str]) -> Callable[[], object]:
-    """A job that runs a command as a whole process."""
+    """A job that runs a command in a process."""
     return lambda: subprocess.run(command, stdout=subprocess.DEVNULL, check=True, env=ordinary_environment())
 
 
 def until_shown(command: list[str], words: str) -> Callable[[], object]:
-    """A job that runs a full-screen command on a terminal, until these words are on the screen."""
+    """A job that runs a full-screen command on a terminal until it shows these words."""
 
     def run() -> None:
         child = pexpect.spawn(command[0], command[1:], env={**ordinary_environment(), **_TERMINAL}, dimensions=(24, 80))
@@ -76,7 +76,7 @@ def until_shown(command: list[str], words: str) -> Callable[[], object]:
 
 
 def ordinary_environment() -> dict[str, str]:
-    """The environment without variables that change how Python starts: compiled modules are kept, as for anybody."""
+    """The environment without variables for Python, so that compiled modules are cached as usual."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 
 

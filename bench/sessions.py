@@ -1,7 +1,7 @@
-"""Seeded sessions for the benchmark, shaped like real ones: sizes, kinds and repetitions as they are found.
+"""Random sessions for benchmarks, with the sizes, kinds and repetitions of lines of real sessions.
 
-A line for each block, tool output carried twice (once for the model, once for the screen), progress and attachment
-lines, and now and then a very long line.
+There is a line for each block, every tool output appears twice (for the model and for the screen), there are progress
+and attachment lines, and a few very long lines.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _WORDS = (  # noqa: SIM905 - a list of forty strings is no easier to read
     "the session player reads every line and keeps its place while results arrive out of order self.state = "
     "parse render(screen) element result[index] buffer cursor stream 'quoted' \"value\" return None # see path/to/file"
 ).split()
-_LAST_TURN = 0.09  # a session is longer than asked for by about half a turn, in MB
+_LAST_TURN = 0.09  # in MB: sessions exceed the requested size by about half a turn
 _RARE = ("→", "✓", "naïve", "—")
 
 
-class Writer:
-    """Writes turns until the session has the wanted size; the same seed gives the same bytes."""
+class SessionWriter:
+    """Writes the turns of a session; the same seed gives the same bytes."""
 
     def __init__(self, seed: int, *, output: float = 6.6) -> None:
         self.random = random.Random(seed)
@@ -33,7 +33,7 @@ class Writer:
         self.responses = 0
 
     def turn(self) -> None:
-        """A prompt, some rounds of thoughts, words and tools, and the time that it took."""
+        """Write a prompt, some rounds of thinking, text and tools, and the duration."""
         chance = self.random.random
         self.session.prompt(self.words(5.0))
         self.attachments()
@@ -52,12 +52,12 @@ class Writer:
             self.session.line({"type": "file-history-snapshot", "messageId": "m", "snapshot": {"files": ["f.py"] * 20}})
 
     def respond(self, *blocks: dict[str, Any]) -> None:
-        """A response whose ids no other session has."""
+        """Write a response with an id that no other session has."""
         self.responses += 1
         self.session.response(*blocks, request=f"req_011CVQ{self.seed:05}x{self.responses:08}")
 
     def call(self) -> dict[str, Any]:
-        """A call of one of the common tools."""
+        """A call of a common tool."""
         self.calls += 1
         id = f"toolu_{self.calls:08}"
         path = f"/home/ada/engine/src/module_{self.random.randint(1, 99)}.py"
@@ -75,7 +75,7 @@ class Writer:
         return call("Write", id, file_path=path, content=self.code(7.5))
 
     def run(self, tool: dict[str, Any]) -> None:
-        """Progress lines, attachments and the result of a call."""
+        """Write progress lines, attachments and the result of a tool call."""
         id = tool["id"]
         for _ in range(self.random.choice((0, 0, 0, 0, 1, 3)) if tool["name"] == "Bash" else 0):
             self.session.progress("bash_progress", id, fullOutput=self.code(5.0), elapsedTimeSeconds=3)
@@ -99,27 +99,27 @@ class Writer:
         self.attachments()
 
     def attachments(self) -> None:
-        """Context lines, as today's versions write them after tools and prompts."""
+        """Write context lines, as current versions do after tools and prompts."""
         for _ in range(self.random.choice((0, 0, 1, 2))):
             self.session.attachment("hook_success", hookName="PostToolUse", stdout=self.code(6.0), exitCode=0)
 
     def words(self, size: float) -> str:
-        """Running text of about e**size characters, a third of it with a sign that is not ASCII."""
+        """Text of about e**size characters, in a third of the cases not only ASCII."""
         words = self.random.choices(_WORDS, k=max(1, int(self.random.lognormvariate(size, 0.7) / 6)))
         if self.random.random() < 0.3:
             words.append(self.random.choice(_RARE))
         return " ".join(words)
 
     def code(self, size: float, mark: str = "\t") -> str:
-        """Numbered lines of about e**size characters in all, as a tool prints them."""
+        """Numbered lines of about e**size characters in total, as tools print them."""
         count = max(1, int(self.random.lognormvariate(size, 1.3) / 40))
         words = self.random.choices
         return "\n".join(f"{number:6}{mark}{' '.join(words(_WORDS, k=5))}" for number in range(1, count + 1))
 
 
 def write_session(path: Path, megabytes: float, *, seed: int = 1, output: float = 6.6) -> Path:
-    """A session file of about this size. A larger `output` makes more of it tool output."""
-    writer = Writer(seed, output=output)
+    """Write a session file of about this size; a larger `output` makes more of it tool output."""
+    writer = SessionWriter(seed, output=output)
     left = int(megabytes * 1_000_000)
     with path.open("wb") as file:
         while left > 0:
@@ -128,9 +128,9 @@ def write_session(path: Path, megabytes: float, *, seed: int = 1, output: float 
     return path
 
 
-def write_long_line(path: Path, megabytes: int, kind: str, sign: str) -> Path:
-    """A session with one line of this size, with a sign in it: the output of a tool, or a prompt."""
-    words = f"a line of sixty characters, as plain as the day, and {sign} long\n"
+def write_long_line(path: Path, megabytes: int, kind: str, character: str) -> Path:
+    """Write a session with one line of this size, an output or a prompt, that has this character in it."""
+    words = f"a line of sixty characters, as plain as the day, and {character} long\n"
     words *= megabytes * 1_000_000 // (len(words.encode()) + 1)
     session = SessionBuilder().response(call("Bash", "a", command="yes"))
     session = session.result("a", words) if kind == "output" else session.prompt(words)
@@ -138,7 +138,7 @@ def write_long_line(path: Path, megabytes: int, kind: str, sign: str) -> Path:
 
 
 def write_store(root: Path, megabytes: float, files: int, *, seed: int = 1) -> Path:
-    """A store of about this size in so many sessions; most are small and a few are large, as in real stores."""
+    """Write a store of about this size; most of its sessions are small and a few large, as in real stores."""
     chance = random.Random(seed)
     weights = [chance.lognormvariate(0, 1.3) for _ in range(files)]
     for number, weight in enumerate(weights):

@@ -1,6 +1,6 @@
-"""What can go wrong for a user, each with the exit code that the command line gives it.
+"""The errors that users see, each with its exit code.
 
-Library code raises these; only the command line turns them into a message and an exit code.
+Library code raises them; only the command line turns them into a message and an exit code.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ from typing import ClassVar
 
 
 class SessionError(Exception):
-    """A mistake in what was asked for: the message says what, where and what to do."""
+    """A request that cannot be fulfilled: the message says what happened, where, and what to do."""
 
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str, *details: str) -> None:
         super().__init__(message)
         self.details = details
-        """More lines for a person, one for each thing that could be meant."""
+        """Further lines of the message, one for each possible meaning."""
 
 
 class CannotRead(SessionError):
-    """The file is not there, is a directory, or may not be read."""
+    """The file does not exist, is a directory, or may not be read."""
 
     exit_code = 3
 
 
 class NotASession(SessionError):
-    """The file could be read, but it holds no session."""
+    """The file is readable, but not a session."""
 
     exit_code = 4
 
@@ -38,62 +38,62 @@ class CannotWrite(SessionError):
 
 
 class NoSpace(CannotWrite):
-    """There is not enough space for what would be written; the message says how much is needed, and where."""
+    """The disk has too little space; the message says how much is needed, and where."""
 
 
 class AlreadyThere(CannotWrite):
-    """Something else is where a file shall be written to, and nobody said that it may be replaced."""
+    """The file to be written exists already, and was not to be replaced."""
 
 
 class BadFilter(SessionError):
-    """A word that is asked for is not understood; the message says which are."""
+    """The value of a filter is invalid; the message says which values are valid."""
 
     exit_code = 2
 
 
 class BadPrices(SessionError):
-    """A file of prices is not what it should be; the message says where."""
+    """A price file is invalid; the message says where."""
 
     exit_code = 2
 
 
 class NoStore(SessionError):
-    """There is no Claude store where one was looked for."""
+    """There is no Claude store at the given place."""
 
     exit_code = 6
 
 
 class NoSuchSession(SessionError):
-    """No session of the store is meant by these words."""
+    """No session of the store matches a reference."""
 
     exit_code = 7
 
 
 class Ambiguous(SessionError):
-    """Several sessions, or files of one, can be meant."""
+    """A reference matches several sessions, or several files of one."""
 
     exit_code = 8
 
 
 class SessionInUse(SessionError):
-    """Somebody works with the session right now, so that nothing is done to it; the message says how it is known."""
+    """The session is in use, so nothing was done to it; the message names the evidence."""
 
     exit_code = 9
 
 
 class BadArchive(SessionError):
-    """An archive of a session is damaged, or holds what none should: nothing of it is used."""
+    """An archive is damaged, or contains what no archive should: nothing of it is used."""
 
     exit_code = 10
 
 
 class NoSuchFile(SessionError):
-    """No file that the session touched is meant by these words."""
+    """No file that the session touched matches a path."""
 
     exit_code = 7
 
 
 class NotKnown(SessionError):
-    """The session tells nothing of what was asked for."""
+    """The session does not record what was asked for."""
 
     exit_code = 1

@@ -1,15 +1,25 @@
-"""Events as flat facts for scripts: what a person said, an answer, a thought, a call, a result, a sign of life.
+"""Events as flat dictionaries for scripts: a prompt, a response, thinking, a tool call, a tool result, progress.
 
-A record with several blocks becomes several facts, one without any becomes one; the order is that of the file.
+A record with several blocks becomes several dictionaries, one without blocks becomes one, in the order of the file.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from claude_session_player.format.blocks import (
+    AnyBlock,
+    RedactedThinking,
+    ServerToolUse,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+    raw_as_text,
+)
 from claude_session_player.format.content import join_texts, result_text
 from claude_session_player.format.events import (
-    AnyBlock,
     Assistant,
     Attachment,
     Blank,
@@ -17,19 +27,11 @@ from claude_session_player.format.events import (
     Malformed,
     MessageEvent,
     Progress,
-    RedactedThinking,
-    ServerToolUse,
     System,
-    Text,
-    Thinking,
     Title,
     TooLong,
-    ToolResult,
-    ToolUse,
-    UnknownBlock,
     UnknownRecord,
     User,
-    raw_as_text,
 )
 from claude_session_player.linking.prompts import human_prompt
 from claude_session_player.util.text import strip_escapes
@@ -39,19 +41,19 @@ if TYPE_CHECKING:
 
 
 def count_flat_events(event: Event) -> int:
-    """How many facts `flatten_event` gives for an event.
+    """The number of dictionaries that `flatten_event` returns for an event.
 
     >>> events = [User(content="Hi"), Assistant(content=[Text("a"), Text("b")]), Blank()]
     >>> [count_flat_events(event) for event in events]
     [1, 2, 0]
     """
-    if isinstance(event, MessageEvent) and type(content := event.said) is list:
+    if isinstance(event, MessageEvent) and type(content := event.message_content) is list:
         return len(content) or 1
     return 0 if type(event) is Blank else 1
 
 
 def flatten_event(event: Event) -> Iterator[dict[str, Any]]:
-    """The facts of one event, one dictionary for each block.
+    """One event as dictionaries, one for each block.
 
     >>> [fact["type"] for fact in flatten_event(Assistant(content=[Text("Let me look."), ToolUse("t1", "Bash", {})]))]
     ['assistant', 'tool_use']
@@ -67,7 +69,7 @@ def flatten_event(event: Event) -> Iterator[dict[str, Any]]:
 
 def _facts(event: Event) -> Iterator[dict[str, Any]]:
     if isinstance(event, MessageEvent):
-        yield from _turn(event)
+        yield from _message_facts(event)
         return
     describe = _DESCRIPTIONS.get(type(event))
     if describe is None and isinstance(event, Title):
@@ -75,8 +77,8 @@ def _facts(event: Event) -> Iterator[dict[str, Any]]:
     yield {"type": event.kind} if describe is None else describe(event)
 
 
-def _turn(event: MessageEvent) -> Iterator[dict[str, Any]]:
-    content = event.said
+def _message_facts(event: MessageEvent) -> Iterator[dict[str, Any]]:
+    content = event.message_content
     blocks: list[AnyBlock] = content if isinstance(content, list) else [Text(content)]
     human = human_prompt(event) is not None
     for block in blocks or [Text()]:
@@ -135,8 +137,8 @@ _BLOCKS: Final[dict[type[Any], Callable[[Any], dict[str, Any]]]] = {
 
 def _progress(event: Progress) -> dict[str, Any]:
     data = event.data
-    words = (
-        next((w for w in (data.full_output, data.query, data.task_description, data.hook_name) if w), "")
+    text = (
+        next((t for t in (data.full_output, data.query, data.task_description, data.hook_name) if t), "")
         if data
         else ""
     )
@@ -144,7 +146,7 @@ def _progress(event: Progress) -> dict[str, Any]:
         "type": "progress",
         "name": data.type if data else None,
         "tool_use_id": event.parent_call,
-        "text": strip_escapes(words),
+        "text": strip_escapes(text),
     }
 
 

@@ -1,4 +1,4 @@
-"""Words and prefixes: elements to the markdown of the specification's screen."""
+"""Formats elements as the markdown of the specification's screen."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 PROMPT: Final = "❯"
-ANSWER: Final = "● "
-ASIDE: Final = "✱ "
+RESPONSE: Final = "● "
+STATUS: Final = "✱ "
 RESULT: Final = "  └ "
 FAILURE: Final = "  ✗ "
 MORE: Final = RESULT + ELLIPSIS
@@ -36,7 +36,7 @@ RESULT_INDENT: Final = "    "
 NO_OUTPUT: Final = "(no output)"
 
 _FEW: Final = 32
-"""Up to so many elements that a line removes are taken out one by one; for more, all behind the first is drawn anew."""
+"""Up to this many removed elements are deleted one by one; for more, all behind the first are formatted again."""
 
 _ENDS: Final = {Cut.NONE: "", Cut.LINES: f"\n{MORE}", Cut.WIDTH: ELLIPSIS}
 """How a shortened text ends."""
@@ -57,7 +57,7 @@ def to_markdown(elements: Iterable[ScreenElement], view: View) -> str:
 
 
 def markdown_pieces(elements: Iterable[ScreenElement], view: View) -> Iterator[str]:
-    """The screen in pieces, so that it can be written without being joined."""
+    """The screen in pieces, so that it can be written without joining them."""
     return chain.from_iterable(_pieces_by_element(elements, view))
 
 
@@ -71,17 +71,17 @@ def _pieces_by_element(elements: Iterable[ScreenElement], view: View) -> Iterato
 
 
 def element_text(element: ScreenElement, view: View) -> str:
-    """One element as it stands on the screen."""
+    """One element as the screen shows it."""
     return "".join(_FORMATS[type(element)](element, view))
 
 
 def gap_between(previous: ScreenElement, element: ScreenElement) -> str:
-    """What stands between two neighbours: nothing but a line break within one response."""
+    """The gap between two neighbours: a blank line, or just a line break within one response."""
     return "\n" if element.request_id and element.request_id == previous.request_id else "\n\n"
 
 
 def activity_text(activity: ToolActivity, width: int | None) -> str:
-    """What a running tool reports, in words."""
+    """What a running tool reports, as the screen shows it."""
     if activity.kind == "bash":
         return truncate(activity.detail, width) or "running…"
     return _ACTIVITIES[activity.kind].format(one_line(activity.detail) or ELLIPSIS)
@@ -91,26 +91,26 @@ def _user(element: UserMessage, view: View) -> Iterable[str]:
     return hanging_indent(f"{PROMPT} ", element.text, INDENT) if element.text else PROMPT
 
 
-def _answer(element: AssistantText, view: View) -> Iterable[str]:
-    return hanging_indent(ANSWER, element.text, INDENT)
+def _response(element: AssistantText, view: View) -> Iterable[str]:
+    return hanging_indent(RESPONSE, element.text, INDENT)
 
 
 def _thinking(element: ThinkingIndicator, view: View) -> Iterable[str]:
-    head = f"{ASIDE}Thinking…"
+    head = f"{STATUS}Thinking…"
     return hanging_indent(f"{head}\n{INDENT}", element.text, INDENT) if view.thinking and element.text else (head,)
 
 
 def _duration(element: TurnDuration, view: View) -> Iterable[str]:
-    return (f"{ASIDE}Crunched for {turn_duration(element.duration_ms)}",)
+    return (f"{STATUS}Crunched for {turn_duration(element.duration_ms)}",)
 
 
 def _output(element: SystemOutput, view: View) -> Iterable[str]:
-    return element.text or _nothing(element.cut), _ENDS[element.cut]
+    return element.text or _no_output(element.cut), _ENDS[element.cut]
 
 
-def _nothing(how: Cut) -> str:
-    """What an empty text is shown as: blank lines at the beginning of a longer one are no lack of output."""
-    return NO_OUTPUT if how is Cut.NONE else ""
+def _no_output(cut: Cut) -> str:
+    """What an empty text is shown as. One that was cut is not empty: it begins with blank lines."""
+    return NO_OUTPUT if cut is Cut.NONE else ""
 
 
 def _compaction(element: CompactionRule, view: View) -> Iterable[str]:
@@ -132,11 +132,11 @@ _tool_name = lru_cache(maxsize=256)(_label)  # there are few names, and each is 
 
 def _call(element: ToolCall, view: View) -> Iterable[str]:
     width = view.label_width
-    head = f"{ANSWER}{_tool_name(element.tool_name, width)}({_label(element.label, width)})"
+    head = f"{RESPONSE}{_tool_name(element.tool_name, width)}({_label(element.label, width)})"
     if element.result is not None:
         mark = FAILURE if element.is_error else RESULT
         return hanging_indent(
-            f"{head}\n{mark}", element.result or _nothing(element.cut), RESULT_INDENT, _ENDS[element.cut]
+            f"{head}\n{mark}", element.result or _no_output(element.cut), RESULT_INDENT, _ENDS[element.cut]
         )
     if element.activity is not None:
         return head, "\n", RESULT, activity_text(element.activity, view.progress_width)
@@ -145,7 +145,7 @@ def _call(element: ToolCall, view: View) -> Iterable[str]:
 
 _FORMATS: Final[dict[type, Callable[[Any, View], Iterable[str]]]] = {
     UserMessage: _user,
-    AssistantText: _answer,
+    AssistantText: _response,
     ToolCall: _call,
     ThinkingIndicator: _thinking,
     TurnDuration: _duration,
@@ -155,7 +155,7 @@ _FORMATS: Final[dict[type, Callable[[Any, View], Iterable[str]]]] = {
 
 
 class MarkdownWindow:
-    """The screen's text by element, redrawn only where the last `render` changed something.
+    """The screen's text by element, formatted again only where the last `render` changed something.
 
     >>> from claude_session_player import render
     >>> window = MarkdownWindow(ScreenState())
@@ -174,7 +174,7 @@ class MarkdownWindow:
         return "".join(self.parts)
 
     def update(self) -> Sequence[int]:
-        """Take over what the last `render` changed; gives the positions that were drawn anew."""
+        """Apply what the last `render` changed; returns the positions that were formatted again."""
         state, parts = self.state, self.parts
         redrawn: Sequence[int] = state.touched
         if state.cleared:
@@ -191,7 +191,7 @@ class MarkdownWindow:
         return (*redrawn, *added)
 
     def _remove(self, removed: Sequence[int]) -> list[int]:
-        """Drop the text of removed elements; gives the positions of their neighbours, whose gaps may be others now."""
+        """Delete the text of removed elements; returns the positions behind them, whose gaps may have changed."""
         parts = self.parts
         if len(removed) > _FEW:
             del parts[min(removed) :]

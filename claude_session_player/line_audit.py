@@ -1,4 +1,4 @@
-"""The account of a file's lines: each was shown, merged, hidden by a rule, unknown or malformed."""
+"""Accounts for every line of a file: each was shown, merged, hidden by a rule, unknown or malformed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LineStatus(IntEnum):
-    """What became of a line, the most visible first."""
+    """What happened to a line, the most visible first."""
 
     SHOWN = 0
     MERGED = 1
@@ -23,9 +23,9 @@ class LineStatus(IntEnum):
 
 
 class LineOutcome(Struct, frozen=True, eq=False):
-    """A fate and the rule behind it. Compared by identity, because one is counted for every line."""
+    """A status and the rule behind it. Compared by identity, because one is counted for every line."""
 
-    fate: LineStatus
+    status: LineStatus
     rule: str = ""
 
 
@@ -39,7 +39,7 @@ _unknown: dict[str, LineOutcome] = {}
 
 
 def hidden_by_rule(rule: str) -> LineOutcome:
-    """The one outcome of a rule that hides lines.
+    """The outcome of lines that a rule hides; the same object for the same rule.
 
     >>> hidden_by_rule("isMeta") is hidden_by_rule("isMeta")
     True
@@ -48,12 +48,12 @@ def hidden_by_rule(rule: str) -> LineOutcome:
 
 
 def unknown_type(kind: str) -> LineOutcome:
-    """The one outcome of a record type that nobody knows."""
+    """The outcome of records of an unknown type; the same object for the same type."""
     return _unknown.get(kind) or _unknown.setdefault(kind, LineOutcome(LineStatus.UNKNOWN, kind))
 
 
 class LineIssue(Struct, frozen=True):
-    """A place that could not be read: its line, the byte offset in the file, and why."""
+    """A place that could not be read: its line, its byte offset in the file, and why."""
 
     line: int
     offset: int
@@ -61,7 +61,7 @@ class LineIssue(Struct, frozen=True):
 
 
 class LineAudit(Struct):
-    """What became of each line. The totals add up to `lines`, always.
+    """What happened to each line. The totals always add up to `lines`.
 
     >>> account = LineAudit()
     >>> account.add(1, SHOWN)
@@ -75,56 +75,56 @@ class LineAudit(Struct):
     issues: list[LineIssue] = []
     """Every place that could not be read."""
     unknown_events: Counter[str] = field(default_factory=Counter)
-    """How many records of each unknown type there were, those on glued lines included."""
+    """The number of records of each unknown type, including those on glued lines."""
     first_seen: dict[str, int] = {}
     """The first line of each unknown type."""
     last_line: int = 0
 
     def add(self, line: int, outcome: LineOutcome) -> None:
-        """Book one record; a line with several records counts once, as its most visible one."""
+        """Add the outcome of one record; a line with several records counts once, as its most visible one."""
         if line != self.last_line:
             self.last_line = line
             self.outcomes.append(outcome)
-        elif outcome.fate < self.outcomes[-1].fate:
+        elif outcome.status < self.outcomes[-1].status:
             self.outcomes[-1] = outcome
 
     def add_all(self, lines: list[int], outcomes: Sequence[LineOutcome]) -> None:
-        """Book some records, each with its line."""
+        """Add the outcomes of several records, each with its line."""
         last = self.last_line
-        if lines == list(range(last + 1, last + 1 + len(lines))):  # a record a line, as almost always
+        if lines == list(range(last + 1, last + 1 + len(lines))):  # one record per line, as almost always
             self.last_line = last + len(lines)
             self.outcomes += outcomes
         else:
             for line, outcome in zip(lines, outcomes, strict=True):
                 self.add(line, outcome)
 
-    def rebook(self, booking: int | None) -> None:
-        """Book a line that was shown as merged, because what it showed moved to another element."""
-        if booking is not None and self.outcomes[booking] is SHOWN:
-            self.outcomes[booking] = MERGED
+    def mark_merged(self, position: int | None) -> None:
+        """Change the outcome at a position from shown to merged, because its content moved to another element."""
+        if position is not None and self.outcomes[position] is SHOWN:
+            self.outcomes[position] = MERGED
 
     @property
     def lines(self) -> int:
         """The number of lines so far."""
         return len(self.outcomes)
 
-    def total(self, fate: LineStatus) -> int:
-        """The number of lines with this fate."""
-        return sum(n for outcome, n in Counter(self.outcomes).items() if outcome.fate is fate)
+    def total(self, status: LineStatus) -> int:
+        """The number of lines with this status."""
+        return sum(n for outcome, n in Counter(self.outcomes).items() if outcome.status is status)
 
-    def by_rule(self, fate: LineStatus) -> dict[str, int]:
-        """The lines with this fate by rule, the most frequent first."""
-        found = [(o.rule, n) for o, n in Counter(self.outcomes).items() if o.fate is fate]
-        return dict(sorted(found, key=lambda item: (-item[1], item[0])))
+    def by_rule(self, status: LineStatus) -> dict[str, int]:
+        """The lines with this status by rule, the most frequent first."""
+        counts = [(o.rule, n) for o, n in Counter(self.outcomes).items() if o.status is status]
+        return dict(sorted(counts, key=lambda item: (-item[1], item[0])))
 
     @property
     def flawless(self) -> bool:
-        """True where every record was known and could be read."""
+        """True if every record is readable and of a known type."""
         return not self.issues and not self.unknown_events
 
     @property
     def is_session(self) -> bool:
-        """True where at least one line is a record of a session."""
+        """True if at least one line is a record of a session."""
         evidence = (LineStatus.SHOWN, LineStatus.MERGED, LineStatus.HIDDEN)
         foreign = (BLANK, hidden_by_rule("todo"))
-        return any(o.fate in evidence and o not in foreign for o in set(self.outcomes))
+        return any(o.status in evidence and o not in foreign for o in set(self.outcomes))

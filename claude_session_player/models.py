@@ -1,7 +1,6 @@
-"""What a screen holds: the elements, the state that they live in, and what changed last.
+"""The screen: its elements, its state, and what the last line changed.
 
-Elements hold facts. How they look is decided by `formatter` and `export`, and how much of them is kept
-by the `View`.
+Elements hold facts. `formatter` and `export` decide how they look, and the `View` decides how much of them is kept.
 """
 
 from __future__ import annotations
@@ -21,40 +20,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How much of a session is kept and shown; `None` as a size means: all of it.
+    """How much of a session is kept and shown; `None` as a size means no limit.
 
     >>> View().result_lines, View.full().result_lines, View.full(thinking=True).thinking
     (5, None, True)
     """
 
     label_width: int | None = 60
-    """Characters of a tool's name and of its label."""
+    """Characters of a tool's name, and of its label."""
     result_lines: int | None = 5
-    """Lines of a result; a longer one ends in a line that says so."""
+    """Lines of a tool result; a longer one ends in a line that says so."""
     summary_width: int | None = 80
-    """Characters of a sub-agent's answer, which is shown on one line."""
+    """Characters of a sub-agent's response, which is shown on one line."""
     progress_width: int | None = 76
-    """Characters of a running command's last line."""
+    """Characters of the last line of a running command."""
     thinking: bool = False
-    """Show the thoughts themselves below `✱ Thinking…`."""
+    """Show the thinking itself below `✱ Thinking…`."""
     history: bool = False
-    """Keep what came before a compaction."""
+    """Keep what comes before a compaction."""
     sidechains: bool = False
     """Show sidechain lines, as in the file of a sub-agent."""
     queued: bool = False
-    """Show prompts that stand only in the queue; the screen of the specification does not."""
+    """Show prompts that are only in the queue; the screen of the specification does not."""
 
     @classmethod
     def full(cls, *, thinking: bool = False, history: bool = False) -> View:
-        """The view that cuts nothing."""
+        """A view without limits."""
         return cls(None, None, None, None, thinking=thinking, history=history)
 
     def with_queue(self) -> View:
-        """The same view, which loses nothing that a person typed."""
+        """The same view, with prompts that are only in the queue."""
         return replace(self, queued=True)
 
     def of_subagent(self) -> View:
-        """The same view, for a file that is a sub-agent's own."""
+        """The same view, for a sub-agent's own file."""
         return replace(self, sidechains=True)
 
 
@@ -62,10 +61,10 @@ T = TypeVar("T")
 
 
 class OpenCalls(Generic[T]):
-    """Open calls in the order of their numbers, which ascend; each step costs the same, however many there are.
+    """Tool calls without a result, in ascending order of their numbers; every operation takes constant time.
 
-    A call that was taken by age still stands in the queue of its name, and the other way round: whoever comes to it
-    there steps over it, once.
+    A call that was taken by age stays in the queue of its name, and the other way round; it is skipped there when its
+    turn comes.
 
     >>> calls = OpenCalls[str]()
     >>> for number, name in enumerate(("Bash", "Read", "Bash")):
@@ -80,13 +79,13 @@ class OpenCalls(Generic[T]):
         self._by_name: dict[str, deque[int]] = {}
 
     def add(self, number: int, name: str, call: T) -> None:
-        """One more call; its number is greater than all before."""
+        """Add a call; its number is greater than all before."""
         self._open[number] = call
         self._all.append(number)
         self._by_name.setdefault(name, deque()).append(number)
 
     def pop_oldest(self, name: str | None = None) -> T | None:
-        """Take the oldest call of a tool, or of all; `None` where there is none."""
+        """Remove and return the oldest call of a tool, or of all tools; `None` if there is none."""
         queue = self._all if name is None else self._by_name.get(name)
         while queue:
             number = queue.popleft()
@@ -95,11 +94,11 @@ class OpenCalls(Generic[T]):
         return None
 
     def discard(self, number: int) -> None:
-        """Take the call of this number, where it is open."""
+        """Remove the call with this number, if it is open."""
         self._open.pop(number, None)
 
     def copy(self) -> OpenCalls[T]:
-        """The same calls, which go on by themselves."""
+        """An independent copy."""
         other = OpenCalls[T]()
         other._open = self._open.copy()
         other._all = self._all.copy()
@@ -107,7 +106,7 @@ class OpenCalls(Generic[T]):
         return other
 
     def clear(self) -> None:
-        """Forget all calls."""
+        """Remove all calls."""
         self._open.clear()
         self._all.clear()
         self._by_name.clear()
@@ -124,7 +123,7 @@ class ElementOrigin:
     line: int = 0
     timestamp: str | None = None
     request_id: str | None = None
-    """The response that it belongs to; neighbours of one response stand close together."""
+    """The response that it belongs to; no blank line separates neighbours of one response."""
     uuid: str | None = None
 
 
@@ -137,14 +136,14 @@ class UserMessage(ElementOrigin):
 
 @dataclass(slots=True)
 class AssistantText(ElementOrigin):
-    """What the model said, as markdown."""
+    """Text of a response, as markdown."""
 
     text: str = ""
 
 
 @dataclass(slots=True)
 class ThinkingIndicator(ElementOrigin):
-    """A thought; its text is kept where the view shows thoughts."""
+    """Thinking of the model; its text is kept if the view shows thinking."""
 
     text: str = ""
 
@@ -158,7 +157,7 @@ class TurnDuration(ElementOrigin):
 
 @dataclass(slots=True)
 class SystemOutput(ElementOrigin):
-    """A plain line: the output of a local command, a notice, or a result whose call is not here."""
+    """Plain lines: the output of a local command, a notice, or a result whose call is not on the screen."""
 
     text: str = ""
     cut: Cut = Cut.NONE
@@ -167,7 +166,7 @@ class SystemOutput(ElementOrigin):
 
 @dataclass(slots=True)
 class CompactionRule(ElementOrigin):
-    """The place where the conversation was compacted; only a view with history has it."""
+    """The place where the conversation was compacted; shown by views with history."""
 
     trigger: str | None = None
     pre_tokens: int | None = None
@@ -183,9 +182,9 @@ class ToolActivity:
 
 @dataclass(slots=True)
 class ToolCall(ElementOrigin):
-    """A call of a tool, with its result once there is one.
+    """A tool call, with its result once there is one.
 
-    `label` is the whole text that stands for the input.
+    `label` is the whole text that represents the input.
     """
 
     tool_name: str = ""
@@ -207,9 +206,9 @@ ScreenElement: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class ScreenChanges:
-    """What the last `render` did to the elements, for a window that redraws only that.
+    """What the last `render` did to the elements, so that a window can redraw only that.
 
-    Apply them in this order: `cleared` (everything that was there is gone), `removed` (positions as they were,
+    Apply them in this order: `cleared` (all elements are gone), `removed` (positions as they were,
     each after the removals before it), then `changed` and `added` (positions as they are now).
     """
 
@@ -221,23 +220,23 @@ class ScreenChanges:
 
 @dataclass(slots=True)
 class OrphanResult:
-    """A result that came before its call: its serial number, and what the call will take over.
+    """A result that came before its call: its serial number, and what the call takes over.
 
-    `booking` is the place of its line in the account, where it is all that the line has. `summary` is the text that
-    a call of a sub-agent takes instead.
+    `audit_position` is the position of its line in the account of lines, if the line holds nothing else. `summary` is
+    the text that the call of a sub-agent shows instead.
     """
 
     serial: int
-    booking: int | None
+    audit_position: int | None
     summary: str
     summary_cut: Cut
 
 
 class ScreenState:
-    """The screen after the lines that were rendered into it.
+    """The screen after the lines that were rendered so far.
 
-    An element is known by its serial number, which stays the same when others are removed: a screen from which n
-    elements are removed costs n steps, and not one for each element behind each of them.
+    An element is identified by its serial number, which does not change when others are removed: removing n elements
+    takes n steps, not one for each element behind each of them.
 
     >>> from claude_session_player import render
     >>> state = ScreenState()
@@ -272,32 +271,32 @@ class ScreenState:
         self.calls: dict[str, int] = {}
         """The serial number of each call's element, by the call's id."""
         self.current_request_id: str | None = None
-        """The response that was written last."""
+        """The response of the last assistant line."""
         self.open_calls: OpenCalls[int] = OpenCalls()
-        """Serial numbers of calls without an id that have no result yet, for dialects that link by order."""
+        """Serial numbers of calls without an id and without a result, for dialects that pair them by order."""
         self.orphans: dict[str, OrphanResult] = {}
-        """Results whose call has not come yet, by the call's id."""
+        """Results whose call has not been rendered yet, by the call's id."""
         self.queue: Any = None
-        """The prompts that wait, or were just taken up, where the view shows them; see `linking.prompts`."""
+        """The queued prompts, if the view shows them; see `linking.prompts.PromptQueue`."""
         self.account = LineAudit()
-        """What became of every line so far."""
+        """What happened to every line so far."""
         self.settled = 0
-        """How many elements there were before the last `render`, without those that it removed."""
+        """The number of elements before the last `render`, without those that it removed."""
         self.answered: list[int] = []
-        """The serial numbers of the calls on the screen that were given results, in the order in which these came."""
+        """The serial numbers of calls with results, in the order of the results."""
         self.removed: list[int] = []
         """The positions that the last `render` removed."""
         self.cleared = False
-        """Whether the last `render` emptied the screen."""
+        """True if the last `render` cleared the screen."""
         self.compacted = 0
-        """How many elements compactions took off the screen so far."""
+        """The number of elements that compactions have removed so far."""
         self.sealed = 0
-        """How many of the first elements belong to others, too: such a one is replaced, and never changed."""
+        """The number of leading elements that are shared with copies: they are replaced, never changed."""
         self._touched: list[int] = []
         self.first_serial = 0
-        """The serial number of the first element since the screen was last emptied, removed or not."""
+        """The serial number of the first element since the screen was last cleared, removed or not."""
         self._gone: list[int] = []
-        """The serial numbers of the elements that were removed, in ascending order."""
+        """The serial numbers of removed elements, in ascending order."""
 
     @property
     def tool_calls(self) -> dict[str, int]:
@@ -311,15 +310,15 @@ class ScreenState:
 
     @property
     def next_serial(self) -> int:
-        """The serial number of the element that comes next."""
+        """The serial number of the next element."""
         return self.first_serial + len(self._gone) + len(self.elements)
 
     def position(self, serial: int) -> int:
-        """Where an element stands that was not removed."""
+        """The position of an element that was not removed."""
         return serial - self.first_serial - (bisect_left(self._gone, serial) if self._gone else 0)
 
     def serial(self, position: int) -> int:
-        """The serial number of the element that stands at a position."""
+        """The serial number of the element at a position."""
         start, gone = self.first_serial + position, self._gone
         return start + bisect_right(range(len(gone)), start, key=lambda number: gone[number] - number)
 
@@ -342,11 +341,11 @@ class ScreenState:
         return ScreenChanges(self.cleared, tuple(self.removed), tuple(self.touched), added)
 
     def seal(self) -> None:
-        """Let the elements be kept by others: from now on, one that changes is replaced by another object."""
+        """Share the elements: from now on, an element that changes is replaced by a new object."""
         self.sealed = len(self.elements)
 
     def copy(self) -> ScreenState:
-        """The same screen, which goes on by itself; its account begins anew. The elements are shared, and sealed."""
+        """An independent copy with an empty account. The elements are shared, and sealed."""
         self.seal()
         other = ScreenState(self.view)
         other.elements = self.elements.copy()
@@ -356,13 +355,13 @@ class ScreenState:
         other.current_request_id = self.current_request_id
         other.compacted = self.compacted
         other.open_calls = self.open_calls.copy()
-        other.orphans = {key: replace(orphan, booking=None) for key, orphan in self.orphans.items()}
+        other.orphans = {key: replace(orphan, audit_position=None) for key, orphan in self.orphans.items()}
         other.queue = deepcopy(self.queue)
         other.settled = other.sealed = len(other.elements)
         return other
 
-    def own_call(self, serial: int) -> ToolCall:
-        """The call with this serial number, as an object that may be changed."""
+    def mutable_call(self, serial: int) -> ToolCall:
+        """The call with this serial number, as an object that is not shared."""
         position = self.position(serial)
         call = self.elements[position]
         assert isinstance(call, ToolCall)  # only calls are registered
@@ -371,7 +370,7 @@ class ScreenState:
         return call
 
     def clear(self) -> None:
-        """Empty the screen."""
+        """Remove all elements."""
         self.compacted += len(self.elements)
         self.first_serial = self.next_serial
         self._gone.clear()
@@ -386,7 +385,7 @@ class ScreenState:
         self.cleared = True
 
     def remove(self, serial: int) -> None:
-        """Take one element off the screen that is no call; what stands behind it moves up."""
+        """Remove one element that is not a call; those behind it move up."""
         position = self.position(serial)
         del self.elements[position]
         insort(self._gone, serial)

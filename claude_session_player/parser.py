@@ -1,6 +1,6 @@
-"""Bytes to events: one line of a session file becomes one event, or several where they are glued.
+"""Decodes bytes into events: each line of a session file becomes one event, or several if records are glued.
 
-Nothing here raises on data: what cannot be read comes as `Malformed`, with its line, offset and reason.
+Nothing here raises on data: what cannot be read becomes `Malformed`, with its line, offset and reason.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import msgspec
 
 from claude_session_player.errors import CannotRead
 from claude_session_player.format import lenient_json
+from claude_session_player.format.blocks import DECODE_ERRORS
 from claude_session_player.format.coerce import coerce_event, coerce_line
 from claude_session_player.format.dialects import DIALECTS, translate
 from claude_session_player.format.events import (
     CONVERSATION,
     RECORD_START,
-    REFUSALS,
     Blank,
     Event,
     Malformed,
@@ -32,29 +32,29 @@ from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.humanize import size
 
 Source: TypeAlias = str | os.PathLike[str] | Iterable[bytes]
-"""A path, or the lines of a session: an open binary file, or any iterable of bytes."""
+"""A path, an open binary file, or any other iterable of lines."""
 
 _BUFFER: Final = 1 << 20
 _MOST_VALUES: Final = 10_000
-"""So many values that are no objects are told of one line; what is behind them is one piece."""
+"""The most values on one line that are not objects; what follows them is one malformed piece."""
 _TRIES: Final = 8
-"""How many places, from either end, are tried for a record behind a broken one."""
+"""The number of places, from either end, that are tried for a record behind a broken one."""
 _SHORT_REST: Final = 1 << 20
 
 
 class LinePiece(NamedTuple):
-    """A stretch of a line that the strict decoder refused, between two of its bytes."""
+    """A part of a line that the strict decoder refused, from byte `start` to byte `end`."""
 
     start: int
     end: int
     value: Any
-    """The JSON value that it is, or `Damage`."""
+    """Its JSON value, or `Damage`."""
     event: Event
-    """The record that it is, or `Malformed`."""
+    """Its event, or `Malformed`."""
 
 
 def read_events(source: Source) -> Iterator[Event]:
-    """Every record of a session in the order of the file, each with the number of its line.
+    """Every record of a session in the order of the file, each with its line number.
 
     >>> [event.kind for event in read_events([b'{"type":"user"}', b"", b"oops"])]
     ['user', '(blank)', '(malformed)']
@@ -65,20 +65,20 @@ def read_events(source: Source) -> Iterator[Event]:
 
 
 def parse_object(value: Any) -> Event:
-    """The event of one parsed JSON value. A value that is no object is malformed.
+    """The event of one parsed JSON value. Anything but an object is malformed.
 
     >>> parse_object({"type": "message", "role": "user", "content": "Hi"}).kind
     'user'
     """
     if not isinstance(value, dict):
-        return Malformed(reason="a record that is no object")
+        return Malformed(reason="not a JSON object")
     event = translate(coerce_event(value))
     event.line = 0
     return event
 
 
 def is_subagent_file(path: str | os.PathLike[str]) -> bool:
-    """True for a sub-agent's own file: by its name, or because it holds nothing but sidechain lines."""
+    """True for a sub-agent's own file: by its name, or because it has only sidechain lines."""
     if is_subagent_name(path):
         return True
     with open_session(path) as file:
@@ -96,7 +96,7 @@ def is_subagent_name(path: str | os.PathLike[str]) -> bool:
 
 
 def only_sidechains(events: Iterable[Event]) -> bool:
-    """True where there are sidechain lines and no others; stops at the first line that is none."""
+    """True if there are sidechain lines and no others; stops at the first other line."""
     found = False
     for event in events:
         if isinstance(event, CONVERSATION):
@@ -107,9 +107,9 @@ def only_sidechains(events: Iterable[Event]) -> bool:
 
 
 def open_session(path: str | os.PathLike[str], buffering: int = _BUFFER) -> BinaryIO:
-    """The file, open for reading bytes; raises `CannotRead` with a reason that a person understands.
+    """The file, open for reading bytes; raises `CannotRead`.
 
-    Only a regular file is one of a session: whoever reads from pipes opens them, and hands over their lines.
+    Only regular files are opened: a caller that reads a pipe opens it and passes its lines.
     """
     try:
         return open(path, "rb", buffering=buffering, opener=regular_opener)
@@ -118,7 +118,7 @@ def open_session(path: str | os.PathLike[str], buffering: int = _BUFFER) -> Bina
 
 
 def _read_file(path: str | os.PathLike[str]) -> Iterator[Event]:
-    """Decode a batch of lines at a time, which is faster than to decode and use each in turn."""
+    """Decode a batch of lines at a time, which is faster than decoding and using each in turn."""
     number = offset = 0
     with open_session(path) as file:
         for lines in read_batches(file):
@@ -159,16 +159,16 @@ def is_whole_record(data: bytes) -> bool:
         return False
     try:
         decode(data)
-    except REFUSALS:
+    except DECODE_ERRORS:
         return False
     return True
 
 
 def decode_lines(lines: Sequence[bytes], number: int, offset: int) -> list[Event]:
-    """The events of some lines of a session, before which there were `number` lines and `offset` bytes."""
+    """The events of some lines of a session that come after `number` lines and `offset` bytes."""
     try:
         events: list[Event] = list(map(decode, lines))
-    except REFUSALS:
+    except DECODE_ERRORS:
         return _decode_each(lines, number, offset)
     if not DIALECTS.isdisjoint(map(type, events)):
         events = [translate(event) for event in events]
@@ -179,7 +179,7 @@ def decode_lines(lines: Sequence[bytes], number: int, offset: int) -> list[Event
 
 
 def _decode_each(lines: Sequence[bytes], number: int, offset: int) -> list[Event]:
-    """The same, where some lines are no plain records: they are taken apart one by one."""
+    """The same one by one, because some lines are not plain records."""
     events: list[Event] = []
     for line in lines:
         number += 1
@@ -191,7 +191,7 @@ def _decode_each(lines: Sequence[bytes], number: int, offset: int) -> list[Event
             event = decode(line)
         except msgspec.ValidationError:
             event = coerce_line(line)
-        except REFUSALS:
+        except DECODE_ERRORS:
             event = None
         if event is None:
             events.extend(_salvage(line, number, offset))
@@ -206,7 +206,7 @@ def _decode_each(lines: Sequence[bytes], number: int, offset: int) -> list[Event
 def _salvage(line: bytes, number: int, offset: int) -> Iterator[Event]:
     """The events of a line that the strict decoder refused."""
     if isinstance(line, LongLine):
-        reason = f"{size(len(line))}, too large to be shown: get --line {number} prints it"
+        reason = f"{size(len(line))}, too large to show: get --line {number} prints it"
         yield TooLong(line=number, offset=offset, reason=reason, size=len(line))
         return
     event = None
@@ -218,12 +218,12 @@ def _salvage(line: bytes, number: int, offset: int) -> Iterator[Event]:
         yield event
     if event is None:
         nuls = line.count(b"\0")
-        reason = f"nothing but {nuls} NUL bytes"
+        reason = f"only {nuls} NUL bytes"
         yield Malformed(line=number, offset=offset, reason=reason) if nuls else Blank(line=number)
 
 
 def salvage_line(line: bytes) -> Iterator[LinePiece]:
-    """What can be had of a line that the strict decoder refused, piece by piece; a blank line has none.
+    """The readable and unreadable pieces of a line that the strict decoder refused; a blank line has none.
 
     >>> [(piece.start, piece.end, piece.event.kind) for piece in salvage_line(b'{"type":"user"}{"type":"us')]
     [(0, 15, 'user'), (15, 26, '(malformed)')]
@@ -248,7 +248,7 @@ def salvage_line(line: bytes) -> Iterator[LinePiece]:
 
 
 def _record_behind(text: str, at: int) -> tuple[int, dict[str, Any]] | None:
-    """The whole record at the end of a line on which a crash cut off the one before it, and where it begins."""
+    """A whole record at the end of a line, behind one that a crash cut off; and where it begins."""
     starts = [match.start() for match in RECORD_START.finditer(text, at + 1)]
     for start in starts[:_TRIES] + starts[_TRIES:][-_TRIES:]:
         found = lenient_json.object_at(text, start)
@@ -263,7 +263,7 @@ _TYPES: Final = ("user", "assistant", "summary")
 
 
 def validate_event(event: Mapping[str, Any]) -> tuple[bool, str]:
-    """True and "Valid", or false and the first thing that is missing.
+    """True and "Valid", or false and the first problem.
 
     >>> validate_event({"type": "summary", "timestamp": "2026-01-17T21:00:00.000Z", "summary": "Tea was made."})
     (True, 'Valid')

@@ -1,4 +1,4 @@
-"""Replays a whole session, or its beginning, into a screen."""
+"""Replays a session, or its beginning, to a screen."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def replay(
 ) -> ScreenState:
     """The screen after a whole session, after line `until`, or at the moment `at`.
 
-    The source is a path or an iterable of lines. A moment has passed as soon as one line carries a later time,
-    because the order of a session is that of its lines. A time without zone is taken as UTC.
+    The source is a path or an iterable of lines. Replay stops at the first line with a time after `at`, because the
+    order of a session is that of its lines. A time without a zone is UTC.
 
     >>> lines = [b'{"type":"user","message":{"content":"Hi"}}', b'{"type":"assistant","message":{"content":"Hello"}}']
     >>> print(replay(lines).to_markdown())
@@ -46,19 +46,19 @@ def replay(
 
 
 def start_replay(source: Source, view: View | None = None) -> tuple[ScreenState, Iterator[Event]]:
-    """The empty screen of a session, with the view that fits its file, and the events that fill it."""
+    """An empty screen with the view that suits the file, and the events to render."""
     view = view or View()
     if view.sidechains:
         subagent, events = True, read_events(source)
     elif isinstance(source, str | os.PathLike):
         subagent, events = is_subagent_file(source), read_events(source)
     else:
-        subagent, events = _peek(read_events(source))
+        subagent, events = _peek_sidechains(read_events(source))
     return ScreenState(view.of_subagent() if subagent else view), events
 
 
-def _peek(events: Iterator[Event]) -> tuple[bool, Iterator[Event]]:
-    """Whether there is nothing but sidechain lines, and all events again."""
+def _peek_sidechains(events: Iterator[Event]) -> tuple[bool, Iterator[Event]]:
+    """Whether all lines are sidechain lines, and all events again."""
     seen: list[Event] = []
 
     def remembered() -> Iterator[Event]:
@@ -66,8 +66,8 @@ def _peek(events: Iterator[Event]) -> tuple[bool, Iterator[Event]]:
             seen.append(event)
             yield event
 
-    answer = only_sidechains(remembered())
-    return answer, chain(seen, events)
+    is_subagent = only_sidechains(remembered())
+    return is_subagent, chain(seen, events)
 
 
 def _through(events: Iterable[Event], last: int) -> Iterator[Event]:
@@ -78,7 +78,7 @@ def _through(events: Iterable[Event], last: int) -> Iterator[Event]:
 
 
 def _before(events: Iterable[Event], moment: datetime) -> Iterator[Event]:
-    """The events until the first that carries a later time."""
+    """The events before the first with a later time."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     for event in events:
@@ -87,5 +87,5 @@ def _before(events: Iterable[Event], moment: datetime) -> Iterator[Event]:
                 if parse_time(event.timestamp) > moment:
                     return
             except (ValueError, OverflowError):
-                pass  # a time that is none does not stop the clock
+                pass  # an invalid time does not stop the replay
         yield event

@@ -1,6 +1,6 @@
-"""`render(state, line)`: one event changes the screen. A handler for each kind of event.
+"""`render(state, line)` changes the screen by one event. Each type of event has a handler.
 
-Each handler gives the outcome that the account books for the line.
+A handler returns the outcome of the line for the account of lines.
 """
 
 from __future__ import annotations
@@ -10,34 +10,36 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player import tools
+from claude_session_player.format.blocks import (
+    NOTHING,
+    AnyBlock,
+    Content,
+    RedactedThinking,
+    ServerToolUse,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+    raw_as_text,
+)
 from claude_session_player.format.content import agent_text, join_texts, result_text, shorten_lines
 from claude_session_player.format.events import (
     CONVERSATION,
-    NOTHING,
     QUEUED,
     QUIET_RECORDS,
-    AnyBlock,
     Assistant,
     Attachment,
     Blank,
-    Content,
     Event,
     Malformed,
     Progress,
     ProgressData,
     QueueOperation,
-    RedactedThinking,
-    ServerToolUse,
     System,
-    Text,
-    Thinking,
     TooLong,
-    ToolResult,
-    ToolUse,
-    UnknownBlock,
     UnknownRecord,
     User,
-    raw_as_text,
 )
 from claude_session_player.format.prompts import classify_prompt
 from claude_session_player.formatter import activity_text
@@ -75,21 +77,21 @@ SIDECHAIN: Final = hidden_by_rule("sidechain")
 META: Final = hidden_by_rule("isMeta")
 COMPACT_SUMMARY: Final = hidden_by_rule("isCompactSummary")
 TRANSCRIPT_ONLY: Final = hidden_by_rule("isVisibleInTranscriptOnly")
-NO_ANSWER: Final = hidden_by_rule("answer without text")
+NO_TEXT: Final = hidden_by_rule("answer without text")
 NO_DURATION: Final = hidden_by_rule("turn_duration without a duration")
 COMPACTED: Final = hidden_by_rule("compact_boundary")
 NO_CALL: Final = hidden_by_rule("progress without a call")
 LATE: Final = hidden_by_rule("progress after the result")
 
 _LOOK_BACK: Final = 1000
-"""How many elements are searched for the call that a line names by its uuid."""
+"""The number of elements that are searched for a call by the uuid of its line."""
 
 NO_CONTENT: Final = "(No content)"
 EMPTY: Final = "(Empty)"
 
 
 def render(state: ScreenState, line: Any) -> ScreenState:
-    """Change the screen by one line, a parsed JSON value or an event; gives the same state back.
+    """Change the screen by one line, a parsed JSON value or an event; returns the same state.
 
     >>> state = ScreenState()
     >>> line = {"type": "assistant", "message": {"content": "Good morning."}}
@@ -111,27 +113,27 @@ def render(state: ScreenState, line: Any) -> ScreenState:
     return state
 
 
-# --- people -----------------------------------------------------------------------------------
+# --- user records ------------------------------------------------------------------------------
 
 
 def _user(state: ScreenState, event: User) -> LineOutcome:
     if event.is_meta or event.is_compact_summary or event.is_visible_in_transcript_only:
         return META if event.is_meta else COMPACT_SUMMARY if event.is_compact_summary else TRANSCRIPT_ONLY
     message = event.message
-    said = event.content if message is None else message.content
-    if type(said) is list and len(said) == 1 and type(said[0]) is ToolResult:  # nine lines of ten
-        return _result(state, event, said[0], alone=True)
-    if not said or isinstance(said, str):
-        return _said(state, event, said)
-    rest = [block for block in said if type(block) is not ToolResult]
-    is_alone = len(said) - len(rest) == 1
+    content = event.content if message is None else message.content
+    if type(content) is list and len(content) == 1 and type(content[0]) is ToolResult:  # nine lines of ten
+        return _result(state, event, content[0], alone=True)
+    if not content or isinstance(content, str):
+        return _user_content(state, event, content)
+    rest = [block for block in content if type(block) is not ToolResult]
+    is_alone = len(content) - len(rest) == 1
     outcomes = []
-    for block in said:  # in the order of the file; the prompt stands where its first block does
+    for block in content:  # in the order of the file; the prompt takes the place of its first block
         if type(block) is ToolResult:
             outcomes.append(_result(state, event, block, alone=is_alone))
         elif block is rest[0]:
             outcomes.append(_prompt(state, event, join_texts(rest)))
-    return min(outcomes, key=lambda outcome: outcome.fate)
+    return min(outcomes, key=lambda outcome: outcome.status)
 
 
 def _attachment(state: ScreenState, event: Attachment) -> LineOutcome:
@@ -140,62 +142,62 @@ def _attachment(state: ScreenState, event: Attachment) -> LineOutcome:
         return hidden_by_rule(f"attachment {attached.type}" if attached else "attachment")
     if attached.is_meta:
         return META
-    return _said(state, event, attached.prompt)
+    return _user_content(state, event, attached.prompt)
 
 
-def _said(state: ScreenState, event: Event, said: Content) -> LineOutcome:
-    """What a person typed, or that there is nothing."""
-    if not said and said != "":
-        return _show(state, event, UserMessage(EMPTY if said is None else NO_CONTENT))
-    return _prompt(state, event, join_texts(said) if isinstance(said, list) else said)
+def _user_content(state: ScreenState, event: Event, content: Content) -> LineOutcome:
+    """What a person typed, or a placeholder for nothing."""
+    if not content and content != "":
+        return _show(state, event, UserMessage(EMPTY if content is None else NO_CONTENT))
+    return _prompt(state, event, join_texts(content) if isinstance(content, list) else content)
 
 
 def _prompt(state: ScreenState, event: Event, text: str) -> LineOutcome:
-    said = classify_prompt(text)
+    classified = classify_prompt(text)
     if state.queue is not None:
-        _drop_queued(state, said.prompt)
-    if said.prompt is not None:
-        return _show(state, event, UserMessage(said.prompt))
-    for output in said.outputs:
-        kept = shorten_lines(output, state.view.result_lines) if said.shorten else (output, Cut.NONE)
-        _show(state, event, SystemOutput(*kept))
-    return SHOWN if said.outputs else said.hidden_by
+        _remove_queued(state, classified.prompt)
+    if classified.prompt is not None:
+        return _show(state, event, UserMessage(classified.prompt))
+    for output in classified.outputs:
+        shortened = shorten_lines(output, state.view.result_lines) if classified.shorten else (output, Cut.NONE)
+        _show(state, event, SystemOutput(*shortened))
+    return SHOWN if classified.outputs else classified.hidden_by
 
 
 def _queue_operation(state: ScreenState, event: QueueOperation) -> LineOutcome:
-    """What a person typed while the model worked, as soon as the model is given it."""
+    """What a person typed while the model worked, shown as soon as the model receives it."""
     if not state.view.queued:
         return hidden_by_rule(event.kind)
     if state.queue is None:
         state.queue = PromptQueue()
-    taken = state.queue.operate(event)
-    if taken is None:
+    prompt = state.queue.operate(event)
+    if prompt is None:
         return hidden_by_rule(event.kind)
-    return _show(state, event, UserMessage(taken.text or ""))
+    return _show(state, event, UserMessage(prompt.text or ""))
 
 
-def _drop_queued(state: ScreenState, prompt: str | None) -> None:
-    """Take a queued prompt off the screen, where a line of its own says the same."""
+def _remove_queued(state: ScreenState, prompt: str | None) -> None:
+    """Remove a queued prompt from the screen, if a line of its own holds the same."""
     queued = state.queue.note(prompt)
     if queued is None:
         return
-    place = bisect_left(state.elements, queued.line, key=attrgetter("line"))
-    if place < len(state.elements) and state.elements[place].line == queued.line:
-        state.remove(state.serial(place))
+    position = bisect_left(state.elements, queued.line, key=attrgetter("line"))
+    if position < len(state.elements) and state.elements[position].line == queued.line:
+        state.remove(state.serial(position))
 
 
-# --- the model --------------------------------------------------------------------------------
+# --- assistant records -------------------------------------------------------------------------
 
 
 def _assistant(state: ScreenState, event: Assistant) -> LineOutcome:
     message = event.message
-    said = event.content if message is None else message.content
+    content = event.content if message is None else message.content
     if state.queue is not None:
         state.queue.settle()
     group = event.request_id or (message.id if message is not None else None) or None
-    outcome = NO_ANSWER
-    for block in [Text(said)] if isinstance(said, str) else said or ():
-        element = _BLOCKS.get(type(block), _other)(state, block)
+    outcome = NO_TEXT
+    for block in [Text(content)] if isinstance(content, str) else content or ():
+        element = _BLOCKS.get(type(block), _other_block)(state, block)
         if element is not None:
             element.request_id = group
             outcome = _show(state, event, element)
@@ -223,12 +225,12 @@ def _tool_use(state: ScreenState, block: ToolUse) -> ScreenElement:
     return ToolCall(name, tools.label(name, block.input), id=block.id, input=block.input)
 
 
-def _other(state: ScreenState, block: AnyBlock) -> ScreenElement:
+def _other_block(state: ScreenState, block: AnyBlock) -> ScreenElement:
     return ToolCall(block.kind, input=block.body if isinstance(block, UnknownBlock) else None)
 
 
 def _register(state: ScreenState, call: ScreenElement) -> None:
-    """Make the last element, a call, findable for its result; give it the result that came too early."""
+    """Note the last element as a call that awaits its result, or give it the result that came before it."""
     assert isinstance(call, ToolCall)
     serial = state.next_serial - 1
     if not call.id:
@@ -240,7 +242,7 @@ def _register(state: ScreenState, call: ScreenElement) -> None:
 
 
 def _adopt(state: ScreenState, call: ToolCall, orphan: OrphanResult) -> None:
-    """Move a result that stands as a plain line to its call."""
+    """Move a result that is shown as plain lines to its call."""
     line = state.elements[state.position(orphan.serial)]
     assert isinstance(line, SystemOutput)
     if call.tool_name in tools.AGENTS:
@@ -248,18 +250,18 @@ def _adopt(state: ScreenState, call: ToolCall, orphan: OrphanResult) -> None:
     else:
         call.result, call.cut = line.text, line.cut
     call.is_error, call.result_line, call.result_timestamp = line.is_error, line.line, line.timestamp
-    state.account.rebook(orphan.booking)
+    state.account.mark_merged(orphan.audit_position)
     state.remove(orphan.serial)
 
 
-# --- tools ------------------------------------------------------------------------------------
+# --- tool results and progress ----------------------------------------------------------------
 
 
 def _result(state: ScreenState, event: User, result: ToolResult, *, alone: bool) -> LineOutcome:
     serial = state.calls.get(result.tool_use_id) if result.tool_use_id else _unnamed_call(state, event, result)
     if serial is None:
         return _early_result(state, event, result, alone=alone)
-    call = state.own_call(serial)
+    call = state.mutable_call(serial)
     if call.tool_name in tools.AGENTS:
         call.result, call.cut = _summary(state, event, result, alone=alone)
     else:
@@ -274,22 +276,22 @@ def _result(state: ScreenState, event: User, result: ToolResult, *, alone: bool)
 
 
 def _early_result(state: ScreenState, event: User, result: ToolResult, *, alone: bool) -> LineOutcome:
-    """A result without its call stands as a plain line, and waits for the call to come."""
+    """A result without its call is shown as plain lines, until its call comes."""
     text, cut = result_text(result, state.view.result_lines)
     if result.tool_use_id:
         if earlier := state.orphans.pop(result.tool_use_id, None):
-            state.account.rebook(earlier.booking)
+            state.account.mark_merged(earlier.audit_position)
             state.remove(earlier.serial)
         summary = _summary(state, event, result, alone=alone)
-        state.orphans[result.tool_use_id] = OrphanResult(state.next_serial, _booking(state, event), *summary)
+        state.orphans[result.tool_use_id] = OrphanResult(state.next_serial, _audit_position(state, event), *summary)
     return _show(state, event, SystemOutput(text, cut, is_error=result.is_error is True))
 
 
-def _booking(state: ScreenState, event: User) -> int | None:
-    """The place that a line will have in the account, where it holds nothing but one result."""
-    said = event.content if event.message is None else event.message.content
-    alone = said is not None and len(said) == 1 and event.line != state.account.last_line
-    return state.account.lines if alone else None
+def _audit_position(state: ScreenState, event: User) -> int | None:
+    """The position that a line will have in the account of lines, if it holds nothing but one result."""
+    content = event.content if event.message is None else event.message.content
+    is_alone = content is not None and len(content) == 1 and event.line != state.account.last_line
+    return state.account.lines if is_alone else None
 
 
 def _summary(state: ScreenState, event: User, result: ToolResult, *, alone: bool) -> tuple[str, Cut]:
@@ -298,7 +300,7 @@ def _summary(state: ScreenState, event: User, result: ToolResult, *, alone: bool
 
 
 def _unnamed_call(state: ScreenState, event: User, result: ToolResult) -> int | None:
-    """The call that a result without a call id answers: the oldest open one of its name, or that of its source."""
+    """The call of a result without a call id: the oldest open one of its tool, or the one of its source line."""
     if (oldest := state.open_calls.pop_oldest(result.name)) is not None:
         return oldest
     if event.source_uuid:
@@ -325,13 +327,13 @@ def _progress(state: ScreenState, event: Progress) -> LineOutcome:
     if call.result is not None:
         return LATE
     if call.activity != activity:
-        state.own_call(serial).activity = activity
+        state.mutable_call(serial).activity = activity
         state.touch(serial)
     return MERGED
 
 
 def _activity(data: ProgressData) -> ToolActivity | None:
-    """What a progress line reports, if it is of a kind that the screen shows."""
+    """What a progress line reports, if the screen shows progress of this type."""
     reader = _ACTIVITIES.get(data.type or "")
     return reader(data) if reader else None
 
@@ -352,7 +354,7 @@ def _number(value: float | str | None) -> str:
     return "" if value is None else str(value)
 
 
-# --- the harness ------------------------------------------------------------------------------
+# --- other records ----------------------------------------------------------------------------
 
 
 def _system(state: ScreenState, event: System) -> LineOutcome:
@@ -376,7 +378,7 @@ def _compaction(state: ScreenState, event: System) -> LineOutcome:
 
 
 def _quiet(state: ScreenState, event: Event) -> LineOutcome:
-    """A record that has no look of its own on the screen."""
+    """A record that the screen does not show."""
     return hidden_by_rule(event.kind)
 
 
@@ -392,7 +394,7 @@ def _malformed(state: ScreenState, event: Malformed) -> LineOutcome:
 
 
 def _too_long(state: ScreenState, event: TooLong) -> LineOutcome:
-    """A mark takes the place of the line, so that nobody misses it in silence."""
+    """A message takes the place of the line, so that it is not lost silently."""
     _show(state, event, SystemOutput(f"Line {event.line}: {event.reason}", is_error=True))
     return _malformed(state, event)
 

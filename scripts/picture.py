@@ -1,4 +1,4 @@
-"""Draws docs/demo.svg: the demo session as a terminal shows it."""
+"""Draw docs/demo.svg: the demo session on a terminal."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from claude_session_player.formatter import gap_between
 ROOT = Path(__file__).parents[1]
 PATH = ROOT / "docs" / "demo.svg"
 _COLUMNS = 94
-_NOT_OURS = re.compile(r"@font-face \{\{.*?\}\}|<!--.*?-->", re.DOTALL)  # fonts from the web, and a greeting
+_REMOVED = re.compile(r"@font-face \{\{.*?\}\}|<!--.*?-->", re.DOTALL)  # web fonts and a comment of rich
 
 
-def picture() -> str:
-    """The screen of the demo as SVG, with the fonts of whoever looks at it."""
+def draw_demo() -> str:
+    """The screen of the demo as SVG, with the fonts of the viewer."""
     state = replay(ROOT / "claude_session_player" / "data" / "demo.jsonl")
     console = Console(
         record=True, file=io.StringIO(), width=_COLUMNS, force_terminal=True, color_system="truecolor", highlight=False
@@ -32,9 +32,9 @@ def picture() -> str:
             screen.append(gap_between(state.elements[number - 1], element))
         screen.append_text(style_element(element, state.view))
     console.print(screen)
-    look = _NOT_OURS.sub("", CONSOLE_SVG_FORMAT)
-    return console.export_svg(title="claude-session-player demo", code_format=look, unique_id="demo")
+    template = _REMOVED.sub("", CONSOLE_SVG_FORMAT)
+    return console.export_svg(title="claude-session-player demo", code_format=template, unique_id="demo")
 
 
 if __name__ == "__main__":
-    PATH.write_text(picture(), encoding="utf-8")
+    PATH.write_text(draw_demo(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Draws the pictures of full-screen programs for the docs: the player, the list of sessions, and what runs."""
+"""Draw the pictures of full-screen programs for the docs: the player, the list of sessions, and running sessions."""
 
 from __future__ import annotations
 
@@ -23,36 +23,38 @@ from tests.screens import text_of, until
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
 _SIZE: Final = (104, 30)
-_NOT_OURS: Final = re.compile(r"@font-face \{.*?\}|<!--.*?-->", re.DOTALL)  # fonts from the web, and a greeting
-_TO_THE_TESTS: Final = ("g", "2", "4", "enter", *["up"] * 3, "enter")
+_REMOVED: Final = re.compile(r"@font-face \{.*?\}|<!--.*?-->", re.DOTALL)  # web fonts and a comment of rich
+_KEYS_TO_EDIT: Final = ("g", "2", "4", "enter", *["up"] * 3, "enter")
 _NOW: Final = datetime(2026, 1, 17, 14, tzinfo=UTC)
 
 
 def player() -> str:
-    """The demo in the player, paused, with an edit unfolded."""
-    demo = replace(of_file(str(ROOT / "claude_session_player" / "data" / "demo.jsonl")), title="A tea timer", place="")
-    return _drawn(lambda: PlayerApp(lambda: PlayerScreen(demo, clock=lambda: 0.0)), "A tea timer", _TO_THE_TESTS)
+    """The demo in the player, paused, with an edit expanded."""
+    demo = replace(
+        of_file(str(ROOT / "claude_session_player" / "data" / "demo.jsonl")), title="A tea timer", location=""
+    )
+    return _draw(lambda: PlayerApp(lambda: PlayerScreen(demo, clock=lambda: 0.0)), "A tea timer", _KEYS_TO_EDIT)
 
 
 def browse() -> str:
-    """The sessions of the example store, and the first of them beside the list."""
-    shelf = StoreOpener((str(ROOT / "tests" / "fixtures" / "store"),), None)
-    return _drawn(lambda: BrowseApp(shelf, clock=lambda: _NOW, rest=0.001), "It whistles.")
+    """The sessions of the example store, with a preview of the first one."""
+    opener = StoreOpener((str(ROOT / "tests" / "fixtures" / "store"),), None)
+    return _draw(lambda: BrowseApp(opener, clock=lambda: _NOW, rest=0.001), "It whistles.")
 
 
 def follow() -> str:
-    """Sessions that run, each in another state."""
+    """Running sessions, each in another state."""
     with tempfile.TemporaryDirectory() as folder:
         sessions = Sessions(Path(folder, "store"))
         sessions.fill("Oil everything that squeaks")
-        return _drawn(lambda: sessions.app, "4 sessions", size=(104, 18))
+        return _draw(lambda: sessions.app, "4 sessions", size=(104, 18))
 
 
 PICTURES: Final[dict[str, Callable[[], str]]] = {"player.svg": player, "browse.svg": browse, "follow.svg": follow}
 
 
-def _drawn(make: Callable[[], App[Any]], words: str, keys: tuple[str, ...] = (), size: tuple[int, int] = _SIZE) -> str:
-    """A full-screen program that shows these words, after some keys, as SVG with the fonts of whoever looks at it."""
+def _draw(make: Callable[[], App[Any]], words: str, keys: tuple[str, ...] = (), size: tuple[int, int] = _SIZE) -> str:
+    """Draw a full-screen program that shows these words, after some keys, as SVG with the fonts of the viewer."""
 
     async def body() -> str:
         app = make()
@@ -61,7 +63,7 @@ def _drawn(make: Callable[[], App[Any]], words: str, keys: tuple[str, ...] = (),
             for key in keys:
                 await pilot.press(key)
                 await pilot.pause()
-            return _NOT_OURS.sub("", app.export_screenshot(title="claude-session-player", simplify=True))
+            return _REMOVED.sub("", app.export_screenshot(title="claude-session-player", simplify=True))
 
     return asyncio.run(body())
 

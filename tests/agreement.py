@@ -34,7 +34,7 @@ from claude_session_player.player.stream import Timing
 from claude_session_player.store.layout import SessionFile, session_file_at
 from claude_session_player.store.store import Store
 from claude_session_player.util.text import truncate
-from tests.naive_session import NaiveSession, read_session
+from tests.reference_session import ReferenceSession, read_session
 
 Record = dict[str, Any]
 
@@ -124,7 +124,7 @@ _QUESTIONS: Final[dict[str, tuple[str, ...]]] = {
     "heading": ("show", "--summary", "--only", "prompts"),
     "files": ("files", "--main", "--jsonl"),
     "verify": ("verify", "--severity", "advice", "--jsonl"),
-    "replay": ("replay", "--history", "--format", "json"),
+    "replay": ("replay", "--history", "--format", "jsonl"),
     "plain": ("play", "--plain", "--idle", "0", "--history"),
 }
 _FINDINGS: Final = 1
@@ -350,18 +350,18 @@ def _from_player(table: Table, ref: str, roots: tuple[str, ...], head: Record) -
         described = recording.describe()
         title = described[0] if described else recording.title
         table.add("title", "play", None if title == head["id"] else title)
-        linked = {call: len(agents) for call, agents in sorted(recording.agents().items())}
+        linked = {call: len(agents) for call, agents in sorted(recording.find_subagents().items())}
         table.add("linked sub-agents", "play", linked)
 
 
 def _from_follow(table: Table, found: SessionFile, roots: tuple[str, ...]) -> None:
     company = FollowedGroup(found, _VIEW)
-    text = "\n".join(piece.text for piece in company.begin())
+    text = "\n".join(piece.text for piece in company.initial_text())
     company.close()
     table.add("prompts in plain text", "follow", _marks(text))
     recording = recording_of_file(found, partial(Store.open, *roots, required=False))
     projection = Playback(recording, _VIEW, lambda: 0.0, Timing(), is_followed=True)
-    while projection.develop() is FileChange.GREW:
+    while projection.read_more() is FileChange.GREW:
         pass
     _from_film(table, "follow", projection)
     glimpse = SessionPeek(found, Store.open(*roots, required=False).session_of)
@@ -370,7 +370,7 @@ def _from_follow(table: Table, found: SessionFile, roots: tuple[str, ...]) -> No
 
 
 def _from_film(table: Table, command: str, projection: Playback) -> None:
-    film = projection.film
+    film = projection.frame_index
     _from_elements(table, command, film.screen(len(film.frames) - 1).elements)
     projection.close()
 
@@ -401,7 +401,7 @@ def _is_block(call: Record) -> bool:
 # --- a plain reading of FORMAT.md -----------------------------------------------------------------------
 
 
-def _from_naive(table: Table, session: NaiveSession) -> None:
+def _from_naive(table: Table, session: ReferenceSession) -> None:
     command = "FORMAT.md"
     if not session.is_certain:
         return

@@ -139,7 +139,7 @@ def test_every_command_tells_a_small_case_as_it_is(name: str, tmp_path: Path) ->
 
 def test_a_result_record_shows_its_message_under_its_call(tmp_path: Path) -> None:
     path = cases.write(tmp_path / "s.jsonl", cases.TOOL_RESULT)
-    for form in (("show", str(path), "--format", "jsonl"), ("replay", str(path), "--format", "json")):
+    for form in (("show", str(path), "--format", "jsonl"), ("replay", str(path), "--format", "jsonl")):
         told = [json.loads(line) for line in csp(*form)[1].splitlines()]
         (call,) = (one for one in told if one["kind"] in ("call", "tool_call"))
         result = call["result"]

@@ -1,4 +1,4 @@
-"""Sessions as recordings: the format, its times and markers, and what players show of it."""
+"""Recordings of sessions: the format, its times and markers, and what players show."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from claude_session_player.player.stream import Timing
 from claude_session_player.player.timeline import Pace
 from tests import corpus
 from tests.builder import SessionBuilder, call, text
-from tests.casts import expected, played, recorded
 from tests.program import PATIENCE, csp
+from tests.recordings import expected_terminal, play_back, record
 
 DEMO = Path(__file__).parents[1] / "claude_session_player" / "data" / "demo.jsonl"
 
@@ -39,30 +39,30 @@ def at(*seconds: float) -> list[bytes]:
     return [json.dumps(line).encode() + b"\n" for line in lines]
 
 
-def times(lines: list[bytes], **how: Any) -> list[float]:
+def times(lines: list[bytes], **setup: Any) -> list[float]:
     """When markers are set in a recording."""
-    return [time for time, _ in recorded(lines, RecordingSetup(**how)).of("m")]
+    return [time for time, _ in record(lines, RecordingSetup(**setup)).of("m")]
 
 
 def test_the_header_of_version_2_says_how_large_the_terminal_is_and_when_it_began() -> None:
     header = {"version": 2, "width": 100, "height": 30, "env": {"TERM": "xterm-256color"}, "timestamp": 1768681919}
-    assert recorded(session().lines, RecordingSetup(width=100, height=30)).header == header
+    assert record(session().lines, RecordingSetup(width=100, height=30)).header == header
 
 
 def test_the_header_of_version_3_describes_the_terminal() -> None:
-    cast = recorded(session().lines, RecordingSetup(version=3))
+    recording = record(session().lines, RecordingSetup(version=3))
     term = {"cols": 80, "rows": 24, "type": "xterm-256color"}
-    assert cast.header == {"version": 3, "term": term, "timestamp": 1768681919}
-    assert cast.events[-1] == (0.0, "x", "0")
+    assert recording.header == {"version": 3, "term": term, "timestamp": 1768681919}
+    assert recording.events[-1] == (0.0, "x", "0")
 
 
 def test_the_times_of_version_3_are_those_of_version_2_from_one_event_to_the_next() -> None:
     lines = at(0, 0.001, 1.5, 7, 7, 7.25)
     moment, sums = 0.0, []
-    for time, _, _ in recorded(lines, RecordingSetup(version=3)).events:
+    for time, _, _ in record(lines, RecordingSetup(version=3)).events:
         moment += time
         sums.append(round(moment, 6))
-    two = recorded(lines)
+    two = record(lines)
     assert sums[:-1] == [time for time, _, _ in two.events]
 
 
@@ -78,51 +78,51 @@ def test_pauses_are_cut_and_speed_is_applied_afterwards() -> None:
 def test_a_session_without_times_is_paced() -> None:
     lines = [json.dumps({"type": "user", "message": {"content": "x" * 80}}).encode() + b"\n"] * 3
     assert times(lines) == [0.0, 1.3, 2.6]
-    assert "timestamp" not in recorded(lines).header
+    assert "timestamp" not in record(lines).header
 
 
 def test_a_prompt_is_a_marker_with_its_first_words_and_stands_behind_it() -> None:
-    cast = recorded(session().lines)
-    assert cast.of("m") == [(0.0, "Make tea, please"), (4.0, "Thank you")]
-    kinds = [(time, kind) for time, kind, _ in cast.events]
+    recording = record(session().lines)
+    assert recording.of("m") == [(0.0, "Make tea, please"), (4.0, "Thank you")]
+    kinds = [(time, kind) for time, kind, _ in recording.events]
     assert kinds[:2] == [(0.0, "o"), (0.0, "m")]
 
 
 def test_prompts_of_one_line_are_markers_in_their_order() -> None:
     lines = SessionBuilder().prompt("One").prompt("Two").lines
     glued = lines[0].rstrip(b"\n") + lines[1]
-    assert [label for _, label in recorded([glued]).of("m")] == ["One", "Two"]
+    assert [label for _, label in record([glued]).of("m")] == ["One", "Two"]
 
 
 def test_what_appears_at_one_moment_is_one_event() -> None:
     lines = SessionBuilder().response(*(text(str(n)) for n in range(5)), timestamp="2026-01-17T20:00:00Z").lines
-    assert len(recorded(lines).of("o")) == 1
+    assert len(record(lines).of("o")) == 1
 
 
 def test_a_label_holds_nothing_that_a_terminal_obeys() -> None:
-    (marker,) = recorded(SessionBuilder().prompt("\x07Ring " + "x" * 5000).lines).of("m")
+    (marker,) = record(SessionBuilder().prompt("\x07Ring " + "x" * 5000).lines).of("m")
     assert marker[1].isprintable()
     assert len(marker[1]) <= 61
 
 
 def test_a_compaction_clears_the_terminal() -> None:
     lines = session().compaction().response(text("Where were we?")).lines
-    assert [row for row in played(recorded(lines)).rows if row] == ["● Where were we?"]
-    history = played(recorded(lines, view=View(history=True))).rows
+    assert [row for row in play_back(record(lines)).rows if row] == ["● Where were we?"]
+    history = play_back(record(lines, view=View(history=True))).rows
     assert "── compacted (auto, 167503 tokens) ──" in history
 
 
 def test_a_session_in_which_nothing_is_shown_is_a_recording_of_an_empty_terminal() -> None:
-    cast = recorded([b'{"type":"mode","mode":"plan"}\n'])
-    assert not any(played(cast).rows)
+    recording = record([b'{"type":"mode","mode":"plan"}\n'])
+    assert not any(play_back(recording).rows)
 
 
 def test_the_screen_at_any_moment_is_that_of_the_replay() -> None:
     lines = session().lines
-    cast = recorded(lines, RecordingSetup(width=40, height=6))
+    recording = record(lines, RecordingSetup(width=40, height=6))
     for second in range(6):
         state = replay(lines, until=second + 1)
-        assert played(cast, second).rows == expected(state, 40, 6).rows
+        assert play_back(recording, second).rows == expected_terminal(state, 40, 6).rows
 
 
 def test_events_are_written_while_the_session_is_read() -> None:
@@ -142,8 +142,8 @@ def test_events_are_written_while_the_session_is_read() -> None:
 
 @pytest.mark.parametrize("path", corpus.session_files()[::8], ids=lambda path: path.name[:20])
 def test_real_sessions_end_with_the_screen_of_their_replay(path: Path) -> None:
-    cast = recorded(path, RecordingSetup(width=100, height=30))
-    assert played(cast).rows == expected(replay(path), 100, 30).rows
+    recording = record(path, RecordingSetup(width=100, height=30))
+    assert play_back(recording).rows == expected_terminal(replay(path), 100, 30).rows
 
 
 def test_asciinema_plays_it(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_asciinema_plays_it(tmp_path: Path) -> None:
 
 
 def test_a_player_that_is_stopped_between_two_events_leaves_the_terminal_as_it_was() -> None:
-    for _, data in recorded(session().lines).of("o"):
+    for _, data in record(session().lines).of("o"):
         assert data.startswith("\x1b[?7l")
         assert data.endswith("\x1b[?7h")
         assert "\x1b[?25l" not in data

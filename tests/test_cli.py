@@ -72,8 +72,8 @@ def test_thinking_full_and_history_show_more(session: Path, tmp_path: Path) -> N
     assert csp(compacted, "--history").stdout.decode() == f"❯ a\n\n{rule}\n\n❯ b\n"
 
 
-def test_json_is_one_element_a_line_with_its_facts_and_source_line(session: Path) -> None:
-    elements = [json.loads(line) for line in csp(session, "--format", "json").stdout.splitlines()]
+def test_json_is_an_array_of_elements_with_their_fields_and_source_lines(session: Path) -> None:
+    elements = json.loads(csp(session, "--format", "json").stdout)
     assert [(e["kind"], e["line"]) for e in elements] == [
         ("user_message", 1),
         ("thinking_indicator", 2),
@@ -84,6 +84,19 @@ def test_json_is_one_element_a_line_with_its_facts_and_source_line(session: Path
     assert tool["input"] == {"command": "x" * 99}
     assert (tool["result_line"], tool["result"], tool["cut"]) == (4, "1\n1\n1\n1", "lines")
     assert tool["time"] == "2026-01-17 20:32:01"
+
+
+@pytest.mark.parametrize("command", ["replay", "export"])
+def test_jsonl_has_the_elements_of_json_one_per_line(session: Path, command: str) -> None:
+    array, lines = (csp(command, session, "--format", format).stdout for format in ("json", "jsonl"))
+    assert [json.loads(line) for line in lines.splitlines()] == json.loads(array)
+    assert array.count(b"\n") == lines.count(b"\n") == 4
+
+
+def test_an_empty_screen_is_an_empty_array(tmp_path: Path) -> None:
+    quiet = SessionBuilder().line({"type": "mode", "mode": "normal"}).write(tmp_path / "quiet.jsonl")
+    assert csp(quiet, "--format", "json").stdout == b"[]\n"
+    assert csp(quiet, "--format", "jsonl").stdout == b""
 
 
 def test_text_in_a_pipe_is_the_markdown_to_the_letter(session: Path) -> None:
@@ -254,7 +267,7 @@ raise SystemExit(run([{str(session)!r}]))
         (b"Dear diary,\ntoday\n", "not JSON lines: line 1"),
         (b'{"name":"x"}\n{"name":"y"}\n', "no Claude Code session"),
         (b'{"type":"todo","id":"1","text":"x"}\n', "no Claude Code session"),
-        (b"[1,2,3]\n", "not JSON lines: line 1: a record that is no object"),
+        (b"[1,2,3]\n", "not JSON lines: line 1: not a JSON object"),
         (gzip.compress(b'{"type":"user"}', mtime=0), "gzip"),
         ('{"type":"user"}'.encode("utf-16"), "UTF-16"),
     ],

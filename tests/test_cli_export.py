@@ -10,8 +10,8 @@ import pytest
 
 from claude_session_player.export import OutputKind, formats
 from tests.builder import SessionBuilder, text
-from tests.casts import cast_of, played
 from tests.program import PATIENCE, PROGRAM, csp, on_terminal, told_on_terminal
+from tests.recordings import parse_recording, play_back
 from tests.stores import AGENT, ONE, StoreBuilder
 
 CAST = ("--format", "asciicast")
@@ -50,14 +50,14 @@ def test_where_nothing_is_left_out_nothing_is_said(tmp_path: Path) -> None:
 
 def test_a_recording_has_the_size_and_the_times_that_were_asked_for(path: Path) -> None:
     done = csp("export", path, *CAST, "--width", "30", "--height", "9", "--speed", "4", "--history")
-    cast = cast_of(done.stdout.decode())
+    cast = parse_recording(done.stdout.decode())
     assert (cast.header["width"], cast.header["height"]) == (30, 9)
     assert [time for time, _ in cast.of("o")] == [0.0, 0.25, 0.5]
-    assert played(cast).rows[:3] == ["❯ Make tea", "", "● Gladly."]
+    assert play_back(cast).rows[:3] == ["❯ Make tea", "", "● Gladly."]
 
 
 def test_version_3_is_written_where_it_is_asked_for(path: Path) -> None:
-    cast = cast_of(csp("export", path, *CAST, "--v3").stdout.decode())
+    cast = parse_recording(csp("export", path, *CAST, "--v3").stdout.decode())
     assert cast.header["version"] == 3
 
 
@@ -76,7 +76,7 @@ def test_a_file_that_is_there_is_overwritten_only_by_force(path: Path, tmp_path:
     target.write_text("precious")
     done = csp("export", path, "--history", "-o", target)
     assert done.returncode == 5
-    assert done.stderr.decode() == f"claude-session-player: {target} is there already: --force overwrites it\n"
+    assert done.stderr.decode() == f"claude-session-player: {target} already exists: --force overwrites it\n"
     assert target.read_text() == "precious"
     assert csp("export", path, "--history", "-o", target, "--force").returncode == 0
     assert target.read_text() == "❯ Make tea\n\n● Gladly.\n\n── compacted (auto, 167503 tokens) ──\n"
@@ -149,7 +149,7 @@ def test_a_sub_agent_inside_of_its_parents_file_is_recorded(tmp_path: Path) -> N
     store = StoreBuilder(tmp_path / "store")
     store.every_layout()
     (agent,) = (agent for session in store.open().sessions() for agent in session.subagents if agent.is_inline)
-    cast = cast_of(csp("export", agent.id, *CAST, "--root", store.root).stdout.decode())
+    cast = parse_recording(csp("export", agent.id, *CAST, "--root", store.root).stdout.decode())
     assert cast.of("m") == [(0.0, "What is it?")]
     told = csp("play", agent.id, "--idle", "0", "--from", "2", "--root", store.root).stdout.decode()
     assert told == "❯ What is it?\n\n● A kettle.\n"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.builder import SessionBuilder, call
-from tests.lives import PATH, Life
 from tests.program import PATIENCE, PROGRAM, csp, on_terminal
+from tests.simulated_file import PATH, SimulatedFile
 from tests.stores import AGENT, ENGINE, ONE, StoreBuilder
 from tests.test_cli_store import check
 
@@ -22,13 +22,13 @@ TEN = "".join(f"line {number}\n" for number in range(1, 11))
 def builder(tmp_path: Path) -> StoreBuilder:
     """A session that read, edited and wrote, and a sub-agent that edited the same file."""
     builder = StoreBuilder(tmp_path / "store")
-    life = Life(TEN, session_id=ONE).read(2, 4).edit("line 3", "three", original=False)
-    life.path = f"{ENGINE}/src/tea.py"
-    life.write("tea\n").write("coffee\n", error=True)
-    life.path = f"{ENGINE}/tests/tea.py"
-    life.write("", error=True)
-    life.session.write(builder.home() / f"{ONE}.jsonl")
-    agent = Life(TEN, session_id=ONE, sidechain=True).read().edit("line 9", "nine")
+    simulated = SimulatedFile(TEN, session_id=ONE).read(2, 4).edit("line 3", "three", original=False)
+    simulated.path = f"{ENGINE}/src/tea.py"
+    simulated.write("tea\n").write("coffee\n", error=True)
+    simulated.path = f"{ENGINE}/tests/tea.py"
+    simulated.write("", error=True)
+    simulated.session.write(builder.home() / f"{ONE}.jsonl")
+    agent = SimulatedFile(TEN, session_id=ONE, sidechain=True).read().edit("line 9", "nine")
     agent.path = f"{ENGINE}/only.py"
     agent.read()
     agent.session.write(builder.home() / ONE / "subagents" / f"agent-{AGENT}.jsonl")
@@ -98,16 +98,16 @@ def test_only_some_kinds_can_be_asked_for(builder: StoreBuilder, kinds: str, nam
 
 
 def test_a_table_fits_into_a_terminal(builder: StoreBuilder) -> None:
-    life = Life(path=f"{ENGINE}/{'deep/' * 30}kettle.py", session_id=ONE).write("x")
-    life.session.write(builder.home() / f"{ONE}.jsonl")
+    simulated = SimulatedFile(path=f"{ENGINE}/{'deep/' * 30}kettle.py", session_id=ONE).write("x")
+    simulated.session.write(builder.home() / f"{ONE}.jsonl")
     screen = on_terminal("files", ONE, "--main", "--root", builder.root, NO_COLOR="1")
     assert "deep/kettle.py" in screen
     assert max(map(len, screen.splitlines())) <= 80
 
 
 def test_a_path_that_a_terminal_would_obey_is_shown_harmless_and_whole(builder: StoreBuilder) -> None:
-    life = Life(path=f"{ENGINE}/a\x1b[2Jb\n.py", session_id=ONE).write("x")
-    life.session.write(builder.home() / f"{ONE}.jsonl")
+    simulated = SimulatedFile(path=f"{ENGINE}/a\x1b[2Jb\n.py", session_id=ONE).write("x")
+    simulated.session.write(builder.home() / f"{ONE}.jsonl")
     assert run(builder, ONE, "--main")[0].splitlines()[1].split()[0] == "a�[2Jb�.py"
 
 
@@ -122,7 +122,7 @@ def test_a_session_that_touched_nothing_says_so(builder: StoreBuilder) -> None:
     builder.session(ONE)
     assert run(builder, ONE, "--main") == ("", "the session touched no file\n", 0)
     assert run(builder, ONE, "--main", "--json") == ("[]\n", "", 0)
-    assert run(builder, ONE, "--main", "x.py")[1:] == ("claude-session-player: the session touched no file at all\n", 7)
+    assert run(builder, ONE, "--main", "x.py")[1:] == ("claude-session-player: the session touched no files\n", 7)
 
 
 def test_a_filter_that_matches_nothing_says_so(builder: StoreBuilder) -> None:
@@ -135,8 +135,8 @@ def test_a_filter_that_matches_nothing_says_so(builder: StoreBuilder) -> None:
 
 def test_a_file_that_is_known_is_printed_to_the_byte(builder: StoreBuilder) -> None:
     assert run(builder, ONE, "src/tea.py") == ("tea\n", "", 0)
-    life = Life(session_id=ONE).write("no\ttab\r\nño end")
-    life.session.write(builder.home() / f"{ONE}.jsonl")
+    simulated = SimulatedFile(session_id=ONE).write("no\ttab\r\nño end")
+    simulated.session.write(builder.home() / f"{ONE}.jsonl")
     done = csp("files", ONE, PATH, "--main", "--root", builder.root)
     assert (done.stdout, done.stderr, done.returncode) == ("no\ttab\r\nño end".encode(), b"", 0)
 
@@ -178,8 +178,8 @@ def test_the_content_as_json_keeps_the_contract(builder: StoreBuilder, arguments
 
 
 def test_notes_are_words_and_data(builder: StoreBuilder) -> None:
-    life = Life(TEN, session_id=ONE).read().change_outside("x\n").read()
-    life.session.response(call("Write", "t", file_path=PATH, content="y")).write(builder.home() / f"{ONE}.jsonl")
+    simulated = SimulatedFile(TEN, session_id=ONE).read().change_outside("x\n").read()
+    simulated.session.response(call("Write", "t", file_path=PATH, content="y")).write(builder.home() / f"{ONE}.jsonl")
     assert run(builder, ONE, PATH, "--main") == (
         "x\n",
         "warning: it was changed outside of the session's tools before line 4\n"
@@ -191,10 +191,12 @@ def test_notes_are_words_and_data(builder: StoreBuilder) -> None:
 
 
 def test_the_file_history_of_the_store_is_looked_at(builder: StoreBuilder) -> None:
-    life = Life(TEN, session_id=ONE).read(1, 2)
+    simulated = SimulatedFile(TEN, session_id=ONE).read(1, 2)
     backup = {"backupFileName": "abc@v1", "backupTime": "2026-02-01T00:00:00.000Z"}
     snapshot = {"trackedFileBackups": {"kettle.py": backup}}
-    life.session.line({"type": "file-history-snapshot", "snapshot": snapshot}).write(builder.home() / f"{ONE}.jsonl")
+    simulated.session.line({"type": "file-history-snapshot", "snapshot": snapshot}).write(
+        builder.home() / f"{ONE}.jsonl"
+    )
     assert run(builder, ONE, PATH, "--main")[2] == 1
     folder = builder.root / "file-history" / ONE
     folder.mkdir(parents=True)
@@ -218,7 +220,7 @@ def test_the_end_of_a_path_is_enough_where_it_is_unique(builder: StoreBuilder) -
     output, error, code = run(builder, ONE, "tea.py")
     assert (output, code) == ("", 8)
     assert error.splitlines() == [
-        "claude-session-player: 'tea.py' fits 2 files: write more of the path",
+        "claude-session-player: 'tea.py' matches 2 files; give more of the path",
         f"  {ENGINE}/src/tea.py",
         f"  {ENGINE}/tests/tea.py",
     ]
@@ -232,7 +234,7 @@ def test_a_path_that_fits_none_names_the_nearest(builder: StoreBuilder, given: s
     output, error, code = run(builder, ONE, given)
     assert (output, code) == ("", 7)
     assert error.splitlines()[:2] == [
-        f"claude-session-player: the session touched no file {given!r}; the nearest are",
+        f"claude-session-player: the session touched no file {given!r}; did you mean",
         f"  {ENGINE}/{near}",
     ]
 
@@ -253,13 +255,13 @@ def test_a_wrong_option_is_told_in_one_line(builder: StoreBuilder, arguments: li
 
 
 def test_a_session_file_needs_no_store(tmp_path: Path) -> None:
-    path = Life().write("tea\n").session.write(tmp_path / "session.jsonl")
+    path = SimulatedFile().write("tea\n").session.write(tmp_path / "session.jsonl")
     done = csp("files", path, "kettle.py", HOME=str(tmp_path), CLAUDE_CONFIG_DIR=str(tmp_path / "none"))
     assert (done.stdout, done.stderr, done.returncode) == (b"tea\n", b"", 0)
 
 
 def test_a_reader_that_has_seen_enough_is_no_mistake(tmp_path: Path) -> None:
-    path = Life().write("tea\n" * 200_000).session.write(tmp_path / "session.jsonl")
+    path = SimulatedFile().write("tea\n" * 200_000).session.write(tmp_path / "session.jsonl")
     command = subprocess.list2cmdline([*PROGRAM, "files", str(path), "kettle.py"])
     done = subprocess.run(f"{command} | head -1", shell=True, capture_output=True, check=False, timeout=PATIENCE)
     assert (done.stdout, done.stderr) == (b"tea\n", b"")

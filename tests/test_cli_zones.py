@@ -90,7 +90,7 @@ def test_the_player_goes_to_a_moment_of_the_zone(zone: str, first: str, last: st
 
 @pytest.mark.parametrize("zone", ZONES)
 def test_json_has_the_times_of_the_file(builder: StoreBuilder, zone: str) -> None:
-    elements = [json.loads(line) for line in out(builder, "replay", ONE, "--format", "json", zone=zone).splitlines()]
+    elements = json.loads(out(builder, "replay", ONE, "--format", "json", zone=zone))
     assert elements[1]["timestamp"] == "2026-01-17T21:31:00+01:00"
     assert [element["time"] for element in elements[:2]] == ["2026-01-17 20:31:00"] * 2
     entries = json.loads(out(builder, "show", ONE, "--format", "json", zone=zone))

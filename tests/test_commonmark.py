@@ -1,4 +1,4 @@
-"""Whatever text stands in a conversation, the document around it stays what it is."""
+"""Whatever text a transcript has, the structure of the document stays intact."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from claude_session_player.export.commonmark import (
     tidy_text,
 )
 from tests.builder import SessionBuilder, call
-from tests.tellings import actor, markdown
+from tests.conversations import markdown, subagent
 
 MARKDOWN = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table")
 PIECES = (
@@ -56,7 +56,7 @@ texts = st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("\n".join)
 
 
 def heads(text: str) -> list[tuple[int, str]]:
-    """The paragraphs that begin in bold, and how many block quotes they stand in."""
+    """The paragraphs that start in bold, with the depth of their block quotes."""
     depth, found, before = 0, [], ""
     for token in MARKDOWN.parse(text):
         depth += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
@@ -73,7 +73,7 @@ def heads(text: str) -> list[tuple[int, str]]:
 @example("> ```\n```", 0)
 @example("\ttab\n</pre>\n```", 1)
 @example("first line\nsecond line\n---\nrest", 0)
-def test_a_text_never_swallows_what_follows_it(text: str, depth: int) -> None:
+def test_a_text_never_includes_what_follows_it(text: str, depth: int) -> None:
     block = put_below("**Head**", safe_markdown(tidy_text(text), by_model=True))
     gap = "> " * depth
     document = f"{block_quote(block, depth)}\n{gap}\n{block_quote('**Next**', depth)}\n"
@@ -81,7 +81,7 @@ def test_a_text_never_swallows_what_follows_it(text: str, depth: int) -> None:
 
 
 @given(texts, st.integers(0, 3))
-def test_code_is_what_it_was(text: str, depth: int) -> None:
+def test_code_is_unchanged(text: str, depth: int) -> None:
     text = tidy_text(text)
     tokens = MARKDOWN.parse(block_quote(code_block(text, "diff"), depth))
     fences = [(token.content, token.info) for token in tokens if token.type == "fence"]
@@ -89,7 +89,7 @@ def test_code_is_what_it_was(text: str, depth: int) -> None:
 
 
 @given(st.text(alphabet="ab `", min_size=1).filter(str.strip))
-def test_a_name_is_what_it_was(name: str) -> None:
+def test_inline_code_is_unchanged(name: str) -> None:
     (inline,) = [token for token in MARKDOWN.parse(f"x {inline_code(name)}") if token.type == "inline"]
     assert inline.children is not None
     assert [child.content for child in inline.children if child.type == "code_inline"] == [name]
@@ -107,7 +107,7 @@ def test_plain_words_follow_their_heading_at_once(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["- list", "1. list", "| a |\n|---|", "Title\n===", "    code", "```\n```", "# Head"])
-def test_anything_else_follows_behind_a_blank_line(text: str) -> None:
+def test_other_text_follows_after_a_blank_line(text: str) -> None:
     assert put_below("**User**", text) == f"**User**\n\n{text}"
 
 
@@ -115,16 +115,16 @@ HOSTILE = st.sampled_from(("x\n\n```", "<!--", "a\n# b", "\x1b[2J", "**", "> q",
 
 
 @given(HOSTILE, HOSTILE, HOSTILE)
-def test_nothing_that_a_file_names_breaks_out_of_its_place(trigger: str, name: str, words: str) -> None:
+def test_no_text_of_a_file_breaks_out_of_its_entry(trigger: str, name: str, words: str) -> None:
     session = SessionBuilder().compaction(trigger)
     session.response(call(name, "a", description=words, command=words), {"type": name})
     session.result("a", words).response(call("TodoWrite", "t", todos=[{"content": words, "status": name}]))
     session.prompt([{"type": "image", "source": {"type": "url", "url": words}}])
     session.response(call("Task", "g", description=words, prompt="Look")).result("g", "agentId: a1")
     session.system("away_summary", content=words).line({"type": "summary", "summary": words}).prompt("Next")
-    told = markdown(session, actor("a1", SessionBuilder().prompt(words), title=words, kind=name))
-    assert heads(told)[-1] == (0, "**User** (2026-01-17 20:32:09)")
-    assert "\x1b" not in told
+    document = markdown(session, subagent("a1", SessionBuilder().prompt(words), title=words, kind=name))
+    assert heads(document)[-1] == (0, "**User** (2026-01-17 20:32:09)")
+    assert "\x1b" not in document
 
 
 def test_ordinary_markdown_is_left_alone() -> None:

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from claude_session_player.format.blocks import ToolResult
 from claude_session_player.format.content import result_parts, result_text, shorten_lines
-from claude_session_player.format.events import ToolResult
 from claude_session_player.util.text import Cut
 
 

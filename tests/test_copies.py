@@ -10,20 +10,15 @@ from hypothesis import example, given, settings, strategies as st
 from msgspec import Raw
 from msgspec.structs import replace
 
+from claude_session_player.format.blocks import Block, Message, Text, Thinking, ToolResult, ToolUse
 from claude_session_player.format.events import (
     QUEUED,
     Assistant,
     Attachment,
     AttachmentData,
-    Block,
     Event,
-    Message,
     Progress,
     System,
-    Text,
-    Thinking,
-    ToolResult,
-    ToolUse,
     User,
 )
 from claude_session_player.linking import copies as module
@@ -173,7 +168,7 @@ def test_copies_are_the_same_many_at_a_time_and_one_by_one(
     events: list[Event], size: int, known: frozenset[str | None]
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(module, "_AT_ONCE", size)
+        patched.setattr(module, "_BATCH", size)
         batches = list(CopyDetector(known).batches(events))
         marked = list(CopyDetector(known).mark(events))
     assert [event for event, _ in marked] == events

@@ -1,4 +1,4 @@
-"""What real sessions knew of their files, compared with what they read and edited next."""
+"""The rebuilt content of files of real sessions, compared with what they read and edited next."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from claude_session_player import Store
 from claude_session_player.cli.files import content_record, touched_file_record
-from claude_session_player.files.activity import AnsweredCall, FileCalls, count_touches, touched_files
+from claude_session_player.files.activity import CompletedCall, FileCalls, count_touches, touched_files
 from claude_session_player.files.rebuild import FileRebuilder, rebuild_file
 from claude_session_player.files.snapshots import PartialText, decode_raw, lines_from_read, structured_result
 from claude_session_player.format.events import Event
@@ -25,38 +25,38 @@ from tests.test_cli_store import SCHEMA
 pytestmark = pytest.mark.skipif(not corpus.session_files(), reason=f"there are no real sessions at {corpus.ROOT}")
 
 
-def truth(answer: AnsweredCall) -> PartialText | None:
-    """The whole file, as a result shows it: a read of all of it, or what was there before an edit."""
-    if answer.call.touch is FileTouch.READ:
-        part = lines_from_read(answer.call.input, answer.result, answer.structured)
+def whole_content(call: CompletedCall) -> PartialText | None:
+    """The whole file, if a result shows it: a read of all lines, or the original of an edit."""
+    if call.call.touch is FileTouch.READ:
+        part = lines_from_read(call.call.input, call.result, call.structured)
         return part if part.complete else None
-    told = structured_result(answer.structured)
-    text = decode_raw(decode_text, told.original_file) or decode_raw(decode_text, told.original_of_many)
+    details = structured_result(call.structured)
+    text = decode_raw(decode_text, details.original_file) or decode_raw(decode_text, details.original_of_many)
     return PartialText.whole(text) if text is not None else None
 
 
-def claims(path: Path) -> Iterator[tuple[PartialText, PartialText]]:
-    """What was known of each file that had been changed, and the truth, wherever it shows."""
+def rebuilt_and_shown(path: Path) -> Iterator[tuple[PartialText, PartialText]]:
+    """The rebuilt content of each changed file beside its true content, wherever a result shows that."""
     events: list[Event] = list(read_events(path))
     known = {file: FileRebuilder(file) for file in count_touches(events)}
-    answers, changed = FileCalls(), set[str]()
+    calls, changed = FileCalls(), set[str]()
     for event in events:
-        for answer in answers.take(event):
-            if isinstance(answer, AnsweredCall) and not answer.failed:
-                shown = truth(answer)
-                if shown is not None and answer.call.path in changed:
-                    yield known[answer.call.path].known, shown
-                if answer.call.touch is not FileTouch.READ:
-                    changed.add(answer.call.path)
+        for call in calls.take(event):
+            if isinstance(call, CompletedCall) and not call.failed:
+                shown = whole_content(call)
+                if shown is not None and call.call.path in changed:
+                    yield known[call.call.path].known, shown
+                if call.call.touch is not FileTouch.READ:
+                    changed.add(call.call.path)
         for rebuilder in known.values():
             rebuilder.take(event)
 
 
 def test_what_is_rebuilt_after_edits_is_what_is_read_next() -> None:
-    """The few that differ were changed by formatters, by people and by git, between the edit and the read."""
+    """The few that differ were changed by formatters, users and git between the edit and the read."""
     found: Counter[tuple[bool, bool]] = Counter()
     for path in corpus.session_files():
-        for known, shown in claims(path):
+        for known, shown in rebuilt_and_shown(path):
             if known.lines:
                 found[known.complete, not known.contradicts(shown)] += 1
     assert found[True, True] >= 250
@@ -64,7 +64,7 @@ def test_what_is_rebuilt_after_edits_is_what_is_read_next() -> None:
     assert found[False, False] == 0
 
 
-def test_every_real_file_keeps_the_contract() -> None:
+def test_records_of_real_files_match_the_schema() -> None:
     root = corpus.STORE
     if not root.is_dir():
         pytest.skip("there is no real store")

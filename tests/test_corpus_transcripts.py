@@ -17,7 +17,7 @@ from claude_session_player.transcript.walk import PlacedEntry, TranscriptWalk
 from claude_session_player.util.humanize import transcript_time
 from tests import corpus
 from tests.hostile.effort import sample
-from tests.transcripts import PARSERS, alien, expected, heads
+from tests.transcripts import PARSERS, expected, forbidden, heads
 
 FILES = corpus.session_files()
 pytestmark = pytest.mark.skipif(not FILES, reason=f"there are no real sessions at {corpus.ROOT}")
@@ -33,15 +33,15 @@ def compare(told: list[PlacedEntry]) -> int:
         found = heads(written, markdown)
         assert found == list(expected(told, STYLE))
         assert [(head.depth, head.who) for head in found if head.time and head.who != "Result"] == named
-        assert alien(written, markdown) == []
+        assert forbidden(written, markdown) == []
     times = [transcript_time(facts["timestamp"]) for facts in records if facts["kind"] not in ("result", "agent")]
-    assert [head.time for head in found if head.time and head.who not in ("Result", "Agent")] == times
+    assert [head.time for head in found if head.time and head.who not in ("Result", "Sub-agent")] == times
     return len(records)
 
 
 @pytest.mark.parametrize("path", sample(FILES, 20), ids=lambda path: path.name)
 def test_a_real_session_read_back_has_the_entries_of_its_json(path: Path) -> None:
-    compare(list(TranscriptWalk(TranscriptBuilder(SubagentFinder(()))).told(read_events(path))))
+    compare(list(TranscriptWalk(TranscriptBuilder(SubagentFinder(()))).entries(read_events(path))))
 
 
 def test_real_sub_agents_read_back_stand_where_they_were_called() -> None:
@@ -49,7 +49,7 @@ def test_real_sub_agents_read_back_stand_where_they_were_called() -> None:
         pytest.skip(f"there is no store at {corpus.STORE}")
     found = [session for session in Store.open(corpus.STORE, cache=None).sessions() if session.subagents]
     counts = [
-        compare(list(TranscriptWalk(TranscriptBuilder(session_subagents(session))).told(session.events())))
+        compare(list(TranscriptWalk(TranscriptBuilder(session_subagents(session))).entries(session.events())))
         for session in sample(found, 5)
     ]
     assert sum(counts) > 100

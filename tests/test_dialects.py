@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from claude_session_player.flat_events import flatten_event
+from claude_session_player.format.blocks import ToolResult
 from claude_session_player.format.content import Code
-from claude_session_player.format.events import ToolResult, User
+from claude_session_player.format.events import User
 from claude_session_player.parser import parse_object, read_events
 from claude_session_player.playback import replay
 from claude_session_player.player.frame_index import FrameIndex
@@ -17,7 +18,7 @@ from claude_session_player.player.search import element_details
 from claude_session_player.store.extract import FileExtractor
 from claude_session_player.transcript.entries import TranscriptCall
 from tests.builder import SessionBuilder, call, uuid_of
-from tests.tellings import walk
+from tests.conversations import walk
 
 
 def result_line(**record: Any) -> SessionBuilder:
@@ -93,6 +94,6 @@ def test_a_call_line_may_have_its_call_in_a_message() -> None:
 def test_a_result_line_with_an_odd_message_is_a_result(message: Any) -> None:
     event = parse_object({"type": "tool_result", "tool_use_id": "t1", "message": message})
     assert isinstance(event, User)
-    said = event.said
+    said = event.message_content
     assert isinstance(said, list)
     assert [type(block) for block in said] == [ToolResult]

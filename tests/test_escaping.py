@@ -1,4 +1,4 @@
-"""What is escaped in the text of a session, and what is left as it is."""
+"""Which markup in the text of a session is escaped, and which is left unchanged."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from hypothesis import given, strategies as st
 from claude_session_player.export import escaping
 from claude_session_player.export.commonmark import safe_markdown
 from claude_session_player.export.escaping import escape_inline, escape_markdown, escape_text
+from claude_session_player.export.transcript import OMITTED
+from claude_session_player.transcript.walk import UNLINKED
 
 HARMLESS = (
     "Plain words, *emphasis*, **bold** and `code`.",
@@ -58,13 +60,13 @@ MODEL_ONLY = {
 
 @pytest.mark.parametrize("text", HARMLESS)
 @pytest.mark.parametrize("by_model", [True, False])
-def test_harmless_text_stays_as_it_is(text: str, by_model: bool) -> None:
+def test_harmless_text_is_unchanged(text: str, by_model: bool) -> None:
     assert safe_markdown(text, by_model=by_model) == text
 
 
 @pytest.mark.parametrize("text", ACTIVE)
 @pytest.mark.parametrize("escape", [escape_markdown, escape_text])
-def test_what_reaches_further_than_its_words_is_escaped(text: str, escape: Callable[[str], str]) -> None:
+def test_markup_that_affects_more_than_its_words_is_escaped(text: str, escape: Callable[[str], str]) -> None:
     assert escape(text) == ACTIVE[text]
 
 
@@ -79,8 +81,8 @@ def test_headings_quotes_rules_and_links_are_left_to_the_model(text: str) -> Non
     assert escape_text(text) == MODEL_ONLY[text]
 
 
-@pytest.mark.parametrize("title", ["## Session 1f2e3d4c", "## Sub-agents without a known call", "Session x\n---"])
-def test_the_model_makes_no_section_of_a_transcript(title: str) -> None:
+@pytest.mark.parametrize("title", ["## Session 1f2e3d4c", f"## {UNLINKED}", f"## {OMITTED}", "Session x\n---"])
+def test_headings_like_those_of_transcript_sections_are_escaped(title: str) -> None:
     assert escape_markdown(title) in (f"\\{title}", title.replace("\n", "\n\\"))
     assert escape_markdown("## Session summary of today") == "## Session summary of today"
 
@@ -96,7 +98,7 @@ def test_names_stay_legible() -> None:
 
 @given(st.lists(st.sampled_from([*HARMLESS, *ACTIVE, *MODEL_ONLY, "\n", "*", "_", "a"]), max_size=8).map("".join))
 def test_a_long_text_is_escaped_as_a_short_one(text: str) -> None:
-    """Long texts are put together in a way that takes less memory."""
+    """Long texts are escaped in a way that needs less memory."""
     functions = (escape_inline, escape_markdown, escape_text)
     expected = [escape(text) for escape in functions]
     with pytest.MonkeyPatch.context() as patch:

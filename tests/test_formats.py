@@ -1,4 +1,4 @@
-"""A format is a module and a row of the table: nothing else has to know it."""
+"""A format is a module and a row of the table; nothing else knows about it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.stores import ONE, StoreBuilder
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 DUMMY = """
-from claude_session_player.export import Format, TranscriptWriter, Writes, register
+from claude_session_player.export import Format, OutputKind, TranscriptWriter, register
 
 
 def write_screen(state, file):
@@ -34,15 +34,15 @@ def write_recording(events, state, file, setup):
     file.write(f"{sum(1 for _ in events)} events, {setup.width} columns\\n")
 
 
-def items(told, style):
-    return (one.entry.kind.value for one in told)
+def items(entries, style):
+    return (placed.entry.kind.value for placed in entries)
 
 
 TRANSCRIPT = TranscriptWriter(items, lambda kinds: (f"<{kind}>" for kind in kinds))
 
-register(Format("dummy", ".dum", "dummy: how many elements", Writes.SCREEN, "dummy:write_screen"))
-register(Format("reel", ".reel", "reel: how many events", Writes.RECORDING, "dummy:write_recording"))
-register(Format("kinds", ".kinds", "kinds: what kind each entry is", Writes.TRANSCRIPT, "dummy:TRANSCRIPT"))
+register(Format("dummy", ".dum", "dummy: how many elements", OutputKind.SCREEN, "dummy:write_screen"))
+register(Format("reel", ".reel", "reel: how many events", OutputKind.RECORDING, "dummy:write_recording"))
+register(Format("kinds", ".kinds", "kinds: what kind each entry is", OutputKind.TRANSCRIPT, "dummy:TRANSCRIPT"))
 """
 
 
@@ -78,19 +78,19 @@ def run(folder: Path, *arguments: str | Path) -> tuple[str, int]:
 def test_a_new_format_is_offered_and_written_by_every_command(
     session: Path, tmp_path: Path, command: str, format: str, printed: str
 ) -> None:
-    told, code = run(tmp_path, command, "--help")
+    output, code = run(tmp_path, command, "--help")
     assert code == 0
-    assert f"{format}: " in " ".join(told.split())
+    assert f"{format}: " in " ".join(output.split())
     ref = [] if command == "demo" else [session]
-    told, code = run(tmp_path, command, *ref, "--format", format)
+    output, code = run(tmp_path, command, *ref, "--format", format)
     assert code == 0
-    assert printed in told
+    assert printed in output
 
 
 def test_the_options_of_a_recording_are_those_of_a_new_one_too(session: Path, tmp_path: Path) -> None:
     assert run(tmp_path, "export", session, "--format", "reel", "--width", "40")[0].startswith("2 events, 40 columns\n")
-    told, code = run(tmp_path, "export", session, "--width", "40")
-    assert (code, "--width is for asciicast, reel, not for markdown" in told) == (2, True)
+    output, code = run(tmp_path, "export", session, "--width", "40")
+    assert (code, "--width is for asciicast, reel, not for markdown" in output) == (2, True)
 
 
 def write_count(state: ScreenState, file: TextIO) -> None:
@@ -113,7 +113,7 @@ def test_a_new_format_is_offered_by_the_popup_and_written_by_browse(
         await app.push_screen(popup)
         await pilot.press(*["down"] * export_formats().index(dummy))
         shown = str(popup.query_one("#formats", Static).render())
-        assert shown.split() == ["markdown", "json", "text", "asciicast", "[dummy]"]
+        assert shown.split() == ["markdown", "json", "jsonl", "text", "asciicast", "[dummy]"]
         assert popup.query_one(Input).value == name
 
     name = "1f2e.dum"
@@ -131,20 +131,20 @@ def test_browse_exports_what_came_before_compactions_too(tmp_path: Path) -> None
     assert "❯ Hi" in (tmp_path / "a.md").read_text()
 
 
-def test_every_format_of_the_table_can_be_loaded_and_says_what_it_is() -> None:
+def test_every_format_can_be_loaded_and_has_a_suffix_and_help() -> None:
     for format in formats(*OutputKind):
         assert callable(format.load()) or format.writes is OutputKind.TRANSCRIPT
         assert format.suffix.startswith(".")
         assert format.help.startswith(format.name)
 
 
-def test_a_format_that_nobody_knows_is_named_in_the_error() -> None:
-    with pytest.raises(BadFilter, match="there is no format 'pdf': there are markdown, json, text"):
+def test_an_unknown_format_is_named_in_the_error() -> None:
+    with pytest.raises(BadFilter, match="unknown format 'pdf'; choose from markdown, json, jsonl, text"):
         format_named("pdf", OutputKind.SCREEN)
 
 
-def test_a_name_is_taken_once_for_each_thing_that_is_written() -> None:
-    with pytest.raises(ValueError, match="'text' of a screen already"):
+def test_a_name_is_registered_once_for_each_kind_of_output() -> None:
+    with pytest.raises(ValueError, match="screen format named 'text' is already registered"):
         register(format_named("text", OutputKind.SCREEN))
 
 

@@ -13,7 +13,7 @@ from claude_session_player.util.humanize import (
     UNKNOWN_TIME,
     ago,
     day_of,
-    local,
+    local_time,
     parse_size,
     plural,
     size,
@@ -62,7 +62,7 @@ def test_a_transcript_shows_the_times_that_plain_conversion_gives(zone: str, mom
 def test_one_instant_is_shown_alike_however_it_is_written(zone: str, moment: datetime, minutes: int) -> None:
     other = moment.astimezone(timezone(timedelta(minutes=minutes))).isoformat()
     with system_zone(zone):
-        assert transcript_time(other) == transcript_time(format_time(moment)) == local(other, local_now())
+        assert transcript_time(other) == transcript_time(format_time(moment)) == local_time(other, local_now())
 
 
 @given(st.sampled_from(ZONES), MOMENTS)
@@ -105,7 +105,7 @@ def test_times_at_the_edge_of_the_calendar_are_shown_or_unknown(name: str) -> No
 def test_a_summer_time_is_shown_with_the_offset_of_summer_in_winter() -> None:
     with system_zone("America/New_York"):
         winter = datetime(2026, 1, 17, 12, tzinfo=LOCAL)
-        assert local("2025-07-01T12:00:00Z", winter) == "2025-07-01 08:00:00"
+        assert local_time("2025-07-01T12:00:00Z", winter) == "2025-07-01 08:00:00"
         assert ago("2025-07-01T03:00:00Z", winter) == "2025-06-30"
 
 

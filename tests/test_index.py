@@ -334,14 +334,6 @@ def test_other_users_may_not_read_the_index(builder: StoreBuilder, cache: Path) 
     assert stat.S_IMODE(cache.stat().st_mode) == 0o700
 
 
-def test_it_lies_where_the_platform_keeps_such_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import platformdirs
-
-    for value in (str(tmp_path), ""):
-        monkeypatch.setenv("XDG_CACHE_HOME", value)
-        assert index.default_index_dir() == platformdirs.user_cache_dir("claude-session-player", appauthor=False)
-
-
 @settings(max_examples=40)
 @given(place=st.integers(min_value=0), byte=st.integers(min_value=0, max_value=255))
 def test_a_flipped_byte_changes_nothing(

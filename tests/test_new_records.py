@@ -12,16 +12,17 @@ import pytest
 
 from claude_session_player import parser
 from claude_session_player.flat_events import count_flat_events, flatten_event
-from claude_session_player.format.events import RECORDS, Event, HiddenRecord, UnknownRecord
+from claude_session_player.format.events import RECORDS, TITLE_KEYS, Event, HiddenRecord, UnknownRecord
 from claude_session_player.line_audit import LineStatus
+from claude_session_player.linking.titles import TITLE_PRECEDENCE
 from claude_session_player.models import ScreenState
 from claude_session_player.playback import replay
 from claude_session_player.renderer import render
 from claude_session_player.transcript import builder
 from claude_session_player.transcript.entries import NoticeRule
 from tests.builder import SessionBuilder, text
+from tests.conversations import entry_lines, markdown, walk
 from tests.program import PATIENCE
-from tests.tellings import markdown, said, walk
 
 
 class Moved(Event, tag="moved"):
@@ -70,7 +71,7 @@ def test_a_new_record_is_told_generically() -> None:
 def test_a_copy_of_a_new_record_is_told_once() -> None:
     twice = session()
     twice.raw(twice.lines[1])
-    assert list(said(walk(twice)[1])).count("record: Record") == 1
+    assert list(entry_lines(walk(twice)[1])).count("record: Record") == 1
 
 
 def test_a_description_is_all_that_a_new_record_needs_to_have_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +79,7 @@ def test_a_description_is_all_that_a_new_record_needs_to_have_words(monkeypatch:
     silent = NoticeRule(lambda remarks, event: "Silence")
     monkeypatch.setattr(builder, "RECORDS", {Moved: moved, Silent: silent})
     assert "**Note** (2026-01-17 20:32:10) Moved to /new\n" in markdown(session())
-    assert "note: Silence" in list(said(walk(session())[1]))
+    assert "note: Silence" in list(entry_lines(walk(session())[1]))
 
 
 def test_a_new_record_is_not_on_the_screen_but_in_the_account_of_lines() -> None:
@@ -106,3 +107,7 @@ def test_commands_take_a_new_record(command: str, tmp_path: Path) -> None:
 
 def test_a_block_of_a_type_without_a_method_is_told_as_a_block() -> None:
     assert builder._BLOCKS[type("New", (), {})] is builder.TranscriptBuilder._block
+
+
+def test_every_record_type_that_names_a_session_has_a_place_in_the_precedence() -> None:
+    assert sorted(TITLE_PRECEDENCE) == sorted(TITLE_KEYS)

@@ -94,7 +94,7 @@ def test_a_compaction_parts_two_segments(builder: StoreBuilder) -> None:
     put(builder, session.response(text("On and on.")))
     assert lines(builder)[2:] == [
         "├─ compacted at line 3 (auto, 155,000 tokens)",
-        "└─ line 4  01-17 20:32  (goes on)  1 response",
+        "└─ line 4  01-17 20:32  (continued)  1 response",
     ]
 
 
@@ -117,14 +117,14 @@ def test_subagents_stand_where_they_were_called_and_nested_ones_below_their_call
     builder.agent("lost0001", place="subagents", task="Nobody asked for this")
     assert lines(builder)[1:] == [
         "├─ line 1  01-17 20:31  ❯ Start the engine  1 prompt, 3 responses",
-        "│  ├─ agent flat0001  Explore  Look  2 events",
-        "│  └─ agent nest0001  Plan  Dig  2 events",
-        "│     └─ agent deep0001  Deeper  2 events",
-        "├─ workflow wf_1  1 agent, completed",
-        "│  └─ agent work0001  Look around  2 events",
-        "└─ agent lost0001  Nobody asked for this  2 events, no call found",
+        "│  ├─ sub-agent flat0001  Explore  Look  2 events",
+        "│  └─ sub-agent nest0001  Plan  Dig  2 events",
+        "│     └─ sub-agent deep0001  Deeper  2 events",
+        "├─ workflow wf_1  1 sub-agent, completed",
+        "│  └─ sub-agent work0001  Look around  2 events",
+        "└─ sub-agent lost0001  Nobody asked for this  2 events, no matching call",
     ]
-    assert lines(builder, TWO)[2:] == ["   └─ agent 00000000  Explore  Ask  2 events"]
+    assert lines(builder, TWO)[2:] == ["   └─ sub-agent 00000000  Explore  Ask  2 events"]
 
 
 def test_subagents_of_a_branch_stand_below_it(builder: StoreBuilder) -> None:
@@ -134,7 +134,7 @@ def test_subagents_of_a_branch_stand_below_it(builder: StoreBuilder) -> None:
     assert lines(builder)[2:5] == [
         "├─ fork at line 2",
         "│  └─ branch 1  line 3  01-17 20:32  ❯ Ask  2 lines",
-        "│     └─ agent aa11  Explore  Look around  2 events",
+        "│     └─ sub-agent aa11  Explore  Look around  2 events",
     ]
 
 
@@ -156,7 +156,7 @@ def test_a_session_names_what_it_continues_and_what_continues_it(builder: StoreB
 def test_a_copy_from_before_a_compaction_is_called_so(builder: StoreBuilder) -> None:
     put(builder, talk(ONE).prompt("More"))
     talk(ONE).write(builder.root / "pre-compact-session-histories" / f"{ONE}-2026.jsonl")
-    assert related(builder, ONE)[1] == f"├─ copied before a compaction  {ONE}-2026  2 events in common"
+    assert related(builder, ONE)[1] == f"├─ copy from before a compaction  {ONE}-2026  2 events in common"
 
 
 def test_lines_fit_the_terminal_and_keep_what_stands_at_their_end(builder: StoreBuilder) -> None:
@@ -228,8 +228,8 @@ def test_strict_names_each_thing_that_is_wrong_with_the_lines(builder: StoreBuil
     put(builder, session)
     assert problems(builder) == [
         "line 3: has the uuid of line 1",
-        "line 4: its parent nobody is nowhere",
-        "line 5: begins anew: it has no parent",
+        "line 4: parent nobody is not in the file",
+        "line 5: has no parent, but is not the first line",
         "line 6: is its own ancestor",
     ]
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from claude_session_player.format.events import Assistant, Event, MessageEvent, ToolResult, ToolUse, User
+from claude_session_player.format.blocks import ToolResult, ToolUse
+from claude_session_player.format.events import Assistant, Event, MessageEvent, User
 from claude_session_player.linking.pairing import Pairing
 from claude_session_player.models import ScreenState, ToolCall, View
 from claude_session_player.parser import read_events
@@ -65,7 +66,11 @@ def answers_of(events: list[Event]) -> Answered:
     pairing: Pairing[list[Any], int] = Pairing()
     made: list[list[Any]] = []
     for event in events:
-        for block in event.said or () if isinstance(event, MessageEvent) and isinstance(event.said, list) else ():
+        for block in (
+            event.message_content or ()
+            if isinstance(event, MessageEvent) and isinstance(event.message_content, list)
+            else ()
+        ):
             if isinstance(event, Assistant) and isinstance(block, ToolUse):
                 made.append([event.line, block.id or "", strip_escapes(block.name or ""), None])
                 early = pairing.add_call(made[-1], block.id, made[-1][2], event.uuid)

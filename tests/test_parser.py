@@ -59,7 +59,7 @@ def test_a_run_of_nul_bytes_does_not_cost_the_record_behind_it() -> None:
 
 
 def test_a_line_of_nothing_but_nul_bytes_is_malformed() -> None:
-    assert issues(HELLO + b"\n", b"\0" * 7 + b"\n") == [(2, len(HELLO) + 1, "nothing but 7 NUL bytes")]
+    assert issues(HELLO + b"\n", b"\0" * 7 + b"\n") == [(2, len(HELLO) + 1, "only 7 NUL bytes")]
 
 
 def test_a_cut_line_is_malformed_with_its_place_and_reason() -> None:
@@ -85,7 +85,7 @@ def test_what_is_no_json_is_malformed(line: bytes) -> None:
 
 @pytest.mark.parametrize("line", [b"42", b'"text"', b"[1]", b"null", b"true", b"NaN"])
 def test_a_value_that_is_no_object_is_malformed(line: bytes) -> None:
-    assert issues(line) == [(1, 0, "a record that is no object")]
+    assert issues(line) == [(1, 0, "not a JSON object")]
 
 
 def test_the_offset_of_trouble_behind_a_record_counts_bytes() -> None:

@@ -1,4 +1,4 @@
-"""Prices are those of genai-prices or the user's own, to the last digit, and never guessed."""
+"""Prices are those of genai-prices or the user's own, exact to the last digit, never estimated."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from hypothesis import given, settings, strategies as st
 from claude_session_player.errors import BadPrices
 from claude_session_player.stats import prices as price_module
 from claude_session_player.stats.prices import (
-    NAME,
+    FILE_NAME,
     Prices,
     RatePeriod,
     Rates,
-    RateStep,
+    RateTier,
     Tariff,
     TokenCount,
     flat_tariff,
@@ -56,7 +56,7 @@ SIZES = (0, 1, 99_999, 100_000, 100_001, 199_999, 200_000, 200_001, 1_000_000)
 RATES = Rates(*map(Decimal, ("3", "15", "3.75", "6", "0.3")))
 
 
-def told_by_the_package(model: str, tokens: TokenCount, time: str) -> Decimal:
+def package_cost(model: str, tokens: TokenCount, time: str) -> Decimal:
     usage = genai_prices.Usage(
         input_tokens=tokens.context,
         output_tokens=tokens.output,
@@ -74,7 +74,7 @@ def prices() -> Prices:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_cost_is_that_of_the_package_around_every_limit(prices: Prices, model: str) -> None:
+def test_costs_equal_those_of_genai_prices_around_every_limit(prices: Prices, model: str) -> None:
     for time in TIMES:
         for size in SIZES:
             for tokens in (
@@ -83,7 +83,7 @@ def test_a_cost_is_that_of_the_package_around_every_limit(prices: Prices, model:
                 TokenCount(0, 0, 0, size, 0),
                 TokenCount(5, 11, 13, 17, size),
             ):
-                assert prices.cost(model, tokens, time) == told_by_the_package(model, tokens, time)
+                assert prices.cost(model, tokens, time) == package_cost(model, tokens, time)
 
 
 @given(
@@ -92,14 +92,14 @@ def test_a_cost_is_that_of_the_package_around_every_limit(prices: Prices, model:
     st.datetimes(datetime(2024, 1, 1), datetime(2028, 1, 1)),
 )
 @settings(max_examples=200)
-def test_a_cost_is_that_of_the_package_for_any_tokens_at_any_time(
+def test_costs_equal_those_of_genai_prices_for_any_tokens_at_any_time(
     prices: Prices, model: str, tokens: TokenCount, moment: datetime
 ) -> None:
     time = moment.replace(second=0, microsecond=0, tzinfo=UTC).isoformat()
-    assert prices.cost(model, tokens, time) == told_by_the_package(model, tokens, time)
+    assert prices.cost(model, tokens, time) == package_cost(model, tokens, time)
 
 
-def test_an_hour_in_the_cache_has_a_rate_of_its_own(prices: Prices) -> None:
+def test_an_hour_in_the_cache_has_its_own_rate(prices: Prices) -> None:
     short, hour = (
         prices.cost("claude-opus-4-5", tokens, None) for tokens in (TokenCount(0, 0, 1000), TokenCount(0, 0, 0, 1000))
     )
@@ -107,28 +107,28 @@ def test_an_hour_in_the_cache_has_a_rate_of_its_own(prices: Prices) -> None:
 
 
 @pytest.mark.parametrize("model", ["claude-opus-99", "tea-1", "", "glm-0.1", "\ud83d"])
-def test_a_model_that_nobody_knows_has_no_price(prices: Prices, model: str) -> None:
+def test_an_unknown_model_has_no_price(prices: Prices, model: str) -> None:
     assert prices.cost(model, TokenCount(1), None) is None
 
 
-def test_a_model_named_as_aws_does_is_priced_as_aws_does(prices: Prices) -> None:
+def test_a_model_with_an_aws_name_has_the_aws_price(prices: Prices) -> None:
     model = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
     wanted = genai_prices.calc_price(genai_prices.Usage(input_tokens=1000), model, provider_id="aws").total_price
     assert prices.cost(model, TokenCount(1000), None) == wanted
 
 
-# --- the table that was made of the package ---------------------------------------------------------
+# --- the table made from genai-prices ---------------------------------------------------------------
 
 
-def test_the_table_is_that_of_the_installed_package() -> None:
+def test_the_table_is_that_of_the_installed_genai_prices() -> None:
     kept = price_table.PATH.read_text(encoding="utf-8")
-    told = json.loads(kept.partition("\n")[0])
-    is_current = kept == price_table.table(date.fromisoformat(told["made_on"]))
-    assert is_current, f"prices are of genai-prices {told['version']}: run 'make prices' and commit the table"
+    head = json.loads(kept.partition("\n")[0])
+    is_current = kept == price_table.price_table(date.fromisoformat(head["made_on"]))
+    assert is_current, f"the table is from genai-prices {head['version']}: run 'make prices' and commit it"
 
 
 def names_in(logic: Any) -> Iterator[str]:
-    """The words that a rule about names asks for."""
+    """The words that a name clause asks for."""
     for value in vars(logic).values():
         if isinstance(value, list):
             for inner in value:
@@ -137,7 +137,7 @@ def names_in(logic: Any) -> Iterator[str]:
             yield value
 
 
-def test_every_name_leads_to_the_rates_of_the_package() -> None:
+def test_every_name_leads_to_the_rates_of_genai_prices() -> None:
     snapshot = get_snapshot()
     names = {name for provider in listed_providers for model in provider.models for name in names_in(model.match)}
     names |= {model.id for provider in listed_providers for model in provider.models}
@@ -159,7 +159,7 @@ def test_every_name_leads_to_the_rates_of_the_package() -> None:
     assert known > 1000
 
 
-def test_names_of_aws_lead_to_the_rates_of_aws() -> None:
+def test_aws_names_lead_to_the_rates_of_aws() -> None:
     snapshot = get_snapshot()
     aws = next(provider for provider in listed_providers if provider.id == "aws")
     names = [name for model in aws.models for name in (model.id, f"us.{model.id}") if "anthropic." in name]
@@ -173,7 +173,7 @@ def test_names_of_aws_lead_to_the_rates_of_aws() -> None:
         assert (tariff and tariff_record(tariff)) == (wanted and tariff_record(wanted)), name
 
 
-def test_neither_the_package_nor_pydantic_is_imported_for_a_price() -> None:
+def test_neither_genai_prices_nor_pydantic_is_imported_for_a_price() -> None:
     code = (
         "import sys; from claude_session_player.stats.prices import Prices\n"
         "assert Prices.load().tariff('claude-opus-4-5'); print({'pydantic', 'genai_prices'} & set(sys.modules))"
@@ -182,13 +182,13 @@ def test_neither_the_package_nor_pydantic_is_imported_for_a_price() -> None:
     assert done.stdout == "set()\n"
 
 
-def test_an_hour_that_the_data_does_not_price_is_twice_the_input() -> None:
+def test_an_hour_in_the_cache_without_a_price_costs_twice_the_input() -> None:
     price = SimpleNamespace(input_mtok=Decimal(3), output_mtok=Decimal(15), cache_write_mtok=Decimal("3.75"))
-    (step,) = price_table._steps(price, "claude-next")
-    assert step.rates == Rates(*map(Decimal, ("3", "15", "3.75", "6", "3")))
+    (tier,) = price_table._tiers(price, "claude-next")
+    assert tier.rates == Rates(*map(Decimal, ("3", "15", "3.75", "6", "3")))
 
 
-def test_a_rule_of_an_unknown_kind_makes_a_price_unknown() -> None:
+def test_a_constraint_of_an_unknown_kind_makes_a_price_unknown() -> None:
     price = SimpleNamespace(input_mtok=Decimal(3), output_mtok=Decimal(15))
     odd = SimpleNamespace(prices=price, constraint=SimpleNamespace(moon="full"))
     by_request = SimpleNamespace(**vars(price), requests_kcount=Decimal(5))
@@ -198,18 +198,18 @@ def test_a_rule_of_an_unknown_kind_makes_a_price_unknown() -> None:
 
 
 def test_a_price_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[list[str]] = []
+    requested: list[list[str]] = []
     look_up = price_module.look_up_prices
 
-    def noted(models: Any) -> price_module.ListedPrices:
-        asked.append(list(models))
-        return look_up(asked[-1])
+    def spy(models: Any) -> price_module.ListedPrices:
+        requested.append(list(models))
+        return look_up(requested[-1])
 
-    monkeypatch.setattr(price_module, "look_up_prices", noted)
+    monkeypatch.setattr(price_module, "look_up_prices", spy)
     prices = Prices.load()
     prices.tariffs(["claude-opus-4-6", "tea-1"])
     prices.tariffs(["tea-1", "deepseek-chat", "claude-opus-4-6"])
-    assert asked == [["claude-opus-4-6", "tea-1"], ["deepseek-chat"]]
+    assert requested == [["claude-opus-4-6", "tea-1"], ["deepseek-chat"]]
 
 
 def test_the_source_names_the_version_and_the_day_of_the_newest_price(prices: Prices) -> None:
@@ -219,16 +219,16 @@ def test_the_source_names_the_version_and_the_day_of_the_newest_price(prices: Pr
     assert "2025-01-01" < prices.date <= datetime.now(UTC).date().isoformat()
 
 
-# --- prices of the user's own -----------------------------------------------------------------------
+# --- the user's own prices --------------------------------------------------------------------------
 
 
-def own_prices(tmp_path: Path, told: Any) -> str:
+def own_prices(tmp_path: Path, content: Any) -> str:
     path = tmp_path / "own.json"
-    path.write_text(told if isinstance(told, str) else json.dumps(told))
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
     return str(path)
 
 
-def test_own_prices_go_first_by_name_or_by_the_longest_beginning(tmp_path: Path) -> None:
+def test_own_prices_come_first_by_the_longest_prefix_of_a_name(tmp_path: Path) -> None:
     path = own_prices(
         tmp_path,
         {
@@ -251,7 +251,7 @@ def test_own_prices_go_first_by_name_or_by_the_longest_beginning(tmp_path: Path)
 def test_a_file_in_the_settings_directory_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert Prices.load().own_path is None
-    path = tmp_path / PROGRAM / NAME
+    path = tmp_path / PROGRAM / FILE_NAME
     path.parent.mkdir()
     path.write_text('{"tea": {"input": 1, "output": 1}}')
     if sys.platform == "linux":
@@ -261,34 +261,32 @@ def test_a_file_in_the_settings_directory_is_used(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="settings are elsewhere")
-def test_something_else_in_the_settings_directory_is_not_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_instead_of_the_price_file_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    (tmp_path / PROGRAM / NAME).mkdir(parents=True)
+    (tmp_path / PROGRAM / FILE_NAME).mkdir(parents=True)
     with pytest.raises(BadPrices, match="not a regular file"):
         Prices.load()
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("content", "words"),
     [
-        ("{", "is not JSON"),
-        ("[" * 100_000, "is not JSON"),
-        ([], "no object of models"),
-        ({"tea": 3}, "'tea' is no object of rates"),
+        ("{", "is not valid JSON"),
+        ("[" * 100_000, "is not valid JSON"),
+        ([], "is not an object of models"),
+        ({"tea": 3}, "'tea' is not an object of rates"),
         ({"tea": {"input": 1}}, "'tea' has no 'output'"),
-        ({"tea": {"input": 1, "output": 1, "cache": 1}}, "'tea' has 'cache'"),
-        ({"tea": {"input": "1", "output": 1}}, "input is no number"),
-        ({"tea": {"input": True, "output": 1}}, "input is no number"),
-        ({"tea": {"input": 1, "output": -1}}, "output is no number"),
-        ('{"tea": {"input": NaN, "output": 1}}', "input is no number"),
-        ('{"tea": {"input": 1e999999999, "output": 1}}', "input is no number"),
-        ('{"tea": {"input": 1e-999999999, "output": 1}}', "input is no number"),
+        ({"tea": {"input": 1, "output": 1, "cache": 1}}, "'tea' has an unknown rate 'cache'"),
+        ({"tea": {"input": "1", "output": 1}}, "input is not a price"),
+        ({"tea": {"input": True, "output": 1}}, "input is not a price"),
+        ({"tea": {"input": 1, "output": -1}}, "output is not a price"),
+        ('{"tea": {"input": NaN, "output": 1}}', "input is not a price"),
+        ('{"tea": {"input": 1e999999999, "output": 1}}', "input is not a price"),
+        ('{"tea": {"input": 1e-999999999, "output": 1}}', "input is not a price"),
     ],
 )
-def test_a_mistake_in_own_prices_is_told_in_one_line(tmp_path: Path, told: Any, words: str) -> None:
-    path = own_prices(tmp_path, told)
+def test_an_error_in_own_prices_is_one_line_with_its_path(tmp_path: Path, content: Any, words: str) -> None:
+    path = own_prices(tmp_path, content)
     with pytest.raises(BadPrices) as error:
         Prices.load(own=path)
     assert words in str(error.value)
@@ -296,7 +294,7 @@ def test_a_mistake_in_own_prices_is_told_in_one_line(tmp_path: Path, told: Any, 
     assert "\n" not in str(error.value)
 
 
-def test_own_prices_that_are_missing_are_a_mistake(tmp_path: Path) -> None:
+def test_a_missing_price_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(BadPrices, match="No such file"):
         Prices.load(own=str(tmp_path / "none.json"))
 
@@ -304,16 +302,16 @@ def test_own_prices_that_are_missing_are_a_mistake(tmp_path: Path) -> None:
 # --- rates ------------------------------------------------------------------------------------------
 
 
-def test_a_period_may_go_over_midnight() -> None:
-    night = RatePeriod((RateStep(-1, RATES),), between=("22:00:00", "06:00:00"))
-    hours = [hour for hour in range(24) if night.holds(datetime(2026, 1, 1, hour, tzinfo=UTC))]
+def test_a_period_may_span_midnight() -> None:
+    night = RatePeriod((RateTier(-1, RATES),), between=("22:00:00", "06:00:00"))
+    hours = [hour for hour in range(24) if night.applies(datetime(2026, 1, 1, hour, tzinfo=UTC))]
     assert hours == [0, 1, 2, 3, 4, 5, 22, 23]
 
 
-def test_of_several_periods_the_last_that_holds_counts_and_else_the_first() -> None:
+def test_the_last_period_that_applies_counts_or_else_the_first() -> None:
     double = Rates(*(rate * 2 for rate in RATES))
-    late = RatePeriod((RateStep(-1, double),), since="2026-03-13")
-    tariff = Tariff((RatePeriod((RateStep(-1, RATES),), since="2026-01-01"), late))
+    late = RatePeriod((RateTier(-1, double),), since="2026-03-13")
+    tariff = Tariff((RatePeriod((RateTier(-1, RATES),), since="2026-01-01"), late))
     assert tariff.rates(0, "2026-03-13T00:00:00Z") is double
     assert tariff.rates(0, "2026-03-13T00:00:00+01:00") is RATES
     assert tariff.rates(0, "2020-01-01") is RATES

@@ -8,8 +8,7 @@ from typing import Any
 from hypothesis import given, strategies as st
 
 from claude_session_player import ScreenState, View, read_events, render, replay
-from claude_session_player.format import TITLE_KEYS
-from claude_session_player.format.events import QUIET_TYPES
+from claude_session_player.format.events import QUIET_TYPES, TITLE_KEYS
 from claude_session_player.line_audit import LineAudit, LineStatus
 
 any_json = st.recursive(

@@ -15,20 +15,12 @@ from hypothesis import given, strategies as st
 
 from claude_session_player import Filter, read_events
 from claude_session_player.flat_events import count_flat_events
-from claude_session_player.format.events import (
-    CONVERSATION,
-    Assistant,
-    Event,
-    Progress,
-    Title,
-    ToolResult,
-    ToolUse,
-    User,
-)
-from claude_session_player.linking.agent_records import gives_prompt, named_agents, reported_events
+from claude_session_player.format.blocks import ToolResult, ToolUse
+from claude_session_player.format.events import CONVERSATION, Assistant, Event, Progress, Title, User
+from claude_session_player.linking.agent_records import has_prompt, named_agents, reported_events
 from claude_session_player.linking.copies import drop_copies
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
-from claude_session_player.linking.subagents import BY_PROGRESS, Naming, best_names
+from claude_session_player.linking.subagents import BY_PROGRESS, Naming, strongest_namings
 from claude_session_player.linking.titles import PROMPT_LENGTH
 from claude_session_player.store import extract
 from claude_session_player.store.facts import (
@@ -219,28 +211,32 @@ def extracted(path: Path, is_agent: bool) -> FileFacts:
 def _calls(events: list[Event]) -> list[tuple[str | None, list[Naming]]]:
     """The calls that start sub-agents, and the sub-agents that results and progress name for them."""
     made = [block for event in events for block in _blocks(event)]
-    own = [block.id for block in made if block.name in AGENTS or gives_prompt(block)]
+    own = [block.id for block in made if block.name in AGENTS or has_prompt(block)]
     named: dict[str, list[Naming]] = {}
     seen: set[str | None] = set()
     for event in events:
         seen |= {block.id or "" for block in _blocks(event) if block.name in AGENTS}
         if isinstance(event, Progress) and event.data is not None and event.data.agent_id and event.parent_call:
             named.setdefault(event.parent_call, []).append((event.data.agent_id, BY_PROGRESS))
-        if not isinstance(event, User) or not isinstance(event.said, list):
+        if not isinstance(event, User) or not isinstance(event.message_content, list):
             continue
-        for block in event.said:
+        for block in event.message_content:
             if isinstance(block, ToolResult) and block.tool_use_id:
                 is_agent_tool = block.tool_use_id in seen
                 for naming in named_agents(event.tool_use_result, block, is_agent_tool=is_agent_tool):
                     named.setdefault(block.tool_use_id, []).append(naming)
-    best = {call: sorted(best_names(namings)) for call, namings in named.items()}
+    best = {call: sorted(strongest_namings(namings)) for call, namings in named.items()}
     return [(call, best.pop(call or "", [])) for call in own] + list(best.items())
 
 
 def _blocks(event: Event) -> list[ToolUse]:
     if not isinstance(event, Assistant):
         return []
-    return [block for block in event.said if type(block) is ToolUse] if isinstance(event.said, list) else []
+    return (
+        [block for block in event.message_content if type(block) is ToolUse]
+        if isinstance(event.message_content, list)
+        else []
+    )
 
 
 def _tokens(events: list[Event]) -> int:

@@ -1,4 +1,4 @@
-"""What a session comes to: every number by a rule, and the words of the specification."""
+"""Summaries of sessions: every number, and the words of the specification."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from hypothesis import given, strategies as st
 
 from claude_session_player import Filter, Store, normalize_project_path, summarize, validate_event
 from claude_session_player.export.summary import summary_markdown
-from claude_session_player.format.events import Assistant, MessageEvent, ToolResult, ToolUse, User
+from claude_session_player.format.blocks import ToolResult, ToolUse
+from claude_session_player.format.events import Assistant, MessageEvent, User
 from claude_session_player.linking.copies import CopyDetector
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.stats.counters import LineCounter
-from claude_session_player.stats.summary import BREAK, SessionSummary, time_span
+from claude_session_player.stats.summary import MAX_ACTIVE_GAP, SessionSummary, time_span
 from claude_session_player.stats.tokens import TokenCount
 from claude_session_player.transcript.tree import ConversationTree
 from tests import corpus
@@ -52,23 +53,23 @@ def talk() -> SessionBuilder:
     return SessionBuilder(session_id=ONE)
 
 
-# --- what is counted --------------------------------------------------------------------------------
+# --- counts --------------------------------------------------------------------------------
 
 
-def test_a_summary_holds_what_the_session_says_of_itself(builder: StoreBuilder) -> None:
+def test_a_summary_has_the_facts_of_the_session(builder: StoreBuilder) -> None:
     session = talk().prompt("Make tea").response(text("Done.")).line({"type": "ai-title", "aiTitle": "Tea"})
     session.branch = "milk"
-    told = summary_of(builder, session.prompt("More", version="2.1.30"))
-    assert (told.id, told.title, told.project, told.events) == (ONE, "Tea", "/home/ada/engine", 4)
-    assert told.git_branches == ("main", "milk")
-    assert told.models == ("claude-opus-4-5-20251101",)
-    assert told.versions == ("2.1.29", "2.1.30")
-    assert told.tokens == TokenCount(4, 12, 0, 1830, 41216)
-    assert told.cost is not None
-    assert told.cost > 0
+    summary = summary_of(builder, session.prompt("More", version="2.1.30"))
+    assert (summary.id, summary.title, summary.project, summary.events) == (ONE, "Tea", "/home/ada/engine", 4)
+    assert summary.git_branches == ("main", "milk")
+    assert summary.models == ("claude-opus-4-5-20251101",)
+    assert summary.versions == ("2.1.29", "2.1.30")
+    assert summary.tokens == TokenCount(4, 12, 0, 1830, 41216)
+    assert summary.cost is not None
+    assert summary.cost > 0
 
 
-def test_user_messages_are_what_people_typed(builder: StoreBuilder) -> None:
+def test_user_messages_are_prompts_of_people(builder: StoreBuilder) -> None:
     session = talk().prompt("Make tea").response(call("Bash", "a")).result("a").prompt("Skill text", isMeta=True)
     session.attachment("queued_command", prompt="Quick").attachment("date", date="today")
     session.prompt([text("Look"), {"type": "image", "source": {}}])
@@ -78,8 +79,8 @@ def test_user_messages_are_what_people_typed(builder: StoreBuilder) -> None:
 def test_tool_calls_are_counted_by_tool_the_most_used_first(builder: StoreBuilder) -> None:
     session = talk().response(thought(), call("Read", "a"), call("Bash", "b"), call("Bash", "c"))
     session.response({"type": "server_tool_use", "id": "d", "name": "web_search", "input": {}}, call("", "e"))
-    told = summary_of(builder, session).tool_calls
-    assert list(told.items()) == [("Bash", 2), ("Read", 1), ("web_search", 1), ("unnamed", 1)]
+    summary = summary_of(builder, session).tool_calls
+    assert list(summary.items()) == [("Bash", 2), ("Read", 1), ("web_search", 1), ("unnamed", 1)]
 
 
 def test_errors_are_failed_tools_and_failed_requests(builder: StoreBuilder) -> None:
@@ -92,8 +93,8 @@ def test_errors_are_failed_tools_and_failed_requests(builder: StoreBuilder) -> N
 def test_compactions_and_forks_are_counted(builder: StoreBuilder) -> None:
     session = talk().prompt("Make tea").response(text("Done.")).back_to(1).response(text("Again."))
     session.back_to(None).system("compact_boundary", logicalParentUuid=uuid_of(3)).prompt("On")
-    told = summary_of(builder, session)
-    assert (told.compactions, told.forks) == (1, 1)
+    summary = summary_of(builder, session)
+    assert (summary.compactions, summary.forks) == (1, 1)
 
 
 def test_pull_requests_are_named_once_with_their_addresses(builder: StoreBuilder) -> None:
@@ -101,9 +102,9 @@ def test_pull_requests_are_named_once_with_their_addresses(builder: StoreBuilder
     for number in (7, 7, 8, 7):
         url = f"https://example.com/ada/the_kettle/pull/{number}"
         session.line({"type": "pr-link", "prNumber": number, "prUrl": url, "prRepository": "ada/the_kettle"})
-    told = summary_of(builder, session.line({"type": "pr-link"}))
+    summary = summary_of(builder, session.line({"type": "pr-link"}))
     urls = [f"https://example.com/ada/the_kettle/pull/{number}" for number in (7, 8)]
-    assert [(link.number, link.repository, link.url) for link in told.pull_requests] == [
+    assert [(link.number, link.repository, link.url) for link in summary.pull_requests] == [
         (7, "ada/the_kettle", urls[0]),
         (8, "ada/the_kettle", urls[1]),
     ]
@@ -123,8 +124,8 @@ def test_files_are_counted_once_and_not_where_the_tool_failed(builder: StoreBuil
         call("NotebookEdit", "e", notebook_path="/b.ipynb"),
         call("Grep", "f", file_path="/c"),
     )
-    told = summary_of(builder, session.result("c", error=True))
-    assert (told.files_read, told.files_changed) == (1, 2)
+    summary = summary_of(builder, session.result("c", error=True))
+    assert (summary.files_read, summary.files_changed) == (1, 2)
 
 
 def test_subagents_are_counted_by_kind_at_any_depth(builder: StoreBuilder) -> None:
@@ -133,10 +134,10 @@ def test_subagents_are_counted_by_kind_at_any_depth(builder: StoreBuilder) -> No
     assert summary_of(builder).subagents == {"Plan": 2, "Explore": 1, "unnamed": 1}
 
 
-def test_what_a_subagent_inside_of_the_file_does_is_not_the_sessions_work(builder: StoreBuilder) -> None:
+def test_calls_of_an_inline_subagent_do_not_count_for_the_session(builder: StoreBuilder) -> None:
     builder.every_layout()
-    told = summary_of(builder, ref=TWO)
-    assert (told.user_messages, told.tool_calls, told.subagents) == (1, {"Task": 1}, {"Explore": 1})
+    summary = summary_of(builder, ref=TWO)
+    assert (summary.user_messages, summary.tool_calls, summary.subagents) == (1, {"Task": 1}, {"Explore": 1})
 
 
 def test_a_subagent_has_a_summary_too(builder: StoreBuilder) -> None:
@@ -144,8 +145,8 @@ def test_a_subagent_has_a_summary_too(builder: StoreBuilder) -> None:
     store = builder.open()
     (inline,) = store.resolve(TWO).subagents
     for agent in (store.resolve("nest0001"), inline):
-        told = summarize(agent)
-        assert (told.user_messages, told.events) == (1, 2)
+        summary = summarize(agent)
+        assert (summary.user_messages, summary.events) == (1, 2)
 
 
 def test_other_dialects_and_damaged_lines_are_counted(builder: StoreBuilder) -> None:
@@ -154,30 +155,34 @@ def test_other_dialects_and_damaged_lines_are_counted(builder: StoreBuilder) -> 
     session.line({"type": "tool_result", "tool_name": "Bash", "output": "no", "is_error": True})
     session.line({"type": "assistant", "content": [call("Edit", "x", file_path=7)], "timestamp": 5})
     session.line({"type": "user", "message": "Hello"})
-    told = summary_of(builder, session)
-    assert (told.user_messages, told.tool_calls, told.errors) == (2, {"Bash": 1, "Edit": 1}, 1)
+    summary = summary_of(builder, session)
+    assert (summary.user_messages, summary.tool_calls, summary.errors) == (2, {"Bash": 1, "Edit": 1}, 1)
 
 
-def test_skimming_counts_what_a_close_look_counts(builder: StoreBuilder) -> None:
+def test_summaries_equal_plain_counts_of_events(builder: StoreBuilder) -> None:
     builder.every_layout()
     for session in builder.open().sessions(Filter(include_subagents=True)):
         compare(session)
 
 
 @pytest.mark.skipif(not corpus.STORE.is_dir(), reason=f"there is no real store at {corpus.ROOT}")
-def test_every_real_session_comes_to_what_a_close_look_finds(tmp_path: Path) -> None:
+def test_summaries_of_real_sessions_equal_plain_counts_of_events(tmp_path: Path) -> None:
     for session in Store.open(corpus.STORE, cache=str(tmp_path)).sessions(Filter(include_subagents=True)):
-        told = compare(session)
-        assert 0 <= told.active_seconds <= told.duration_seconds
+        summary = compare(session)
+        assert 0 <= summary.active_seconds <= summary.duration_seconds
 
 
 def _blocks(event: MessageEvent, kind: type[Any]) -> list[Any]:
-    return [block for block in event.said if isinstance(block, kind)] if isinstance(event.said, list) else []
+    return (
+        [block for block in event.message_content if isinstance(block, kind)]
+        if isinstance(event.message_content, list)
+        else []
+    )
 
 
 def compare(session: Any) -> SessionSummary:
-    """Count with whole events what a summary counts with less."""
-    told = summarize(session)
+    """Compare a summary with plain counts of events."""
+    summary = summarize(session)
     branches, events = ConversationTree(), []
     for event, is_copy in CopyDetector().mark(with_queued_prompts(session.events())):
         if session.has_sidechains and (event.is_sidechain or event.agent_call):
@@ -192,11 +197,11 @@ def compare(session: Any) -> SessionSummary:
     wrong = [result for result in results if result.is_error is True]
     failed = sum(isinstance(event, Assistant) and event.is_api_error is True for event in events)
     failed += sum(getattr(event, "subtype", None) == "api_error" for event in events)
-    assert told.user_messages == sum(human_prompt(event) is not None for event in events)
-    assert sum(told.tool_calls.values()) == len({call.id or number for number, call in enumerate(calls)})
-    assert told.errors == failed + len({one.tool_use_id or number for number, one in enumerate(wrong)})
-    assert told.forks == len(branches.forks)
-    return told
+    assert summary.user_messages == sum(human_prompt(event) is not None for event in events)
+    assert sum(summary.tool_calls.values()) == len({call.id or number for number, call in enumerate(calls)})
+    assert summary.errors == failed + len({one.tool_use_id or number for number, one in enumerate(wrong)})
+    assert summary.forks == len(branches.forks)
+    return summary
 
 
 def test_a_call_that_is_repeated_under_the_same_odd_uuid_is_one(builder: StoreBuilder) -> None:
@@ -209,16 +214,16 @@ def test_a_call_that_is_repeated_under_the_same_odd_uuid_is_one(builder: StoreBu
     assert sum(compare(builder.open().resolve("oddly")).tool_calls.values()) == 1
 
 
-# --- how long ----------------------------------------------------------------------------------------
+# --- durations ----------------------------------------------------------------------------------------
 
 
 def test_gaps_of_more_than_ten_minutes_are_not_active(builder: StoreBuilder) -> None:
     session = talk().prompt("Make tea", timestamp="2026-01-17T20:00:00.000Z")
     session.response(text("Done."), timestamp="2026-01-17T20:10:00.000Z")
     session.prompt("More", timestamp="2026-01-17T20:20:00.001Z")
-    told = summary_of(builder, session)
-    assert (told.duration_seconds, told.active_seconds) == (1200.001, 600.0)
-    assert (told.started_at, told.ended_at) == ("2026-01-17T20:00:00.000Z", "2026-01-17T20:20:00.001Z")
+    summary = summary_of(builder, session)
+    assert (summary.duration_seconds, summary.active_seconds) == (1200.001, 600.0)
+    assert (summary.started_at, summary.ended_at) == ("2026-01-17T20:00:00.000Z", "2026-01-17T20:20:00.001Z")
 
 
 @given(st.lists(st.integers(0, 20_000), min_size=1), st.sampled_from(["", "never", "2026-13-17T20:31:59.197Z"]))
@@ -226,7 +231,7 @@ def test_active_time_is_the_sum_of_short_gaps_in_whatever_order_times_come(secon
     ordered = sorted(seconds)
     gaps = [later - earlier for earlier, later in pairwise(ordered)]
     span = time_span([*(timestamp(second + 1) for second in seconds), *([odd] if odd else ())])
-    assert span.active == sum(gap for gap in gaps if gap <= BREAK.total_seconds())
+    assert span.active == sum(gap for gap in gaps if gap <= MAX_ACTIVE_GAP.total_seconds())
     assert span.seconds == ordered[-1] - ordered[0]
 
 
@@ -235,11 +240,11 @@ def test_a_time_with_another_zone_is_the_same_moment() -> None:
     assert time_span(["never", ""]) == (None, None, 0.0, 0.0)
 
 
-# --- in words ----------------------------------------------------------------------------------------
+# --- markdown ----------------------------------------------------------------------------------------
 
 
 def example(**changes: Any) -> SessionSummary:
-    told = SessionSummary(
+    summary = SessionSummary(
         id="abc123",
         path="/s/abc123.jsonl",
         title=None,
@@ -264,7 +269,7 @@ def example(**changes: Any) -> SessionSummary:
         cost=None,
         unpriced_models=(),
     )
-    return told._replace(**changes)
+    return summary._replace(**changes)
 
 
 def test_the_view_begins_like_the_specification() -> None:
@@ -272,7 +277,7 @@ def test_the_view_begins_like_the_specification() -> None:
     assert shown.replace(" (156 Bash)", "").startswith(SEED)
 
 
-def test_what_there_is_nothing_to_say_about_is_left_out_but_the_first_lines_stand() -> None:
+def test_empty_facts_are_omitted_except_for_the_first_lines() -> None:
     shown = summary_markdown(example(subagents={}, errors=0, user_messages=0, duration_seconds=0.0))
     assert shown.splitlines()[1:7] == [
         "- Duration: 0 seconds",
@@ -284,8 +289,8 @@ def test_what_there_is_nothing_to_say_about_is_left_out_but_the_first_lines_stan
     ]
 
 
-def test_everything_else_is_said_in_lines_of_the_same_kind() -> None:
-    told = example(
+def test_further_facts_are_lines_of_the_same_form() -> None:
+    summary = example(
         title="Use *stars* <b>",
         git_branches=("main", "milk"),
         active_seconds=60.0,
@@ -297,22 +302,22 @@ def test_everything_else_is_said_in_lines_of_the_same_kind() -> None:
         cost=Decimal("1.234"),
         unpriced_models=("glm-9",),
     )
-    shown = summary_markdown(told)
+    shown = summary_markdown(summary)
     for line in (
         r"- Title: Use \*stars\* \<b>",
-        "- Branches: main, milk",
+        "- Git branches: main, milk",
         "- Active time: 1 minute",
         "- Compactions: 1",
         "- Forks: 2",
         "- Files read: 3",
         "- Files changed: 4",
-        "- Tokens with sub-agents: 1,200 in, 7 out",
-        "- Cost with sub-agents: $1.23, without glm-9: no price is known",
+        "- Tokens with sub-agents: 1,200 input, 7 output",
+        "- Cost with sub-agents: $1.23, excluding glm-9 (no known price)",
     ):
         assert line in shown.splitlines()
 
 
-def test_the_end_tells_how_to_show_more() -> None:
+def test_the_last_lines_are_commands_that_show_more() -> None:
     assert summary_markdown(example(), "my file.jsonl").splitlines()[-5:] == [
         "Show:",
         "- full: `claude-session-player show 'my file.jsonl'`",
@@ -322,7 +327,7 @@ def test_the_end_tells_how_to_show_more() -> None:
     ]
 
 
-def test_the_command_prints_it_and_json_keeps_the_contract(builder: StoreBuilder) -> None:
+def test_the_command_prints_the_summary_and_its_json_matches_the_schema(builder: StoreBuilder) -> None:
     builder.every_layout()
     done = csp("summary", ONE, "--root", builder.root)
     assert done.stdout.decode().startswith(f"Session {ONE} (4 events)\n- Duration: 3 seconds\n")
@@ -384,10 +389,10 @@ def test_project_paths_are_normalized_like_in_the_specification(path: str, name:
     assert normalize_project_path(path) == name
 
 
-def test_a_response_that_goes_on_behind_a_prompt_may_be_a_copy_so_that_events_are_counted() -> None:
+def test_a_response_that_continues_after_a_prompt_needs_events() -> None:
     session = SessionBuilder().response(text("One"), request="r1").prompt("Go on")
-    tally = LineCounter()
-    tally.take(session.lines)
-    assert not tally.is_unsure
-    tally.take(session.block(text("Two"), request="r1").lines[-1:])
-    assert tally.is_unsure
+    counter = LineCounter()
+    counter.count_lines(session.lines)
+    assert not counter.needs_events
+    counter.count_lines(session.block(text("Two"), request="r1").lines[-1:])
+    assert counter.needs_events

@@ -19,12 +19,12 @@ from claude_session_player.util.times import local_now
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from claude_session_player.archive import ArchivedSession, ArchiveOutcome, Progress, RestoreOutcome
+    from claude_session_player.archive import ArchivedSession, ArchiveOutcome, ByteProgress, RestoreOutcome
 
 
 def print_outcomes(outcomes: Sequence[ArchiveOutcome]) -> None:
     """A line for each session that was archived."""
-    bundles = [outcome.bundle for outcome in outcomes]
+    bundles = [outcome.session for outcome in outcomes]
     print_table(
         (
             Column("ID", short_ids([bundle.id for bundle in bundles], ()), 11, style="cyan"),
@@ -94,15 +94,15 @@ def from_option(function: _F) -> _F:
 
 def complete_archived(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Ids of archived sessions that begin like this, and files. No archive is opened."""
-    from claude_session_player.archive import ARCHIVE, ArchiveDir
+    from claude_session_player.archive import ARCHIVE_SUFFIX, ArchiveDir
     from claude_session_player.cli.completion import id_items
 
-    paths = ArchiveDir(ctx.params.get("to") or ctx.params.get("source")).files()
-    return id_items((display_path(os.path.basename(path).removesuffix(ARCHIVE)) for path in paths), incomplete)
+    paths = ArchiveDir(ctx.params.get("to") or ctx.params.get("source")).archive_paths()
+    return id_items((display_path(os.path.basename(path).removesuffix(ARCHIVE_SUFFIX)) for path in paths), incomplete)
 
 
 @contextmanager
-def progress_bar(what: str, total: int) -> Iterator[Progress | None]:
+def progress_bar(what: str, total: int) -> Iterator[ByteProgress | None]:
     """A bar on stderr, where there is much to do, and only on a terminal."""
     if sys.stderr is None or not sys.stderr.isatty() or total < _LONG_WORK:
         yield None

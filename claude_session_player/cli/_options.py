@@ -216,7 +216,7 @@ def _archived_store(roots: tuple[str, ...], cache: str | None, archive: str | No
 
     if roots:
         raise click.UsageError("--archived looks into the archive, and --root names a store: one of them is too much")
-    store = ArchivedStore.at_vault(open_archive_dir(archive), cache, progress)
+    store = ArchivedStore.from_archive_dir(open_archive_dir(archive), cache, progress)
     click.get_current_context().call_on_close(store.close)
     return store
 

@@ -19,12 +19,12 @@ from claude_session_player.parser import is_subagent_file, is_subagent_name, ope
 from claude_session_player.playback import replay, start_replay
 from claude_session_player.renderer import render
 from claude_session_player.store import (
+    LATEST,
     MAX_BREADCRUMB_SIZE,
     Breadcrumb,
     looks_like_path,
     not_a_session_reason,
 )
-from claude_session_player.util.dirs import LATEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

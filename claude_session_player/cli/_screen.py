@@ -14,7 +14,7 @@ from claude_session_player import export
 from claude_session_player.cli._output import stdout
 from claude_session_player.export import Format, OutputKind, formats
 from claude_session_player.models import ScreenState, View
-from claude_session_player.player import IDLE, Pace, Timing
+from claude_session_player.player import DEFAULT_IDLE, Pace, Timing
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -109,7 +109,7 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--idle",
-        default=f"{IDLE:g}",
+        default=f"{DEFAULT_IDLE:g}",
         callback=_idle,
         metavar="SECONDS",
         show_default=True,

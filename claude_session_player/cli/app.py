@@ -12,7 +12,7 @@ import click
 
 from claude_session_player import __version__
 from claude_session_player.errors import SessionError
-from claude_session_player.util.dirs import LATEST, PROGRAM
+from claude_session_player.util.dirs import PROGRAM
 
 _FIND: Final = "'browse WORDS' or 'list --title TEXT' finds sessions by what they are about"
 _SENTENCES: Final = {
@@ -94,7 +94,7 @@ def _roots_and_extra_words(ctx: click.Context, args: Sequence[str]) -> tuple[lis
 
 
 def _is_file_or_latest(word: str) -> bool:
-    from claude_session_player.store import looks_like_path
+    from claude_session_player.store import LATEST, looks_like_path
 
     if looks_like_path(word) or word.partition(":")[0] == LATEST or word == "-":
         return True

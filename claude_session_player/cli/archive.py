@@ -100,7 +100,7 @@ def add(
         raise click.UsageError("name sessions, or give --all")
     vault = ArchiveDir(to)
     with open_store(roots, no_cache) as store:
-        vault.refuse_inside(store.roots)
+        vault.require_outside(store.roots)
         gathered = collect_session_files(_sessions(store, refs, is_all, wanted), store.roots)
     outcomes: list[ArchiveOutcome] = []
     try:
@@ -109,7 +109,7 @@ def add(
         if outcomes:  # what was done before the disk was full
             _tell(gathered, outcomes, form)
         raise
-    warn_unreadable(vault.troubles)
+    warn_unreadable(vault.problems)
     _tell(gathered, outcomes, form)
     is_unread = bool(store.problems) and not refs
     return NOT_ALL if is_unread or gathered.refused or any(outcome.reason for outcome in outcomes) else 0
@@ -121,18 +121,17 @@ def _sessions(store: Store, refs: Sequence[str], is_all: bool, wanted: Filter) -
 
 
 def _archive(vault: ArchiveDir, gathered: CollectedFiles, outcomes: list[ArchiveOutcome], is_checked: bool) -> None:
-    from claude_session_player.archive import EACH, PASSES, archive_sessions, plan_archive
+    from claude_session_player.archive import archive_sessions, plan_archive
 
-    with vault.locked():
-        steps = plan_archive(vault, gathered.bundles, is_checked=is_checked)
-        total = sum(PASSES * step.bundle.size + EACH for step in steps if step.is_needed)
-        with progress_bar("archiving", total) as progress:
+    with vault.lock():
+        steps = plan_archive(vault, gathered.sessions, verify=is_checked)
+        with progress_bar("archiving", sum(step.work for step in steps)) as progress:
             outcomes.extend(archive_sessions(vault, steps, progress))
 
 
 def _tell(gathered: CollectedFiles, outcomes: Sequence[ArchiveOutcome], form: str | None) -> None:
     refused = [(session.id, session.title, str(refusal)) for session, refusal in gathered.refused]
-    skipped = [(o.bundle.id, o.bundle.title, o.reason) for o in outcomes if o.reason]
+    skipped = [(o.session.id, o.session.title, o.reason) for o in outcomes if o.reason]
     for one in (*refused, *skipped):
         report_skipped(*one)
     if form:
@@ -144,13 +143,13 @@ def _tell(gathered: CollectedFiles, outcomes: Sequence[ArchiveOutcome], form: st
         print_outcomes(done)
     counts = Counter(outcome.status for outcome in outcomes) + Counter({"skipped": len(refused)})
     told = ", ".join(f"{count} {status}" for status, count in counts.items()) or "nothing to do"
-    before, after = (sum(sizes) for sizes in ((o.bundle.size for o in outcomes if o.path), (o.size for o in outcomes)))
+    before, after = (sum(sizes) for sizes in ((o.session.size for o in outcomes if o.path), (o.size for o in outcomes)))
     sizes = f"; {humanize.size(before)} → {humanize.size(after)}" if after else ""
     print_text(f"{humanize.plural(sum(counts.values()), 'session')}: {told}{sizes}")
 
 
 def _outcome(outcome: ArchiveOutcome) -> dict[str, Any]:
-    bundle = outcome.bundle
+    bundle = outcome.session
     return {
         "id": display_path(bundle.id),
         "kind": bundle.kind,
@@ -180,7 +179,7 @@ def list_(source: str | None, form: str | None) -> None:
     from claude_session_player.archive import open_archive_dir
 
     vault = open_archive_dir(source)
-    archives = sorted(vault.everything(), key=lambda archived: archived.manifest.archived_at, reverse=True)
+    archives = sorted(vault.archives(), key=lambda archived: archived.manifest.archived_at, reverse=True)
     if form:
         print_records(map(archived_record, archives), form)
     elif archives:
@@ -190,8 +189,8 @@ def list_(source: str | None, form: str | None) -> None:
         if len({archived.manifest.main for archived in archives}) < len(archives):
             say("note: some sessions have several versions: --json names the path of each, which 'restore' takes")
     else:
-        say(f"there is no session in the archive {display_path(vault.folder)}")
-    warn_unreadable(vault.troubles)
+        say(f"there is no session in the archive {display_path(vault.path)}")
+    warn_unreadable(vault.problems)
 
 
 def archived_record(archived: ArchivedSession) -> dict[str, Any]:
@@ -218,7 +217,7 @@ def verify(refs: tuple[str, ...], source: str | None, form: str | None) -> int:
 
     vault = open_archive_dir(source)
     records: list[dict[str, Any]] = []
-    paths = [] if refs else list(vault.files())
+    paths = [] if refs else list(vault.archive_paths())
     for ref in refs:
         try:
             paths.append(find_archived(vault, ref).path)
@@ -239,8 +238,8 @@ def verify(refs: tuple[str, ...], source: str | None, form: str | None) -> int:
         print_text(f"{humanize.plural(len(records), 'archive')}: {verdict}")
     if refs:
         return BadArchive.exit_code if damaged else 0
-    warn_unreadable(vault.troubles)
-    return NOT_ALL if damaged or vault.troubles else 0
+    warn_unreadable(vault.problems)
+    return NOT_ALL if damaged or vault.problems else 0
 
 
 def _checked(paths: Sequence[str]) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def _date(value: Any) -> str:
-    return humanize.local(str(value), local_now())[:16]
+    return humanize.local_time(str(value), local_now())[:16]
 
 
 _WHY: Final[dict[str, Callable[[Any], str]]] = {
@@ -71,10 +71,10 @@ class PlanReport:
         self._finished = list(finished)
         for one in finished:
             if one.reason is not None:
-                report_skipped(one.note.id, one.note.title, one.reason)
+                report_skipped(one.info.id, one.info.title, one.reason)
             else:
                 done = "finished the removal of" if one.is_gone else "put back"
-                say(printable(f"{done} {quoted_title(one.note.id, one.note.title)}: a run was interrupted"))
+                say(printable(f"{done} {quoted_title(one.info.id, one.info.title)}: a run was interrupted"))
 
     def name_hidden(self, unleased: int | None) -> None:
         """Say how many processes could not be looked into, and what that means; `None` before leases are asked for."""
@@ -88,11 +88,11 @@ class PlanReport:
     def print_plan(self, folder: str, delete: bool) -> None:
         """The plan, and what would be done with it."""
         if self._as_json:
-            self._print_json([_record(bundle, None, self._plan) for bundle in self._plan.bundles], [], applied=False)
+            self._print_json([_record(bundle, None, self._plan) for bundle in self._plan.sessions], [], applied=False)
             return
         self.print_table()
         self._name_skipped([])
-        if self._plan.bundles:
+        if self._plan.sessions:
             do = (
                 "--apply --delete deletes them"
                 if delete
@@ -102,21 +102,21 @@ class PlanReport:
 
     def print_table(self) -> None:
         """A line for each session, and what it comes to and why; nothing where JSON is wanted."""
-        if not self._as_json and self._plan.bundles:
-            self._print_table(self._plan.bundles, "")
+        if not self._as_json and self._plan.sessions:
+            self._print_table(self._plan.sessions, "")
         elif not self._as_json:
             self._say_nothing()
 
     def print_outcomes(self, outcomes: Sequence[CleanOutcome], delete: bool) -> None:
         """What was done, and what was not."""
         done = [one for one in outcomes if one.reason is None]
-        stayed = [skip_session(one.bundle, one.reason) for one in outcomes if one.reason is not None]
+        stayed = [skip_session(one.session, one.reason) for one in outcomes if one.reason is not None]
         if self._as_json:
-            records = [_record(one.bundle, one.archive, self._plan) for one in done]
+            records = [_record(one.session, one.archive, self._plan) for one in done]
             self._print_json(records, stayed, applied=True)
         elif done:
-            self._print_table([one.bundle for one in done], "deleted " if delete else "archived and removed ")
-        elif not self._plan.bundles:
+            self._print_table([one.session for one in done], "deleted " if delete else "archived and removed ")
+        elif not self._plan.sessions:
             self._say_nothing()
         self._name_skipped(stayed)
 
@@ -171,8 +171,8 @@ def _unseen(unleased: int | None) -> str:
 def name_pending(roots: Sequence[str]) -> None:
     """Say which sessions a run that was killed had begun to remove: they are not in the plan."""
     for waiting in pending_removals(roots):
-        if (note := waiting.note) is not None:
-            say(printable(f"the removal of {quoted_title(note.id, note.title)} was interrupted: --apply finishes it"))
+        if (info := waiting.info) is not None:
+            say(printable(f"the removal of {quoted_title(info.id, info.title)} was interrupted: --apply finishes it"))
         else:
             say(printable(f"{waiting.path} was left by an interrupted clean-up: see --recover"))
 
@@ -186,7 +186,7 @@ def name_interrupted(roots: Sequence[str]) -> None:
 
 def describe_unknown(roots: Sequence[str], troubles: list[ReadProblem]) -> list[PendingRemoval]:
     """What a run that was killed left behind, and nobody can tell which session it is; see `pending_removals`."""
-    return [waiting for waiting in pending_removals(roots, troubles) if waiting.note is None]
+    return [waiting for waiting in pending_removals(roots, troubles) if waiting.info is None]
 
 
 def print_recovered(
@@ -198,7 +198,7 @@ def print_recovered(
         say(printable(f"skipped {display_path(waiting.path)}: {reason}; look into it yourself"))
     for one in finished:
         if one.reason is not None:
-            report_skipped(one.note.id, one.note.title, one.reason)
+            report_skipped(one.info.id, one.info.title, one.reason)
     if as_json:
         print_text(encode_json(_whole_record([], [], finished, hidden=0, applied=True)))
         return
@@ -210,14 +210,14 @@ def print_recovered(
 
 
 def _recovered(one: FinishedRemoval) -> str:
-    name = quoted_title(one.note.id, one.note.title)
+    name = quoted_title(one.info.id, one.info.title)
     if one.is_gone:
-        kept = f"; it is in the archive {display_path(one.note.archive)}" if one.note.archive else ""
+        kept = f"; it is in the archive {display_path(one.info.archive)}" if one.info.archive else ""
         return f"completed the removal of {name}, which had been decided{kept}"
     if one.archive is not None:
-        new = f"something new is at {display_path(one.note.path)}"
+        new = f"something new is at {display_path(one.info.path)}"
         return f"moved {name} into the archive, because {new}: {display_path(one.archive)}"
-    return f"put back {name}: {display_path(one.note.path)}"
+    return f"put back {name}: {display_path(one.info.path)}"
 
 
 def _words(reason: CleanReason) -> str:
@@ -264,11 +264,11 @@ def _skipped_record(one: SkippedSession) -> dict[str, Any]:
 
 def _finished_record(one: FinishedRemoval) -> dict[str, Any]:
     return {
-        "id": display_path(one.note.id),
-        "title": one.note.title,
-        "path": display_path(one.note.path),
+        "id": display_path(one.info.id),
+        "title": one.info.title,
+        "path": display_path(one.info.path),
         "is_gone": one.is_gone,
-        "archive": _shown(one.archive or one.note.archive),
+        "archive": _shown(one.archive or one.info.archive),
         "reason": one.reason,
     }
 
@@ -366,18 +366,18 @@ def command(
         raise click.UsageError("--delete asks for a confirmation, and there is no terminal to ask on: add --yes")
     vault = ArchiveDir(to)
     with open_store(**where) as store:
-        vault.refuse_inside(store.roots)
+        vault.require_outside(store.roots)
         finished = finish_removals(store, vault) if is_applied else []
         made = plan_clean(store, rules, reread=is_applied)
         shown = PlanReport(made, [file.id for file in store.files()], as_json)
     if not is_applied:
         name_pending(store.roots)
-        shown.print_plan(vault.folder, delete)
+        shown.print_plan(vault.path, delete)
         shown.name_hidden(None)
         return 0
     shown.name_finished(finished)
     name_interrupted(store.roots)
-    if delete and not yes and made.bundles:
+    if delete and not yes and made.sessions:
         shown.print_table()
         _confirm(made)
     outcomes = _apply(made, vault, delete, shown)
@@ -390,11 +390,11 @@ def _recover(vault: ArchiveDir, as_json: bool, where: dict[str, Any]) -> int:
     from claude_session_player.archive import recover_removals
 
     with open_store(**where) as store:
-        vault.refuse_inside(store.roots)
+        vault.require_outside(store.roots)
         finished = recover_removals(store, vault)
         troubles: list[ReadProblem] = []
         waiting = describe_unknown(store.roots, troubles)
-    warn_unreadable([*vault.troubles, *troubles])
+    warn_unreadable([*vault.problems, *troubles])
     print_recovered(finished, waiting, as_json, is_all=not troubles)
     return NOT_ALL if waiting or troubles or any(one.reason for one in finished) else 0
 
@@ -408,15 +408,17 @@ def _check(rules: CleanRules) -> None:
 
 def _apply(made: CleanPlan, vault: ArchiveDir, delete: bool, shown: PlanReport) -> list[CleanOutcome]:
     """What became of each session; it is told, too."""
-    from claude_session_player.archive import PASSES, clean_sessions
+    from claude_session_player.archive import clean_sessions
 
     outcomes: list[CleanOutcome] = []
     unleased: list[int] = []
     try:
-        with progress_bar("archiving", 0 if delete else made.size * PASSES) as progress:
-            outcomes.extend(clean_sessions(made, vault, delete=delete, progress=progress, unleased=unleased.append))
+        with progress_bar("archiving", 0 if delete else made.work) as progress:
+            outcomes.extend(
+                clean_sessions(made, vault, delete=delete, progress=progress, report_unleased=unleased.append)
+            )
     finally:  # what was done before the disk was full is told, too
-        warn_unreadable(vault.troubles)
+        warn_unreadable(vault.problems)
         shown.print_outcomes(outcomes, delete)
         if any(one.reason is None for one in outcomes):
             shown.name_hidden(sum(unleased))
@@ -425,7 +427,7 @@ def _apply(made: CleanPlan, vault: ArchiveDir, delete: bool, shown: PlanReport) 
 
 def _confirm(made: CleanPlan) -> None:
     """Let a person type what is going to happen. Raises `SessionError` where it is something else."""
-    phrase = f"delete {plural(len(made.bundles), 'session')}"
+    phrase = f"delete {plural(len(made.sessions), 'session')}"
     say(f"This deletes {size(made.size)} for good: there will be no archive. To go on, type '{phrase}':")
     if sys.stdin.readline().strip() != phrase:
         raise SessionError("that is something else: nothing is deleted")

@@ -87,7 +87,7 @@ def command(
             chosen,
             file,
             screen=lambda: load_screen(source, view),
-            unfolding=lambda: open_events(source, view),
+            begin=lambda: open_events(source, view),
             setup=_setup(timing, width, height, v3) if is_recording else None,
         )
     note_empty(state)

@@ -18,7 +18,7 @@ from claude_session_player.cli._output import say, stdout, warn_line_issues
 from claude_session_player.cli._refs import check_file, complete_ref, find_source
 from claude_session_player.errors import CannotRead, NoSuchSession
 from claude_session_player.export.terminal import FollowWriter
-from claude_session_player.live import LookUp, Phase, RunningSession, RunningSessions
+from claude_session_player.live import Phase, RunningSession, RunningSessions, SessionLookup
 from claude_session_player.models import View
 from claude_session_player.player import FileChange, FollowedGroup, FollowedText
 from claude_session_player.store import (
@@ -47,40 +47,40 @@ def follow_session(found: SessionFile, view: View, lines: int) -> NoReturn:
     """Print the last lines of a session, and then what happens in it. Does not end by itself."""
     company = FollowedGroup(found, view)
     teller = FollowWriter(stdout(), view)
-    past = company.begin()
-    teller.begin(past, lines)
+    past = company.initial_text()
+    teller.write_last_lines(past, lines)
     if not past:
         _say_that_it_waits(f"something to be written to {display_path(found.path)}")
 
     def take(noticed: FileChanges | None) -> None:
-        for told in company.notice(noticed.files) if noticed else ():
+        for told in company.read_changes(noticed.files) if noticed else ():
             _note(told)
-            teller.tell(told)
+            teller.write_new(told)
 
     try:
         asyncio.run(_watch(dirs_to_watch(found), take))
     finally:
         company.close()
-        for agent, account in company.accounts():
+        for agent, account in company.audits():
             warn_line_issues(account, agent)
 
 
-def follow_all(roots: Sequence[str], in_use: Sequence[str], look_up: LookUp) -> NoReturn:
+def follow_all(roots: Sequence[str], in_use: Sequence[str], look_up: SessionLookup) -> NoReturn:
     """Print a line for each session that runs, and another one whenever its state is another. Does not end."""
     board, states, file = RunningSessions(roots, in_use=in_use, look_up=look_up), States(), stdout()
 
     def take(noticed: FileChanges | None) -> None:
         now = wall_clock()
         if noticed is not None:
-            board.notice(noticed.files, now)
+            board.update(noticed.files, now)
         for line in states.changed(board.rows(now)):
             file.write(f"{local_now():%H:%M:%S}  {line}\n")
         file.flush()
 
-    board.notice([file for folder in board.folders for file in watched_files(folder)], wall_clock())
+    board.update([file for folder in board.directories for file in watched_files(folder)], wall_clock())
     if not board.rows(wall_clock()):
         _say_that_it_waits(f"a session to be written to in {', '.join(map(display_path, roots))}")
-    asyncio.run(_watch(board.folders, take, _TICK))
+    asyncio.run(_watch(board.directories, take, _TICK))
 
 
 def _say_that_it_waits(what: str) -> None:
@@ -107,11 +107,11 @@ class States:
 
     def changed(self, rows: Sequence[RunningSession]) -> list[str]:
         """A line for each session or sub-agent that does something else than before, or is gone."""
-        known, self._known = self._known, {row.glimpse.found.path: _state(row) for row in rows}
+        known, self._known = self._known, {row.peek.file.path: _state(row) for row in rows}
         lines = [
-            f"{_who(row)}  {row.status.phase.value:<{_WIDTH}}  {printable(row.status.how)}"
+            f"{_who(row)}  {row.status.phase.value:<{_WIDTH}}  {printable(row.status.reason)}"
             for row in rows
-            if known.get(row.glimpse.found.path) != self._known[row.glimpse.found.path]
+            if known.get(row.peek.file.path) != self._known[row.peek.file.path]
         ]
         return lines + [f"{state.who}  {state.ending}" for path, state in known.items() if path not in self._known]
 
@@ -126,9 +126,9 @@ def _state(row: RunningSession) -> State:
 
 def _who(row: RunningSession) -> str:
     """Which session, of which project; a sub-agent stands below the session."""
-    glimpse = row.glimpse
-    name = f"└ {glimpse.agent or glimpse.found.id}" if row.is_subagent else display_path(glimpse.found.id)[:8]
-    return printable(f"{name:<8}  {base_name(glimpse.project or '') or glimpse.found.project or ''}")
+    glimpse = row.peek
+    name = f"└ {glimpse.agent or glimpse.file.id}" if row.is_subagent else display_path(glimpse.file.id)[:8]
+    return printable(f"{name:<8}  {base_name(glimpse.project or '') or glimpse.file.project or ''}")
 
 
 async def _watch(
@@ -160,10 +160,10 @@ def _note(told: FollowedText) -> None:
     """Say what has become of a file, apart from what was appended."""
     if told.problem:
         say(f"note: sub-agent {printable(told.agent)} cannot be shown: {printable(told.problem)}")
-    if told.news in (FileChange.NOTHING, FileChange.GREW):
+    if told.change in (FileChange.NOTHING, FileChange.GREW):
         return
     who = f"sub-agent {printable(told.agent)}" if told.agent else "the session"
-    say(f"note: {who}: {told.news.value}")
+    say(f"note: {who}: {told.change.value}")
 
 
 _AROUND: Final = 3

@@ -82,19 +82,19 @@ def _facts(session: Session, now: datetime) -> Iterator[tuple[str, str]]:
     yield "branch", summary.git_branch or ""
     yield "model", ", ".join(summary.models)
     yield "version", summary.version or ""
-    yield "from", humanize.local(summary.created_at, now) if summary.created_at else ""
+    yield "from", humanize.local_time(summary.created_at, now) if summary.created_at else ""
     yield (
         "to",
-        f"{humanize.local(summary.updated_at, now)}{humanize.in_brackets(humanize.ago(summary.updated_at, now))}",
+        f"{humanize.local_time(summary.updated_at, now)}{humanize.in_brackets(humanize.ago(summary.updated_at, now))}",
     )
-    yield "lasted", humanize.span(summary.duration_seconds)
+    yield "lasted", humanize.short_duration(summary.duration_seconds)
     yield "events", f"{summary.events:,}" + (f", {summary.malformed} malformed" if summary.malformed else "")
     yield "tokens", f"{usage['input_tokens']:,} in, {usage['output_tokens']:,} out" if any(usage.values()) else ""
     yield "size", humanize.size(summary.size) if summary.size else ""
     yield "state", "in use" if summary.in_use else ""
     yield "workflows", ", ".join(run["id"] for run in session.workflows)
     yield "outputs", humanize.plural(len(session.tool_results), "file") if session.tool_results else ""
-    yield "path", humanize.near(summary.path)
+    yield "path", humanize.path_from_cwd(summary.path)
     yield "first prompt", truncate(_one_line(summary.first_user_message or ""), 2 * _TEXT)
     if summary.last_user_message != summary.first_user_message:
         yield "last prompt", truncate(_one_line(summary.last_user_message or ""), 2 * _TEXT)
@@ -111,7 +111,7 @@ def _tree(session: Session, indent: str) -> Iterator[str]:
 
 
 def _event(event: dict[str, Any], now: datetime) -> str:
-    time = humanize.local(event["timestamp"], now)[11:] if event["timestamp"] else ""
+    time = humanize.local_time(event["timestamp"], now)[11:] if event["timestamp"] else ""
     said = (
         event.get("text") or event.get("reason") or (lenient_json.compact(event["input"]) if event.get("input") else "")
     )

@@ -24,8 +24,8 @@ from claude_session_player.cli._refs import (
 from claude_session_player.cli._screen import chosen_view, timing_options, view_options
 from claude_session_player.linking.prompts import with_queued_prompts
 from claude_session_player.player import (
-    HOW,
-    IDLE,
+    DEFAULT_IDLE,
+    POSITION_HELP,
     Destination,
     Playback,
     Recording,
@@ -37,8 +37,7 @@ from claude_session_player.player import (
     recording_of_session,
     text_frames,
 )
-from claude_session_player.store import Store, session_file_at
-from claude_session_player.util.dirs import LATEST
+from claude_session_player.store import LATEST, Store, session_file_at
 from claude_session_player.util.terminal import is_terminal
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def _store(
         return Store.open(*roots, cache=cache, required=False)
     from claude_session_player.archive import ArchivedStore, open_archive_dir
 
-    store = ArchivedStore.at_vault(open_archive_dir(archive), cache)
+    store = ArchivedStore.from_archive_dir(open_archive_dir(archive), cache)
     stack.callback(store.close)
     return store
 
@@ -100,7 +99,7 @@ def _place(ctx: click.Context, param: click.Parameter, value: str | None) -> Des
 @click.command()
 @click.argument("ref", default=LATEST, shell_complete=complete_ref)
 @click.option("--plain", is_flag=True, help="Do not use the whole screen: let text appear below the command.")
-@click.option("--from", "start", callback=_place, metavar="PLACE", help=f"Begin at {HOW}.")
+@click.option("--from", "start", callback=_place, metavar="PLACE", help=f"Begin at {POSITION_HELP}.")
 @timing_options
 @view_options
 @utc_option
@@ -183,8 +182,8 @@ def print_frames(
 def _line_of(place: Destination, source: SessionSource, view: View, timing: Timing) -> int:
     """The line of the file on which a place in the film is; a film is made to find it."""
     if timing.idle == 0:
-        timing = timing._replace(idle=IDLE)  # a film that takes no time has no places
+        timing = timing._replace(idle=DEFAULT_IDLE)  # a film that takes no time has no places
     projection = Playback(lone_recording(source), view, lambda: 0.0, timing)
-    projection.go(place)
+    projection.go_to(place)
     projection.finish()
     return projection.frame.line if projection.frame else 0

@@ -29,13 +29,13 @@ def command(ref: str, target: str, as_json: bool, **where: Any) -> None:
     its line, its place in the file, the reason, and its text. Everything else is copied as it is, so that the copy
     replays like the original. REF is a session file, or names one of the store.
     """
-    from claude_session_player.doctor import REJECTED, repair_file
+    from claude_session_player.doctor import REJECTED_SUFFIX, repair_file
 
     source = find_source(ref, **where)
     if source.path is None:
         raise click.UsageError(f"repair needs a file: {STANDARD_INPUT} is none")
     done = repair_file(source.path, target)
-    rejected = target + REJECTED if done.rejected else None
+    rejected = target + REJECTED_SUFFIX if done.rejected else None
     if as_json:
         print_text(encode_json({"source": source.path, "copy": target, "rejected_file": rejected, **asdict(done)}))
     else:

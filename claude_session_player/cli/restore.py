@@ -50,12 +50,12 @@ def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str |
     vault = open_archive_dir(source)
     damaged: list[BadArchive] = []
     if is_all:
-        archives = vault.everything()
+        archives = vault.archives()
         steps = plan_restore_all(archives, root)
     else:
         steps, damaged = _all_steps(vault, refs, root)
         archives = [other for step in steps for other in vault.versions(step.archived.manifest.main)]
-    troubles = vault.troubles if is_all else [one for one in vault.troubles if _concerns(one, steps)]
+    troubles = vault.problems if is_all else [one for one in vault.problems if _concerns(one, steps)]
     outcomes: list[RestoreOutcome] = []
     try:
         _restore(steps, outcomes)
@@ -88,10 +88,10 @@ def _all_steps(vault: ArchiveDir, refs: Sequence[str], root: str | None) -> tupl
 
 def _steps(vault: ArchiveDir, ref: str, root: str | None) -> list[RestoreStep]:
     """What is meant by a reference: one archive by its path, else the best version of a session."""
-    from claude_session_player.archive import ARCHIVE, find_archived, plan_restore, plan_restore_all
+    from claude_session_player.archive import ARCHIVE_SUFFIX, find_archived, plan_restore, plan_restore_all
 
     found = find_archived(vault, ref)
-    if ref.endswith(ARCHIVE):
+    if ref.endswith(ARCHIVE_SUFFIX):
         return plan_restore([found], root)
     versions = vault.versions(found.manifest.main)
     return plan_restore_all(versions if found in versions else [*versions, found], root)  # it may have been renamed
@@ -106,9 +106,9 @@ def _concerns(trouble: ReadProblem, steps: Sequence[RestoreStep]) -> bool:
 
 
 def _restore(steps: Sequence[RestoreStep], outcomes: list[RestoreOutcome]) -> None:
-    from claude_session_player.archive import EACH, restore_sessions
+    from claude_session_player.archive import restore_sessions
 
-    with progress_bar("restoring", sum(step.archived.manifest.size + EACH for step in steps)) as progress:
+    with progress_bar("restoring", sum(step.work for step in steps)) as progress:
         outcomes.extend(restore_sessions(steps, progress))
 
 

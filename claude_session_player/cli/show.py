@@ -34,7 +34,7 @@ from claude_session_player.cli._refs import (
 from claude_session_player.cli._screen import format_option
 from claude_session_player.errors import BadFilter
 from claude_session_player.export import OutputKind, TranscriptWriter, format_named, formats
-from claude_session_player.export.transcript import AssetDir, TranscriptStyle, describe_unlisted
+from claude_session_player.export.transcript import AssetDir, TranscriptStyle, omitted_lines_section
 from claude_session_player.format.line_reader import split_lines
 from claude_session_player.parser import decode_lines, is_subagent_file, only_sidechains, read_events
 from claude_session_player.store import output_resolver, parse_date_span
@@ -102,7 +102,7 @@ def events_of(source: SessionSource) -> Iterator[Event]:
 
 def walk_session(walk: TranscriptWalk, events: Iterable[Event]) -> Iterator[PlacedEntry]:
     """All that is told on a walk; nothing where the file holds only records of unknown types, and so is no session."""
-    told = walk.told(events)
+    told = walk.entries(events)
     unknown: list[PlacedEntry] = []
     for one in told:
         if one.entry.kind is not EntryKind.RECORD:
@@ -118,11 +118,11 @@ def on_branch(source: SessionSource, number: int) -> Callable[[int], bool]:
         raise click.UsageError("--branch needs a file: standard input can be read only once")
     reading = MarkedConversation(skips_sidechains=not _is_agent(source))
     reading.read(events_of(source))
-    branches = reading.branches
-    many = len(branches.paths())
+    tree = reading.tree
+    many = len(tree.branches())
     if number > many:
         raise click.UsageError(f"--branch {number}: there {'is 1 branch' if many == 1 else f'are {many} branches'}")
-    return lambda line: branches.is_on(number, line)
+    return lambda line: tree.is_on(number, line)
 
 
 def chain_sources(store: Store, source: SessionSource) -> list[SessionSource]:
@@ -317,7 +317,7 @@ class _Show:
             walk = TranscriptWalk(
                 transcript_builder(source, cast), is_last=source is self._sources[-1], notes_problems=True
             )
-            for _ in walk.told(events_of(source)):
+            for _ in walk.entries(events_of(source)):
                 pass
             yield walk
 
@@ -341,10 +341,10 @@ class _Show:
         if writer.is_document:
             yield from self._summary()
         is_begin = self._page is None or self._page[0] == 1  # pages together are one transcript
-        join = writer.begun if is_begin and writer.begun is not None else writer.joined
+        join = writer.join_first if is_begin and writer.join_first is not None else writer.join
         yield from join(self._paged(writer.items(self._told(), self._style)))
         if writer.is_document and self._style.is_full and not self._is_part:
-            yield from (describe_unlisted(walk.main.account) for walk in self._walks)
+            yield from (omitted_lines_section(walk.main.account) for walk in self._walks)
 
     def _paged(self, things: Iterator[_T]) -> Iterator[_T]:
         number, size = self._page or (1, sys.maxsize)
@@ -372,14 +372,14 @@ class _Show:
                 )
             yield from self._chosen(walk_session(walk, events_of(source)))
             if len(sources) > 1:
-                known.update(telling.growth.tree.uuids)
+                known.update(telling.lazy_tree.tree.uuids)
 
     def _chosen(self, told: Iterator[PlacedEntry]) -> Iterator[PlacedEntry]:
         """The wanted entries; the others are counted."""
         if self._choice.is_everything:
             yield from told
             return
-        for one in self._choice.of(self._counted(told)):
+        for one in self._choice.apply(self._counted(told)):
             self._unwanted -= self._is_entry(one)
             yield one
 
@@ -391,7 +391,7 @@ class _Show:
     def _is_entry(self, told: PlacedEntry) -> bool:
         """True for an entry that is written where nothing is filtered."""
         entry = told.entry
-        return not told.is_end and entry.kind not in HEADS and (self._style.is_full or not entry.aside)
+        return not told.is_end and entry.kind not in HEADS and (self._style.is_full or not entry.full_only)
 
     def _summary(self) -> Iterator[str]:
         """What the session comes to, before it is told; where that takes long, only on demand."""

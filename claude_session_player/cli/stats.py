@@ -19,8 +19,8 @@ from claude_session_player.cli._output import encode_json, print_text, say, stdo
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
 from claude_session_player.cli._tables import Column, print_table, short_ids
 from claude_session_player.stats import (
-    BY,
     DAY,
+    GROUP_KEYS,
     PERIODS,
     SESSION,
     Prices,
@@ -54,7 +54,7 @@ def topmost(groups: Sequence[UsageGroup], by: str, top: int | None) -> Sequence[
 def print_json(shares: Sequence[UsageShare], prices: Prices, top: int | None) -> None:
     """One object: all together, by each of the groupings, and where the prices come from."""
     tables: dict[str, Any] = {
-        f"by_{by}": [_record(by, group) for group in topmost(group_usage(shares, by), by, top)] for by in BY
+        f"by_{by}": [_record(by, group) for group in topmost(group_usage(shares, by), by, top)] for by in GROUP_KEYS
     }
     sessions, _ = count_sessions(shares)
     told: dict[str, Any] = {
@@ -113,7 +113,7 @@ _USUAL: Final = ("model", DAY, "project")
 _ROWS: Final = 15
 _DAYS: Final = 30
 _BAR: Final = 8
-_NAMES: Final[dict[str, Callable[[str], str]]] = {"model": humanize.model, "project": base_name}
+_NAMES: Final[dict[str, Callable[[str], str]]] = {"model": humanize.short_model_name, "project": base_name}
 _NUMBERS: Final = (("INPUT", 0, 4), ("OUTPUT", 1, 6), ("WRITE 5M", 2, 3), ("WRITE 1H", 3, 3), ("READ", 4, 5))
 """The columns of tokens: which of `TokenCount` they show, and how dear they are."""
 
@@ -140,15 +140,16 @@ def _totals(shares: Sequence[UsageShare], prices: Prices) -> Iterator[str]:
         humanize.plural(sessions - orphans, "session"),
         *([f"{orphans} more of which only sub-agents are left"] if orphans else []),
         humanize.plural(total.responses, "response"),
-        f"{humanize.number(tokens.total)} tokens",
+        f"{humanize.short_number(tokens.total)} tokens",
         humanize.dollars(total.cost, total.unpriced),
     )
     yield ", ".join(told)
-    input, output, short, hour, read = map(humanize.number, tokens)
+    input, output, short, hour, read = map(humanize.short_number, tokens)
     yield f"input {input}, output {output}; cache writes {short} (5 m), {hour} (1 h); cache reads {read}"
     if unknown := unpriced_models(shares):
         names = ", ".join(group.name or "(no model)" for group in unknown)
-        yield f"no price is known for {humanize.number(total.unpriced)} tokens, and they are not in the cost: {names}"
+        count = humanize.short_number(total.unpriced)
+        yield f"no price is known for {count} tokens, and they are not in the cost: {names}"
     yield f"prices: {display_path(prices.source)}"
 
 
@@ -158,7 +159,7 @@ def _print_groups(by: str, groups: Sequence[UsageGroup]) -> None:
             *_names(by, groups),
             Column("RESPONSES", [str(group.responses) for group in groups], 1, right=True),
             *(
-                Column(name, [humanize.number(group.tokens[kind]) for group in groups], rank, right=True)
+                Column(name, [humanize.short_number(group.tokens[kind]) for group in groups], rank, right=True)
                 for name, kind, rank in _NUMBERS
             ),
             Column("COST", [humanize.dollars(group.cost, group.unpriced) for group in groups], 9, right=True),
@@ -184,7 +185,7 @@ def _bars(groups: Sequence[UsageGroup]) -> list[str]:
     has_costs = all(group.cost is not None and not group.unpriced for group in groups)
     sizes = [float(group.cost or 0) if has_costs else group.tokens.total for group in groups]
     most = max(sizes) or 1
-    return [humanize.bar(size / most, _BAR) for size in sizes]
+    return [humanize.share_bar(size / most, _BAR) for size in sizes]
 
 
 JSON: Final = "json"

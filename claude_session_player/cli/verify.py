@@ -19,7 +19,7 @@ from claude_session_player.cli._options import (
 )
 from claude_session_player.cli._output import print_records, print_styled, stdout
 from claude_session_player.cli._refs import complete_ref, needs_store
-from claude_session_player.doctor import KINDS, Finding, Severity
+from claude_session_player.doctor import FINDING_KINDS, Finding, Severity
 from claude_session_player.errors import Ambiguous, CannotRead, NoStore, NoSuchSession, SessionError
 from claude_session_player.store import Filter
 from claude_session_player.util import humanize
@@ -65,8 +65,10 @@ def finding_record(finding: Finding) -> dict[str, Any]:
 def report_text(report: VerifyReport, severity: Severity, *, in_colour: bool) -> Iterator[str]:
     """A report for people: files with what is wrong with each, kind by kind, and what it comes to."""
     for path, of_file in groupby(at_least(report.findings, severity), lambda finding: finding.path):
-        yield click.style(printable(humanize.near(display_path(path))), bold=True) if in_colour else _plain(path)
-        by_kind = sorted(of_file, key=lambda finding: KINDS.index(finding.kind))
+        yield (
+            click.style(printable(humanize.path_from_cwd(display_path(path))), bold=True) if in_colour else _plain(path)
+        )
+        by_kind = sorted(of_file, key=lambda finding: FINDING_KINDS.index(finding.kind))
         for _, alike in groupby(by_kind, lambda finding: finding.kind):
             yield from _of_kind(list(alike), in_colour)
         yield ""
@@ -74,7 +76,7 @@ def report_text(report: VerifyReport, severity: Severity, *, in_colour: bool) ->
 
 
 def _plain(path: str) -> str:
-    return printable(humanize.near(display_path(path)))
+    return printable(humanize.path_from_cwd(display_path(path)))
 
 
 def _of_kind(findings: Sequence[Finding], in_colour: bool) -> Iterator[str]:
@@ -147,7 +149,7 @@ def command(refs: tuple[str, ...], is_all: bool, severity: str, wanted: Filter, 
       1  something was found
       2  a session cannot be read, or is not there
     """
-    from claude_session_player.doctor import NOT_FOUND, UNREADABLE, Severity, verify_files
+    from claude_session_player.doctor import SESSION_NOT_FOUND, UNREADABLE, Severity, verify_files
 
     if not (refs or is_all or wanted != Filter()):
         raise click.UsageError("name a session, or choose some with --all or a filter like --project")
@@ -157,7 +159,7 @@ def command(refs: tuple[str, ...], is_all: bool, severity: str, wanted: Filter, 
             with reading_bar("checking sessions") as progress:
                 report = verify_files(store, files, progress, is_all=is_all)
     except (CannotRead, NoSuchSession, NoStore, Ambiguous) as error:
-        problem = f"{NOT_FOUND}: " if isinstance(error, NoSuchSession) else ""
+        problem = f"{SESSION_NOT_FOUND}: " if isinstance(error, NoSuchSession) else ""
         raise NotVerified(f"{problem}{error}", *error.details) from error
     least = Severity[severity.upper()]
     listed = at_least(report.findings, least)

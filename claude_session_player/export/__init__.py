@@ -1,4 +1,4 @@
-"""Formats that a session can be written in, one module each; `registry` is the table of them."""
+"""Output formats of sessions, one module each; `registry` is their table."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = [
 
 
 def export_formats() -> list[Format]:
-    """The formats of an export: the screen in the end, and the session as it unfolded."""
+    """The formats of `export`: the final screen, and recordings."""
     return formats(OutputKind.SCREEN, OutputKind.RECORDING)
 
 
 def write_screen(state: ScreenState, file: TextIO, format: str) -> None:
-    """Write the screen to a text file in one of the formats."""
+    """Write the screen to a text file in a format."""
     format_named(format, OutputKind.SCREEN).load()(state, file)
 
 
@@ -40,12 +40,12 @@ def write_session(
     format: Format,
     file: TextIO,
     screen: Callable[[], ScreenState],
-    unfolding: Callable[[], tuple[ScreenState, Iterator[Event]]],
+    begin: Callable[[], tuple[ScreenState, Iterator[Event]]],
     setup: RecordingSetup | None = None,
 ) -> ScreenState:
-    """Write a session to a text file, and give its screen in the end.
+    """Write a session to a text file, and return its final screen.
 
-    `screen` replays it; `unfolding` gives the empty screen and the events that fill it. Only one of them is called.
+    `screen` replays the session; `begin` returns the empty screen and the events that fill it. Only one is called.
     """
     if format.writes is OutputKind.SCREEN:
         state = screen()
@@ -53,6 +53,6 @@ def write_session(
         return state
     from claude_session_player.export.asciicast import RecordingSetup
 
-    state, events = unfolding()
+    state, events = begin()
     format.load()(events, state, file, setup or RecordingSetup())
     return state

@@ -1,8 +1,8 @@
-"""What a terminal shows of a screen, and what is to be written to it when the screen changes.
+"""Recordings of sessions in the asciicast format: the output that makes a terminal show each change of the screen.
 
-The terminal shows the last rows of the screen. New rows are written below, so that it scrolls as it always does; where
-something changes above, only what is visible of it is written anew. Where the cursor goes is said relative to the last
-row, so that a larger terminal shows the same. No more rows are kept than fit on the terminal.
+The terminal shows the last rows of the screen. New rows are appended, so that it scrolls as usual; for a change above,
+only the visible rows are rewritten. The cursor moves relative to the last row, so that a larger terminal shows the
+same. Only as many rows are kept as fit on the terminal.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import deque
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
-from claude_session_player.export.terminal import folded_rows
+from claude_session_player.export.terminal_rows import folded_rows
 from claude_session_player.formatter import gap_between
 from claude_session_player.models import ScreenState, UserMessage
 from claude_session_player.player import Frame, FrameMark, Timing, fit_timing, stream_frames
@@ -23,43 +23,43 @@ if TYPE_CHECKING:
 
     from claude_session_player.format.events import Event
 
-BEGIN: Final = "\x1b[?7l"
-"""Before updates: no row goes over into the next one, whatever the terminal thinks of a sign's width."""
-END: Final = "\x1b[?7h"
-"""Behind updates: rows do so again, so that a player that is stopped leaves the terminal as it was."""
+WRAP_OFF: Final = "\x1b[?7l"
+"""Before updates: no row wraps into the next, whatever width the terminal gives to a character."""
+WRAP_ON: Final = "\x1b[?7h"
+"""After updates: rows wrap again, so that a stopped player leaves the terminal as it was."""
 _CLEAR: Final = "\x1b[2J\x1b[H"
 _ERASE_BELOW: Final = "\x1b[J"
 _ERASE_ROW: Final = "\x1b[2K"
-_BREAK: Final = "\r\n"
+_LINE_BREAK: Final = "\r\n"
 
 
 class _Block(NamedTuple):
-    """The rows of one element, and the blank ones before it."""
+    """The rows of one element, with the blank rows before it."""
 
     rows: list[str]
-    """The last of them, as many as fit on the terminal."""
+    """The last rows, as many as fit on the terminal."""
     height: int
-    """How many there are."""
+    """The number of all rows."""
 
 
-class TerminalPicture:
-    """A terminal of some size that shows a screen; `update` is to be called after every `render`."""
+class TerminalScreen:
+    """The rows that a terminal shows of a screen; `update` has to be called after every `render`."""
 
     def __init__(self, state: ScreenState, width: int, height: int) -> None:
         self.rows: list[str] = []
-        """What the terminal shows."""
+        """The visible rows."""
         self.laid_out = 0
-        """How many rows were laid out so far."""
+        """The number of rows laid out so far, for tests."""
         self.state = state
         self._width = width
         self._height = height
         self._blocks: deque[_Block] = deque()
-        """The last elements, as many as are visible."""
+        """The visible elements."""
         self._total = 0
-        """The rows of these elements."""
+        """The number of rows of these elements."""
 
     def update(self) -> str:
-        """What is to be written so that the terminal shows what the last `render` changed."""
+        """The output that makes the terminal show what the last `render` changed."""
         state = self.state
         if state.cleared:
             self.rows, self._total = [], 0
@@ -70,7 +70,7 @@ class TerminalPicture:
         return self._change() + self._append() if state.touched else self._append()
 
     def _append(self) -> str:
-        """Show new elements below all others."""
+        """Show new elements below the others."""
         if self.state.settled == len(self.state.elements):
             return ""
         new: list[str] = []
@@ -79,13 +79,13 @@ class TerminalPicture:
             new += rows
             self._blocks.append(self._block(rows))
             self._total += len(rows)
-        written = _BREAK.join(chain([""] if self.rows else [], new))
+        written = _LINE_BREAK.join(chain([""] if self.rows else [], new))
         self.rows = [*self.rows, *new][-self._height :]
-        self._forget()
+        self._drop_hidden()
         return written
 
     def _change(self) -> str:
-        """Show what became of elements that are visible; what stands below them moves."""
+        """Show changed elements that are visible, and move the rows below them."""
         first = self.state.settled - len(self._blocks)
         above = self._total - len(self.rows)
         for position in self.state.touched:
@@ -100,7 +100,7 @@ class TerminalPicture:
         return self._show(known[len(known) - (self._total - above) :])
 
     def _rebuild(self) -> str:
-        """Show the end of the screen, whatever was visible before."""
+        """Show the end of the screen, laid out from scratch."""
         self._blocks.clear()
         self._total = 0
         position = self.state.settled
@@ -113,14 +113,14 @@ class TerminalPicture:
         return self._show(known[-self._height :])
 
     def _show(self, rows: list[str]) -> str:
-        """Let the terminal show these rows where it shows others now; those that do not fit scroll away."""
-        written = _in_place(self.rows, rows) if len(rows) == len(self.rows) else _from_difference(self.rows, rows)
+        """Replace the visible rows; rows that do not fit scroll away."""
+        written = _rewrite_rows(self.rows, rows) if len(rows) == len(self.rows) else _rewrite_end(self.rows, rows)
         self.rows = rows[-self._height :]
-        self._forget()
+        self._drop_hidden()
         return written
 
-    def _forget(self) -> None:
-        """Let go of what is no longer visible."""
+    def _drop_hidden(self) -> None:
+        """Drop what is no longer visible."""
         while self._blocks and self._total - self._blocks[0].height >= self._height:
             self._total -= self._blocks.popleft().height
         if self._blocks and len(self._blocks[0].rows) > self._height:
@@ -138,45 +138,45 @@ class TerminalPicture:
         return rows
 
 
-def _in_place(before: Sequence[str], after: Sequence[str]) -> str:
-    """Write the rows that are other ones than before; the cursor stands on the last row, before and afterwards."""
-    written = []
+def _rewrite_rows(before: Sequence[str], after: Sequence[str]) -> str:
+    """Rewrite the rows that differ; the cursor is on the last row before and after."""
+    output = []
     cursor = last = len(before) - 1
     for number, (old, new) in enumerate(zip(before, after, strict=True)):
         if old != new:
-            written.append(f"{_move(number - cursor)}{_ERASE_ROW}{new}")
+            output.append(f"{_move(number - cursor)}{_ERASE_ROW}{new}")
             cursor = number
-    return "".join(written) + (_move(last - cursor) if cursor != last else "")
+    return "".join(output) + (_move(last - cursor) if cursor != last else "")
 
 
-def _from_difference(before: Sequence[str], after: Sequence[str]) -> str:
-    """Write all rows from the first one on that is another one than before."""
+def _rewrite_end(before: Sequence[str], after: Sequence[str]) -> str:
+    """Rewrite all rows from the first one that differs."""
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
     if same == len(before):
-        return _BREAK * bool(before) + _BREAK.join(after[same:])
+        return _LINE_BREAK * bool(before) + _LINE_BREAK.join(after[same:])
     start = min(same, max(len(after) - 1, 0))
-    return _move(start - len(before) + 1) + _ERASE_BELOW + _BREAK.join(after[start:])
+    return _move(start - len(before) + 1) + _ERASE_BELOW + _LINE_BREAK.join(after[start:])
 
 
 def _move(rows: int) -> str:
-    """Go to the beginning of a row, so many rows below this one."""
+    """Move to the start of a row, given relative to the current one."""
     return f"\x1b[{-rows}A\r" if rows < 0 else f"\x1b[{rows}B\r" if rows else "\r"
 
 
 WIDTH: Final = 80
 HEIGHT: Final = 24
 _TERM: Final = "xterm-256color"
-_LABEL: Final = 60
-_GLANCE: Final = 1000
-"""Signs of a prompt that are looked at for its first words."""
+_MAX_LABEL: Final = 60
+_LABEL_SOURCE: Final = 1000
+"""How many characters of a prompt its label is made from."""
 _DIGITS: Final = 6
-"""Times are exact to a microsecond."""
+"""Times are rounded to microseconds."""
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(", ", ": ")).encode
 
 
 class RecordingSetup(NamedTuple):
-    """How a session is recorded."""
+    """The timing, terminal size and format version of a recording."""
 
     timing: Timing = Timing()
     width: int = WIDTH
@@ -184,8 +184,8 @@ class RecordingSetup(NamedTuple):
     version: int = 2
 
 
-class _Cue(NamedTuple):
-    """What happens at a moment of the recording: something is written, or a marker is set."""
+class _CastEvent(NamedTuple):
+    """An event of a recording: output, a marker, or its end."""
 
     moment: float
     kind: str
@@ -195,75 +195,77 @@ class _Cue(NamedTuple):
 class _Version(NamedTuple):
     header: Callable[[RecordingSetup], dict[str, Any]]
     time: Callable[[float, float], float]
-    """The time of an event, by its moment and that of the event before."""
+    """From the moment of an event and that of the previous one to its time."""
     ending: tuple[tuple[str, str], ...] = ()
-    """Kind and data of events that end a recording."""
+    """The kind and data of the events that end a recording."""
 
 
 VERSIONS: Final = {
     2: _Version(
-        lambda how: {"version": 2, "width": how.width, "height": how.height, "env": {"TERM": _TERM}},
+        lambda setup: {"version": 2, "width": setup.width, "height": setup.height, "env": {"TERM": _TERM}},
         lambda moment, before: moment,
     ),
     3: _Version(
-        lambda how: {"version": 3, "term": {"cols": how.width, "rows": how.height, "type": _TERM}},
+        lambda setup: {"version": 3, "term": {"cols": setup.width, "rows": setup.height, "type": _TERM}},
         lambda moment, before: round(moment - before, _DIGITS),
         ending=(("x", "0"),),
     ),
 }
 
 
-def write_asciicast(events: Iterable[Event], state: ScreenState, file: TextIO, how: RecordingSetup) -> None:
-    """Write a recording while the events are read; `state` is the empty screen that they fill."""
-    version = VERSIONS[how.version]
-    picture = TerminalPicture(state, how.width, how.height)
-    drawn: list[str] = []
-    events, timing = fit_timing(events, how.timing)
-    frames = timing.timed(stream_frames(events, state, lambda: drawn.append(picture.update())), lambda frame: frame)
+def write_asciicast(events: Iterable[Event], state: ScreenState, file: TextIO, setup: RecordingSetup) -> None:
+    """Write a recording while events are read; `state` is the empty screen that they fill."""
+    version = VERSIONS[setup.version]
+    screen = TerminalScreen(state, setup.width, setup.height)
+    updates: list[str] = []
+    events, timing = fit_timing(events, setup.timing)
+    frames = timing.with_delays(
+        stream_frames(events, state, lambda: updates.append(screen.update())), lambda frame: frame
+    )
     first = next(frames, None)
-    begun = {} if first is None or first[1].time is None else {"timestamp": int(first[1].time)}
-    file.write(escape_controls(_encode(version.header(how) | begun)) + "\n")
+    start = {} if first is None or first[1].time is None else {"timestamp": int(first[1].time)}
+    file.write(escape_controls(_encode(version.header(setup) | start)) + "\n")
     before = 0.0
-    for cue in _cues(chain([first] if first else [], frames), state, drawn, version):
-        file.write(f"[{_encode(version.time(cue.moment, before))}, {_encode(cue.kind)}, ")
-        file.write(escape_controls(_encode(cue.data)))  # in a list it would be copied once more
+    for event in _cast_events(chain([first] if first else [], frames), state, updates, version):
+        file.write(f"[{_encode(version.time(event.moment, before))}, {_encode(event.kind)}, ")
+        file.write(escape_controls(_encode(event.data)))  # written by itself: joining would copy it once more
         file.write("]\n")
-        before = cue.moment
+        before = event.moment
 
 
-def _cues(
-    frames: Iterable[tuple[float, Frame]], state: ScreenState, drawn: list[str], version: _Version
-) -> Iterator[_Cue]:
-    """What happens when. All that is drawn at one moment is written at once; a marker stands behind its prompt."""
+def _cast_events(
+    frames: Iterable[tuple[float, Frame]], state: ScreenState, updates: list[str], version: _Version
+) -> Iterator[_CastEvent]:
+    """The events of a recording: one output for each moment, and a marker after each prompt."""
     elapsed = moment = 0.0
-    written: list[str] = []
+    output: list[str] = []
     for wait, frame in frames:
         elapsed += wait
         if round(elapsed, _DIGITS) != moment:
-            yield from _output(moment, written)
+            yield from _take_output(moment, output)
             moment = round(elapsed, _DIGITS)
-        written += drawn
-        drawn.clear()
+        output += updates
+        updates.clear()
         for label in _labels(state, frame):
-            yield from _output(moment, written)
-            yield _Cue(moment, "m", label)
-    written += [*drawn, "\r\n"]
-    yield from _output(moment, written)
-    yield from (_Cue(moment, kind, data) for kind, data in version.ending)
+            yield from _take_output(moment, output)
+            yield _CastEvent(moment, "m", label)
+    output += [*updates, "\r\n"]
+    yield from _take_output(moment, output)
+    yield from (_CastEvent(moment, kind, data) for kind, data in version.ending)
 
 
-def _output(moment: float, written: list[str]) -> Iterator[_Cue]:
-    """What was written since the last time, if anything was."""
-    data = "".join((BEGIN, *written, END)) if any(written) else ""
-    written.clear()  # it may be large: nothing is held twice
+def _take_output(moment: float, output: list[str]) -> Iterator[_CastEvent]:
+    """The output since the last event, if there is any."""
+    data = "".join((WRAP_OFF, *output, WRAP_ON)) if any(output) else ""
+    output.clear()  # it may be large, and must not be held twice
     if data:
-        yield _Cue(moment, "o", data)
+        yield _CastEvent(moment, "o", data)
 
 
 def _labels(state: ScreenState, frame: Frame) -> list[str]:
-    """The first words of what people asked for in this frame."""
+    """The first words of each prompt in this frame."""
     if not frame.marks & FrameMark.PROMPT:
         return []
     new = takewhile(lambda element: element.line == frame.line, reversed(state.elements))
     prompts = [element.text for element in new if isinstance(element, UserMessage)]
-    return [printable(truncate(" ".join(text[:_GLANCE].split()), _LABEL)) for text in reversed(prompts)]
+    return [printable(truncate(" ".join(text[:_LABEL_SOURCE].split()), _MAX_LABEL)) for text in reversed(prompts)]

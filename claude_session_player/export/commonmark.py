@@ -1,4 +1,4 @@
-"""Pieces of CommonMark that stay what they are, whatever text they hold and wherever they are put."""
+"""Parts of a CommonMark document that keep their structure, whatever their text and wherever they are placed."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
     from claude_session_player.format.content import ChecklistItem
 
-_RUN: Final = re.compile(r"`+")
-_PARAGRAPH: Final = re.compile(r"[^\s#>|\-+*=<\[`~:_\d\\]")
-"""How a line begins that can only be the beginning of a paragraph."""
+_BACKTICKS: Final = re.compile(r"`+")
+_PARAGRAPH_START: Final = re.compile(r"[^\s#>|\-+*=<\[`~:_\d\\]")
+"""The start of a line that can only start a paragraph."""
 _UNDERLINE: Final = re.compile(r"\n[=\-|: \t]+(?:\n|\Z)")
-"""What would make a heading or a table of the line before it, and of the lines before that."""
+"""A line that would turn the paragraph before it into a heading or a table."""
 _SENTINEL: Final = "END"
-_LONGEST_PARSED: Final = 1 << 18
-"""A parser takes up to a thousand times the length of a text in memory."""
-_LONGEST_FENCED: Final = 4 << 20
-"""The places of all blocks of code take up to 15 times the length of a text."""
+_MAX_PARSED: Final = 1 << 18
+"""Longer texts are not parsed: a parser needs up to a thousand times their length in memory."""
+_MAX_FENCED: Final = 4 << 20
+"""Longer texts are not searched for code blocks: their ranges need up to 15 times the length in memory."""
 
 
 def tidy_text(text: str) -> str:
-    """A text without escape sequences, whose only line breaks are line feeds."""
+    """A text without escape sequences and with line feeds as its only line breaks."""
     if "\r" in text or "\x1b" in text or "\x9b" in text:
         return strip_escapes(text).replace("\r", "\n")
     return text
 
 
 def single_line(text: str, width: int | None = None) -> str:
-    """A text on one line, at most so long.
+    """A text on one line, truncated to a width.
 
     >>> single_line("one\\ntwo"), single_line("one two", 3)
     ('one two', 'one…')
@@ -45,7 +45,7 @@ def single_line(text: str, width: int | None = None) -> str:
 
 
 def code_block(text: str, language: str = "") -> str:
-    """A block of code that no text can break out of.
+    """A fenced code block that its text cannot end.
 
     >>> print(code_block("ls", "bash"))
     ```bash
@@ -53,13 +53,13 @@ def code_block(text: str, language: str = "") -> str:
     ```
     """
     fence = "```"
-    if "`" in text and fence in text:  # a single sign is found faster
+    if "`" in text and fence in text:  # a single character is found faster
         fence = "`" * (_longest_run(text) + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def inline_code(text: str) -> str:
-    """A name in which every sign counts, on one line.
+    """A text of one line as inline code.
 
     >>> inline_code("a`b"), inline_code(" a")
     ('`` a`b ``', '`  a `')
@@ -72,7 +72,7 @@ def inline_code(text: str) -> str:
 
 
 def inline_text(text: str, width: int | None = None) -> str:
-    """A text on one line, at most so long, that is shown as it is.
+    """A text on one line without markup, truncated to a width.
 
     >>> inline_text("one\\ntwo"), inline_text("*one*", 4)
     ('one two', '\\\\*one…')
@@ -81,7 +81,7 @@ def inline_text(text: str, width: int | None = None) -> str:
 
 
 def safe_markdown(text: str, *, by_model: bool) -> str:
-    """A text in which only harmless markdown is left; where it would, or might, swallow what follows, a block of code.
+    """A text with only harmless markdown; as a code block if it might otherwise include the text after it.
 
     >>> safe_markdown("**bold** <b>", by_model=True), safe_markdown("# One", by_model=True)
     ('**bold** \\\\<b>', '# One')
@@ -93,33 +93,33 @@ def safe_markdown(text: str, *, by_model: bool) -> str:
     never closed
     ````
     """
-    is_doubtful = has_fences(text) and (len(text) > _LONGEST_FENCED or fenced_blocks(text) is None)
-    if is_doubtful and len(text) > _LONGEST_PARSED:
+    is_open_ended = has_fences(text) and (len(text) > _MAX_FENCED or fenced_blocks(text) is None)
+    if is_open_ended and len(text) > _MAX_PARSED:
         return code_block(text, "markdown")
     escaped = escape_markdown(text) if by_model else escape_text(text)
-    return code_block(text, "markdown") if is_doubtful and not _ends(escaped) else escaped
+    return code_block(text, "markdown") if is_open_ended and not _is_closed(escaped) else escaped
 
 
 def put_below(head: str, text: str) -> str:
-    """A heading line and a text: a plain paragraph follows at once, anything else behind a blank line.
+    """A heading line with a text below it; a blank line separates them unless the text is a plain paragraph.
 
     >>> put_below("**User**", "Hello"), put_below("**User**", "- a list")
     ('**User**\\nHello', '**User**\\n\\n- a list')
     """
     if not text:
         return head
-    is_plain = _PARAGRAPH.match(text) is not None
+    is_plain = _PARAGRAPH_START.match(text) is not None
     if is_plain and "\n" in text:
         end = text.find("\n\n")
         is_plain = not _UNDERLINE.search(text, 0, end if end >= 0 else len(text))
     return f"{head}\n{text}" if is_plain else f"{head}\n\n{text}"
 
 
-def check_list(items: Iterable[ChecklistItem]) -> str:
-    """A list of what is done and what is not.
+def task_list(items: Iterable[ChecklistItem]) -> str:
+    """A list with a checkbox for each item.
 
     >>> from claude_session_player.format.content import ChecklistItem
-    >>> print(check_list([ChecklistItem("one", True), ChecklistItem("two")]))
+    >>> print(task_list([ChecklistItem("one", True), ChecklistItem("two")]))
     - [x] one
     - [ ] two
     """
@@ -127,7 +127,7 @@ def check_list(items: Iterable[ChecklistItem]) -> str:
 
 
 def block_quote(text: str, depth: int) -> str:
-    """A text in so many block quotes; every line keeps its depth.
+    """A text inside nested block quotes, with the marks on every line.
 
     >>> print(block_quote("one\\ntwo", 2))
     > > one
@@ -140,7 +140,7 @@ def block_quote(text: str, depth: int) -> str:
 
 
 def shorten_text(text: str, lines: int | None) -> str:
-    """The first lines of a text, and how many more there are.
+    """The first lines of a text, and the number of further lines.
 
     >>> print(shorten_text("1\\n2\\n3\\n4", 2))
     1
@@ -157,21 +157,23 @@ def shorten_text(text: str, lines: int | None) -> str:
 
 
 def _longest_run(text: str) -> int:
-    """How many backticks a text has in a row, at most."""
-    return max(run.end() - run.start() for run in _RUN.finditer(text))
+    """The length of the longest run of backticks."""
+    return max(run.end() - run.start() for run in _BACKTICKS.finditer(text))
 
 
-def _ends(text: str) -> bool:
-    """True where a paragraph behind a text is one: asks a parser.
+def _is_closed(text: str) -> bool:
+    """True if, for a parser, a paragraph after the text is separate from it.
 
-    Twice, because a tab is four columns wide at the beginning of a line, and two behind the mark of a block quote.
+    It is parsed twice, because a tab is four columns wide at the start of a line, but two after a quote mark.
     """
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark")
     parser.core.ruler.enableOnly(["normalize", "block"])
     for depth in (0, 1):
-        tokens = parser.parse(block_quote(f"{text}\n\n{_SENTINEL}", depth))[-3 - depth :][:3]  # the others take memory
+        tokens = parser.parse(block_quote(f"{text}\n\n{_SENTINEL}", depth))[-3 - depth :][
+            :3
+        ]  # not all: they need memory
         last = [(token.type, token.level, token.content) for token in tokens]
         if last != [("paragraph_open", depth, ""), ("inline", depth + 1, _SENTINEL), ("paragraph_close", depth, "")]:
             return False

@@ -1,4 +1,4 @@
-"""A conversation as facts: a record for each entry, flat; `depth` and `agent` say whose it is."""
+"""Screens and transcripts as JSON: a flat record for each element or entry."""
 
 from __future__ import annotations
 
@@ -25,75 +25,87 @@ if TYPE_CHECKING:
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def write_elements(state: ScreenState, file: TextIO) -> None:
-    """Write one JSON object a line."""
-    for element in state.elements:
-        file.write(lenient_json.compact(element_record(element)) + "\n")
+def write_element_array(state: ScreenState, file: TextIO) -> None:
+    """Write the elements of a screen as one JSON array, with an element on each line."""
+    file.writelines(json_array(_encoded_elements(state)))
+    file.write("\n")
+
+
+def write_element_lines(state: ScreenState, file: TextIO) -> None:
+    """Write the elements of a screen as JSON objects, one per line."""
+    file.writelines(f"{text}\n" for text in _encoded_elements(state))
+
+
+def _encoded_elements(state: ScreenState) -> Iterator[str]:
+    return (lenient_json.compact(element_record(element)) for element in state.elements)
 
 
 def element_record(element: ScreenElement) -> dict[str, Any]:
-    """Everything that an element knows; `time` is in UTC, and `timestamp` as the file has it.
+    """All fields of an element; `time` is in UTC, `timestamp` as in the file.
 
     >>> from claude_session_player.models import UserMessage
     >>> element_record(UserMessage("Hi", line=3))["kind"], element_record(UserMessage("Hi", line=3))["time"]
     ('user_message', 'Unknown time')
     """
     kind = _INNER_CAPITAL.sub("_", type(element).__name__).lower()
-    known = {field.name: _plain(getattr(element, field.name)) for field in fields(element)}
-    return {"kind": kind, "line": known.pop("line"), "time": transcript_time(element.timestamp, UTC), **known}
+    values = {field.name: _json_value(getattr(element, field.name)) for field in fields(element)}
+    return {"kind": kind, "line": values.pop("line"), "time": transcript_time(element.timestamp, UTC), **values}
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     return asdict(value) if isinstance(value, ToolActivity) else value
 
 
-_RECORDS: Final = (EntryKind.NOTE, EntryKind.RECORD)
-"""Entries that may say of which type their record is."""
+_RECORD_KINDS: Final = (EntryKind.NOTE, EntryKind.RECORD)
+"""Kinds of entries that may have the type of a record."""
 
 
-def entry_record(told: PlacedEntry, style: TranscriptStyle) -> dict[str, Any] | None:
-    """The facts of one entry; `None` for what only separates others, or belongs to a full telling. Nothing is cut."""
-    entry = told.entry
-    if told.is_end or entry.kind is EntryKind.SECTION or (entry.aside and not style.is_full):
+def entry_record(placed: PlacedEntry, style: TranscriptStyle) -> dict[str, Any] | None:
+    """The facts of one entry, untruncated; `None` for separators, and for entries of full transcripts only.
+
+    `depth` and `agent` say which sub-agent the entry belongs to.
+    """
+    entry = placed.entry
+    if placed.is_end or entry.kind is EntryKind.SECTION or (entry.full_only and not style.is_full):
         return None
     facts: dict[str, Any] = {
         "kind": entry.kind.value,
         "line": entry.line or None,
         "timestamp": entry.timestamp,
         "uuid": entry.uuid,
-        "depth": told.depth,
-        "agent": told.actor.id if told.actor else None,
+        "depth": placed.depth,
+        "agent": placed.subagent.id if placed.subagent else None,
     }
     if isinstance(entry, TranscriptCall):
-        return facts | _call(entry, style)
+        return facts | _call_facts(entry, style)
     if isinstance(entry.body, Subagent):
-        return facts | _actor(entry.body)
+        return facts | _subagent_facts(entry.body)
     if entry.kind in (EntryKind.FORK, EntryKind.RETURN):
         return facts | {"back_to": entry.body.line}
     facts["text"] = entry.text
     if entry.kind is EntryKind.BLOCK:
         facts["body"] = entry.body
-    elif entry.kind in _RECORDS and entry.body is not None:
+    elif entry.kind in _RECORD_KINDS and entry.body is not None:
         facts["record"] = entry.body
         if entry.kind is EntryKind.RECORD:
             facts["text"] = f"{entry.text} {entry.body}"
-    return facts | _pictures(entry, style)
+    return facts | _picture_facts(entry, style)
 
 
-def _pictures(entry: Entry, style: TranscriptStyle) -> dict[str, Any]:
-    """Where pictures are kept in files, `url` says where."""
-    found = [
-        {"kind": one.kind, "media_type": one.media_type, "url": one.url or style.save(one) or ""}
-        for one in entry.pictures
+def _picture_facts(entry: Entry, style: TranscriptStyle) -> dict[str, Any]:
+    """The pictures of an entry; `url` is the path of a picture that is saved to a file."""
+    pictures = [
+        {"kind": picture.kind, "media_type": picture.media_type, "url": picture.url or style.save(picture) or ""}
+        for picture in entry.pictures
     ]
-    return {"pictures": found} if found else {}
+    return {"pictures": pictures} if pictures else {}
 
 
-def _call(call: TranscriptCall, style: TranscriptStyle) -> dict[str, Any]:
+def _call_facts(call: TranscriptCall, style: TranscriptStyle) -> dict[str, Any]:
     reply, result = call.reply(), call.result
-    return _pictures(call, style) | {
+    return _picture_facts(call, style) | {
         "tool": call.name,
         "tool_use_id": call.id,
         "input": call.input,
@@ -106,16 +118,16 @@ def _call(call: TranscriptCall, style: TranscriptStyle) -> dict[str, Any]:
             "timestamp": result.timestamp,
             "uuid": result.uuid,
         },
-        "agents": [actor.id for actor in call.actors],
+        "agents": [subagent.id for subagent in call.subagents],
     }
 
 
-def _actor(actor: Subagent) -> dict[str, Any]:
-    return {"id": actor.id, "type": actor.kind, "title": actor.title, "workflow": actor.workflow}
+def _subagent_facts(subagent: Subagent) -> dict[str, Any]:
+    return {"id": subagent.id, "type": subagent.kind, "title": subagent.title, "workflow": subagent.workflow}
 
 
-def _records(told: Iterable[PlacedEntry], style: TranscriptStyle) -> Iterator[dict[str, Any]]:
-    return (facts for one in told if (facts := entry_record(one, style)) is not None)
+def _records(entries: Iterable[PlacedEntry], style: TranscriptStyle) -> Iterator[dict[str, Any]]:
+    return (facts for placed in entries if (facts := entry_record(placed, style)) is not None)
 
 
 def _as_array(records: Iterable[dict[str, Any]]) -> Iterator[str]:

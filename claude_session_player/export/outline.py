@@ -1,4 +1,4 @@
-"""An outline as text, one line a node, and as JSON. However deep it is, no function calls itself."""
+"""The outline of a session as text, one line per node, and as JSON; without recursion, for any depth."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import tzinfo
 
-_WIDEST: Final = 120
-_DEEPEST: Final = 36
-"""So many columns of a line are at most for its place in the tree."""
-_KEPT: Final = _DEEPEST + 3
-"""So much is kept of that: enough to see that it is too long, or a tree of n levels would have n² of it."""
-_LEAST: Final = 12
-_SHORT: Final = 8
-_UUID: Final = 36
+_DEFAULT_WIDTH: Final = 120
+_MAX_INDENT: Final = 36
+"""The most columns of a line that show its place in the tree."""
+_KEPT_INDENT: Final = _MAX_INDENT + 3
+"""The length of indents that are kept, enough to detect longer ones: full indents would be quadratic in the depth."""
+_MIN_TEXT_WIDTH: Final = 12
+_SHORT_ID_LENGTH: Final = 8
+_UUID_LENGTH: Final = 36
 
 
 class OutlineLine(NamedTuple):
-    """What is said of a node: the middle gives way where there is no room."""
+    """The words for a node; the middle part is truncated if the line is too long."""
 
     head: str
     middle: str = ""
@@ -35,129 +35,129 @@ class OutlineLine(NamedTuple):
 
 
 def draw_outline(root: Node, zone: tzinfo | None, width: int | None = None) -> Iterator[str]:
-    """The lines of a tree; `width` is that of the terminal."""
-    yield _fitted("", _WORDS[root.kind](root.facts, zone), width)
-    waiting = [(child, "", number == len(root.children)) for number, child in enumerate(root.children, 1)][::-1]
-    while waiting:
-        node, indent, is_last = waiting.pop()
-        yield _fitted(f"{indent}{'└─' if is_last else '├─'} ", _WORDS[node.kind](node.facts, zone), width)
-        below = (indent + ("   " if is_last else "│  "))[-_KEPT:]
+    """Draw a tree line by line; `width` is that of the terminal."""
+    yield _fit("", _DESCRIBERS[root.kind](root.facts, zone), width)
+    pending = [(child, "", number == len(root.children)) for number, child in enumerate(root.children, 1)][::-1]
+    while pending:
+        node, indent, is_last = pending.pop()
+        yield _fit(f"{indent}{'└─' if is_last else '├─'} ", _DESCRIBERS[node.kind](node.facts, zone), width)
+        below = (indent + ("   " if is_last else "│  "))[-_KEPT_INDENT:]
         count = len(node.children)
-        waiting += [(child, below, number == count) for number, child in enumerate(node.children, 1)][::-1]
+        pending += [(child, below, number == count) for number, child in enumerate(node.children, 1)][::-1]
 
 
 def encode_outline(root: Node) -> str:
-    """The same tree as a JSON object: `children` are objects like it."""
+    """Encode a tree as a JSON object; `children` are objects of the same kind."""
     pieces: list[str] = []
-    waiting: list[Node | str] = [root]
-    while waiting:
-        part = waiting.pop()
+    pending: list[Node | str] = [root]
+    while pending:
+        part = pending.pop()
         if isinstance(part, str):
             pieces.append(part)
             continue
         pieces.append(lenient_json.compact({"kind": part.kind, **part.facts})[:-1] + ',"children":[')
-        waiting.append("]}")
+        pending.append("]}")
         for child in reversed(part.children):
-            waiting += (child, ",")
+            pending += (child, ",")
         if part.children:
-            waiting.pop()
+            pending.pop()
     return "".join(pieces)
 
 
-def _fitted(indent: str, line: OutlineLine, width: int | None) -> str:
-    if len(indent) > _DEEPEST:
-        indent = ELLIPSIS + indent[1 - _DEEPEST :]
+def _fit(indent: str, line: OutlineLine, width: int | None) -> str:
+    if len(indent) > _MAX_INDENT:
+        indent = ELLIPSIS + indent[1 - _MAX_INDENT :]
     head, middle, tail = map(printable, line)
-    room = (width or _WIDEST) - len(indent) - sum(cell_len(part) + 2 for part in (head, tail) if part)
-    room = max(room, _LEAST)
+    room = (width or _DEFAULT_WIDTH) - len(indent) - sum(cell_len(part) + 2 for part in (head, tail) if part)
+    room = max(room, _MIN_TEXT_WIDTH)
     if cell_len(middle) > room:
         middle = set_cell_size(middle, room - 1).rstrip() + ELLIPSIS
     text = indent + "  ".join(part for part in (head, middle, tail) if part)
     return text if width is None or cell_len(text) <= width else set_cell_size(text, width - 1) + ELLIPSIS
 
 
-# --- the words for each kind of node ---------------------------------------------------------------
+# --- the words for each kind of node -----------------------------------------------------------------
 
 
-def _session(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
-    branches = f", {plural(facts['branches'], 'branch', 'branches')}" if facts["branches"] > 1 else ""
+def _describe_session(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
+    branches = f", {plural(facts['branches'], 'branch')}" if facts["branches"] > 1 else ""
     about = "  ".join(filter(None, (facts["title"] or "(no title)", facts["project"])))
-    return OutlineLine(_short(facts["id"]), about, plural(facts["events"], "event") + branches)
+    return OutlineLine(_short_id(facts["id"]), about, plural(facts["events"], "event") + branches)
 
 
-def _segment(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
-    said = [plural(facts[key], key[:-1]) for key in ("prompts", "responses") if facts[key]]
-    return OutlineLine(_place(facts, zone), _prompt(facts), ", ".join(said))
+def _describe_segment(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
+    counts = [plural(facts[key], key[:-1]) for key in ("prompts", "responses") if facts[key]]
+    return OutlineLine(_position(facts, zone), _prompt_text(facts), ", ".join(counts))
 
 
-def _branch(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
+def _describe_branch(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
     name = f"branch {facts['number']}{' ● live' if facts['live'] else ''}" if facts["number"] else ""
     lines = plural(facts["lines"], "line") if facts["lines"] is not None else ""
-    return OutlineLine("  ".join(filter(None, (name, _place(facts, zone)))), _prompt(facts), lines)
+    return OutlineLine("  ".join(filter(None, (name, _position(facts, zone)))), _prompt_text(facts), lines)
 
 
-def _fork(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
+def _describe_fork(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
     return OutlineLine(f"fork at line {facts['line']}")
 
 
-def _compaction(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
+def _describe_compaction(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
     tokens = f"{facts['tokens']:,} tokens" if facts["tokens"] is not None else ""
     about = ", ".join(filter(None, (facts["trigger"], tokens)))
     return OutlineLine(f"compacted at line {facts['line']}{f' ({about})' if about else ''}")
 
 
-def _said(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
-    return OutlineLine(_place(facts, zone), _prompt(facts))
+def _describe_prompt(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
+    return OutlineLine(_position(facts, zone), _prompt_text(facts))
 
 
-def _agent(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
-    head = "  ".join(filter(None, (f"agent {_short(facts['id'])}", facts["agent"])))
+def _describe_agent(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
+    head = "  ".join(filter(None, (f"sub-agent {_short_id(facts['id'])}", facts["agent"])))
     return OutlineLine(
-        head, facts["title"] or "", plural(facts["events"], "event") + ("" if facts["linked"] else ", no call found")
+        head, facts["title"] or "", plural(facts["events"], "event") + ("" if facts["linked"] else ", no matching call")
     )
 
 
-def _workflow(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
-    tail = ", ".join(filter(None, (plural(facts["agents"], "agent"), facts["status"])))
+def _describe_workflow(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
+    tail = ", ".join(filter(None, (plural(facts["agents"], "sub-agent"), facts["status"])))
     return OutlineLine(f"workflow {facts['id']}", facts["name"] or "", tail)
 
 
-def _continues(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
-    return _linked("resumed from" if facts["common"] else "continues", facts)
+def _describe_continues(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
+    return _describe_link("resumed from" if facts["common"] else "continues", facts)
 
 
-def _continued(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
-    return _linked("resumed as" if facts["common"] else "continued by", facts)
+def _describe_continued(facts: dict[str, Any], zone: tzinfo | None) -> OutlineLine:
+    return _describe_link("resumed as" if facts["common"] else "continued by", facts)
 
 
-def _linked(words: str, facts: dict[str, Any]) -> OutlineLine:
+def _describe_link(relation: str, facts: dict[str, Any]) -> OutlineLine:
     common = f"{plural(facts['common'], 'event')} in common" if facts["common"] else ""
     if facts["copy"]:
-        return OutlineLine("copied before a compaction", facts["id"], common)
-    return OutlineLine(f"{words} {_short(facts['id'])}", facts["title"] or "", common)
+        return OutlineLine("copy from before a compaction", facts["id"], common)
+    return OutlineLine(f"{relation} {_short_id(facts['id'])}", facts["title"] or "", common)
 
 
-_WORDS: Final[dict[str, Callable[[dict[str, Any], tzinfo | None], OutlineLine]]] = {
-    NodeKind.SESSION: _session,
-    NodeKind.SEGMENT: _segment,
-    NodeKind.BRANCH: _branch,
-    NodeKind.FORK: _fork,
-    NodeKind.COMPACTION: _compaction,
-    NodeKind.PROMPT: _said,
-    NodeKind.AGENT: _agent,
-    NodeKind.WORKFLOW: _workflow,
-    NodeKind.CONTINUES: _continues,
-    NodeKind.CONTINUED: _continued,
+_DESCRIBERS: Final[dict[str, Callable[[dict[str, Any], tzinfo | None], OutlineLine]]] = {
+    NodeKind.SESSION: _describe_session,
+    NodeKind.SEGMENT: _describe_segment,
+    NodeKind.BRANCH: _describe_branch,
+    NodeKind.FORK: _describe_fork,
+    NodeKind.COMPACTION: _describe_compaction,
+    NodeKind.PROMPT: _describe_prompt,
+    NodeKind.AGENT: _describe_agent,
+    NodeKind.WORKFLOW: _describe_workflow,
+    NodeKind.CONTINUES: _describe_continues,
+    NodeKind.CONTINUED: _describe_continued,
 }
 
 
-def _place(facts: dict[str, Any], zone: tzinfo | None) -> str:
+def _position(facts: dict[str, Any], zone: tzinfo | None) -> str:
     line = f"line {facts['line']}" if facts["line"] is not None else ""
     return "  ".join(filter(None, (line, _moment(facts["time"], zone))))
 
 
-def _prompt(facts: dict[str, Any]) -> str:
-    return f"❯ {facts['prompt']}" if facts["prompt"] else "(goes on)"
+def _prompt_text(facts: dict[str, Any]) -> str:
+    return f"❯ {facts['prompt']}" if facts["prompt"] else "(continued)"
 
 
 def _moment(time: str | None, zone: tzinfo | None) -> str:
@@ -167,10 +167,10 @@ def _moment(time: str | None, zone: tzinfo | None) -> str:
         return ""
 
 
-def _short(id: str) -> str:
-    """The beginning of an id that is as long as a uuid.
+def _short_id(id: str) -> str:
+    """The first characters of an id that is as long as a uuid; shorter ids as they are.
 
-    >>> _short("1f2e3d4c-0001-4000-8000-000000000001"), _short("a5b6c7d8")
+    >>> _short_id("1f2e3d4c-0001-4000-8000-000000000001"), _short_id("a5b6c7d8")
     ('1f2e3d4c', 'a5b6c7d8')
     """
-    return id[:_SHORT] if len(id) >= _UUID else id
+    return id[:_SHORT_ID_LENGTH] if len(id) >= _UUID_LENGTH else id

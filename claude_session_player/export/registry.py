@@ -1,6 +1,6 @@
-"""The formats that a session can be written in: the one table that commands, windows and docs read.
+"""The table of output formats, which commands, windows and docs read.
 
-A new format is a module of this package and its row here. What its object has to be like, `OutputKind` says.
+A new format is a module of this package and a row of the table. `OutputKind` describes the object that writes it.
 """
 
 from __future__ import annotations
@@ -19,43 +19,43 @@ if TYPE_CHECKING:
 
 
 class OutputKind(Enum):
-    """What a format writes, and by which kind of object."""
+    """What a format writes, and the kind of object that writes it."""
 
     SCREEN = "screen"
-    """The screen in the end, by a function `write(state, file)`."""
+    """The final screen, by a function `write(state, file)`."""
     RECORDING = "recording"
-    """How the session unfolded, by a function `write(events, state, file, setup)`."""
+    """The session over time, by a function `write(events, state, file, setup)`."""
     TRANSCRIPT = "transcript"
     """The conversation in order, by a `TranscriptWriter`."""
 
 
 class TranscriptWriter(NamedTuple):
-    """How a conversation becomes text."""
+    """How a transcript becomes text."""
 
     items: Callable[[Iterable[PlacedEntry], TranscriptStyle], Iterator[Any]]
-    """What is written of each entry that is in the text; a page is counted in these."""
-    joined: Callable[[Iterable[Any]], Iterator[str]]
-    """The text of these, in pieces."""
-    begun: Callable[[Iterable[Any]], Iterator[str]] | None = None
-    """The same where it is the beginning of a text, where that has a head of its own."""
+    """The items to write, about one for each entry; pages are counted in items."""
+    join: Callable[[Iterable[Any]], Iterator[str]]
+    """The text of items, in pieces."""
+    join_first: Callable[[Iterable[Any]], Iterator[str]] | None = None
+    """The same for the first items of a transcript, if a header comes before them."""
     is_document: bool = False
-    """True where people read it: a summary may stand before it, and a pager may show it."""
+    """True for text to be read by people: a summary may precede it, and a pager may show it."""
 
 
 class Format(NamedTuple):
-    """A row of the table."""
+    """A row of the table of formats."""
 
     name: str
     suffix: str
-    """How the names of its files end."""
+    """The suffix of its files."""
     help: str
-    """What it is, in the help of `--format`."""
+    """Its description in the help of `--format`."""
     writes: OutputKind
     target: str
-    """`module:object`; imported when it is first used, because some need libraries that take long to load."""
+    """`module:object`, imported on first use: some formats need libraries that are slow to load."""
 
     def load(self) -> Any:
-        """The object that writes it."""
+        """Import the object that writes this format."""
         module, _, name = self.target.partition(":")
         return getattr(import_module(module), name)
 
@@ -65,44 +65,45 @@ _FORMATS: Final[list[Format]] = []
 
 
 def register(format: Format) -> None:
-    """Add a format: from then on, commands and windows offer it."""
+    """Add a format, so that commands and windows offer it."""
     if any((known.writes, known.name) == (format.writes, format.name) for known in _FORMATS):
-        raise ValueError(f"there is a format {format.name!r} of a {format.writes.value} already")
+        raise ValueError(f"a {format.writes.value} format named {format.name!r} is already registered")
     _FORMATS.append(format)
 
 
 def formats(*writes: OutputKind) -> list[Format]:
-    """The formats that write any of these, in the order of the table.
+    """The formats of these kinds of output, in the order of the table.
 
     >>> [format.name for format in formats(OutputKind.SCREEN, OutputKind.RECORDING)]
-    ['markdown', 'json', 'text', 'asciicast']
+    ['markdown', 'json', 'jsonl', 'text', 'asciicast']
     """
     return [format for format in _FORMATS if format.writes in writes]
 
 
 def format_named(name: str, *writes: OutputKind) -> Format:
-    """The format of this name, among those that write any of these."""
+    """The format with this name among these kinds of output; raises `BadFilter`."""
     for format in formats(*writes):
         if format.name == name:
             return format
     known = ", ".join(format.name for format in formats(*writes))
-    raise BadFilter(f"there is no format {name!r}: there are {known}")
+    raise BadFilter(f"unknown format {name!r}; choose from {known}")
 
 
 for _row in (
     Format("markdown", ".md", "markdown", OutputKind.SCREEN, f"{_HERE}.terminal:write_markdown"),
     Format(
         "json",
-        ".jsonl",
-        "json: one element a line with all its facts",
+        ".json",
+        "json: an array of elements with all their fields",
         OutputKind.SCREEN,
-        f"{_HERE}.json:write_elements",
+        f"{_HERE}.json:write_element_array",
     ),
+    Format("jsonl", ".jsonl", "jsonl: one element per line", OutputKind.SCREEN, f"{_HERE}.json:write_element_lines"),
     Format("text", ".txt", "text: in colour on a terminal", OutputKind.SCREEN, f"{_HERE}.terminal:write_text"),
     Format(
         "asciicast",
         ".cast",
-        "asciicast: the session as it unfolded, for asciinema",
+        "asciicast: a recording for asciinema",
         OutputKind.RECORDING,
         f"{_HERE}.asciicast:write_asciicast",
     ),
@@ -110,10 +111,10 @@ for _row in (
     Format(
         "json",
         ".json",
-        "json: an array of entries with all their facts",
+        "json: an array of entries with all their fields",
         OutputKind.TRANSCRIPT,
         f"{_HERE}.json:ARRAY",
     ),
-    Format("jsonl", ".jsonl", "jsonl: one entry a line", OutputKind.TRANSCRIPT, f"{_HERE}.json:LINES"),
+    Format("jsonl", ".jsonl", "jsonl: one entry per line", OutputKind.TRANSCRIPT, f"{_HERE}.json:LINES"),
 ):
     register(_row)

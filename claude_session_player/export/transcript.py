@@ -1,4 +1,4 @@
-"""A conversation as markdown: an entry a block, sub-agents one block quote deeper each."""
+"""Transcripts as markdown: a block for each entry, with sub-agents in nested block quotes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from msgspec.structs import replace
 from claude_session_player.errors import CannotWrite
 from claude_session_player.export.commonmark import (
     block_quote,
-    check_list,
     code_block,
     inline_code,
     inline_text,
@@ -27,12 +26,13 @@ from claude_session_player.export.commonmark import (
     safe_markdown,
     shorten_text,
     single_line,
+    task_list,
     tidy_text,
 )
 from claude_session_player.export.registry import TranscriptWriter
 from claude_session_player.format import lenient_json
+from claude_session_player.format.blocks import raw_as_text
 from claude_session_player.format.content import CallParts, Checklist, Code, Data, Diff, Picture, Prose, image_type
-from claude_session_player.format.events import raw_as_text
 from claude_session_player.line_audit import LineAudit, LineStatus
 from claude_session_player.transcript import Entry, EntryKind, TranscriptCall
 from claude_session_player.util.humanize import size, transcript_time
@@ -51,13 +51,13 @@ _UNKNOWN_SUFFIX: Final = ".bin"
 
 
 class AssetDir:
-    """A directory for pictures. The name of a picture is made of its content, so that it is written once."""
+    """A directory for pictures. They are named by their content, so that each is written once."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
     def save(self, picture: Picture) -> str | None:
-        """Write a picture, and give its path; `None` where it has no data. Raises `CannotWrite`."""
+        """Write a picture and return its path; `None` if it has no data. Raises `CannotWrite`."""
         try:
             data = base64.b64decode(raw_as_text(picture.data), validate=True)
         except (binascii.Error, ValueError):
@@ -76,52 +76,52 @@ class AssetDir:
 
 
 def is_image(path: str) -> bool:
-    """True for a file that a page can show as a picture."""
+    """True for a file that a page can show as an image."""
     return not path.endswith((_PDF_SUFFIX, _UNKNOWN_SUFFIX))
 
 
 def _suffix(data: bytes) -> str:
-    """How the name of a file ends, by what is in it: what a session calls it may make a program run it."""
+    """The suffix of a file by its content: one given by the session could make a program run it."""
     if type := image_type(data):
         return type.suffix
     return _PDF_SUFFIX if data.startswith(_PDF) else _UNKNOWN_SUFFIX
 
 
-_AT_ONCE: Final = 100
-_NAME: Final = 100
-_WORDS: Final = 300
-_WEB: Final = re.compile(r"https?://", re.IGNORECASE)
-_UNSAFE: Final = re.compile(r"[<>\\\x00-\x1f\x7f-\x9f]")
-_REJECTED: Final = "The user doesn't want to proceed with this tool use"
+_BATCH: Final = 100
+_MAX_NAME: Final = 100
+_MAX_WORDS: Final = 300
+_WEB_URL: Final = re.compile(r"https?://", re.IGNORECASE)
+_UNSAFE_IN_URL: Final = re.compile(r"[<>\\\x00-\x1f\x7f-\x9f]")
+_REJECTION: Final = "The user doesn't want to proceed with this tool use"
 
 
-def _no_file(picture: Picture) -> str | None:
+def _save_nothing(picture: Picture) -> str | None:
     return None
 
 
-def _as_it_is(text: str) -> str:
+def _unchanged(text: str) -> str:
     return text
 
 
 @dataclass(frozen=True)
 class TranscriptStyle:
-    """How much is told, and how."""
+    """How much a transcript shows, and how."""
 
     code_lines: int | None = 20
-    """Lines of a command, an output, or data."""
+    """The most lines of a command, an output or data."""
     diff_lines: int | None = 40
     is_full: bool = False
-    """Tell also what the harness put in, and results that say no more than that all went well."""
+    """Include text injected by Claude Code, and results that only report success."""
     with_lines: bool = False
-    """Say on which line of the file each entry stands."""
-    save: Callable[[Picture], str | None] = _no_file
-    """Keeps a picture, and gives the address under which it is found."""
-    resolve: Callable[[str], str] = _as_it_is
-    """Gives the whole of an output of which a result holds only the beginning."""
+    """Include the line number of each entry."""
+    save: Callable[[Picture], str | None] = _save_nothing
+    """Saves a picture and returns its address."""
+    resolve: Callable[[str], str] = _unchanged
+    """Returns the whole of an output that a result truncates."""
 
     @classmethod
     def full(cls, **more: Any) -> TranscriptStyle:
-        """The style that leaves nothing out."""
+        """The style that omits nothing."""
         return cls(None, None, True, **more)
 
 
@@ -131,8 +131,8 @@ HEADINGS: Final = {
     EntryKind.MESSAGE: "Message",
     EntryKind.OUTPUT: "Output",
     EntryKind.INJECTED: "Injected",
-    EntryKind.ANSWER: "Assistant",
-    EntryKind.THOUGHT: "Thinking",
+    EntryKind.RESPONSE: "Assistant",
+    EntryKind.THINKING: "Thinking",
     EntryKind.CALL: "Tool",
     EntryKind.RESULT: "Result",
     EntryKind.BLOCK: "Block",
@@ -143,24 +143,28 @@ HEADINGS: Final = {
     EntryKind.RETURN: "Return",
     EntryKind.NOTE: "Note",
     EntryKind.RECORD: "Note",
-    EntryKind.AGENT: "Agent",
+    EntryKind.AGENT: "Sub-agent",
 }
 
 
-_BY_MODEL: Final = frozenset((EntryKind.ANSWER, EntryKind.THOUGHT, EntryKind.SUMMARY, EntryKind.TASK))
-"""Kinds of entries that are written in markdown, by the model."""
+_BY_MODEL: Final = frozenset((EntryKind.RESPONSE, EntryKind.THINKING, EntryKind.SUMMARY, EntryKind.TASK))
+"""Kinds of entries that the model wrote in markdown."""
 
 
-def entry_blocks(told: Iterable[PlacedEntry], style: TranscriptStyle) -> Iterator[tuple[int, str]]:
-    """The text of each entry that has anything to say in this style, and how many block quotes it stands in."""
-    waiting, writers, is_full = iter(told), _WRITERS, style.is_full
-    while some := list(islice(waiting, _AT_ONCE)):  # to tell and to write by turns takes longer
-        texts = [(one.depth, writers[one.entry.kind](one, style)) for one in some if is_full or not one.entry.aside]
+def entry_blocks(entries: Iterable[PlacedEntry], style: TranscriptStyle) -> Iterator[tuple[int, str]]:
+    """The depth of block quotes and the text of each entry that has a text in this style."""
+    rest, writers, is_full = iter(entries), _WRITERS, style.is_full
+    while batch := list(islice(rest, _BATCH)):  # faster than building and writing entries in turn
+        texts = [
+            (placed.depth, writers[placed.entry.kind](placed, style))
+            for placed in batch
+            if is_full or not placed.entry.full_only
+        ]
         yield from [block for block in texts if block[1]]
 
 
 def transcript_document(blocks: Iterable[tuple[int, str]]) -> Iterator[str]:
-    """The same as `join_blocks`, with the zone of its times above it; nothing where there are no entries."""
+    """Like `join_blocks`, with the time zone above the first entry; empty without entries."""
     pieces = join_blocks(blocks)
     for first in pieces:
         yield f"All times are in {zone_name()}.\n\n{first}"
@@ -169,160 +173,163 @@ def transcript_document(blocks: Iterable[tuple[int, str]]) -> Iterator[str]:
 
 
 def join_blocks(blocks: Iterable[tuple[int, str]]) -> Iterator[str]:
-    """Pieces that together are one document; it ends in a line break."""
-    before, gap = 0, ""
+    """The pieces of one document, which ends with a line break."""
+    last_depth, gap = 0, ""
     for depth, text in blocks:
-        if depth or before:
-            gap = gap and "> " * min(before, depth) + "\n"
-            text, before = block_quote(text, depth), depth
+        if depth or last_depth:
+            gap = gap and "> " * min(last_depth, depth) + "\n"
+            text, last_depth = block_quote(text, depth), depth
         yield f"{gap}{text}\n"
         gap = "\n"
 
 
+OMITTED: Final = "Omitted lines"
+"""The title of the section that counts lines that are not in the transcript."""
+
 MARKDOWN: Final = TranscriptWriter(entry_blocks, join_blocks, transcript_document, is_document=True)
 
 
-def describe_unlisted(account: LineAudit) -> str:
-    """What became of the lines that are not in a full telling; records of unknown types are in it."""
-    fates = (LineStatus.HIDDEN, LineStatus.MALFORMED)
-    counts = {rule or fate.name.lower(): count for fate in fates for rule, count in account.by_rule(fate).items()}
+def omitted_lines_section(audit: LineAudit) -> str:
+    """Why lines are missing in a full transcript, and how many; records of unknown types are never missing."""
+    omitted = (LineStatus.HIDDEN, LineStatus.MALFORMED)
+    counts = {rule or status.name.lower(): count for status in omitted for rule, count in audit.by_rule(status).items()}
     if not counts:
         return ""
     items = "\n".join(f"- {inline_text(rule)}: {count:,}" for rule, count in counts.items())
-    return f"\n## Lines that are not told\n\n{items}\n"
+    return f"\n## {OMITTED}\n\n{items}\n"
 
 
 def _head(entry: Entry, style: TranscriptStyle, about: str = "") -> str:
-    """Who, and when."""
+    """The first line of an entry: who and when."""
     head = f"**{_heading(entry.kind, about)}** ({transcript_time(entry.timestamp)})"
     return f"{head} · line {entry.line}" if style.with_lines and entry.line else head
 
 
 @lru_cache(1000)
 def _heading(kind: EntryKind, about: str) -> str:
-    name = inline_text(single_line(about, _NAME).strip())  # white space before a mark of emphasis would undo it
+    name = inline_text(single_line(about, _MAX_NAME).strip())  # a trailing space would undo the emphasis
     return f"{HEADINGS[kind]}: {name}" if name else HEADINGS[kind]
 
 
-def _words(told: PlacedEntry, style: TranscriptStyle) -> str:
-    entry = told.entry
+def _text(placed: PlacedEntry, style: TranscriptStyle) -> str:
+    entry = placed.entry
     text = safe_markdown(tidy_text(entry.text), by_model=entry.kind in _BY_MODEL)
     if entry.pictures:
         text = "\n\n".join(filter(None, (text, *(_picture(picture, style) for picture in entry.pictures))))
     return put_below(_head(entry, style), text)
 
 
-def _verbatim(told: PlacedEntry, style: TranscriptStyle) -> str:
-    """What is no markdown."""
-    text = code_block(shorten_text(tidy_text(told.entry.text), style.code_lines))
-    return f"{_head(told.entry, style)}\n\n{text}"
+def _verbatim(placed: PlacedEntry, style: TranscriptStyle) -> str:
+    """An entry that is not markdown, as a code block."""
+    text = code_block(shorten_text(tidy_text(placed.entry.text), style.code_lines))
+    return f"{_head(placed.entry, style)}\n\n{text}"
 
 
-def _block(told: PlacedEntry, style: TranscriptStyle) -> str:
-    entry = told.entry
+def _block(placed: PlacedEntry, style: TranscriptStyle) -> str:
+    entry = placed.entry
     data = f"\n\n{_data(entry.body, style)}" if entry.body is not None else ""
     return _head(entry, style, entry.text) + data
 
 
-def _note(told: PlacedEntry, style: TranscriptStyle) -> str:
-    """A remark: about a record that is told as one line, or in as many words as it has."""
-    entry = told.entry
+def _note(placed: PlacedEntry, style: TranscriptStyle) -> str:
+    """A note: about a record on one line, or with all of its text."""
+    entry = placed.entry
     if entry.body is None:
-        return _words(told, style)
-    return f"{_head_of_line(entry, style)} {inline_text(entry.text, None if style.is_full else _WORDS)}"
+        return _text(placed, style)
+    return f"{_inline_head(entry, style)} {inline_text(entry.text, None if style.is_full else _MAX_WORDS)}"
 
 
-def _record(told: PlacedEntry, style: TranscriptStyle) -> str:
-    """That a record is there, and where."""
-    entry = told.entry
+def _record(placed: PlacedEntry, style: TranscriptStyle) -> str:
+    """The type of a record that is not shown, and its line."""
+    entry = placed.entry
     place = "" if style.with_lines else f" (line {entry.line})"
-    return f"{_head_of_line(entry, style)} {entry.text} {inline_code(truncate(entry.body, _NAME))}{place}"
+    return f"{_inline_head(entry, style)} {entry.text} {inline_code(truncate(entry.body, _MAX_NAME))}{place}"
 
 
-def _head_of_line(entry: Entry, style: TranscriptStyle) -> str:
-    """The head of what is told on the same line."""
+def _inline_head(entry: Entry, style: TranscriptStyle) -> str:
+    """The head of an entry whose text is on the same line."""
     return f"{_head(entry, style)} ·" if style.with_lines else _head(entry, style)
 
 
-def _compaction(told: PlacedEntry, style: TranscriptStyle) -> str:
-    entry = told.entry
-    about = f" {inline_text(entry.text, _WORDS)}" if entry.text else ""
+def _compaction(placed: PlacedEntry, style: TranscriptStyle) -> str:
+    entry = placed.entry
+    about = f" {inline_text(entry.text, _MAX_WORDS)}" if entry.text else ""
     return f"{_head(entry, style)}{about}"
 
 
-def _fork(told: PlacedEntry, style: TranscriptStyle) -> str:
-    return f"{_head(told.entry, style)} back to line {told.entry.body.line}, and on from there"
+def _fork(placed: PlacedEntry, style: TranscriptStyle) -> str:
+    return f"{_head(placed.entry, style)} goes back to line {placed.entry.body.line} and continues from there"
 
 
-def _return(told: PlacedEntry, style: TranscriptStyle) -> str:
-    return f"{_head(told.entry, style)} on from line {told.entry.body.line}, where it was before the fork"
+def _return(placed: PlacedEntry, style: TranscriptStyle) -> str:
+    return f"{_head(placed.entry, style)} continues from line {placed.entry.body.line}, where it was before the fork"
 
 
-def _section(told: PlacedEntry, style: TranscriptStyle) -> str:
-    return f"## {inline_text(told.entry.text)}"
+def _section(placed: PlacedEntry, style: TranscriptStyle) -> str:
+    return f"## {inline_text(placed.entry.text)}"
 
 
-def _agent(told: PlacedEntry, style: TranscriptStyle) -> str:
-    actor: Subagent = told.entry.body
-    about = " · ".join(single_line(word) for word in (actor.workflow, actor.kind, actor.title) if word)
-    head = f"**{_heading(EntryKind.AGENT, actor.id)}** ({transcript_time(actor.started)})"
-    return f"{head} {inline_text(about, _WORDS)}" if about else head
+def _agent(placed: PlacedEntry, style: TranscriptStyle) -> str:
+    subagent: Subagent = placed.entry.body
+    about = " · ".join(single_line(word) for word in (subagent.workflow, subagent.kind, subagent.title) if word)
+    head = f"**{_heading(EntryKind.AGENT, subagent.id)}** ({transcript_time(subagent.started)})"
+    return f"{head} {inline_text(about, _MAX_WORDS)}" if about else head
 
 
 # --- tools ------------------------------------------------------------------------------------------
 
 
-def _call(told: PlacedEntry, style: TranscriptStyle) -> str:
-    call = told.entry
+def _call(placed: PlacedEntry, style: TranscriptStyle) -> str:
+    call = placed.entry
     assert isinstance(call, TranscriptCall)
-    if told.is_end:
-        return _ending(call, style)
-    reply = None if told.actor_follows else _reply(call, style)  # else it is told behind the sub-agents
-    sketch = call.sketch(reply)
-    texts = [_call_head(call, sketch, reply, style)]
-    if not (told.actor_follows and len(call.actors) == 1):
-        texts += [_PARTS[type(part)](part, style) for part in sketch.given]
-    if reply is not None and (sketch.returned or call.pictures):
-        texts += _returned(call, sketch, style)
+    if placed.is_end:
+        return _result_after_subagents(call, style)
+    reply = None if placed.subagents_follow else _reply(call, style)  # else the result follows the sub-agents
+    parts = call.to_parts(reply)
+    texts = [_call_head(call, parts, reply, style)]
+    if not (placed.subagents_follow and len(call.subagents) == 1):
+        texts += [_PARTS[type(part)](part, style) for part in parts.given]
+    if reply is not None and (parts.returned or call.pictures):
+        texts += _result_blocks(call, parts, style)
     return "\n\n".join(filter(None, texts))
 
 
-def _ending(call: TranscriptCall, style: TranscriptStyle) -> str:
-    """What came back behind sub-agents: they have told it themselves, unless it is an error."""
-    if not (style.is_full or call.is_error or len(call.actors) > 1):
+def _result_after_subagents(call: TranscriptCall, style: TranscriptStyle) -> str:
+    """The result after sub-agents; one sub-agent has shown it already, unless it is an error."""
+    if not (style.is_full or call.is_error or len(call.subagents) > 1):
         return ""
-    return _late(call, style)
+    return _separate_result(call, style)
 
 
-def _result(told: PlacedEntry, style: TranscriptStyle) -> str:
-    """A result whose call is not near."""
-    call = told.entry
+def _result(placed: PlacedEntry, style: TranscriptStyle) -> str:
+    """A result that does not follow its call."""
+    call = placed.entry
     assert isinstance(call, TranscriptCall)
-    return _late(call, style)
+    return _separate_result(call, style)
 
 
-def _late(call: TranscriptCall, style: TranscriptStyle) -> str:
+def _separate_result(call: TranscriptCall, style: TranscriptStyle) -> str:
     reply = _reply(call, style)
-    sketch = call.sketch(reply)
-    if sketch.returned and type(sketch.returned[0]) is Prose:
-        return "\n\n".join(filter(None, _returned(call, sketch, style)))
+    parts = call.to_parts(reply)
+    if parts.returned and type(parts.returned[0]) is Prose:
+        return "\n\n".join(filter(None, _result_blocks(call, parts, style)))
     of = f" of line {call.body}" if isinstance(call.body, int) else ""
-    head = f"{_head(_result_entry(call), style, call.name)}{of}{_outcome(call, sketch, reply)}"
-    return "\n\n".join(filter(None, (head, *_returned(call, sketch, style))))
+    head = f"{_head(_result_entry(call), style, call.name)}{of}{_outcome(call, parts, reply)}"
+    return "\n\n".join(filter(None, (head, *_result_blocks(call, parts, style))))
 
 
-def _call_head(call: TranscriptCall, sketch: CallParts, reply: ToolReply | None, style: TranscriptStyle) -> str:
-    about = f" {inline_text(sketch.words, _WORDS)}" if sketch.words else ""
-    name = f" {inline_code(sketch.name)}" if sketch.name else ""
+def _call_head(call: TranscriptCall, parts: CallParts, reply: ToolReply | None, style: TranscriptStyle) -> str:
+    about = f" {inline_text(parts.words, _MAX_WORDS)}" if parts.words else ""
+    name = f" {inline_code(parts.name)}" if parts.name else ""
     gap = " ·" if style.with_lines and about and not name else ""
-    return f"{_head(call, style, call.name)}{name}{gap}{about}{_outcome(call, sketch, reply)}"
+    return f"{_head(call, style, call.name)}{name}{gap}{about}{_outcome(call, parts, reply)}"
 
 
-def _outcome(call: TranscriptCall, sketch: CallParts, reply: ToolReply | None) -> str:
+def _outcome(call: TranscriptCall, parts: CallParts, reply: ToolReply | None) -> str:
     if call.is_error:
         reply = reply or call.reply()
-        return " → rejected" if reply is not None and reply.text.startswith(_REJECTED) else " → failed"
-    return f" → {sketch.outcome}" if sketch.outcome and (sketch.returned or not call.pictures) else ""
+        return " → rejected" if reply is not None and reply.text.startswith(_REJECTION) else " → failed"
+    return f" → {parts.outcome}" if parts.outcome and (parts.returned or not call.pictures) else ""
 
 
 def _reply(call: TranscriptCall, style: TranscriptStyle) -> ToolReply | None:
@@ -330,10 +337,10 @@ def _reply(call: TranscriptCall, style: TranscriptStyle) -> ToolReply | None:
     return replace(reply, text=style.resolve(tidy_text(reply.text))) if style.is_full and reply is not None else reply
 
 
-def _returned(call: TranscriptCall, sketch: CallParts, style: TranscriptStyle) -> list[str]:
-    returned = sketch.returned
+def _result_blocks(call: TranscriptCall, parts: CallParts, style: TranscriptStyle) -> list[str]:
+    returned = parts.returned
     texts = [_PARTS[type(part)](part, style) for part in returned]
-    if texts and type(returned[0]) is Prose:  # what was given is prose, too
+    if texts and type(returned[0]) is Prose:  # the input is prose, too: a heading separates them
         texts[0] = put_below(_head(_result_entry(call), style, call.name), texts[0])
     if call.pictures:
         texts += [_picture(picture, style) for picture in call.pictures]
@@ -361,12 +368,12 @@ def _diff(part: Diff, style: TranscriptStyle) -> str:
 
 
 def _picture(picture: Picture, style: TranscriptStyle) -> str:
-    """The picture where it is kept beside the text, a link where it has an address, else its size.
+    """A saved picture as an image, one on the web as a link, any other as its size.
 
-    A picture that is elsewhere is not shown: whoever reads the text would ask for it, and so tell of it.
+    Pictures on the web are not shown: loading them would reveal that the transcript is being read.
     """
     kind = inline_text(picture.kind)
-    if _WEB.match(picture.url):
+    if _WEB_URL.match(picture.url):
         return f"[{kind}](<{_address(picture.url)}>)"
     if address := style.save(picture):
         return f"{'!' if is_image(address) else ''}[{kind}](<{_address(address)}>)"
@@ -375,20 +382,20 @@ def _picture(picture: Picture, style: TranscriptStyle) -> str:
 
 
 def _address(text: str) -> str:
-    return _UNSAFE.sub(lambda found: quote(found[0]), single_line(text))
+    return _UNSAFE_IN_URL.sub(lambda found: quote(found[0]), single_line(text))
 
 
 _PARTS: Final[dict[type, Callable[[Any, TranscriptStyle], str]]] = {
     Prose: lambda part, style: safe_markdown(tidy_text(part.text), by_model=True),
     Code: _code,
     Diff: _diff,
-    Checklist: lambda part, style: check_list(part.items),
+    Checklist: lambda part, style: task_list(part.items),
     Data: lambda part, style: _data(part.value, style),
     Picture: _picture,
 }
 
 _WRITERS: Final[dict[EntryKind, Callable[[PlacedEntry, TranscriptStyle], str]]] = {
-    **dict.fromkeys(EntryKind, _words),
+    **dict.fromkeys(EntryKind, _text),
     EntryKind.CALL: _call,
     EntryKind.RESULT: _result,
     EntryKind.OUTPUT: _verbatim,

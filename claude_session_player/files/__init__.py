@@ -1,4 +1,4 @@
-"""What happened to files in a session: which were touched, and what they held."""
+"""Files of a session: which ones it read, wrote and edited, and their content at any line."""
 
 from __future__ import annotations
 

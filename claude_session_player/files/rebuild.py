@@ -1,7 +1,7 @@
-"""What a session knew of a file's content at some line: rebuilt from reads, writes, edits and file history.
+"""The content of a file at some line of a session, rebuilt from reads, writes, edits and the file history.
 
-Only what follows from the session is claimed. What a shell command did to a file is not seen; when a later read shows
-another content than the one that was known, the read is right.
+Only lines that follow from the session count as known. Changes by shell commands are not seen; where a later read
+contradicts the known content, the read is right.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import Enum
 from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
-from claude_session_player.files.activity import AnsweredCall, FileCalls, absolute_path, file_key
+from claude_session_player.files.activity import CompletedCall, FileCalls, absolute_path, file_key
 from claude_session_player.files.edits import apply_edit
 from claude_session_player.files.snapshots import (
     NOTHING_KNOWN,
@@ -36,7 +36,6 @@ from claude_session_player.format.events import (
 from claude_session_player.format.results import (
     Backup,
     FileResult,
-    Hunk,
     Replacement,
     decode_attached_file,
     decode_backup,
@@ -45,8 +44,8 @@ from claude_session_player.format.results import (
     decode_hunks,
     decode_replacements,
     decode_text,
-    file_input,
-    replacements_of,
+    parse_file_input,
+    parse_replacements,
 )
 from claude_session_player.linking.copies import drop_copies
 from claude_session_player.tools import FileTouch
@@ -56,11 +55,11 @@ HISTORY: Final = "file-history"
 ATTACHMENT: Final = "attachment"
 
 BackupReader = Callable[[str], str | None]
-"""The text of a copy in the file history, by its name; `None` where there is none."""
+"""From the name of a backup in the file history to its text; `None` if it does not exist."""
 
 
 class GapReason(Enum):
-    """Why something is not known, or not what it was."""
+    """Why content is unknown, or differs from what was known."""
 
     OUTSIDE = "changed_outside"
     UNPLACED = "edit_not_placed"
@@ -68,7 +67,7 @@ class GapReason(Enum):
 
 
 class ContentNote(NamedTuple):
-    """Something to know about a file: what, and the line where it showed."""
+    """A reason for doubt about the content, with the line that shows it."""
 
     line: int
     reason: GapReason
@@ -76,35 +75,35 @@ class ContentNote(NamedTuple):
 
 
 class ContentSource(NamedTuple):
-    """Where a part of the content is from."""
+    """The line and the tool that a part of the content comes from."""
 
     line: int
     tool: str
 
 
 class RebuiltFile(NamedTuple):
-    """What was known of a file."""
+    """The known content of a file."""
 
     path: str
     known: PartialText
     sources: tuple[ContentSource, ...]
-    """In the order of the file, from the last one on that told everything."""
+    """In file order, starting with the last source of the whole content."""
     notes: tuple[ContentNote, ...]
 
 
 def rebuild_file(
     events: Iterable[Event], path: str, at: int | None = None, backup: BackupReader | None = None
 ) -> RebuiltFile:
-    """What was known of the file at an absolute path after the line `at`; without one, at the end."""
+    """Rebuild the file at an absolute path as of line `at` of the session, or as of its end."""
     rebuilder = FileRebuilder(path, backup)
-    fresh = drop_copies(events)
-    for event in fresh if at is None else takewhile(lambda event: event.line <= at, fresh):
+    originals = drop_copies(events)
+    for event in originals if at is None else takewhile(lambda event: event.line <= at, originals):
         rebuilder.take(event)
     return rebuilder.result()
 
 
 class FileRebuilder:
-    """Takes events in the order of the file, and keeps what is known of one file."""
+    """Tracks the known content of one file, event by event in file order."""
 
     def __init__(self, path: str, backup: BackupReader | None = None) -> None:
         self.path = path
@@ -113,146 +112,145 @@ class FileRebuilder:
         self._sources: list[ContentSource] = []
         self._notes: list[ContentNote] = []
         self._unplaced: list[ContentNote] = []
-        """Of edits whose places are not known, since the file was last known anew."""
+        """Notes on edits at unknown places, since the whole content was last known."""
         self._backup = backup
-        self._learned: str | None = None
-        """When the session last learned something of the file."""
-        self._answers = FileCalls()
+        self._updated: str | None = None
+        """The time of the newest information about the file."""
+        self._calls = FileCalls()
 
     def take(self, event: Event) -> None:
-        """Learn what one event tells of the file."""
-        for answer in self._answers.take(event):
-            if isinstance(answer, AnsweredCall) and self._is_meant(answer.call.path) and not answer.failed:
-                self._learned = max(filter(None, (self._learned, normalize_time(answer.time))), default=None)
-                _EFFECTS[answer.call.touch](self, answer)
+        """Update the known content by one event."""
+        for call in self._calls.take(event):
+            if isinstance(call, CompletedCall) and self._is_same_file(call.call.path) and not call.failed:
+                self._note_time(call.time)
+                _UPDATES[call.call.touch](self, call)
         if isinstance(event, Attachment) and event.attachment is not None:
-            self._attached(event, event.attachment)
+            self._apply_attachment(event, event.attachment)
         elif isinstance(event, FileSnapshot | FileBackup) and self._backup is not None:
-            for spelled, copy in _copies(event):
-                self._copied(event.line, spelled, copy)
+            for path, backup in _backups(event):
+                self._apply_backup(event.line, path, backup)
 
     def result(self) -> RebuiltFile:
-        """What is known now."""
-        missing = (c for c in self._answers.unanswered() if self._is_meant(c.path) and c.touch is not FileTouch.READ)
-        told = sorted(self._notes + self._unplaced, key=lambda note: note.line)
-        notes = told + [ContentNote(call.line, GapReason.UNANSWERED, call.tool) for call in missing]
+        """The content that is known now."""
+        changes = (call for call in self._calls.without_result() if call.touch is not FileTouch.READ)
+        notes = sorted(self._notes + self._unplaced, key=lambda note: note.line)
+        notes += [
+            ContentNote(call.line, GapReason.UNANSWERED, call.tool) for call in changes if self._is_same_file(call.path)
+        ]
         return RebuiltFile(self.path, self.known, tuple(self._sources), tuple(notes))
 
-    def _is_meant(self, path: str) -> bool:
+    def _is_same_file(self, path: str) -> bool:
         return path == self.path or file_key(path) == self._key
 
-    # --- what is learned ------------------------------------------------------------------------
+    def _note_time(self, time: str | None) -> None:
+        self._updated = max(filter(None, (self._updated, normalize_time(time))), default=None)
 
-    def _learn(self, part: PartialText, line: int, tool: str) -> None:
-        """The file holds these lines at this moment."""
+    def _observe(self, part: PartialText, line: int, tool: str) -> None:
+        """Add lines that the file has at this moment."""
         if part.is_empty:
             return
         if self.known.contradicts(part):
             self._notes.append(ContentNote(line, GapReason.OUTSIDE, tool))
             self._forget()
-        self._know(self.known.joined(part), line, tool, anew=part.complete)
+        self._set_known(self.known.merge(part), line, tool, is_whole=part.complete)
 
-    def _know(self, known: PartialText, line: int, tool: str, anew: bool) -> None:
-        if anew:
+    def _set_known(self, known: PartialText, line: int, tool: str, is_whole: bool) -> None:
+        if is_whole:  # earlier sources and notes no longer matter
             self._forget()
         self.known = known
         if (source := ContentSource(line, tool)) not in self._sources[-1:]:
             self._sources.append(source)
 
     def _forget(self) -> None:
-        """Nothing that was known before is needed any more."""
+        """Drop what was known before."""
         self.known = NOTHING_KNOWN
         self._sources.clear()
         self._unplaced.clear()
 
-    def _read(self, answer: AnsweredCall) -> None:
-        self._learn(lines_from_read(answer.call.input, answer.result, answer.structured), answer.line, answer.call.tool)
+    def _apply_read(self, call: CompletedCall) -> None:
+        self._observe(lines_from_read(call.call.input, call.result, call.structured), call.line, call.call.tool)
 
-    def _write(self, answer: AnsweredCall) -> None:
-        told = decode_raw(decode_text, structured_result(answer.structured).content)
-        content = file_input(answer.call.input).content if told is None else told
+    def _apply_write(self, call: CompletedCall) -> None:
+        written = decode_raw(decode_text, structured_result(call.structured).content)
+        content = parse_file_input(call.call.input).content if written is None else written
         if isinstance(content, str):
-            self._know(PartialText.whole(content), answer.line, answer.call.tool, anew=True)
+            self._set_known(PartialText.whole(content), call.line, call.call.tool, is_whole=True)
         else:
             self._forget()
-            self._unplaced.append(ContentNote(answer.line, GapReason.UNPLACED, answer.call.tool))
+            self._unplaced.append(ContentNote(call.line, GapReason.UNPLACED, call.call.tool))
 
-    def _edit(self, answer: AnsweredCall) -> None:
-        line, tool = answer.line, answer.call.tool
-        told = structured_result(answer.structured)
-        original = decode_raw(decode_text, told.original_file)
-        original = decode_raw(decode_text, told.original_of_many) if original is None else original
+    def _apply_edit(self, call: CompletedCall) -> None:
+        line, tool = call.line, call.call.tool
+        details = structured_result(call.structured)
+        original = decode_raw(decode_text, details.original_file)
+        original = decode_raw(decode_text, details.original_of_many) if original is None else original
         if original is not None:
-            self._learn(PartialText.whole(original), line, tool)
-        hunks = _hunks(told)
-        after, contradicted, unplaced = apply_edit(self.known, _replacements(answer, told), hunks)
+            self._observe(PartialText.whole(original), line, tool)
+        hunks = decode_raw(decode_hunks, details.structured_patch) or []
+        after, contradicted, unplaced = apply_edit(self.known, _replacements(call, details), hunks)
         if contradicted:
             self._notes.append(ContentNote(line, GapReason.OUTSIDE, tool))
             self._forget()
         if unplaced:
             self._unplaced.append(ContentNote(line, GapReason.UNPLACED, tool))
         if not after.is_empty:
-            self._know(after, line, tool, anew=original is not None)
+            self._set_known(after, line, tool, is_whole=original is not None)
         else:
             self.known = after
             self._sources.clear()
         if original is None and not hunks:
-            self._learn(lines_from_edit(answer.result), line, tool)
+            self._observe(lines_from_edit(call.result), line, tool)
 
-    def _attached(self, event: Event, attached: AttachmentData) -> None:
-        if attached.filename is None or not self._is_meant(self._answers.absolute(attached.filename)):
+    def _apply_attachment(self, event: Event, attached: AttachmentData) -> None:
+        if attached.filename is None or not self._is_same_file(self._calls.absolute(attached.filename)):
             return
-        self._learned = max(filter(None, (self._learned, normalize_time(event.timestamp))), default=None)
+        self._note_time(event.timestamp)
         if attached.type == FILE_ATTACHED:
             file = decode_raw(decode_attached_file, attached.content)
             part = decode_raw(decode_file_part, file.file) if file else None
-            self._learn(lines_of_part(part) if part else NOTHING_KNOWN, event.line, ATTACHMENT)
+            self._observe(lines_of_part(part) if part else NOTHING_KNOWN, event.line, ATTACHMENT)
         elif attached.type == FILE_CHANGED:
             self._notes.append(ContentNote(event.line, GapReason.OUTSIDE, ATTACHMENT))
             self._forget()
-            self._learn(lines_from_snippet(decode_raw(decode_text, attached.snippet) or ""), event.line, ATTACHMENT)
+            self._observe(lines_from_snippet(decode_raw(decode_text, attached.snippet) or ""), event.line, ATTACHMENT)
 
-    def _copied(self, line: int, spelled: str, copy: Backup) -> None:
-        """A copy that was made of the file; an older one than what is known tells nothing."""
-        time = normalize_time(copy.time)
-        if not copy.name or time is None or time <= (self._learned or "") or self._backup is None:
+    def _apply_backup(self, line: int, path: str, backup: Backup) -> None:
+        """Add the content of a backup, unless it is older than what is known."""
+        time = normalize_time(backup.time)
+        if not backup.name or time is None or time <= (self._updated or "") or self._backup is None:
             return
-        home = copy.folder or self._answers.home
-        name = os.path.basename(spelled) if copy.folder else spelled
-        if self._is_meant(absolute_path(name, home)) and (text := self._backup(copy.name)) is not None:
-            self._learned = time
-            self._learn(PartialText.whole(text), line, HISTORY)
+        home = backup.folder or self._calls.home
+        name = os.path.basename(path) if backup.folder else path
+        if self._is_same_file(absolute_path(name, home)) and (text := self._backup(backup.name)) is not None:
+            self._updated = time
+            self._observe(PartialText.whole(text), line, HISTORY)
 
 
-_EFFECTS: Final[dict[FileTouch, Callable[[FileRebuilder, AnsweredCall], None]]] = {
-    FileTouch.READ: FileRebuilder._read,
-    FileTouch.WRITE: FileRebuilder._write,
-    FileTouch.EDIT: FileRebuilder._edit,
+_UPDATES: Final[dict[FileTouch, Callable[[FileRebuilder, CompletedCall], None]]] = {
+    FileTouch.READ: FileRebuilder._apply_read,
+    FileTouch.WRITE: FileRebuilder._apply_write,
+    FileTouch.EDIT: FileRebuilder._apply_edit,
 }
 
 
-def _copies(event: FileSnapshot | FileBackup) -> Iterator[tuple[str, Backup]]:
-    """The copies that a record tells of, with the paths of the files as they are spelled there."""
+def _backups(event: FileSnapshot | FileBackup) -> Iterator[tuple[str, Backup]]:
+    """The backups of a record, with the paths of their files as the record spells them."""
     if isinstance(event, FileBackup):
-        told = {event.path or "": event.backup}
+        records = {event.path or "": event.backup}
     else:
-        listed = decode_raw(decode_backup_list, event.snapshot)
-        told = listed.tracked_file_backups if listed else {}
-    for path, raw in told.items():
-        if (copy := decode_raw(decode_backup, raw)) is not None:
-            yield path, copy
+        snapshot = decode_raw(decode_backup_list, event.snapshot)
+        records = snapshot.tracked_file_backups if snapshot else {}
+    for path, raw in records.items():
+        if (backup := decode_raw(decode_backup, raw)) is not None:
+            yield path, backup
 
 
-def _hunks(told: FileResult) -> list[Hunk]:
-    return decode_raw(decode_hunks, told.structured_patch) or []
-
-
-def _replacements(answer: AnsweredCall, told: FileResult) -> list[Replacement]:
-    """What was replaced: as the result tells it, else as the call asked for it."""
-    old, new = decode_raw(decode_text, told.old_string), decode_raw(decode_text, told.new_string)
+def _replacements(call: CompletedCall, details: FileResult) -> list[Replacement]:
+    """The replacements of an edit: from its structured result, or else from the input of the call."""
+    old, new = decode_raw(decode_text, details.old_string), decode_raw(decode_text, details.new_string)
     if old is not None and new is not None:
-        return [Replacement(old, new, bytes(told.replace_all) == b"true")]
-    if told.edits and (listed := decode_raw(decode_replacements, told.edits)):
-        return listed
-    asked: Any = file_input(answer.call.input).edits
-    return replacements_of(answer.call.input if asked is None else asked) or []
+        return [Replacement(old, new, bytes(details.replace_all) == b"true")]
+    if details.edits and (edits := decode_raw(decode_replacements, details.edits)):
+        return edits
+    given: Any = parse_file_input(call.call.input).edits
+    return parse_replacements(call.call.input if given is None else given) or []

@@ -1,6 +1,6 @@
-"""Bends a JSON value until it fits a type: numbers become text, unknown types become `Other`.
+"""Coerces JSON values to the types of the event model: numbers become text, unknown types become `UnknownRecord`.
 
-Every part that fits is kept. It works from the types themselves, so the event model needs no second
+Every part that fits is kept. Coercion is derived from the types themselves, so that the event model needs no second
 description for lines that are slightly off.
 """
 
@@ -14,27 +14,18 @@ import msgspec
 from msgspec import inspect
 
 from claude_session_player.format import lenient_json
-from claude_session_player.format.events import (
-    REFUSALS,
-    UNKNOWN_BODY,
-    UNKNOWN_NAME,
-    AnyEvent,
-    Content,
-    Event,
-    LineMessage,
-    Message,
-    decode,
-)
+from claude_session_player.format.blocks import DECODE_ERRORS, UNKNOWN_BODY, UNKNOWN_NAME, Content, Message
+from claude_session_player.format.events import AnyEvent, Event, LineMessage, decode
 
 Fitter = Callable[[Any], Any]
-"""Bends a value until it fits one type; made once for each."""
+"""Coerces a value to one type; built once for each."""
 
 _UNKNOWN_TAG = "?"
 _MISSING_TAG = "(no type)"
 
 
 def coerce_event(value: Any) -> Event:
-    """The event of a parsed JSON object, whatever is in it.
+    """The event of a parsed JSON object, whatever it contains.
 
     >>> coerce_event({"type": "user", "message": {"content": 7}}).message.content
     '7'
@@ -57,7 +48,7 @@ def _decoded(data: bytes) -> Event:
 
 
 def coerce_line(line: bytes) -> Event | None:
-    """The event of a line that is one JSON object, and no more, of a shape that the decoder refused; else `None`.
+    """The event of a line that the decoder refused, if it is exactly one JSON object; else `None`.
 
     >>> coerce_line(b'{"type": "user", "message": {"content": 7}}').message.content, coerce_line(b'{"type": "user"} x')
     ('7', None)
@@ -65,13 +56,13 @@ def coerce_line(line: bytes) -> Event | None:
     try:
         value = msgspec.json.decode(line)
         event: Event = decode(lenient_json.dump(_fit_event()(value)))
-    except REFUSALS:
+    except DECODE_ERRORS:
         return None
     return event if isinstance(value, dict) else None
 
 
 def coerce_content(value: Any) -> Content:
-    """A message's content, or a result's, whatever shape it has.
+    """The content of a message or a tool result, whatever its shape.
 
     >>> coerce_content([1, "two"])[1].text, coerce_content({"odd": True})
     ('two', '{"odd":true}')
@@ -81,7 +72,7 @@ def coerce_content(value: Any) -> Content:
 
 
 def _fitter(wanted: inspect.Type) -> Fitter:
-    """A function that gives the nearest value of a type; `None` or the empty value where nothing is near."""
+    """A function that returns the nearest value of a type; `None` or an empty value if nothing is near."""
     match wanted:
         case inspect.UnionType():
             return _union_fitter(wanted)
@@ -102,7 +93,7 @@ def _fitter(wanted: inspect.Type) -> Fitter:
 
 
 def _union_fitter(wanted: inspect.UnionType) -> Fitter:
-    """One that takes the option that suits a value best; a lone block is taken as a list of one."""
+    """Takes the option that suits a value best; a lone block becomes a list of one."""
     tagged = [option for option in wanted.types if isinstance(option, inspect.StructType)]
     if len(tagged) == len(wanted.types):
         return _tagged_fitter(tagged)
@@ -130,7 +121,7 @@ _TEXT_FIRST = (inspect.StrType, inspect.BoolType, inspect.StructType, inspect.Fl
 
 
 def _tagged_fitter(options: list[inspect.StructType]) -> Fitter:
-    """One that takes the option that the tag of an object names; anything else is kept as an unknown one."""
+    """Takes the option that the tag of an object names; anything else is kept as unknown."""
     fitters = {option.tag: _struct_fitter(option) for option in options}
 
     def fit(value: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The text of a message's content and of a tool's result."""
+"""The text and pictures of messages and tool results, and the format-neutral parts that represent tool calls."""
 
 from __future__ import annotations
 
@@ -8,24 +8,22 @@ import msgspec
 from msgspec import Raw, Struct
 
 from claude_session_player.format import lenient_json
-from claude_session_player.format.coerce import coerce_content
-from claude_session_player.format.events import (
-    REFUSALS,
+from claude_session_player.format.blocks import (
+    DECODE_ERRORS,
     AnyBlock,
-    Attachment,
     Content,
     Document,
-    Event,
     Image,
-    MessageEvent,
     Text,
     ToolResult,
     raw_as_text,
 )
+from claude_session_player.format.coerce import coerce_content
+from claude_session_player.format.events import Attachment, Event, MessageEvent
 from claude_session_player.format.results import (
     ResultPart,
     decode_agent_result,
-    decode_medium,
+    decode_media_source,
     decode_result,
     decode_result_part,
 )
@@ -36,47 +34,47 @@ if TYPE_CHECKING:
 
 
 class Prose(Struct, frozen=True, gc=False):
-    """Words, as markdown."""
+    """Markdown text."""
 
     text: str
 
 
 class Code(Struct, frozen=True, gc=False):
-    """Text in which every sign counts: a command, an output, a part of a file."""
+    """Verbatim text: a command, output, a part of a file."""
 
     text: str
     language: str = ""
     lines: int | None = None
-    """How many lines of it are enough, where that is not the usual number; 0 for none."""
+    """The number of lines to show, if it is not the usual one; 0 for none."""
 
 
 class Diff(Struct, frozen=True, gc=False):
-    """What was changed: each line begins with a space, a minus or a plus."""
+    """A change: each line begins with a space, a minus or a plus."""
 
     text: str
 
 
 class ChecklistItem(Struct, frozen=True, gc=False):
-    """A line of a check list."""
+    """An item of a checklist."""
 
     text: str
     done: bool = False
 
 
 class Checklist(Struct, frozen=True, gc=False):
-    """What is to be done, or to be chosen from."""
+    """Tasks, or options to choose from."""
 
     items: tuple[ChecklistItem, ...]
 
 
 class Data(Struct, frozen=True, gc=False):
-    """Anything that JSON can hold."""
+    """Any JSON value."""
 
     value: Any
 
 
 class Picture(Struct, frozen=True, gc=False):
-    """A picture or a document: its data in base64, or its address."""
+    """A picture or a document: its data in base64, or its URL."""
 
     kind: str
     media_type: str = ""
@@ -88,20 +86,20 @@ Part = Prose | Code | Diff | Checklist | Data | Picture
 
 
 class CallParts(Struct, frozen=True, gc=False):
-    """How a call is told: some words, a name in which every sign counts, what was given and what came back."""
+    """A tool call as parts: a description, a verbatim name, the input and the result."""
 
     words: str = ""
     name: str = ""
     given: tuple[Part, ...] = ()
     outcome: str = ""
-    """What came back, in a few words."""
+    """The result in a few words."""
     returned: tuple[Part, ...] = ()
 
 
 _SHORT: Final = 512
-"""An output of fewer bytes is decoded as a whole."""
-_GLANCES: Final = (_SHORT, 4096, 65536)
-"""How many bytes of an output are searched for the lines that the view wants, before all of it is decoded."""
+"""Output of fewer bytes is decoded as a whole."""
+_HEAD_SIZES: Final = (_SHORT, 4096, 65536)
+"""The numbers of bytes that are searched for the lines that the view wants, before all of the output is decoded."""
 
 _REMINDER_OPEN: Final = "<system-reminder>"
 _ERROR_OPEN: Final = "<tool_use_error>"
@@ -114,37 +112,37 @@ _decode_string: Final = msgspec.json.Decoder(str).decode
 
 
 def message_content(event: Event) -> Content:
-    """What a record says: the content of a turn, or what a person typed meanwhile; nothing for all others."""
+    """The content of a message, or of a prompt that was typed while the model worked; `None` for other records."""
     if isinstance(event, MessageEvent):
-        return event.said
+        return event.message_content
     return event.attachment.prompt if isinstance(event, Attachment) and event.attachment is not None else None
 
 
 def join_texts(blocks: Iterable[AnyBlock]) -> str:
-    """The texts of a list of blocks by line breaks; any other block as `[type]`."""
+    """The texts of some blocks, joined by line breaks; any other block as `[type]`."""
     return "\n".join((b.text or "") if type(b) is Text else f"[{b.kind}]" for b in blocks)
 
 
 def result_text(result: ToolResult, lines: int | None) -> tuple[str, Cut]:
-    """What is kept of a result, tidied and shortened."""
+    """The text of a result, cleaned and shortened."""
     raw = result.content
     if lines is not None and len(raw) > _SHORT and (head := _head(raw, lines)) is not None:
         return "\n".join(head[: max(lines - 1, 1)]), Cut.LINES
-    return shorten_lines(_tidy(raw_text(raw, lines)), lines)
+    return shorten_lines(_clean(raw_text(raw, lines)), lines)
 
 
 def result_parts(result: ToolResult) -> tuple[str, tuple[Picture, ...]]:
-    """All that a result says, tidied, and the pictures in it."""
+    """The whole text of a result, cleaned, and its pictures."""
     raw = result.content
     try:
         content = decode_result(raw) if raw else None
-    except REFUSALS:
-        return _tidy(raw_text(raw, None)), ()
+    except DECODE_ERRORS:
+        return _clean(raw_text(raw, None)), ()
     if type(content) is not list:
-        return _tidy(content or ""), ()
+        return _clean(content or ""), ()
     pictures = tuple(to_picture(part.type, part.source) for part in content if part.type in _PICTURES)
     texts = (part.tool_name or _part_text(part, None) for part in content if part.type not in _PICTURES)
-    return _tidy("\n".join(texts)), pictures
+    return _clean("\n".join(texts)), pictures
 
 
 def find_pictures(blocks: Iterable[AnyBlock]) -> tuple[Picture, ...]:
@@ -153,16 +151,16 @@ def find_pictures(blocks: Iterable[AnyBlock]) -> tuple[Picture, ...]:
 
 
 def to_picture(kind: str | None, source: Raw) -> Picture:
-    """A picture or a document, as far as its source is understood."""
+    """A picture or a document, as far as its source can be decoded."""
     try:
-        medium = decode_medium(source)
-    except REFUSALS:
+        medium = decode_media_source(source)
+    except DECODE_ERRORS:
         return Picture(kind or "?")
     return Picture(kind or "?", medium.media_type or "", medium.data, medium.url or "")
 
 
 def shorten_lines(text: str, lines: int | None) -> tuple[str, Cut]:
-    """The first lines of a text: all of them, or one less than `lines` where there are more."""
+    """The whole text if it has at most `lines` lines, else one line less than that."""
     if lines is None:
         return text, Cut.NONE
     parts = text.split("\n", lines)
@@ -172,28 +170,28 @@ def shorten_lines(text: str, lines: int | None) -> tuple[str, Cut]:
 
 
 def agent_text(structured: Raw, result: ToolResult, width: int | None) -> tuple[str, Cut]:
-    """What is kept of a sub-agent's answer: its first `width` characters on one line, or all of it."""
-    text = agent_answer(structured)
-    text = (_tidy(raw_text(result.content, None)) if text is None else strip_escapes(text)).strip()
+    """The response of a sub-agent: its first `width` characters on one line, or all of it."""
+    text = agent_response(structured)
+    text = (_clean(raw_text(result.content, None)) if text is None else strip_escapes(text)).strip()
     if width is None:
         return text, Cut.NONE
     text = one_line(text[: 2 * width + 2])  # a line break may be two characters
     return (text, Cut.NONE) if len(text) <= width else (text[:width], Cut.WIDTH)
 
 
-def agent_answer(structured: Raw) -> str | None:
-    """The text of the first part of a sub-agent's structured answer, where there is one."""
+def agent_response(structured: Raw) -> str | None:
+    """The text of the first part of a sub-agent's structured result, if there is one."""
     try:
         parts = decode_agent_result(structured).content
         return raw_as_text(decode_result_part(parts[0]).text) or None
-    except (IndexError, *REFUSALS):
+    except (IndexError, *DECODE_ERRORS):
         return None
 
 
-def _tidy(text: str) -> str:
-    """A result as a terminal would show it, without what the harness put around it.
+def _clean(text: str) -> str:
+    """A result as a terminal shows it, without what Claude Code put around it.
 
-    Line breaks in front and white space behind are dropped last, so that a removed reminder leaves none.
+    Leading line breaks and trailing white space are dropped last, so that a removed reminder leaves none.
     """
     text = strip_escapes(text)
     if "<" in text:
@@ -205,10 +203,10 @@ def _tidy(text: str) -> str:
 
 
 def raw_text(raw: Raw, lines: int | None = None) -> str:
-    """The text of a result's content; of a part that is longer than `lines` lines, its beginning is enough."""
+    """The text of a result's content; of a part with more than `lines` lines, only the beginning."""
     try:
         content = decode_result(raw) if raw else None
-    except REFUSALS:
+    except DECODE_ERRORS:
         odd = coerce_content(lenient_json.load_raw(raw))
         return join_texts(odd) if isinstance(odd, list) else odd or ""
     if type(content) is str:
@@ -216,13 +214,13 @@ def raw_text(raw: Raw, lines: int | None = None) -> str:
     texts: list[str] = []
     for part in content or ():
         texts.append(text := _part_text(part, lines))
-        if lines is not None and _may_reach_over(text):
+        if lines is not None and _may_span_parts(text):
             lines = None
     return "\n".join(texts)
 
 
-def _may_reach_over(text: str) -> bool:
-    """True where something begins that has to be removed, and may end in a later part."""
+def _may_span_parts(text: str) -> bool:
+    """True if something that has to be removed begins here, and may end in a later part."""
     return "\x1b" in text or _REMINDER_OPEN in text
 
 
@@ -237,17 +235,17 @@ def _part_text(part: ResultPart, lines: int | None) -> str:
 def _head(raw: Raw, lines: int) -> list[str] | None:
     """The first lines of a JSON string, one more than `lines`, without decoding the rest of it.
 
-    Gives `None` where there are not so many, or where the beginning holds anything that has to be tidied.
+    Returns `None` if there are fewer, or if the beginning contains anything that has to be cleaned.
     """
-    for size in _GLANCES:
-        glance = bytes(memoryview(raw)[:size])
+    for size in _HEAD_SIZES:
+        head = bytes(memoryview(raw)[:size])
         try:
-            text = _decode_string(glance[: glance.rfind(b"\\n")] + b'"')
-        except REFUSALS:
+            text = _decode_string(head[: head.rfind(b"\\n")] + b'"')
+        except DECODE_ERRORS:
             return None
         if text.startswith("\n"):
             return None
-        # Behind a backslash an n is no line break, so that the lines may be wrong.
+        # After a backslash, an n is not a line break, so the lines may be wrong.
         if "\\" in text or "\x1b" in text or "\x9b" in text or "\r" in text:
             return None
         if "<" in text and (_REMINDER_OPEN in text or _ERROR_OPEN in text):
@@ -261,7 +259,7 @@ def _head(raw: Raw, lines: int) -> list[str] | None:
 
 
 class ImageType(NamedTuple):
-    """A type of pictures, and how the name of such a file ends."""
+    """An image type and its file suffix."""
 
     name: str
     suffix: str
@@ -277,12 +275,12 @@ _SIGNATURES: Final = (
     (0, b"\xff\xd8\xff", JPEG),
     (0, b"GIF87a", GIF),
     (0, b"GIF89a", GIF),
-    (8, b"WEBPVP8", WEBP),  # behind `RIFF` and a length
+    (8, b"WEBPVP8", WEBP),  # after `RIFF` and a length
 )
 
 
 def image_type(data: bytes) -> ImageType | None:
-    """The type of a picture by its first bytes; `None` for everything else.
+    """The type of an image by its first bytes; `None` for anything else.
 
     >>> image_type(b"GIF89a..."), image_type(b"%!PS-Adobe-3.0 EPSF-3.0")
     (ImageType(name='GIF', suffix='.gif'), None)

@@ -1,4 +1,4 @@
-"""Turns the records of the other dialects into the events that everything else understands."""
+"""Translates records of the other dialects into the events of the project dialect."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import astuple
 
+from claude_session_player.format.blocks import DECODE_ERRORS, NOTHING, AnyBlock, ToolResult, ToolUse, decode_blocks
 from claude_session_player.format.events import (
-    NOTHING,
-    REFUSALS,
-    AnyBlock,
     Assistant,
     CallLine,
     Event,
@@ -20,11 +18,8 @@ from claude_session_player.format.events import (
     ResultLine,
     RunResult,
     System,
-    ToolResult,
-    ToolUse,
     UnknownRecord,
     User,
-    decode_blocks,
 )
 from claude_session_player.format.results import decode_wrapped_output
 
@@ -39,14 +34,14 @@ _E = TypeVar("_E", bound=Event)
 
 
 def translate(event: Event) -> Event:
-    """The same record as an event of the project dialect; most already are."""
+    """The same record as an event of the project dialect; most records already are."""
     translator = _TRANSLATORS.get(type(event))
     if translator is None:
         return event
-    return _stamped(translator(event), event)
+    return _with_envelope(translator(event), event)
 
 
-def _stamped(event: _E, source: Event) -> _E:
+def _with_envelope(event: _E, source: Event) -> _E:
     for name in _ENVELOPE:
         setattr(event, name, getattr(source, name))
     return event
@@ -78,9 +73,9 @@ def _result(source: ResultLine) -> Event:
         content = _blocks_in(source.message, ToolResult)
     output = _output(next(iter(outputs), NOTHING))
     content = content or [ToolResult(source.tool_use_id, output, source.is_error, name)]
-    # a result that does not name its call stands behind the line of its call
-    behind = source.parent_uuid if source.tool_use_id is None else None
-    return User(content=content, tool_use_result=source.tool_use_result, source_uuid=source.source_uuid or behind)
+    # the parent of a result that does not name its call is the line of its call
+    parent = source.parent_uuid if source.tool_use_id is None else None
+    return User(content=content, tool_use_result=source.tool_use_result, source_uuid=source.source_uuid or parent)
 
 
 def _run_result(source: RunResult) -> Event:
@@ -90,12 +85,12 @@ def _run_result(source: RunResult) -> Event:
 
 
 def _blocks_in(message: LineMessage | None, wanted: type[AnyBlock]) -> list[AnyBlock]:
-    """The blocks of a message, where some of them are calls or results; else none."""
+    """The blocks of a message, if any of them is of the wanted type."""
     if message is None or bytes(memoryview(message.content)[:1]) != b"[":
         return []
     try:
         blocks: list[AnyBlock] = decode_blocks(message.content)
-    except REFUSALS:
+    except DECODE_ERRORS:
         return []
     return blocks if any(type(block) is wanted for block in blocks) else []
 
@@ -105,7 +100,7 @@ def _is_given(raw: Raw) -> bool:
 
 
 def _output(raw: Raw) -> Raw:
-    """The output itself, where the dialect wraps it into an object."""
+    """The output itself, which some tools wrap in an object."""
     if bytes(memoryview(raw)[:1]) != b"{":
         return raw
     try:
@@ -122,4 +117,4 @@ _TRANSLATORS: Final[dict[type[Event], Callable[[Any], Event]]] = {
 }
 
 DIALECTS: Final = frozenset(_TRANSLATORS)
-"""The records that have to be translated."""
+"""The types of records that have to be translated."""

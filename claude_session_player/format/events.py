@@ -1,14 +1,11 @@
-"""The event model: what a line of a session can be.
+"""The event model: the records that a line of a session can be.
 
-This module, `glances` for less than an event, and `results` for what stays raw in one, know the keys of the files. The
-decoder reads a line straight into these structs and skips every key that no struct names. Parts that are large and
-seldom needed (tool output, thoughts) stay raw JSON until somebody asks for them.
+This module, `blocks` for messages, `partial_records` for less than an event, and `results` for what stays raw in one,
+know the keys of the files. The decoder reads a line straight into these structs and skips keys that no struct names.
 
-Types are evaluated where they are written: as text, each would be evaluated again for every struct that inherits it,
-and every process would take longer to start.
+Annotations are evaluated where they are written (no `from __future__ import annotations`): as text, each would be
+evaluated again for every struct that inherits it, and every process would start 2 ms later.
 """
-
-from __future__ import annotations
 
 import re
 from typing import Any, Final, Union
@@ -16,145 +13,32 @@ from typing import Any, Final, Union
 import msgspec
 from msgspec import Raw, Struct, field
 
-from claude_session_player.format import TITLE_KEYS, lenient_json
+from claude_session_player.format.blocks import NOTHING, UNKNOWN_NAME, Content, Message, type_tag
 
-NOTHING: Final = Raw()
+TITLE_KEYS: Final = {
+    "custom-title": "customTitle",
+    "ai-title": "aiTitle",
+    "agent-name": "agentName",
+    "summary": "summary",
+}
+"""The record types that name a session, and the key that holds the name; `linking.titles` says which of them wins."""
 
-UNKNOWN_NAME: Final = "(unknown type)"
-UNKNOWN_BODY: Final = "(unknown body)"
-"""Keys that no file has, for what `fit` keeps of unknown records and blocks."""
 
 RECORD_START: Final = re.compile(r'\{"(?:parentUuid|type|uuid|sessionId|isSidechain)":')
 """How the lines of real files begin."""
 
 
-REFUSALS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What the decoders of this module raise on data that does not fit."""
-
-
-def type_tag(kind: type[Struct]) -> str:
-    """The type of a record or block, as the files name it."""
-    return str(kind.__struct_config__.tag)
-
-
-# --- what a message is made of ----------------------------------------------------------------
-
-
-class Block(Struct, gc=False, tag_field="type"):
-    """A part of a message."""
-
-    @property
-    def kind(self) -> str:
-        """The block's type, as the file names it."""
-        return type_tag(type(self))
-
-
-class Text(Block, tag="text"):
-    """Words, of a person or of the model."""
-
-    text: str | None = None
-
-
-class Thinking(Block, tag="thinking"):
-    """A thought; often nothing but a signature."""
-
-    thinking: Raw = NOTHING
-
-
-class RedactedThinking(Block, tag="redacted_thinking"):
-    """A thought that nobody may read."""
-
-
-class ToolUse(Block, tag="tool_use"):
-    """A call of a tool."""
-
-    id: str | None = None
-    name: str | None = None
-    input: Any = None
-
-
-class ServerToolUse(ToolUse, tag="server_tool_use"):
-    """A call of a tool that runs at the model's side."""
-
-
-class ToolResult(Block, tag="tool_result"):
-    """What a tool gave back. `name` is set where the dialect has no call ids."""
-
-    tool_use_id: str | None = None
-    content: Raw = NOTHING
-    is_error: bool | None = None
-    name: str | None = field(default=None, name="tool_name")
-
-
-class Image(Block, tag="image"):
-    """A picture; its data stays raw."""
-
-    source: Raw = NOTHING
-
-
-class Document(Block, tag="document"):
-    """A document; its data stays raw."""
-
-    source: Raw = NOTHING
-
-
-class UnknownBlock(Block, tag="?"):
-    """A block of a type that nobody knows yet, kept whole."""
-
-    name: str = field(default="?", name=UNKNOWN_NAME)
-    body: Any = field(default=None, name=UNKNOWN_BODY)
-
-    @property
-    def kind(self) -> str:
-        """The block's type, as the file names it."""
-        return self.name
-
-
-AnyBlock = Union[  # noqa: UP007 - msgspec reads the union at run time
-    Text, Thinking, RedactedThinking, ToolUse, ServerToolUse, ToolResult, Image, Document, UnknownBlock
-]
-Content = Union[str, list[AnyBlock], None]  # noqa: UP007
-
-
-class CacheCreation(Struct, gc=False):
-    """The tokens written into the cache, by how long they stay there."""
-
-    five_minutes: int | None = field(default=None, name="ephemeral_5m_input_tokens")
-    one_hour: int | None = field(default=None, name="ephemeral_1h_input_tokens")
-
-
-class Usage(Struct, gc=False):
-    """The tokens of a response; each of its lines repeats them, or has more."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation: CacheCreation | None = None
-
-
-class Message(Struct, gc=False):
-    """The message inside a conversation line."""
-
-    id: str | None = None
-    content: Content = None
-    model: str | None = None
-    stop_reason: str | None = None
-    """Why the model stopped, where that was known when the line was written; the response may go on behind it."""
-    usage: Usage | None = None
-
-
-# --- what a line can be -----------------------------------------------------------------------
+# --- records ----------------------------------------------------------------------------------
 
 
 class Envelope(Struct, gc=False, rename="camel", kw_only=True):
-    """What records of all types may have around their content."""
+    """The fields that records of all types may have around their content."""
 
     timestamp: str | None = None
     is_sidechain: bool | None = field(default=None, name="isSidechain")
     """True for a line of a sub-agent's conversation."""
     agent_call: str | None = field(default=None, name="parent_tool_use_id")
-    """In stream-json: the call whose sub-agent speaks here."""
+    """In stream-json: the call of the sub-agent that this line belongs to."""
     cwd: str | None = None
     git_branch: str | None = field(default=None, name="gitBranch")
     version: str | None = None
@@ -167,35 +51,35 @@ class Event(Envelope, tag_field="type"):
     uuid: str | None = None
     parent_uuid: str | None = field(default=None, name="parentUuid")
     session_id: str | None = field(default=None, name="sessionId")
-    """In a sub-agent's file it is that of the parent."""
+    """In a sub-agent's file, that of the parent."""
 
     @property
     def kind(self) -> str:
-        """The record's type, as the file names it."""
+        """The record's type, as the file spells it."""
         return type_tag(type(self))
 
 
 class MessageEvent(Event):
-    """Something that a person or the model said."""
+    """A message of a person or of the model."""
 
     message: Message | None = None
     content: Content = None
-    """The message's content in dialects that have no envelope around it."""
+    """The message's content, in dialects without `message`."""
 
     @property
-    def said(self) -> Content:
-        """The content, wherever it is."""
+    def message_content(self) -> Content:
+        """The content, in any dialect."""
         return self.content if self.message is None else self.message.content
 
 
 class PromptOrigin(Struct, gc=False):
-    """Who is behind a line in a user's place."""
+    """Who wrote a `user` record."""
 
     kind: str | None = None
 
 
 class User(MessageEvent, tag="user"):
-    """A person's prompt, a tool's result, or something that the harness put in."""
+    """A person's prompt, a tool result, or something that Claude Code injected."""
 
     is_meta: bool | None = None
     is_compact_summary: bool | None = None
@@ -203,25 +87,25 @@ class User(MessageEvent, tag="user"):
     tool_use_result: Raw = NOTHING
     source_uuid: str | None = field(default=None, name="sourceToolAssistantUUID")
     source_call: str | None = field(default=None, name="sourceToolUseID")
-    """The call that put this text in: a skill's, for one."""
+    """The call that injected this text, for example that of a skill."""
     origin: PromptOrigin | None = None
     prompt_source: str | None = None
     permission_mode: str | None = None
-    """What the tools were allowed to do when this was written."""
+    """What tools were allowed to do when this was written."""
 
 
 class Assistant(MessageEvent, tag="assistant"):
-    """An answer of the model, or one block of it."""
+    """A response of the model, or one block of it."""
 
     request_id: str | None = None
     is_api_error: bool | None = field(default=None, name="isApiErrorMessage")
-    """True for words of the harness in the model's place: the request failed."""
+    """True for an error message of Claude Code: the request failed."""
     error: Raw = NOTHING
-    """Why it did, where there is no message."""
+    """Why it failed, if there is no message."""
 
 
 class Compaction(Struct, gc=False, rename="camel"):
-    """Why a conversation was compacted, and how large it was."""
+    """Why a conversation was compacted, and how long it was."""
 
     trigger: str | None = None
     pre_tokens: int | None = None
@@ -235,15 +119,15 @@ class StreamCompaction(Struct, gc=False):
 
 
 COMPACTION: Final = "compact_boundary"
-"""The subtype of the remark with which a compacted conversation goes on."""
+"""The subtype of the system record with which a compacted conversation continues."""
 
 
 FAILED_REQUESTS: Final = frozenset(("api_error", "error"))
-"""The subtypes of remarks that say that a request failed."""
+"""The subtypes of system records about failed requests."""
 
 
 class System(Event, tag="system"):
-    """A remark of the harness."""
+    """A notice of Claude Code."""
 
     subtype: str | None = None
     duration_ms: float | None = None
@@ -252,16 +136,16 @@ class System(Event, tag="system"):
     error: Raw = NOTHING
     """Why a request failed."""
     model: str | None = None
-    """In stream-json: the model that the session begins with."""
+    """In stream-json: the model at the beginning of the session."""
     compact_metadata: Compaction | None = None
     stream_compaction: StreamCompaction | None = field(default=None, name="compact_metadata")
     logical_parent: str | None = field(default=None, name="logicalParentUuid")
-    """Where a compacted conversation goes on from; the parent of a compaction is none."""
+    """The event that a compacted conversation continues; a compaction has no `parentUuid`."""
     hooks: Raw = field(default=NOTHING, name="hookInfos")
     """The hooks that ran when the model stopped."""
     hook_errors: Raw = NOTHING
     hook_context: Raw = field(default=NOTHING, name="hookAdditionalContext")
-    """What hooks told the model."""
+    """What hooks said to the model."""
     stop_reason: str | None = None
     """Why a hook ended the turn."""
     prevented_continuation: bool | None = None
@@ -269,7 +153,7 @@ class System(Event, tag="system"):
 
 
 class ProgressData(Struct, gc=False, rename="camel"):
-    """What a running tool reports; which fields are set depends on its type."""
+    """What a running tool reports; the type determines which fields are set."""
 
     type: str | None = None
     full_output: str | None = None
@@ -279,25 +163,25 @@ class ProgressData(Struct, gc=False, rename="camel"):
     task_description: str | None = None
     agent_id: str | None = None
     message: Raw = NOTHING
-    """What a sub-agent says, as a record of its own."""
+    """A record of a sub-agent."""
 
 
 class Progress(Event, tag="progress"):
-    """A sign of life of a running tool."""
+    """Progress of a running tool."""
 
     data: ProgressData | None = None
     parent_call: str | None = field(default=None, name="parentToolUseID")
 
 
 class AttachmentData(Struct, gc=False, rename="camel"):
-    """What was attached; `prompt` is what a person typed while the model was at work."""
+    """What was attached; `prompt` is what a person typed while the model worked."""
 
     type: str | None = None
     prompt: Content = None
     is_meta: bool | None = None
     filename: str | None = None
     display_path: str | None = None
-    """A file or directory, relative to where the session runs."""
+    """A file or directory, relative to the session's working directory."""
     path: str | None = None
     content: Raw = NOTHING
     snippet: Raw = NOTHING
@@ -316,11 +200,11 @@ QUEUED: Final = "queued_command"
 FILE_ATTACHED: Final = "file"
 """The type of an attachment that holds a file, as a person named it with `@`."""
 FILE_CHANGED: Final = "edited_text_file"
-"""The type of an attachment that tells what somebody else changed in a file."""
+"""The type of an attachment about a file that was changed outside the session."""
 
 
 class Attachment(Event, tag="attachment"):
-    """Context that the model saw."""
+    """Context for the model."""
 
     attachment: AttachmentData | None = None
 
@@ -330,11 +214,11 @@ CONVERSATION: Final = (User, Assistant, System, Progress, Attachment)
 
 
 class HiddenRecord(Event):
-    """A known record that is never on the screen: titles, state, links, file history, accounts."""
+    """A record of a known type that is never on the screen: titles, state, links, file history, costs."""
 
 
 class Title(HiddenRecord):
-    """A name that somebody or something gave to the session."""
+    """A name of the session."""
 
     title: str | None = None
 
@@ -346,13 +230,13 @@ class Metadata(HiddenRecord, tag="metadata"):
 
 
 class FileSnapshot(HiddenRecord, tag="file-history-snapshot"):
-    """The files that are watched, and the copies that were made of them."""
+    """The files that Claude Code tracks, and the copies that it made of them."""
 
     snapshot: Raw = NOTHING
 
 
 class FileBackup(HiddenRecord, tag="file-history-delta"):
-    """A copy of one file, made before it was changed."""
+    """A copy of one file, made before a change."""
 
     path: str | None = field(default=None, name="trackingPath")
     backup: Raw = NOTHING
@@ -365,7 +249,7 @@ class PermissionMode(HiddenRecord, tag="permission-mode"):
 
 
 class PullRequest(HiddenRecord, tag="pr-link"):
-    """A pull request that the session works on; written again with every push."""
+    """A pull request of the session; written again with every push."""
 
     number: int | None = field(default=None, name="prNumber")
     url: str | None = field(default=None, name="prUrl")
@@ -373,14 +257,14 @@ class PullRequest(HiddenRecord, tag="pr-link"):
 
 
 class QueueOperation(HiddenRecord, tag="queue-operation"):
-    """What was typed while the model worked enters the queue, or leaves it."""
+    """A prompt that was typed while the model worked enters the queue, or leaves it."""
 
     operation: str | None = None
     content: Raw = NOTHING
 
 
 class UsageLine(HiddenRecord, tag="usage", rename=None):
-    """Metadata/message dialect: the tokens of an answer."""
+    """Metadata/message dialect: the tokens of a response."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -389,45 +273,45 @@ class UsageLine(HiddenRecord, tag="usage", rename=None):
 
 
 class UnknownRecord(Event, tag="?"):
-    """A record of a type that nobody knows yet."""
+    """A record of an unknown type."""
 
     name: str = field(default="?", name=UNKNOWN_NAME)
 
     @property
     def kind(self) -> str:
-        """The record's type, as the file names it."""
+        """The record's type, as the file spells it."""
         return self.name
 
 
 class Malformed(Event, tag="(malformed)"):
-    """A line, or a stretch of one, that could not be read."""
+    """A line, or a part of one, that could not be read."""
 
     offset: int = 0
     reason: str = ""
 
 
 class TooLong(Malformed, tag="(too long)"):
-    """A line that is longer than what is decoded: it is there, and nothing of it was read."""
+    """A line that is too long to decode."""
 
     size: int = 0
 
 
 class Blank(Event, tag="(blank)"):
-    """A line with nothing on it."""
+    """An empty line."""
 
 
-# --- records of other dialects, which the parser turns into the ones above -----------------------
+# --- records of other dialects, which `dialects` translates into those above --------------------
 
 
 class LegacyMessage(Event, tag="message", rename=None):
-    """Metadata/message dialect: a line of either side."""
+    """Metadata/message dialect: a message of a person or of the model."""
 
     role: str | None = None
     content: Content = None
 
 
 class LineMessage(Struct, gc=False):
-    """The message of a call or a result that stands on a line of its own."""
+    """The message of a tool call or tool result on a line of its own."""
 
     content: Raw = NOTHING
 
@@ -447,7 +331,7 @@ class CallLine(Event, tag="tool_use", rename=None):
 
 
 class ResultLine(Event, tag="tool_result", rename=None):
-    """Transcript dialect: a tool's output on a line of its own."""
+    """Transcript dialect: a tool result on a line of its own."""
 
     message: LineMessage | None = None
     tool_use_id: str | None = None
@@ -507,18 +391,7 @@ QUIET_RECORDS: Final[tuple[Any, ...]] = (
 RECORDS: Final[tuple[Any, ...]] = CONVERSATION + (LegacyMessage, CallLine, ResultLine, RunResult) + QUIET_RECORDS
 """Every record of a known type."""
 AnyEvent: Final[Any] = Union[RECORDS + (UnknownRecord,)]  # noqa: UP007
-"""Every record that can stand in a file, told apart by its `type`."""
-
-decode_blocks: Final = msgspec.json.Decoder(list[AnyBlock]).decode
-"""The content of a message to its blocks; raises like `decode`."""
+"""Every record that a file can hold, distinguished by its `type`."""
 
 decode: Final = msgspec.json.Decoder(AnyEvent).decode
-"""One line of bytes to its event; raises on anything that does not fit exactly."""
-
-
-def raw_as_text(raw: Raw) -> str:
-    """A raw value as text: a string as it is, anything else as compact JSON, nothing as nothing."""
-    value = lenient_json.load_raw(raw)
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else lenient_json.compact(value)
+"""Decodes one line into its event; raises `DECODE_ERRORS` on anything that does not fit exactly."""

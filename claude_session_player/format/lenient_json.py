@@ -1,30 +1,31 @@
-"""JSON as it is found: glued, cut, too deep, in the wrong encoding. Nothing here raises on data.
+"""Reads and writes JSON that is glued, cut off, nested too deep or wrongly encoded. Nothing here raises on data.
 
-The fast way through a file never comes here; a line does when the strict decoder refuses it.
+A line comes here only when the strict decoder refuses it. Functions that need msgspec import it themselves: it takes
+longer to import than Python takes to start, and commands that are answered from the index write JSON without it.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.util.text import ELLIPSIS, escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from msgspec import Raw
+
 MAX_DEPTH: Final = 100
-"""Deeper nesting is replaced by `…`: the decoders recurse, and no session means anything there."""
+"""Deeper nesting is replaced by `…`: the decoders recurse, and no session has meaningful data there."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*+"?|[\[{]+|[\]}]+', re.DOTALL)
 _PADDING = re.compile(r"[\s\ufeff\0]*")
 _WORDS: Final = ("true", "false", "null", "-1", ".1", "e+1", "e-1", "E+1", "E-1")
-_BEGINNINGS: Final = frozenset(word[:end] for word in _WORDS for end in range(len(word)))
-"""What is left of a word, or of the end of a number, that was cut."""
+_CUT_WORDS: Final = frozenset(word[:end] for word in _WORDS for end in range(len(word)))
+"""What is left of a word, or of the end of a number, that was cut off."""
 _ESCAPE: Final = re.compile(r'"?\\?u?[0-9a-fA-F]{0,3}')
 _MAX_DIGITS: Final = 300
 _MAX_BITS: Final = 1000
@@ -33,8 +34,8 @@ _MAX_BITS: Final = 1000
 CUT_SHORT: Final = "cut short: the JSON ends in the middle"
 
 
-class Damage(msgspec.Struct, frozen=True):
-    """A stretch of text that is no JSON."""
+class Damage(NamedTuple):
+    """Text that is not JSON."""
 
     reason: str
 
@@ -47,17 +48,17 @@ _lenient = json.JSONDecoder(strict=False, parse_int=_number)
 
 
 def decode_text(data: bytes) -> str:
-    """Text of any bytes; a byte that is no UTF-8 becomes a lone surrogate, so that offsets stay true."""
+    """Any bytes as text; a byte that is not UTF-8 becomes a lone surrogate, so that offsets stay correct."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def encoded_length(text: str) -> int:
-    """The number of bytes that `decode_text` made this text of."""
+    """The number of bytes that `decode_text` decoded to this text."""
     return len(text.encode("utf-8", "surrogateescape"))
 
 
 def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
-    """Each JSON value of a line, where it begins and ends; the first stretch that is none, as `Damage`, is the last.
+    """Each JSON value of a line, with its start and end; the first text that is not JSON ends it, as `Damage`.
 
     >>> list(json_values('{"a":1}{"b":2}'))
     [(0, 7, {'a': 1}), (7, 14, {'b': 2})]
@@ -74,7 +75,7 @@ def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
 
 
 def value_at(text: str, at: int) -> tuple[Any, int]:
-    """The JSON value that begins at a position, or `Damage`, and the position behind it."""
+    """The JSON value that begins at a position, or `Damage`, and its end."""
     try:
         return _lenient.raw_decode(text, at)
     except json.JSONDecodeError as error:
@@ -88,9 +89,9 @@ def value_at(text: str, at: int) -> tuple[Any, int]:
 
 
 def object_at(text: str, at: int) -> tuple[dict[str, Any], int] | None:
-    """The JSON object that begins at a position, and the position behind it; none where there is no whole one.
+    """The JSON object that begins at a position, and its end; `None` if there is no complete one.
 
-    What is too deep for the decoder counts as none: to look for its end at many positions would take too long.
+    An object that is too deep for the decoder is not returned: finding its end at many positions would take too long.
     """
     try:
         value, after = _lenient.raw_decode(text, at)
@@ -100,16 +101,18 @@ def object_at(text: str, at: int) -> tuple[dict[str, Any], int] | None:
 
 
 def is_end(text: str, at: int) -> bool:
-    """True where nothing but white space follows."""
+    """True if only white space follows."""
     return _skip(text, at) == len(text)
 
 
 def is_value(text: str) -> bool:
-    """True where a text is one JSON value.
+    """True if a text is one JSON value.
 
     >>> is_value('{"a": 1}'), is_value("{a}"), is_value("[image]")
     (True, False, False)
     """
+    import msgspec
+
     try:
         msgspec.json.decode(text, type=msgspec.Raw)
     except (ValueError, RecursionError):
@@ -117,8 +120,10 @@ def is_value(text: str) -> bool:
     return True
 
 
-def load_raw(raw: msgspec.Raw | bytes) -> Any:
-    """The value of a piece of JSON that was set aside while decoding; `None` where it is empty or broken."""
+def load_raw(raw: Raw | bytes) -> Any:
+    """The value of JSON that a decoder left raw; `None` if it is empty or broken."""
+    import msgspec
+
     if not (data := bytes(raw)):
         return None
     try:
@@ -129,11 +134,13 @@ def load_raw(raw: msgspec.Raw | bytes) -> Any:
 
 
 def dump(value: Any) -> bytes:
-    """Compact JSON of any value; what UTF-8 or JSON cannot hold is replaced.
+    """Compact JSON of any value; what UTF-8 or JSON cannot represent is replaced.
 
     >>> dump({"broken": "\\ud83d", 1: float("nan")})
     b'{"broken":"\\xef\\xbf\\xbd","1":null}'
     """
+    import msgspec
+
     try:
         return msgspec.json.encode(value)
     except (TypeError, ValueError, RecursionError):
@@ -141,17 +148,19 @@ def dump(value: Any) -> bytes:
 
 
 def compact(value: Any) -> str:
-    """Compact JSON of any value, as text."""
+    """Compact JSON of any value, as text for a terminal."""
     return escape_controls(dump(value).decode())
 
 
 def pretty(value: Any) -> str:
-    """JSON of any value, over several lines."""
+    """Indented JSON of any value."""
+    import msgspec
+
     return escape_controls(msgspec.json.format(dump(value), indent=2).decode())
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """A copy that JSON can hold: no lone surrogates, no odd keys, not too deep."""
+    """A copy that JSON can represent: no lone surrogates, keys that are strings, not too deep."""
     if isinstance(value, str):
         return _SURROGATE.sub("�", value)
     if isinstance(value, int) and value.bit_length() > _MAX_BITS:
@@ -173,29 +182,29 @@ def prune(text: str) -> str:
 
 
 def _pruned(text: str, at: int) -> tuple[str, int]:
-    """The array or object that begins at a position, without what is too deep in it, and the position behind it.
+    """The array or object that begins at a position, without what is nested too deep, and its end.
 
-    One that is not closed goes on to the end of the text. Brackets that stand together are one token: a line may hold
-    millions of them.
+    One that is not closed extends to the end of the text. Adjacent brackets are one token: a line may have millions of
+    them.
     """
-    kept: list[str] = []
+    pieces: list[str] = []
     depth, since = 0, at
     for token in _TOKEN.finditer(text, at):
         start, end = token.span()
         if (sign := text[start]) in "[{":
             if depth < MAX_DEPTH <= depth + end - start:
-                kept.append(f'{text[since : start + MAX_DEPTH - depth - 1]}"{ELLIPSIS}"')
+                pieces.append(f'{text[since : start + MAX_DEPTH - depth - 1]}"{ELLIPSIS}"')
             depth += end - start
         elif sign != '"':
             if depth - end + start < MAX_DEPTH <= depth:
                 since = start + depth - MAX_DEPTH + 1
             if end - start >= depth:
-                kept.append(text[since : start + depth])
-                return "".join(kept), start + depth
+                pieces.append(text[since : start + depth])
+                return "".join(pieces), start + depth
             depth -= end - start
     if depth < MAX_DEPTH:
-        kept.append(text[since:])
-    return "".join(kept), len(text)
+        pieces.append(text[since:])
+    return "".join(pieces), len(text)
 
 
 def _skip(text: str, at: int) -> int:
@@ -207,7 +216,7 @@ def _skip(text: str, at: int) -> int:
 def _reason(error: json.JSONDecodeError) -> str:
     rest = error.doc[error.pos :].rstrip()
     is_escape = error.msg.startswith("Invalid \\") and _ESCAPE.fullmatch(rest)
-    if error.msg.startswith("Unterminated string") or is_escape or rest in _BEGINNINGS:
+    if error.msg.startswith("Unterminated string") or is_escape or rest in _CUT_WORDS:
         return CUT_SHORT
     if error.msg == "Expecting value":
         return "no JSON value here"
@@ -218,7 +227,7 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separator
 
 
 def encode_json(value: Any) -> str:
-    """Compact JSON; what a file of a store holds may be anything, and then takes another way."""
+    """Compact JSON of any value; values that the standard encoder refuses take the slower way of `compact`."""
     try:
         text = _encode(value)
         if not text.isascii():
@@ -229,7 +238,7 @@ def encode_json(value: Any) -> str:
 
 
 def json_array(texts: Iterable[str]) -> Iterator[str]:
-    """An array of encoded values, in pieces, without a final line break.
+    """A JSON array of encoded values, in pieces, without a final line break.
 
     >>> "".join(json_array(["1", "2"])), "".join(json_array([]))
     ('[1,\\n 2]', '[]')

@@ -1,8 +1,8 @@
-"""The lines of a session file, none of them longer or heavier than memory allows: the one owner of these bounds.
+"""Reads the lines of a session file within bounds of memory; the one owner of these bounds.
 
-A longer line is never held, a heavier one never decoded. A `LongLine` stands for it. Every decoder refuses its bytes as
-it refuses damage, so that normal lines are read as fast as ever; where damage is looked at, the stand-in tells the
-length of the line.
+A line that is too long is never held, and one whose decoded form would be too large is never decoded. A `LongLine`
+takes its place. Every decoder refuses its bytes like damage, so that normal lines need no extra check; the code that
+handles damage finds the length of the line in it.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ LONGEST = 128 << 20
 """The longest line that is held, without its line end. Real sessions have lines of over 100 MB; Claude Code writes none
 above 512 MB."""
 HEAVIEST = 512 << 20
-"""So many bytes the heaviest line takes that is decoded and shown, or little more."""
+"""The most memory that a line may take when it is decoded and shown, approximately."""
 _COPIES: Final = 4
-"""So many times a text is in memory while it is shown."""
+"""How many copies of a text are in memory while it is shown."""
 _WIDEST: Final = 4
-"""So many bytes every character of a text takes where one of them needs so many."""
+"""Bytes per character of a text, if any of its characters is beyond Latin-1."""
 _ROW: Final = 160
-"""So many bytes a line of a text takes in a recording."""
+"""Bytes that each line of a text takes in a recording."""
 _ITEM: Final = 640
-"""So many bytes any item of a record takes, where it is a block of content."""
+"""Bytes that an item of a record takes at most: that of a content block."""
 _MOST_FOR_A_BYTE: Final = _COPIES * _WIDEST + _ITEM // 2
-"""So many bytes a record takes for each of its own: an item has two, itself and a comma. (Empty ones may have less.)"""
+"""The most memory per byte of a line: an item has at least two, itself and a comma. (Empty ones may have one.)"""
 _TOKEN: Final = rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*+"?|[{\[,]'
-"""A text, or a sign before an item. It is compiled when it is needed, which is almost never."""
+"""A string, or a character before an item. It is compiled when it is needed, which is almost never."""
 _BATCH: Final = 1 << 18
 _PORTION: Final = 1 << 20
 
 
 class LongLine(bytes):
-    """Stands for a line that is too long to be held, or too heavy to be decoded.
+    """Takes the place of a line that is too long to hold, or too large to decode.
 
-    Its length is that of the line; its bytes say only that.
+    Its length is that of the line; its bytes only mention that length.
 
     >>> line = LongLine(1 << 30, is_complete=True)
     >>> len(line), line.endswith(b"\\n"), bytes(line)
@@ -52,7 +52,7 @@ class LongLine(bytes):
     size: int
 
     def __new__(cls, size: int, *, is_complete: bool) -> LongLine:
-        """`is_complete` says whether the line has its line end."""
+        """`is_complete` is true if the line has its line end."""
         line = super().__new__(cls, b"(a line of %d bytes)" % size + b"\n" * is_complete)
         line.size = size
         return line
@@ -62,12 +62,12 @@ class LongLine(bytes):
 
 
 def is_too_long(size: int) -> bool:
-    """True for the length of a line that is not held, whatever is in it; its line end does not count."""
+    """True for the length of a line that is not held, whatever it contains; its line end does not count."""
     return size > LONGEST
 
 
 def bounded_line(line: bytes) -> bytes:
-    """The line itself, or what stands for it where it is too long or too heavy."""
+    """The line itself, or a `LongLine` if it is too long or too large."""
     is_complete = line.endswith(b"\n")
     size = len(line) - is_complete
     if is_too_long(size) or (_may_be_heavy(size) and _is_heavy(line, size)):
@@ -76,18 +76,18 @@ def bounded_line(line: bytes) -> bytes:
 
 
 def bounded_lines(lines: list[bytes]) -> list[bytes]:
-    """Lines, or what stands for those of them that are too long or too heavy."""
+    """Lines, with a `LongLine` for each that is too long or too large."""
     longest = max(map(len, lines), default=0)
     return list(map(bounded_line, lines)) if is_too_long(longest - 1) or _may_be_heavy(longest) else lines
 
 
 def bounded_read_size(size: int) -> int:
-    """So many bytes, but no more than one line may have: what is read at once holds no line that is too long."""
+    """A number of bytes to read at once, limited so that they contain no line that is too long."""
     return min(size, LONGEST)
 
 
 def read_batches(file: BinaryIO) -> Iterator[list[bytes]]:
-    """The lines of a file, some at a time, which is faster than one by one; none of them is kept here."""
+    """The lines of a file in batches, which is faster than one by one; none of them is kept here."""
     size = _size(file)
     if size is None or is_too_long(size):
         return iter(partial(_next_batch, file), [])
@@ -95,12 +95,12 @@ def read_batches(file: BinaryIO) -> Iterator[list[bytes]]:
 
 
 def read_lines(file: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
-    """The lines of a file or a pipe, each as soon as it is there."""
+    """The lines of a file or a pipe, each as soon as it is complete."""
     return iter(partial(_read_line, file), b"")
 
 
 def complete_line(start: bytes, file: BinaryIO) -> bytes:
-    """A line of which the start was read already; where that has its line end, there is nothing to be added."""
+    """A line whose start was read already; nothing is added if the start has a line end."""
     if not start or start.endswith(b"\n"):
         return start
     rest = file.readline(max(LONGEST + 1 - len(start), 1))
@@ -111,13 +111,13 @@ def complete_line(start: bytes, file: BinaryIO) -> bytes:
 
 
 def split_lines(data: bytes) -> list[bytes]:
-    """Bytes as lines, each with its end: a line feed, and nothing else. A mark stands for one that is too heavy."""
+    """Bytes as lines, each with its line feed; a `LongLine` for each that is too large."""
     lines = io.BytesIO(data).readlines()
     return bounded_lines(lines) if _may_be_heavy(len(data)) else lines
 
 
 def find_line(file: BinaryIO, number: int) -> int:
-    """Go to the beginning of a line, counted from 1; how many lines are missing before there is such a one."""
+    """Seek to the beginning of a line, counted from 1; returns by how many lines the file is too short."""
     missing = number - 1
     while missing and (data := file.read(_PORTION)):
         ends = data.count(b"\n")
@@ -135,7 +135,7 @@ def find_line(file: BinaryIO, number: int) -> int:
 
 
 def rest_of_line(file: BinaryIO) -> Iterator[bytes]:
-    """The bytes up to the next line end, and this, some at a time: however many, memory stays the same."""
+    """The bytes up to and including the next line end, in portions: memory use does not depend on their number."""
     while data := file.readline(_PORTION):
         yield data
         if data.endswith(b"\n"):
@@ -143,7 +143,7 @@ def rest_of_line(file: BinaryIO) -> Iterator[bytes]:
 
 
 def read_portions(file: BinaryIO) -> Iterator[bytes]:
-    """The bytes of a file, some at a time, without those of its holes, which would all be NUL."""
+    """The bytes of a file in portions, without its holes, which would all be NUL."""
     while data := file.read(_PORTION):
         yield data
         if not data.strip(b"\0"):
@@ -151,7 +151,7 @@ def read_portions(file: BinaryIO) -> Iterator[bytes]:
 
 
 def copy_bytes(source: BinaryIO, start: int, size: int) -> Iterator[bytes]:
-    """So many bytes of a file, from a place on, some at a time; where the file is read otherwise does not change."""
+    """`size` bytes of a file from offset `start`, in portions; the position of the file does not change."""
     end = start + size
     while start < end and (data := _bytes_at(source, start, min(_PORTION, end - start))):
         yield data
@@ -170,7 +170,7 @@ def _bytes_at(source: BinaryIO, start: int, size: int) -> bytes:
 
 
 def next_data_offset(descriptor: int, offset: int) -> int:
-    """The next place of a file, from this one on, that is not in a hole; its end, where nothing else comes."""
+    """The next offset that is not in a hole of the file; the end of the file if only a hole follows."""
     if not hasattr(os, "SEEK_DATA"):
         return offset
     try:
@@ -180,7 +180,7 @@ def next_data_offset(descriptor: int, offset: int) -> int:
 
 
 def _size(file: BinaryIO) -> int | None:
-    """How long a file is; `None` for a pipe."""
+    """The size of a file; `None` for a pipe."""
     status = os.fstat(file.fileno())
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
@@ -190,7 +190,7 @@ def _may_be_heavy(size: int) -> bool:
 
 
 def _is_heavy(line: bytes, size: int) -> bool:
-    """True where a line of this length would take too much memory: each text of it is looked at only in doubt."""
+    """True if a line would take too much memory; its strings are measured one by one only if in doubt."""
     items = sum(map(line.count, (b"{", b"[", b",")))
     return _text_weight(line, size) + items * _ITEM > HEAVIEST and _is_heavy_in_detail(line)
 
@@ -227,7 +227,7 @@ def _read_line(file: BinaryIO | io.BufferedIOBase) -> bytes:
 
 
 def _pass_over(file: BinaryIO | io.BufferedIOBase, size: int, *, is_complete: bool) -> LongLine:
-    """Read on to the end of a line, and keep nothing of it."""
+    """Read to the end of a line, and keep nothing of it."""
     while not is_complete and (part := file.readline(_PORTION)):
         size += len(part)
         is_complete = part.endswith(b"\n")
@@ -237,13 +237,13 @@ def _pass_over(file: BinaryIO | io.BufferedIOBase, size: int, *, is_complete: bo
 
 
 def _skip_hole(file: BinaryIO | io.BufferedIOBase) -> int:
-    """Go to the end of the hole in which a file is read; how many bytes that is."""
+    """Seek to the end of the hole at the file's position; returns its length."""
     if not (isinstance(file, io.BufferedReader) and file.seekable()):
         return 0
     start, descriptor = file.tell(), file.fileno()
-    place = os.lseek(descriptor, 0, os.SEEK_CUR)
+    position = os.lseek(descriptor, 0, os.SEEK_CUR)
     end = next_data_offset(descriptor, start)
-    os.lseek(descriptor, place, os.SEEK_SET)  # a buffer knows where it left the file
+    os.lseek(descriptor, position, os.SEEK_SET)  # the buffer relies on the position where it left the file
     return file.seek(end) - start
 
 

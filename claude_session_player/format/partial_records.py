@@ -1,6 +1,6 @@
-"""Lean looks at a line: structs with no more than some job needs of it, because most lines are not worth an event.
+"""Structs with only those fields of a record that one purpose needs: decoding most lines as events would be a waste.
 
-A line that does not fit exactly is refused, and then it is worth one.
+A line that does not fit exactly is refused, and is then decoded as an event.
 """
 
 from collections.abc import Sequence
@@ -10,23 +10,24 @@ from typing import Final, TypeVar, Union
 import msgspec
 from msgspec import Raw, Struct, field
 
-from claude_session_player.format.events import NOTHING, Envelope, Usage
+from claude_session_player.format.blocks import NOTHING, Usage
+from claude_session_player.format.events import Envelope
 
-_SIDE: Final = attrgetter("is_sidechain")
-_CALLER: Final = attrgetter("agent_call")
+_IS_SIDECHAIN: Final = attrgetter("is_sidechain")
+_AGENT_CALL: Final = attrgetter("agent_call")
 
 
-# --- a look that is enough for the catalogue ------------------------------------------------------
+# --- for the index --------------------------------------------------------------------------------
 
 
 class IndexInput(Struct, gc=False):
-    """That a tool is given a prompt, as one that starts a sub-agent is."""
+    """The prompt in a tool's input, which tools that start sub-agents have."""
 
     prompt: Raw = NOTHING
 
 
 class IndexBlock(Struct, gc=False):
-    """That there is a block; `name` is that of a tool."""
+    """A content block; `name` is that of a tool."""
 
     type: str | None = None
     name: str | None = None
@@ -35,7 +36,7 @@ class IndexBlock(Struct, gc=False):
 
 
 class IndexMessage(Struct, gc=False):
-    """A message without what is said in it."""
+    """A message without its texts."""
 
     id: str | None = None
     content: Union[str, list[IndexBlock], None] = None  # noqa: UP007
@@ -44,13 +45,13 @@ class IndexMessage(Struct, gc=False):
 
 
 class IndexAttachment(Struct, gc=False):
-    """That something was attached."""
+    """The type of an attachment."""
 
     type: str | None = None
 
 
 class IndexReport(Struct, gc=False, rename="camel"):
-    """A record that a sub-agent reports, without what is said in it."""
+    """A record that a sub-agent reports, without its content."""
 
     type: str | None = None
     timestamp: str | None = None
@@ -59,7 +60,7 @@ class IndexReport(Struct, gc=False, rename="camel"):
 
 
 class IndexProgress(Struct, gc=False, rename="camel"):
-    """What progress is of, and what a sub-agent reports with it."""
+    """The type of progress, and what a sub-agent reports with it."""
 
     type: str | None = None
     agent_id: str | None = None
@@ -67,13 +68,13 @@ class IndexProgress(Struct, gc=False, rename="camel"):
 
 
 class IndexAgentResult(Struct, gc=False, rename="camel"):
-    """The sub-agent that a result names beside its text."""
+    """The sub-agent that a structured result names."""
 
     agent_id: str | None = None
 
 
 class IndexRecord(Envelope):
-    """A record of any type without its texts, tool inputs and outputs: most lines are not worth more."""
+    """A record of any type without its texts, tool inputs and outputs."""
 
     type: str | None = None
     request_id: str | None = None
@@ -90,22 +91,22 @@ class IndexRecord(Envelope):
         return self.type or "?"
 
 
-glance: Final = msgspec.json.Decoder(IndexRecord).decode
-"""One line of bytes to a glance at it; raises on anything that does not fit exactly."""
+decode_index_record: Final = msgspec.json.Decoder(IndexRecord).decode
+"""Decodes one line; raises `DECODE_ERRORS` on anything that does not fit exactly."""
 
 
-# --- a look that is enough for a summary ----------------------------------------------------------
+# --- for summaries --------------------------------------------------------------------------------
 
 
 class CountInput(Struct, gc=False):
-    """The file that a tool is asked for."""
+    """The file in a tool's input."""
 
     file_path: str | None = None
     notebook_path: str | None = None
 
 
 class CountBlock(Struct, gc=False):
-    """That there is a block: a call of a tool and the file that it asks for, or whether a result is an error."""
+    """A content block: a tool call and its file, or whether a result is an error."""
 
     type: str | None = None
     id: str | None = None
@@ -116,14 +117,14 @@ class CountBlock(Struct, gc=False):
 
 
 class CountMessage(Struct, gc=False):
-    """A message without what is said in it."""
+    """A message without its texts."""
 
     id: str | None = None
     content: Union[str, list[CountBlock], None] = None  # noqa: UP007
 
 
 class CountRecord(Struct, gc=False, rename="camel"):
-    """A record of any type without its texts and outputs: who came after whom, and which tools were called."""
+    """A record of any type without its texts and outputs: its place in the tree, and its tool calls."""
 
     type: str | None = None
     uuid: str | None = None
@@ -138,25 +139,25 @@ class CountRecord(Struct, gc=False, rename="camel"):
     is_api_error: bool | None = field(default=None, name="isApiErrorMessage")
     subtype: str | None = None
     operation: str | None = None
-    """Of a record about the queue."""
+    """What a `queue-operation` does."""
 
 
-skim: Final = msgspec.json.Decoder(CountRecord).decode
-"""One line of bytes to what a summary needs of it; raises on anything that does not fit exactly."""
+decode_count_record: Final = msgspec.json.Decoder(CountRecord).decode
+"""Decodes one line; raises `DECODE_ERRORS` on anything that does not fit exactly."""
 
 
-# --- a look that is enough to find relatives of a file ----------------------------------------------
+# --- for sessions that continue others ------------------------------------------------------------
 
 
 class ForkedFrom(Struct, gc=False, rename="camel"):
-    """The event of another session from which this one was forked."""
+    """The event of another session that this one was forked from."""
 
     session_id: str | None = None
     message_uuid: str | None = None
 
 
 class EventIdentity(Struct, gc=False, rename="camel"):
-    """Which event a record is, and which it comes behind."""
+    """The identity of an event, and that of its predecessor."""
 
     type: str | None = None
     uuid: str | None = None
@@ -167,22 +168,22 @@ class EventIdentity(Struct, gc=False, rename="camel"):
     forked_from: ForkedFrom | None = None
 
 
-identify: Final = msgspec.json.Decoder(EventIdentity).decode
-"""One line of bytes to the event that it is; raises on anything that does not fit exactly."""
+decode_event_identity: Final = msgspec.json.Decoder(EventIdentity).decode
+"""Decodes one line; raises `DECODE_ERRORS` on anything that does not fit exactly."""
 
 
-# --- what they have in common -----------------------------------------------------------------------
+# --- for all of them ------------------------------------------------------------------------------
 
 
-_Line = TypeVar("_Line", Envelope, CountRecord)
+_Record = TypeVar("_Record", Envelope, CountRecord)
 
 
-def places_of_subagents(lines: Sequence[_Line]) -> list[int]:
-    """The positions of those lines that belong to sub-agents: mostly none.
+def subagent_positions(records: Sequence[_Record]) -> list[int]:
+    """The positions of the records that belong to sub-agents; usually there are none.
 
-    >>> places_of_subagents([CountRecord(), CountRecord(is_sidechain=True), CountRecord(agent_call="toolu_1")])
+    >>> subagent_positions([CountRecord(), CountRecord(is_sidechain=True), CountRecord(agent_call="toolu_1")])
     [1, 2]
     """
-    if not (any(map(_SIDE, lines)) or any(map(_CALLER, lines))):
+    if not (any(map(_IS_SIDECHAIN, records)) or any(map(_AGENT_CALL, records))):
         return []
-    return [number for number, line in enumerate(lines) if line.is_sidechain or line.agent_call]
+    return [position for position, record in enumerate(records) if record.is_sidechain or record.agent_call]

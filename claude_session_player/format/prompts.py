@@ -1,7 +1,7 @@
-"""What a text in a user's place is: a prompt, output of a command, a notice, or nothing to see.
+"""Classifies the text of a `user` record: a prompt, output of a command, a notice, or hidden.
 
-The rules stand in a table, and the first that fits decides. Each takes the text and gives a `ClassifiedPrompt`, or
-`None` where it does not fit.
+The rules are a table, and the first that matches decides. Each takes the text and returns a `ClassifiedPrompt`, or
+`None` if it does not match.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ CONTINUATION: Final = hidden_by_rule("continuation summary")
 
 
 class ClassifiedPrompt(NamedTuple):
-    """What a text comes to: a prompt, or plain lines, or neither and then the rule that hides it.
+    """A prompt, or plain lines, or neither and then the rule that hides the text.
 
-    `shorten` says that the plain lines are shortened like a tool's result, `is_command` that the prompt is a command
-    to Claude Code or to the shell, which the model may never have seen.
+    `shorten` is true if the plain lines are shortened like a tool result, `is_command` if the prompt is a command to
+    Claude Code or to the shell, which the model may never have seen.
     """
 
     prompt: str | None = None
@@ -49,7 +49,7 @@ _INTERRUPTED: Final = "[Request interrupted by user"
 
 
 def classify_prompt(text: str) -> ClassifiedPrompt:
-    """What a text in a user's place comes to.
+    """Classify the text of a `user` record.
 
     >>> classify_prompt("<command-name>/clear</command-name><command-args></command-args>").prompt
     '/clear'
@@ -113,7 +113,7 @@ def _notification(text: str) -> ClassifiedPrompt | None:
 
 
 def _injected(text: str) -> ClassifiedPrompt | None:
-    """Not a rule of its own: takes out what the harness put in, and hands on what is left."""
+    """Removes what Claude Code injected, and classifies the rest."""
     left = remove_blocks(text, *_INJECTED)
     if left == text:
         return None
@@ -129,7 +129,7 @@ def _interruption(text: str) -> ClassifiedPrompt | None:
 
 
 def _opens_with(text: str, *beginnings: str) -> bool:
-    """True where a text begins so, white space aside."""
+    """True if a text begins with one of these, leading white space aside."""
     return text[:_BEGINNING].lstrip().startswith(beginnings)
 
 

@@ -1,7 +1,6 @@
-"""What tools give back, and what the harness keeps of it beside that: structs for parts that stay raw in an event.
+"""Structs for what stays raw in an event: tool results, and what Claude Code records beside them.
 
-Like the event model, this module knows the keys of the files. Each decoder raises one of `REFUSALS` on data that does
-not fit.
+Like `events`, this module knows the keys of the files. Its decoders raise `DECODE_ERRORS` on data that does not fit.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from claude_session_player.format import lenient_json
-from claude_session_player.format.events import NOTHING, REFUSALS
+from claude_session_player.format.blocks import DECODE_ERRORS, NOTHING
 
 
 class ResultPart(Struct, gc=False):
-    """A part of a tool's result. Its text can be huge, and stays raw."""
+    """A part of a tool result. Its text can be huge, and stays raw."""
 
     type: str | None = None
     text: Raw = NOTHING
@@ -27,7 +26,7 @@ class ResultPart(Struct, gc=False):
 
 
 class MediaSource(Struct, gc=False):
-    """A picture or a document: its data in base64, or where it is."""
+    """A picture or a document: its data in base64, or its URL."""
 
     type: str | None = None
     media_type: str | None = None
@@ -36,49 +35,49 @@ class MediaSource(Struct, gc=False):
 
 
 class PatchResult(Struct, gc=False, rename="camel"):
-    """What an edit changed, beside the result that the model saw."""
+    """The structured result of an edit."""
 
     structured_patch: list[Hunk]
 
 
 class QuestionAnswers(Struct, gc=False):
-    """What a person chose when asked: an answer for each question."""
+    """What a person chose: an answer for each question."""
 
     answers: dict[str, Any]
 
 
 class CreatedTask(Struct, gc=False):
-    """The task that was put on the list."""
+    """A new task of the task list."""
 
     id: Any = None
 
 
 class TaskResult(Struct, gc=False):
-    """That a task was put on the list."""
+    """The structured result of adding a task to the list."""
 
     task: CreatedTask
 
 
 class WorkflowStarted(Struct, gc=False, rename="camel"):
-    """The workflow run that a call started."""
+    """The structured result of a call that started a workflow."""
 
     run_id: str | None = None
 
 
 class AgentResult(Struct, gc=False):
-    """What a sub-agent gave back, beside the result that the model saw."""
+    """The structured result of a sub-agent."""
 
     content: list[Raw]
 
 
 class AgentIdentity(Struct, gc=False, rename="camel"):
-    """The sub-agent that gave it back."""
+    """The sub-agent that a structured result names."""
 
     agent_id: str | None = None
 
 
 class WrappedOutput(Struct, gc=False):
-    """Transcript dialect: an output inside an object; which key it has depends on the tool."""
+    """Transcript dialect: output in an object; its key depends on the tool."""
 
     output: Raw = NOTHING
     stdout: Raw = NOTHING
@@ -87,7 +86,7 @@ class WrappedOutput(Struct, gc=False):
 
 
 class FileResult(Struct, gc=False, rename="camel"):
-    """What a tool that reads or changes a file gave back; every part stays raw, because it may be of any shape."""
+    """The structured result of a file tool; each field stays raw, because it may be anything."""
 
     type: Raw = NOTHING
     file: Raw = NOTHING
@@ -98,12 +97,12 @@ class FileResult(Struct, gc=False, rename="camel"):
     edits: Raw = NOTHING
     original_file: Raw = NOTHING
     original_of_many: Raw = field(default=NOTHING, name="originalFileContents")
-    """The same, as MultiEdit names it."""
+    """The original file, as MultiEdit calls it."""
     structured_patch: Raw = NOTHING
 
 
 class FilePart(Struct, gc=False, rename="camel"):
-    """Some lines of a file, without their numbers. The empty line behind a final line break counts as one."""
+    """Some lines of a file, without line numbers. The empty line after a final line break counts as a line."""
 
     content: str
     start_line: int
@@ -117,9 +116,9 @@ class AttachedFile(Struct, gc=False):
 
 
 class Hunk(Struct, gc=False, rename="camel"):
-    """A place where a file was changed; each line begins with a space, a minus or a plus.
+    """A changed part of a file; each line begins with a space, a minus or a plus.
 
-    Tabs at the beginning of lines stand there as two spaces each.
+    Each tab at the beginning of a line is written as two spaces.
     """
 
     old_start: int
@@ -128,7 +127,7 @@ class Hunk(Struct, gc=False, rename="camel"):
 
 
 class Replacement(Struct, gc=False):
-    """What an edit replaces: words that occur once, or all that are the same."""
+    """What an edit replaces: a text that occurs once, or every occurrence."""
 
     old: str = field(name="old_string")
     new: str = field(name="new_string")
@@ -136,7 +135,7 @@ class Replacement(Struct, gc=False):
 
 
 class FileInput(Struct, gc=False):
-    """What a tool that reads or changes a file is told; which of it is set depends on the tool."""
+    """The input of a tool that reads or changes a file; the tool determines which fields are set."""
 
     content: Any = None
     edits: Any = None
@@ -145,13 +144,13 @@ class FileInput(Struct, gc=False):
 
 
 class BackupList(Struct, gc=False, rename="camel"):
-    """The copy of each watched file."""
+    """The copy of each tracked file."""
 
     tracked_file_backups: dict[str, Raw]
 
 
 class Backup(Struct, gc=False, rename="camel"):
-    """A copy of a file; without a name, there was no such file."""
+    """A copy of a file; without a name, the file did not exist."""
 
     name: str | None = field(default=None, name="backupFileName")
     time: str | None = field(default=None, name="backupTime")
@@ -165,7 +164,7 @@ class HookRun(Struct, gc=False):
 
 
 class DiagnosedFile(Struct, gc=False, rename="camel"):
-    """A file, and what is wrong with it."""
+    """A file and its diagnostics."""
 
     uri: str | None = None
     file_path: str | None = None
@@ -184,35 +183,35 @@ decode_result: Final = msgspec.json.Decoder(Union[str, list[ResultPart], None]).
 decode_result_part: Final = msgspec.json.Decoder(ResultPart).decode
 decode_agent_result: Final = msgspec.json.Decoder(AgentResult).decode
 decode_agent_identity: Final = msgspec.json.Decoder(AgentIdentity).decode
-decode_medium: Final = msgspec.json.Decoder(MediaSource).decode
-decode_patched: Final = msgspec.json.Decoder(PatchResult).decode
-decode_answers: Final = msgspec.json.Decoder(QuestionAnswers).decode
-decode_task_made: Final = msgspec.json.Decoder(TaskResult).decode
-decode_run_started: Final = msgspec.json.Decoder(WorkflowStarted).decode
+decode_media_source: Final = msgspec.json.Decoder(MediaSource).decode
+decode_patch_result: Final = msgspec.json.Decoder(PatchResult).decode
+decode_question_answers: Final = msgspec.json.Decoder(QuestionAnswers).decode
+decode_task_result: Final = msgspec.json.Decoder(TaskResult).decode
+decode_workflow_started: Final = msgspec.json.Decoder(WorkflowStarted).decode
 decode_wrapped_output: Final = msgspec.json.Decoder(WrappedOutput).decode
 _decode_hook_runs: Final = msgspec.json.Decoder(list[HookRun]).decode
 _decode_diagnosed_files: Final = msgspec.json.Decoder(list[DiagnosedFile]).decode
 
 _REASON_KEYS: Final = ("blockingError", "message", "error", "stderr", "msg", "command")
-"""Where an object says why a hook failed, the best words first."""
+"""The keys under which an object says why a hook failed, the best first."""
 
 
-def file_input(value: Any) -> FileInput:
-    """What a call tells a tool about a file; nothing where it is no object."""
+def parse_file_input(value: Any) -> FileInput:
+    """The input of a call that concerns a file; empty if it is not an object."""
     return msgspec.convert(value, FileInput) if isinstance(value, dict) else FileInput()
 
 
-def replacements_of(value: Any) -> list[Replacement] | None:
-    """The edits that a call asks for: one, or a list of them; `None` where they make no sense."""
+def parse_replacements(value: Any) -> list[Replacement] | None:
+    """The replacements in a call's input, one or a list; `None` if they are invalid."""
     try:
-        told = value if isinstance(value, list) else [value]
-        return msgspec.convert(told, list[Replacement])
+        edits = value if isinstance(value, list) else [value]
+        return msgspec.convert(edits, list[Replacement])
     except msgspec.ValidationError:
         return None
 
 
 def hook_reason(raw: Raw | bytes) -> str:
-    """Why a hook failed, or what it says: words, an object that has them, or a list of such.
+    """Why a hook failed, or what it says: a text, an object that holds one, or a list of these.
 
     >>> hook_reason(b'{"blockingError": "lint failed", "command": "lint.sh"}'), hook_reason(b'["one", "two"]')
     ('lint failed', 'one; two')
@@ -233,19 +232,19 @@ def hook_commands(raw: Raw) -> list[str]:
     """The commands of the hooks that ran."""
     try:
         return [run.command for run in _decode_hook_runs(raw) if run.command]
-    except REFUSALS:
+    except DECODE_ERRORS:
         return []
 
 
 def diagnosed_files(raw: Raw) -> list[tuple[str, int]]:
-    """The files of which something is wrong, and how many things that are.
+    """The files with diagnostics, and how many each has.
 
     >>> diagnosed_files(Raw(b'[{"uri": "file:///src/a.py", "diagnostics": [{"message": "unused"}]}]'))
     [('/src/a.py', 1)]
     """
     try:
         files = _decode_diagnosed_files(raw)
-    except REFUSALS:
+    except DECODE_ERRORS:
         return []
     named = ((file.file_path or file.uri or "", file.diagnostics) for file in files)
     return [(path.removeprefix("file://"), len(found)) for path, found in named if isinstance(found, list) and found]

@@ -1,47 +1,53 @@
-"""What records say about sub-agents: which of them a call asks for, a result names, and a line of progress reports."""
+"""Reads the evidence for `subagents`: calls that start sub-agents, and results and progress that name them.
+
+A module of its own, because `list` needs `subagents`, and would start later with the decoders that this one needs.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import re
 import zlib
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Raw
 
+from claude_session_player.format.blocks import DECODE_ERRORS, Content, ToolResult, ToolUse
 from claude_session_player.format.content import join_texts, result_text
-from claude_session_player.format.events import REFUSALS, Content, Event, Progress, ToolResult, ToolUse
 from claude_session_player.format.results import decode_agent_identity
 from claude_session_player.linking.subagents import BY_RESULT, BY_TEXT, AgentCall, Naming
 from claude_session_player.parser import decode_lines
 from claude_session_player.util.text import to_title
 
+if TYPE_CHECKING:
+    from claude_session_player.format.events import Event, Progress
+
 AGENT_PROGRESS: Final = "agent_progress"
-"""The type of progress that a sub-agent reports."""
+"""The type of progress records that report on a sub-agent."""
 _AGENT_ID: Final = re.compile(r"agentId:\s*([a-zA-Z0-9]+)")
 
 
-def gives_prompt(block: ToolUse) -> bool:
-    """True for a call of any tool that gives a prompt: it may start a sub-agent with that."""
+def has_prompt(block: ToolUse) -> bool:
+    """True for a call of any tool with a prompt in its input: it may start a sub-agent."""
     return isinstance(block.input, dict) and bool(_text(block.input.get("prompt")))
 
 
-def agent_call(block: ToolUse) -> AgentCall:
-    """A call that starts a sub-agent, or may start one."""
+def to_agent_call(block: ToolUse) -> AgentCall:
+    """The facts of a call that starts a sub-agent, or may start one."""
     given = block.input if isinstance(block.input, dict) else {}
     description = to_title(_text(given.get("description")) or "") or None
     return AgentCall(block.id, _text(given.get("subagent_type")), description, task_digest(_text(given.get("prompt"))))
 
 
 def named_agents(structured: Raw, result: ToolResult, *, is_agent_tool: bool) -> list[Naming]:
-    """The sub-agents that a result names, beside its text or in it.
+    """The sub-agents that a result names, in its structured part or in its text.
 
-    The output of a tool that gave back an object of its own, such as a file that was read, or that failed, only quotes
-    what it says.
+    The text is only evidence if the tool wrote it itself: a tool that failed, or returned another object such as a
+    file that was read, merely quotes it.
     """
     found: list[Naming] = []
     if may_name_agent(structured):
-        with contextlib.suppress(*REFUSALS):
+        with contextlib.suppress(*DECODE_ERRORS):
             if id := decode_agent_identity(structured).agent_id:
                 found.append((id, BY_RESULT))
     is_own = is_agent_tool or not (result.is_error or bytes(memoryview(structured)[:1]) == b"{")
@@ -51,12 +57,12 @@ def named_agents(structured: Raw, result: ToolResult, *, is_agent_tool: bool) ->
 
 
 def may_name_agent(raw: Raw) -> bool:
-    """False where the word by which sub-agents are named is nowhere: most results need no closer look."""
+    """False if a result does not contain the key that names sub-agents: most need not be decoded."""
     return b"agentId" in bytes(raw)
 
 
 def reported_events(event: Progress) -> list[Event]:
-    """What a sub-agent says in a line that reports its progress, on that line."""
+    """The events of a sub-agent in a progress record; they have the line number of that record."""
     data = event.data
     if data is None or not data.agent_id or not data.message:
         return []
@@ -67,7 +73,7 @@ def reported_events(event: Progress) -> list[Event]:
 
 
 def task_digest(content: Content) -> str | None:
-    """A digest of a sub-agent's task, for comparison.
+    """A hash of a sub-agent's task, for comparison.
 
     >>> task_digest("Look around ") == task_digest("Look around"), task_digest(None)
     (True, None)

@@ -1,4 +1,4 @@
-"""Which call a result answers."""
+"""Which tool call a result belongs to."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ R = TypeVar("R")
 
 
 class Pairing(Generic[C, R]):
-    """Pairs the calls of a file with their results, whichever of the two comes first.
+    """Pairs the tool calls of a file with their results, whichever comes first.
 
-    A result answers the call whose id it names; where an id occurs twice, the later call. A result without an id
-    answers the oldest open call without an id that its tool name fits, else the oldest open call of the record that
-    it names as its source.
+    A result belongs to the call whose id it names; if an id occurs twice, to the later call. A result without an id
+    belongs to the oldest open call without an id of the same tool, else to the oldest open call of the record that it
+    names as its source.
     """
 
     def __init__(self) -> None:
@@ -29,17 +29,17 @@ class Pairing(Generic[C, R]):
         self._nameless: OpenCalls[_Call[C]] = OpenCalls()
         """The calls without an id."""
         self._sources: dict[str, deque[_Call[C]]] = {}
-        """The calls of each record, by its uuid, as far as somebody has asked for one."""
-        self._unsorted: list[_Call[C]] = []
-        """Calls that are not among them yet: hardly ever does a result name nothing but its source."""
+        """The calls of each record, by its uuid."""
+        self._not_by_source: list[_Call[C]] = []
+        """Calls that are not in `_sources` yet: results that name only their source are very rare."""
         self._early: dict[str, R] = {}
         self._count = 0
 
     def add_call(self, call: C, id: str | None, name: str, source: str | None = None) -> R | None:
-        """The next call, made by the record `source`; returns the result that stood before it, if one did."""
+        """Add the next call, made by the record `source`; returns its result, if that came before it."""
         self._count += 1
         added = _Call(call, self._count, source)
-        self._unsorted.append(added)
+        self._not_by_source.append(added)
         if not id:
             self._nameless.add(self._count, name, added)
             return None
@@ -51,7 +51,7 @@ class Pairing(Generic[C, R]):
         return early
 
     def add_result(self, result: R, id: str | None, name: str | None = None, source: str | None = None) -> C | None:
-        """The next result; returns the call that it answers, answered before or not. With an id, it waits for one."""
+        """Add the next result; returns its call, if that came before it. The call may have a result already."""
         if id:
             found = self._calls.get(id)
             if found is None:
@@ -69,17 +69,17 @@ class Pairing(Generic[C, R]):
         return found.call if found is not None else None
 
     def unanswered(self) -> Iterator[C]:
-        """The calls that have no result yet, those with an id first."""
+        """The calls without a result, those with an id first."""
         yield from (call.call for call in self._calls.values() if call.is_open)
         yield from (call.call for call in self._nameless)
 
     def _oldest_of(self, source: str | None) -> _Call[C] | None:
         if not source:
             return None
-        for call in self._unsorted:
+        for call in self._not_by_source:
             if call.source:
                 self._sources.setdefault(call.source, deque()).append(call)
-        self._unsorted.clear()
+        self._not_by_source.clear()
         calls = self._sources.get(source)
         while calls and not calls[0].is_open:
             calls.popleft()

@@ -1,8 +1,8 @@
-"""Which records in a user's place are a person's prompts, and which prompts stand only in the queue.
+"""Which `user` records are a person's prompts, and which prompts are only in the queue.
 
-Versions 2.1.39 to 2.1.91 wrote what was typed while the model worked only as `queue-operation` records; later ones
-write an attachment beside them. A queued prompt counts where it was taken up, unless a user line or an attachment
-says the same between its `enqueue` and the next response.
+Versions 2.1.39 to 2.1.91 wrote what was typed while the model worked only as `queue-operation` records; later versions
+also write an attachment. A queued prompt counts at the line where it was taken from the queue, unless a user line or an
+attachment with the same text comes between its `enqueue` and the next response.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from claude_session_player.format.blocks import Content, ToolResult
 from claude_session_player.format.coerce import coerce_content
 from claude_session_player.format.content import join_texts
 from claude_session_player.format.events import (
@@ -20,10 +21,8 @@ from claude_session_player.format.events import (
     Assistant,
     Attachment,
     AttachmentData,
-    Content,
     Event,
     QueueOperation,
-    ToolResult,
     User,
 )
 from claude_session_player.format.lenient_json import load_raw
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
 _NOT_PEOPLE: Final = frozenset(("task-notification", "peer", "system", "agent", "hook"))
-"""Who stands in a user's place without being one, as `origin.kind` names them."""
+"""The values of `origin.kind` in `user` records that no person wrote."""
 _PEERS: Final = (
     "<teammate-message",
     "<agent-message",
@@ -41,66 +40,66 @@ _PEERS: Final = (
     "Another Claude session sent a message",
 )
 _REFUSAL: Final = re.compile(r"Unknown (?:skill|slash command|command): \S+(?: Did you mean .*)?")
-"""What Claude Code answers in a user's place to a command that does not exist."""
+"""The reply of Claude Code to an unknown command, as a `user` record."""
 _NOTICES: Final = ('{"task_id":',)
-"""How a notification of a background task is queued by some versions."""
+"""How some versions queue the notification of a background task."""
 _BEGINNING: Final = 200
 
 
 def human_prompt(event: Event) -> str | None:
-    """What a person typed here, by the rules of the screen; `None` where it was somebody or something else.
+    """What a person typed, by the rules of the screen; `None` for any other record.
 
     >>> human_prompt(User(content="Good morning"))
     'Good morning'
     >>> human_prompt(User(content="Base directory for this skill: …", is_meta=True)) is None
     True
     """
-    said = said_by_person(event)
-    return said.prompt if said is not None else None
+    classified = classify_human_prompt(event)
+    return classified.prompt if classified is not None else None
 
 
-def said_by_person(event: Event) -> ClassifiedPrompt | None:
-    """What a person typed here, and whether it is a command; `None` where `human_prompt` has nothing, too."""
+def classify_human_prompt(event: Event) -> ClassifiedPrompt | None:
+    """What a person typed, and whether it is a command; `None` if `human_prompt` returns `None`."""
     if isinstance(event, User):
-        return None if is_injected(event) else _classified(event.said)
+        return None if is_injected(event) else _classified(event.message_content)
     if isinstance(event, Attachment) and (attached := event.attachment) is not None:
         return _classified(attached.prompt) if attached.type == QUEUED and not attached.is_meta else None
     return None
 
 
 def prompt_text(content: Content) -> str | None:
-    """A content in a user's place as a person's prompt; `None` where it is none.
+    """The content of a `user` record as a person's prompt; `None` if no person wrote it.
 
     >>> prompt_text("<command-name>/model</command-name>"), prompt_text("Unknown skill: deploy")
     ('/model', None)
     """
-    said = _classified(content)
-    return said.prompt if said is not None else None
+    classified = _classified(content)
+    return classified.prompt if classified is not None else None
 
 
 def asks_model(event: Event) -> bool:
-    """True for a prompt that the model is to answer; a command may be for Claude Code or the shell alone.
+    """True for a prompt that the model responds to; a command may be for Claude Code or the shell only.
 
     >>> asks_model(User(content="Good morning")), asks_model(User(content="<command-name>/compact</command-name>"))
     (True, False)
     """
-    said = said_by_person(event)
-    return said is not None and not said.is_command
+    classified = classify_human_prompt(event)
+    return classified is not None and not classified.is_command
 
 
 def _classified(content: Content) -> ClassifiedPrompt | None:
-    """What a content in a user's place comes to; `None` where it is no person's prompt."""
+    """The content of a `user` record, classified; `None` if it is not a person's prompt."""
     if isinstance(content, list):
         blocks = [block for block in content if type(block) is not ToolResult]
         content = join_texts(blocks) if blocks else None
     if not content or not is_from_person(content):
         return None
-    said = classify_prompt(content)
-    return said if said.prompt and not said.prompt.isspace() else None
+    classified = classify_prompt(content)
+    return classified if classified.prompt and not classified.prompt.isspace() else None
 
 
 def is_from_person(text: str) -> bool:
-    """False for a text in a user's place that another agent wrote, or Claude Code itself."""
+    """False for the text of a `user` record that another agent or Claude Code wrote."""
     beginning = text[:_BEGINNING].lstrip()
     return not beginning.startswith(_PEERS) and not (
         beginning.startswith("Unknown ") and len(text) < _BEGINNING and _REFUSAL.fullmatch(text.strip())
@@ -108,7 +107,7 @@ def is_from_person(text: str) -> bool:
 
 
 def is_injected(event: User) -> bool:
-    """True for a line in a user's place that says of itself that no person wrote it."""
+    """True for a `user` record with a flag that says that no person wrote it."""
     return bool(
         event.is_meta
         or event.is_compact_summary
@@ -123,35 +122,35 @@ def is_injected(event: User) -> bool:
 
 
 class QueuedPrompt(Struct):
-    """What was typed while the model worked, and where the model was given it."""
+    """What was typed while the model worked, and the line at which the model received it."""
 
     text: str | None
-    """`None` for what no person typed."""
+    """`None` if no person typed it."""
     content: str = ""
     line: int = 0
     timestamp: str | None = None
     is_copy: bool = False
-    """True where a user line or an attachment says the same."""
+    """True if a user line or an attachment has the same text."""
 
 
 class PromptQueue(Struct):
-    """Follows the queue of a session through its records, in the order of the file.
+    """The prompt queue of a session, as its records change it, in the order of the file.
 
-    Prompts are known by numbers, which ascend. Each list of numbers is a heap, in which those that are gone are stepped
-    over when somebody comes to them: a step costs log n, however many prompts wait.
+    Prompts have ascending numbers. Each list of numbers is a heap, in which removed numbers are skipped when they come
+    up: an operation costs log n for n waiting prompts. `tests/reference_session.py` does the same with plain lists.
     """
 
     waiting: dict[int, QueuedPrompt] = {}
     taken: dict[int, QueuedPrompt] = {}
-    """Those that the model was given since its last response."""
+    """Those that the model received since its last response."""
     count: int = 0
     by_age: list[int] = []
     by_content: dict[str, list[int]] = {}
-    waiting_by_words: dict[str, list[int]] = {}
-    taken_by_words: dict[str, list[int]] = {}
+    waiting_by_text: dict[str, list[int]] = {}
+    taken_by_text: dict[str, list[int]] = {}
 
     def operate(self, event: QueueOperation) -> QueuedPrompt | None:
-        """A record of the queue; returns the prompt that was taken up here. Until `settle`, it may turn out a copy."""
+        """Apply a record; returns the prompt that the model receives. Until `settle`, it may prove to be a copy."""
         match event.operation:
             case "enqueue":
                 self._enqueue(_queued(event))
@@ -169,7 +168,7 @@ class PromptQueue(Struct):
         self.by_age.append(self.count)
         self.by_content.setdefault(prompt.content, []).append(self.count)
         if prompt.text is not None:
-            self.waiting_by_words.setdefault(prompt.text.strip(), []).append(self.count)
+            self.waiting_by_text.setdefault(prompt.text.strip(), []).append(self.count)
 
     def _take(self, event: QueueOperation) -> QueuedPrompt | None:
         prompt = self._next(event)
@@ -178,11 +177,11 @@ class PromptQueue(Struct):
         prompt.line, prompt.timestamp = event.line, event.timestamp
         self.count += 1
         self.taken[self.count] = prompt
-        self.taken_by_words.setdefault(prompt.text.strip(), []).append(self.count)
+        self.taken_by_text.setdefault(prompt.text.strip(), []).append(self.count)
         return prompt
 
     def _next(self, event: QueueOperation) -> QueuedPrompt | None:
-        """The prompt that leaves the queue: the one that the record names, else the oldest."""
+        """Remove a prompt from the queue: the one that the record names, else the oldest."""
         named = _queued(event).content
         number = _first(self.by_content.get(named), self.waiting) if named else None
         if number is None:
@@ -198,35 +197,35 @@ class PromptQueue(Struct):
         self.waiting.clear()
         self.by_age.clear()
         self.by_content.clear()
-        self.waiting_by_words.clear()
+        self.waiting_by_text.clear()
 
     def note(self, prompt: str | None) -> QueuedPrompt | None:
-        """A user line, or an attachment, that holds a prompt: a queued one with the same words is its copy.
+        """Note the prompt of a user line or an attachment: a queued one with the same text is its copy.
 
-        Returns the copy where it was taken up already.
+        Returns that copy if the model has received it already.
         """
         if prompt is None:
             return None
         wanted = prompt.strip()
-        if (number := _first(self.taken_by_words.get(wanted), self.taken)) is not None:
+        if (number := _first(self.taken_by_text.get(wanted), self.taken)) is not None:
             self.taken[number].is_copy = True
             return self.taken[number]
-        if (number := _first(self.waiting_by_words.get(wanted), self.waiting)) is not None:
+        if (number := _first(self.waiting_by_text.get(wanted), self.waiting)) is not None:
             self.waiting[number].is_copy = True
         return None
 
     def settle(self) -> list[QueuedPrompt]:
-        """The model answers, or the file ends: the prompts that were taken up and stand nowhere else."""
+        """At a response, or the end of the file: the prompts that the model received and that no other record holds."""
         if not self.taken:
             return []
         settled = [prompt for prompt in self.taken.values() if not prompt.is_copy]
         self.taken.clear()
-        self.taken_by_words.clear()
+        self.taken_by_text.clear()
         return settled
 
 
 def _first(numbers: list[int] | None, known: Container[int]) -> int | None:
-    """Take the smallest number that is known out of a heap; `None` where there is none."""
+    """Remove and return the smallest number of a heap that is still known; `None` if there is none."""
     while numbers:
         if (number := heappop(numbers)) in known:
             return number
@@ -241,10 +240,10 @@ def _queued(event: QueueOperation) -> QueuedPrompt:
 
 
 def with_queued_prompts(events: Iterable[Event], *, is_agent: bool = False) -> Iterator[Event]:
-    """Events in which a prompt that stands only in the queue is an attachment, as later versions write it.
+    """Events in which a prompt that is only in the queue becomes an attachment, as later versions write it.
 
-    Behind a prompt that was taken up, events are held back up to the next response. What sub-agents say inside of the
-    file has nothing to do with it, unless the file is a sub-agent's own.
+    After such a prompt, events are held back up to the next response. Lines of sub-agents in the file do not matter,
+    unless the file is a sub-agent's own.
     """
     queue = PromptQueue()
     held: list[Event] = []
@@ -277,10 +276,10 @@ def _settled(queue: PromptQueue, held: Iterable[Event]) -> Iterator[Event]:
     prompts = {prompt.line: prompt for prompt in queue.settle()}
     for event in held:
         prompt = prompts.get(event.line) if type(event) is QueueOperation else None
-        yield event if prompt is None else attachment_of(prompt)
+        yield event if prompt is None else to_attachment(prompt)
 
 
-def attachment_of(prompt: QueuedPrompt) -> Attachment:
+def to_attachment(prompt: QueuedPrompt) -> Attachment:
     """A queued prompt as the attachment that later versions write."""
     attached = AttachmentData(type=QUEUED, prompt=prompt.content)
     return Attachment(line=prompt.line, timestamp=prompt.timestamp, attachment=attached)

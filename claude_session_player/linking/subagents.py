@@ -1,8 +1,8 @@
-"""Which call a sub-agent comes from.
+"""Which tool call started a sub-agent.
 
-Any tool may start one. What counts, the best evidence first: the call that the description beside the sub-agent's file
-names; a result that names the sub-agent beside its text; progress that it reported for a call; the text of a result;
-and a task that is equal to the call's prompt. `agent_records` reads this evidence from records.
+Any tool may start one. The evidence, the strongest first: the call that the `.meta.json` beside the sub-agent's file
+names; a structured result that names the sub-agent; progress that it reported for a call; the text of a result; and a
+task that equals the call's prompt. `agent_records` reads this evidence from records.
 """
 
 from collections import defaultdict, deque
@@ -15,7 +15,7 @@ K = TypeVar("K", bound=Hashable)
 BY_RESULT: Final = 1
 BY_PROGRESS: Final = 2
 BY_TEXT: Final = 3
-"""How a call is known to have started a sub-agent: the smaller, the better."""
+"""The evidence that a call started a sub-agent; a smaller number is stronger."""
 
 Naming = tuple[str, int]
 """The id of a sub-agent, and the evidence that a call started it."""
@@ -29,31 +29,31 @@ class AgentCall(NamedTuple):
     """The type of sub-agent that it asks for."""
     description: str | None = None
     task: str | None = None
-    """A digest of the prompt that it gives."""
+    """A hash of the prompt in its input."""
     named: tuple[Naming, ...] = ()
-    """The sub-agents that are known to come from it."""
+    """The sub-agents that records say it started."""
 
     @property
     def is_of_agent_tool(self) -> bool:
-        """True for a call of a tool that does nothing else than starting sub-agents."""
+        """True for a call of a tool whose only purpose is to start sub-agents."""
         return self.task is not None or self.agent is not None or self.description is not None
 
 
 class Agent(Generic[K]):
-    """A sub-agent whose call is wanted."""
+    """A sub-agent to be linked to its call."""
 
     __slots__ = ("call", "id", "key", "task")
 
     def __init__(self, key: K, id: str, call: str | None = None, task: str | None = None) -> None:
-        """`call` is the one that its description names; `task` a digest, unless it cannot be called with one."""
+        """`call` is the one that its `.meta.json` names; `task` is a hash, or `None` to rule out linking by task."""
         self.key = key
         self.id = id
         self.call = call
         self.task = task
 
 
-def best_names(namings: Iterable[Naming]) -> tuple[Naming, ...]:
-    """Of all namings of a call, each sub-agent once, with its best evidence."""
+def strongest_namings(namings: Iterable[Naming]) -> tuple[Naming, ...]:
+    """Each sub-agent that records of a call name, once, with its strongest evidence."""
     best: dict[str, int] = {}
     for id, evidence in namings:
         best[id] = min(evidence, best.get(id, evidence))
@@ -63,10 +63,11 @@ def best_names(namings: Iterable[Naming]) -> tuple[Naming, ...]:
 def link_subagents(
     agents: Sequence[Agent[K]], calls: Sequence[tuple[K | None, AgentCall]]
 ) -> dict[K, tuple[K | None, AgentCall]]:
-    """The call of each sub-agent, with who made it, as far as one is known.
+    """The call of each sub-agent and its caller, as far as they are known.
 
-    Calls come with who made them (`None` is the session itself), in the order in which they were made: among equal
-    evidence, the first call counts. Nobody calls himself. Sub-agents with a task take the calls that nobody else has.
+    Calls come with their callers (`None` is the session itself), in the order in which they were made: among equal
+    evidence, the first call counts. No sub-agent calls itself. Calls that no evidence links go to sub-agents with
+    the same task.
     """
     by_call: dict[str, tuple[K | None, AgentCall]] = {}
     by_agent: dict[str, list[tuple[int, bool, int]]] = defaultdict(list)
@@ -81,27 +82,27 @@ def link_subagents(
     for agent in agents:
         described = by_call.get(agent.call or "")
         named = (calls[number] for *_, number in by_agent.get(agent.id, ()))
-        made_by = chain((described,), named)
-        found = next((made for made in made_by if made is not None and made[0] != agent.key), None)
+        candidates = chain((described,), named)
+        found = next((made for made in candidates if made is not None and made[0] != agent.key), None)
         if found is not None:
             links[agent.key] = found
     taken = {id(call) for _, call in links.values()}
     free: dict[str, deque[tuple[K | None, AgentCall]]] = defaultdict(deque)
-    for who, call in calls:
+    for caller, call in calls:
         if call.task is not None and id(call) not in taken:
-            free[call.task].append((who, call))
+            free[call.task].append((caller, call))
     for agent in agents:
         if agent.key not in links and agent.task is not None:
             waiting = free.get(agent.task, deque())
-            place = next((n for n, (who, _) in enumerate(waiting) if who != agent.key), None)
-            if place is not None:
-                links[agent.key] = waiting[place]
-                del waiting[place]
+            position = next((n for n, (caller, _) in enumerate(waiting) if caller != agent.key), None)
+            if position is not None:
+                links[agent.key] = waiting[position]
+                del waiting[position]
     return links
 
 
 def helper_kind(id: str, prompt: str | None) -> str | None:
-    """The kind of a sub-agent that Claude Code starts for itself; no call leads to it.
+    """The kind of a sub-agent that Claude Code starts for its own purposes, without a tool call; `None` for others.
 
     >>> helper_kind("acompact-4f2a", None), helper_kind("a1b2c3d4", "Warmup"), helper_kind("a1b2c3d4", "Look around")
     ('compact', 'warmup', None)

@@ -1,4 +1,4 @@
-"""What a session comes to: numbers, tokens, cost, time, files."""
+"""Statistics of sessions: counts, durations, tokens and cost."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from claude_session_player.stats.prices import Prices as Prices, TokenCount as TokenCount
     from claude_session_player.stats.summary import SessionSummary as SessionSummary, summarize as summarize
     from claude_session_player.stats.tokens import (
-        BY as BY,
         DAY as DAY,
+        GROUP_KEYS as GROUP_KEYS,
         PERIODS as PERIODS,
         SESSION as SESSION,
         TimeWindow as TimeWindow,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "BY": "tokens",
+    "GROUP_KEYS": "tokens",
     "DAY": "tokens",
     "PERIODS": "tokens",
     "Prices": "prices",

@@ -1,11 +1,10 @@
-"""What tokens cost: rates, which may depend on the size of a request and on its time. All arithmetic is exact."""
+"""The prices of tokens, which may depend on the size and the time of a request. All arithmetic is exact."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import sys
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -13,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.errors import BadPrices
-from claude_session_player.util.dirs import PROGRAM
+from claude_session_player.util.dirs import config_dir
 from claude_session_player.util.fsutil import NOT_REGULAR
 from claude_session_player.util.times import parse_time, utc_now
 
@@ -24,7 +23,7 @@ MILLION: Final = 1_000_000
 
 
 class TokenCount(NamedTuple):
-    """How many tokens there are of each kind that has a price of its own."""
+    """The number of tokens of each kind that has its own price."""
 
     input: int = 0
     output: int = 0
@@ -33,12 +32,12 @@ class TokenCount(NamedTuple):
     cache_read: int = 0
 
     def add(self, other: TokenCount) -> TokenCount:
-        """Both together."""
+        """The sum of two counts."""
         return TokenCount(*map(int.__add__, self, other))
 
     @property
     def context(self) -> int:
-        """All that a request sent: it decides about the rate, where that depends on the size."""
+        """The tokens that a request sent: the size that decides its rate, where rates depend on the size."""
         return self.input + self.cache_write_5m + self.cache_write_1h + self.cache_read
 
     @property
@@ -48,7 +47,7 @@ class TokenCount(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """US dollars for a million tokens of each kind."""
+    """US dollars per million tokens of each kind."""
 
     input: Decimal
     output: Decimal
@@ -57,28 +56,28 @@ class Rates(NamedTuple):
     cache_read: Decimal
 
     def cost(self, tokens: TokenCount) -> Decimal:
-        """What tokens cost in US dollars."""
+        """The cost of tokens in US dollars."""
         return sum((rate * count for rate, count in zip(self, tokens, strict=True)), Decimal()) / MILLION
 
 
 @dataclass(frozen=True, eq=False)
-class RateStep:
-    """The rates of all tokens of a request that sends more than so many."""
+class RateTier:
+    """The rates of requests with a context of more than `above` tokens."""
 
     above: int
     rates: Rates
 
 
 class RatePeriod(NamedTuple):
-    """The rates of a time: from a day on, or between two moments of every day, both in UTC."""
+    """The rates of a period in UTC: from a day on, or between two times of every day."""
 
-    steps: tuple[RateStep, ...]
-    """The largest last; the first is for every request."""
+    tiers: tuple[RateTier, ...]
+    """From small to large contexts; the first applies to every request."""
     since: str | None = None
     between: Sequence[str] | None = None
 
-    def holds(self, moment: datetime) -> bool:
-        """True where these rates are those of a moment."""
+    def applies(self, moment: datetime) -> bool:
+        """True if these rates apply at a moment."""
         if self.since is not None and str(moment.date()) < self.since:
             return False
         if self.between is None:
@@ -86,208 +85,197 @@ class RatePeriod(NamedTuple):
         (start, end), clock = self.between, f"{moment:%H:%M:%S}"
         return start <= clock < end if start <= end else clock >= start or clock < end
 
-    def step(self, context: int) -> RateStep:
-        """The rates of a request of this size."""
-        for step in reversed(self.steps):
-            if context > step.above:
-                return step
-        return self.steps[0]
+    def tier(self, context: int) -> RateTier:
+        """The rates of a request with a context of this size."""
+        for tier in reversed(self.tiers):
+            if context > tier.above:
+                return tier
+        return self.tiers[0]
 
 
 class Tariff(NamedTuple):
-    """All rates of a model. Of several periods that hold, the last one counts; where none does, the first."""
+    """All rates of a model. The last period that applies counts; if none applies, the first."""
 
     periods: tuple[RatePeriod, ...]
 
     @property
     def is_flat(self) -> bool:
-        """True where the rates are always the same."""
-        return len(self.periods) == 1 and len(self.periods[0].steps) == 1
+        """True if the rates never change."""
+        return len(self.periods) == 1 and len(self.periods[0].tiers) == 1
 
     @property
-    def first(self) -> RateStep:
-        """The only rates, where it is flat."""
-        return self.periods[0].steps[0]
+    def first(self) -> RateTier:
+        """The first rates; the only ones of a flat tariff."""
+        return self.periods[0].tiers[0]
 
     def period(self, time: str | None) -> RatePeriod:
-        """The period of a time; without one, that of this moment."""
+        """The period of a time; the current one without a valid time."""
         if len(self.periods) == 1:
             return self.periods[0]
         try:
             moment = parse_time(time).astimezone(UTC) if time else utc_now()
         except (ValueError, OverflowError):
             moment = utc_now()
-        return next((period for period in reversed(self.periods) if period.holds(moment)), self.periods[0])
+        return next((period for period in reversed(self.periods) if period.applies(moment)), self.periods[0])
 
     def rates(self, context: int, time: str | None) -> Rates:
         """The rates of one request."""
-        return self.period(time).step(context).rates
+        return self.period(time).tier(context).rates
 
 
 def flat_tariff(rates: Rates) -> Tariff:
     """A tariff that never changes."""
-    return Tariff((RatePeriod((RateStep(-1, rates),)),))
+    return Tariff((RatePeriod((RateTier(-1, rates),)),))
 
 
 def tariff_record(tariff: Tariff) -> list[Any]:
     """A tariff as JSON."""
     return [
-        [[[step.above, list(map(str, step.rates))] for step in period.steps], period.since, period.between]
+        [[[tier.above, list(map(str, tier.rates))] for tier in period.tiers], period.since, period.between]
         for period in tariff.periods
     ]
 
 
-def read_tariff(record: list[Any]) -> Tariff:
-    """The tariff of its JSON form; raises `ValueError`, `TypeError` or `ArithmeticError` where it is none."""
+def parse_tariff(record: list[Any]) -> Tariff:
+    """The tariff of a JSON value; raises `ValueError`, `TypeError` or `ArithmeticError` if the value is invalid."""
     periods = [
-        RatePeriod(tuple(RateStep(above, Rates(*map(Decimal, rates))) for above, rates in steps), since, between)
-        for steps, since, between in record
+        RatePeriod(tuple(RateTier(above, Rates(*map(Decimal, rates))) for above, rates in tiers), since, between)
+        for tiers, since, between in record
     ]
-    if not periods or not all(period.steps for period in periods):
+    if not periods or not all(period.tiers for period in periods):
         raise ValueError("no rates")
     return Tariff(tuple(periods))
 
 
-NAME: Final = "prices.json"
-_NEEDED: Final = ("input", "output")
+FILE_NAME: Final = "prices.json"
+_REQUIRED: Final = ("input", "output")
 _EXAMPLE: Final = '{"claude-opus-4-5": {"input": 5, "output": 25, "cache_write_5m": 6.25, …}}'
-_MOST: Final = 1_000_000
-_DIGITS: Final = 9
-_IS_LINUX: Final[bool] = sys.platform == "linux"
+_MAX_PRICE: Final = 1_000_000
+_MAX_DIGITS: Final = 9
 
 
 def user_prices_path() -> str | None:
-    """The file in the platform's directory for settings, where there is one. Raises `BadPrices` for anything else."""
-    if _IS_LINUX:  # the same as platformdirs says, without the time that it takes to be loaded
-        folder = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
-        path = os.path.join(folder, PROGRAM, NAME)
-    else:
-        import platformdirs
-
-        try:
-            path = os.path.join(platformdirs.user_config_dir(PROGRAM, appauthor=False), NAME)
-        except (OSError, RuntimeError, KeyError):
-            return None
+    """The user's price file in the platform's settings directory, if it exists; `BadPrices` if it is not a file."""
+    if (folder := config_dir()) is None:
+        return None
+    path = os.path.join(folder, FILE_NAME)
     if os.path.lexists(path) and not os.path.isfile(path):
         raise BadPrices(f"{path}: {NOT_REGULAR}")
     return path if os.path.isfile(path) else None
 
 
 def read_user_prices(path: str) -> dict[str, Tariff]:
-    """The tariffs of a file, by the name of a model or its beginning; raises `BadPrices`."""
+    """The tariffs of a price file, by the name of a model or its prefix; raises `BadPrices`."""
     try:
         with open(path, encoding="utf-8-sig") as file:
-            told = json.load(file, parse_float=Decimal, parse_int=Decimal)
+            content = json.load(file, parse_float=Decimal, parse_int=Decimal)
     except OSError as error:
         raise BadPrices(f"{path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise BadPrices(f"{path} is not JSON: {error}") from error
-    if not isinstance(told, dict):
-        raise BadPrices(f"{path} is no object of models: write {_EXAMPLE}")
-    return {model: flat_tariff(_rates(f"{path}: {model!r}", rates)) for model, rates in told.items()}
+        raise BadPrices(f"{path} is not valid JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise BadPrices(f"{path} is not an object of models; write {_EXAMPLE}")
+    return {model: flat_tariff(_parse_rates(f"{path}: {model!r}", rates)) for model, rates in content.items()}
 
 
-def _rates(where: str, told: Any) -> Rates:
-    """Rates; those of the cache are those of input where they are not told."""
-    if not isinstance(told, dict):
-        raise BadPrices(f"{where} is no object of rates: write {_EXAMPLE}")
-    for name, value in told.items():
+def _parse_rates(where: str, rates: Any) -> Rates:
+    """Rates of a price file; missing cache rates default to the input rate."""
+    if not isinstance(rates, dict):
+        raise BadPrices(f"{where} is not an object of rates; write {_EXAMPLE}")
+    for name, value in rates.items():
         if name not in Rates._fields:
-            raise BadPrices(f"{where} has {name!r}: the rates are {', '.join(Rates._fields)}")
+            raise BadPrices(f"{where} has an unknown rate {name!r}; use {', '.join(Rates._fields)}")
         if not isinstance(value, Decimal) or not _is_price(value):
-            raise BadPrices(f"{where}: {name} is no number of dollars for a million tokens")
-    for name in _NEEDED:
-        if name not in told:
-            raise BadPrices(f"{where} has no {name!r}")
-    return Rates(**{name: told[name if name in told else "input"] for name in Rates._fields})
+            raise BadPrices(f"{where}: {name} is not a price; write US dollars per million tokens")
+    for name in _REQUIRED:
+        if name not in rates:
+            raise BadPrices(f"{where} has no {name!r} rate; add it in US dollars per million tokens")
+    return Rates(**{name: rates[name if name in rates else "input"] for name in Rates._fields})
 
 
 def _is_price(value: Decimal) -> bool:
-    """True for a number that can be a price: it is finite, and so are its digits."""
-    return value.is_finite() and 0 <= value <= _MOST and value == round(value, _DIGITS)
+    """True for a number in the range of prices with a limited number of digits."""
+    return value.is_finite() and 0 <= value <= _MAX_PRICE and value == round(value, _MAX_DIGITS)
 
 
 PACKAGE: Final = "genai-prices"
 AWS: Final = "aws"
 _AWS_NAMES: Final = "anthropic."
-"""What names of Claude's models hold at AWS, and nowhere else."""
+"""A part of the names of Claude models at AWS, and nowhere else."""
 _COMPACT_DATE: Final = re.compile(r"(-)(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
-_Part = dict[str, Any]
-"""A part of the table: a provider, a model, or a rule about names. Plain JSON, because to load msgspec takes longer."""
-_PATH: Final = os.path.join(os.path.dirname(__file__), os.pardir, "data", "prices.jsonl")
+_TableRecord = dict[str, Any]
+"""A provider, a model or a name clause of the table. Plain JSON: importing msgspec would take longer."""
+_TABLE_PATH: Final = os.path.join(os.path.dirname(__file__), os.pardir, "data", "prices.jsonl")
 
 
 class ListedPrices(NamedTuple):
-    """What is listed: the tariff of each model that was asked for, the version of genai-prices, and a date."""
+    """The listed tariffs of some models, with the version and the date of the list."""
 
     tariffs: dict[str, Tariff | None]
     version: str
     date: str | None
-    """The day of the newest price in it: the data itself has no date."""
+    """The day of the newest price; the data of genai-prices has no date of its own."""
 
 
 class _Table:
-    """The table: a line about all providers, then a line with the models of each. It is decoded when it is needed."""
+    """The price table: a line about all providers, then a line of models for each, which is decoded on demand."""
 
     def __init__(self) -> None:
-        with open(_PATH, encoding="utf-8") as file:
+        with open(_TABLE_PATH, encoding="utf-8") as file:
             head, *lines = file
-        told: _Part = json.loads(head)
-        self.version: str = told["version"]
-        self.date: str = told["newest_price"]
-        self._providers: list[_Part] = told["providers"]
-        self._lines = {one["id"]: line for one, line in zip(self._providers, lines, strict=True)}
-        self._decoded: dict[str, list[_Part]] = {}
+        about: _TableRecord = json.loads(head)
+        self.version: str = about["version"]
+        self.date: str = about["newest_price"]
+        self._providers: list[_TableRecord] = about["providers"]
+        self._lines = {provider["id"]: line for provider, line in zip(self._providers, lines, strict=True)}
+        self._models: dict[str, list[_TableRecord]] = {}
 
     def tariff(self, name: str) -> Tariff | None:
-        """The tariff of the model that a name means at the first provider that has such names, else at AWS."""
+        """The tariff of a model at the first provider that uses such names, or else at AWS."""
         name = name.lower()
-        found = self._find(lambda one: one["match"] and _fits(one["match"], name), name)
-        if found is None and _AWS_NAMES in name:
-            found = self._find(lambda one: one["id"] == AWS, name)
-        record = found["tariff"] if found is not None else None
-        return None if record is None else read_tariff(record)
+        model = self._find(lambda provider: provider["match"] and _matches(provider["match"], name), name)
+        if model is None and _AWS_NAMES in name:
+            model = self._find(lambda provider: provider["id"] == AWS, name)
+        record = model["tariff"] if model is not None else None
+        return None if record is None else parse_tariff(record)
 
-    def _find(self, is_meant: Callable[[_Part], bool], name: str) -> _Part | None:
-        """The model of a name: as it is, else with its date spelled as other names spell it."""
-        provider = next((one for one in self._providers if is_meant(one)), None)
+    def _find(self, is_wanted: Callable[[_TableRecord], bool], name: str) -> _TableRecord | None:
+        """The model of this name at a provider: as given, or else with its date in the other spelling."""
+        provider = next((provider for provider in self._providers if is_wanted(provider)), None)
         if provider is None:
             return None
-        for spelled in dict.fromkeys((name, _COMPACT_DATE.sub(_dashed, name))):
-            for model in self._offered(provider):
-                if _fits(model["match"], spelled):
+        for spelling in dict.fromkeys((name, _COMPACT_DATE.sub(_dashed_date, name))):
+            for model in self._offered_models(provider):
+                if _matches(model["match"], spelling):
                     return model
         return None
 
-    def _offered(self, provider: _Part) -> Iterator[_Part]:
-        """The models of a provider, then those of the providers whose models it offers as well."""
+    def _offered_models(self, provider: _TableRecord) -> Iterator[_TableRecord]:
+        """The models of a provider, then those of its fallback providers."""
         for id in (provider["id"], *provider["fallbacks"]):
-            yield from self._models(id)
-
-    def _models(self, id: str) -> list[_Part]:
-        if id not in self._decoded:
-            self._decoded[id] = json.loads(self._lines[id]) if id in self._lines else []
-        return self._decoded[id]
+            if id not in self._models:
+                self._models[id] = json.loads(self._lines[id]) if id in self._lines else []
+            yield from self._models[id]
 
 
 _table: Final = cache(_Table)
 
 
 def look_up_prices(models: Iterable[str]) -> ListedPrices:
-    """The tariffs of models; `None` for those that are not listed."""
+    """The listed tariffs of models; `None` for models that are not listed."""
     table = _table()
     return ListedPrices({model: table.tariff(model) for model in models}, table.version, table.date)
 
 
-def _dashed(match: re.Match[str]) -> str:
-    """The date of a name like `gpt-5-20251211` as `-2025-12-11`; what is no date stays."""
+def _dashed_date(match: re.Match[str]) -> str:
+    """The date in a name like `gpt-5-20251211` as `-2025-12-11`; unchanged if it is not a valid date."""
     try:
         return f"{match[1]}{date(*map(int, match.groups()[1:]))}"
     except ValueError:
         return match[0]
 
 
-def _fits(clause: _Part, name: str) -> bool:
+def _matches(clause: _TableRecord, name: str) -> bool:
     ((kind, value),) = clause.items()
     return _CLAUSES[kind](name, value)
 
@@ -298,75 +286,75 @@ _CLAUSES: Final[Mapping[str, Callable[[str, Any], bool]]] = {
     "ends_with": lambda name, value: name.endswith(value.lower()),
     "contains": lambda name, value: value.lower() in name,
     "regex": lambda name, value: re.search(value, name) is not None,
-    "or": lambda name, value: any(_fits(clause, name) for clause in value),
-    "and": lambda name, value: all(_fits(clause, name) for clause in value),
+    "or": lambda name, value: any(_matches(clause, name) for clause in value),
+    "and": lambda name, value: all(_matches(clause, name) for clause in value),
 }
 
 
 class Prices:
-    """The prices of models."""
+    """The prices of models: the user's own where given, or else the listed ones."""
 
     def __init__(self, own: dict[str, Tariff], own_path: str | None) -> None:
         self.version: str | None = None
-        """That of genai-prices, as soon as it was asked."""
+        """The version of genai-prices, once a listed price was looked up."""
         self.date: str | None = None
-        """The day of the newest price that it knows."""
+        """The day of the newest listed price, likewise."""
         self.own_path = own_path
         self.own_models: set[str] = set()
-        """Those whose price is the user's own."""
+        """The models that were priced by the user's own file."""
         self._own = own
-        self._known: dict[str, Tariff | None] = {}
+        self._listed: dict[str, Tariff | None] = {}
 
     @classmethod
     def load(cls, *, own: str | None = None) -> Prices:
-        """The prices, with those of a file of the user's own: `own`, else the one in the settings directory.
+        """Load the user's own prices from `own`, or else from the settings directory, if there are any.
 
-        Raises `BadPrices` where that file cannot be understood.
+        Raises `BadPrices` if that file is invalid.
         """
         path = own if own is not None else user_prices_path()
         return cls(read_user_prices(path) if path is not None else {}, path)
 
     def cost(self, model: str, tokens: TokenCount, time: str | None) -> Decimal | None:
-        """What one response cost in US dollars; `None` where nobody knows.
+        """The cost of one response in US dollars; `None` if the price is unknown.
 
-        It is for one response, because prices may depend on its size: sums of responses have to be added up.
+        Prices may depend on the size of a response, so that the costs of several have to be added up.
         """
         tariff = self.tariff(model)
         return tariff.rates(tokens.context, time).cost(tokens) if tariff else None
 
     def tariff(self, model: str) -> Tariff | None:
-        """The rates of a model."""
+        """The rates of a model; `None` if they are unknown."""
         return self.tariffs([model])[model]
 
     def tariffs(self, models: Iterable[str]) -> dict[str, Tariff | None]:
-        """The rates of models; `None` for those that nobody knows."""
-        found: dict[str, Tariff | None] = {}
-        rest = []
+        """The rates of models; `None` for those with unknown rates."""
+        tariffs: dict[str, Tariff | None] = {}
+        others = []
         for model in models:
-            if (own := self._of_own(model)) is not None:
-                found[model] = own
+            if (own := self._own_tariff(model)) is not None:
+                tariffs[model] = own
                 self.own_models.add(model)
             else:
-                rest.append(model)
-        return found | self._listed(rest) if rest else found
+                others.append(model)
+        return tariffs | self._listed_tariffs(others) if others else tariffs
 
     @property
     def source(self) -> str:
-        """Where the prices come from."""
+        """Where the prices come from, for people."""
         newest = f", newest price of {self.date}" if self.date else ""
-        listed_prices = f"{PACKAGE} {self.version}{newest}" if self.version else ""
+        listed = f"{PACKAGE} {self.version}{newest}" if self.version else ""
         own = self.own_path if self.own_models else None
-        return "; else ".join(filter(None, (own, listed_prices))) or "none needed"
+        return "; else ".join(filter(None, (own, listed))) or "none needed"
 
-    def _of_own(self, model: str) -> Tariff | None:
-        """By its name, else by the longest beginning of it."""
-        fitting = [name for name in self._own if model.startswith(name)]
-        return self._own[max(fitting, key=len)] if fitting else None
+    def _own_tariff(self, model: str) -> Tariff | None:
+        """The user's own rates of a model: those of the longest prefix of its name."""
+        prefixes = [name for name in self._own if model.startswith(name)]
+        return self._own[max(prefixes, key=len)] if prefixes else None
 
-    def _listed(self, models: Iterable[str]) -> dict[str, Tariff | None]:
-        unknown = [model for model in models if model not in self._known]
-        if unknown:
-            answer = look_up_prices(unknown)
-            self.version, self.date = answer.version, answer.date
-            self._known |= answer.tariffs
-        return {model: self._known[model] for model in models}
+    def _listed_tariffs(self, models: Iterable[str]) -> dict[str, Tariff | None]:
+        missing = [model for model in models if model not in self._listed]
+        if missing:
+            listed = look_up_prices(missing)
+            self.version, self.date = listed.version, listed.date
+            self._listed |= listed.tariffs
+        return {model: self._listed[model] for model in models}

@@ -1,4 +1,4 @@
-"""What a session comes to: how long it took, how many prompts, tools, errors, forks, files."""
+"""The summary of a session: duration, prompts, tool calls, errors, forks, files, tokens and cost."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from claude_session_player.store import Session
 
-_LENGTH: Final = len("2026-01-17T20:31:59.197Z")
-_TENS: Final = len("2026-01-17T20:3")
-BREAK: Final = timedelta(minutes=10)
-"""A longer gap is a break, in which nobody was at work."""
+_TIME_LENGTH: Final = len("2026-01-17T20:31:59.197Z")
+_TEN_MINUTES_LENGTH: Final = len("2026-01-17T20:3")
+MAX_ACTIVE_GAP: Final = timedelta(minutes=10)
+"""Longer gaps between two lines do not count as active time."""
 
 
 class TimeSpan(NamedTuple):
-    """The first and the last moment, as session files write them, and the seconds between; without breaks, too."""
+    """The first and the last time, as session files write them, with the seconds between in all and while active."""
 
     started: str | None = None
     ended: str | None = None
@@ -39,34 +39,35 @@ class TimeSpan(NamedTuple):
 
 
 def time_span(times: Iterable[str]) -> TimeSpan:
-    """The span of some times, in whatever order they come; what is no time is passed over.
+    """The span of times in any order; invalid times are skipped.
 
-    They are put in order first: in a file they go back and forth, and a stretch that is there twice is lived once.
+    They are sorted first: times in a file go back and forth, and a period that occurs twice passed only once.
 
     >>> time_span(["2026-01-17T20:00:00.000Z", "2026-01-17T22:00:00.000Z", "2026-01-17T20:05:00.000Z"])[2:]
     (7200.0, 300.0)
     """
-    moments = _corners(sorted(times))
+    moments = _corner_moments(sorted(times))
     if not moments:
         return TimeSpan()
-    breaks = (later - earlier for earlier, later in pairwise(moments) if later - earlier > BREAK)
+    breaks = (later - earlier for earlier, later in pairwise(moments) if later - earlier > MAX_ACTIVE_GAP)
     first, last = moments[0], moments[-1]
-    whole = last - first
-    active = whole - sum(breaks, timedelta())
-    return TimeSpan(format_time(first), format_time(last), whole.total_seconds(), active.total_seconds())
+    total = last - first
+    active = total - sum(breaks, timedelta())
+    return TimeSpan(format_time(first), format_time(last), total.total_seconds(), active.total_seconds())
 
 
-def _corners(times: list[str]) -> list[datetime]:
-    """The moments of some times in order, as many as are needed to see every break.
+def _corner_moments(times: list[str]) -> list[datetime]:
+    """The moments that are needed to find every gap between sorted times, in order.
 
-    Real files write all times alike: those that begin alike, up to the tens of minutes, have no break between them.
+    Real files write all times in one form. Those with the same first characters, up to the tens of minutes, have no
+    long gap between them, so that only the first and the last of them are parsed.
     """
     try:
-        if set(map(len, times)) - {_LENGTH} or "".join(times).count("Z") != len(times):
+        if set(map(len, times)) - {_TIME_LENGTH} or "".join(times).count("Z") != len(times):
             raise ValueError
         corners, start = [], 0
         while start < len(times):
-            end = bisect_right(times, _beginning(times[start]), start, key=_beginning)
+            end = bisect_right(times, _ten_minutes(times[start]), start, key=_ten_minutes)
             corners += [times[start], times[end - 1]]
             start = end
         return list(map(datetime.fromisoformat, corners))
@@ -74,8 +75,8 @@ def _corners(times: list[str]) -> list[datetime]:
         return sorted(moment for moment in map(_moment, times) if moment is not None)
 
 
-def _beginning(time: str) -> str:
-    return time[:_TENS]
+def _ten_minutes(time: str) -> str:
+    return time[:_TEN_MINUTES_LENGTH]
 
 
 def _moment(text: str) -> datetime | None:
@@ -87,9 +88,6 @@ def _moment(text: str) -> datetime | None:
     return moment
 
 
-_LINES: Final = 1000
-
-
 class LinkedPullRequest(NamedTuple):
     """A pull request that a session worked on."""
 
@@ -99,7 +97,7 @@ class LinkedPullRequest(NamedTuple):
 
 
 class SessionSummary(NamedTuple):
-    """What a session comes to. Numbers are those of its own file; sub-agents are counted, their work is not."""
+    """The facts of a session. Counts are those of its own file: sub-agents are counted, but not what they did."""
 
     id: str
     path: str
@@ -107,7 +105,7 @@ class SessionSummary(NamedTuple):
     project: str | None
     git_branches: tuple[str, ...]
     models: tuple[str, ...]
-    """The last used first."""
+    """The most recently used first."""
     versions: tuple[str, ...]
     started_at: str | None
     ended_at: str | None
@@ -117,11 +115,11 @@ class SessionSummary(NamedTuple):
     events: int
     user_messages: int
     tool_calls: dict[str, int]
-    """By tool, the most used first."""
+    """By tool, the most frequent first."""
     subagents: dict[str, int]
-    """By kind, at any depth, the most frequent first."""
+    """By type, at any depth, the most frequent first."""
     errors: int
-    """Results of tools that are errors, and requests that failed."""
+    """Tool results that are errors, and failed requests."""
     compactions: int
     forks: int
     files_read: int
@@ -129,14 +127,14 @@ class SessionSummary(NamedTuple):
     tokens: TokenCount
     """Of the session and its sub-agents, each response counted once."""
     cost: Decimal | None
-    """In US dollars, without models that have no known price; `None` where tokens were spent and none has one."""
+    """In US dollars, excluding models without a known price; `None` if tokens were used and none has a price."""
     unpriced_models: tuple[str, ...]
     pull_requests: tuple[LinkedPullRequest, ...] = ()
     """In the order of their first appearance."""
 
 
 class Expense(NamedTuple):
-    """What was used, and what it cost."""
+    """The tokens that were used, and their cost."""
 
     tokens: TokenCount
     cost: Decimal | None
@@ -144,10 +142,10 @@ class Expense(NamedTuple):
 
 
 def summarize(session: Session, prices: Prices | None = None) -> SessionSummary:
-    """Read the file of a session once, and tell what it comes to, at these prices or the usual ones."""
+    """Summarize a session, reading its file once; without `prices`, at the default ones."""
     with gc_pause.paused():
-        tally = _counted(session)
-    span = time_span(tally.times)
+        counts = _count(session)
+    span = time_span(counts.times)
     expense = _expense(session, prices or Prices.load())
     return SessionSummary(
         id=display_path(session.id),
@@ -156,56 +154,55 @@ def summarize(session: Session, prices: Prices | None = None) -> SessionSummary:
         project=session.project,
         git_branches=session.facts.branches,
         models=tuple(session.conversation.models[::-1]),
-        versions=tuple(tally.versions),
+        versions=tuple(counts.versions),
         started_at=span.started,
         ended_at=span.ended,
         duration_seconds=span.seconds,
         active_seconds=span.active,
         events=session.conversation.events,
-        user_messages=tally.prompts,
-        tool_calls=dict(Counter(tally.tools).most_common()),
-        subagents=dict(Counter(_kinds(session)).most_common()),
-        errors=tally.errors,
-        compactions=tally.compactions,
-        forks=tally.count_forks(),
-        files_read=tally.count_files(READ),
-        files_changed=tally.count_files(CHANGED),
+        user_messages=counts.prompts,
+        tool_calls=dict(Counter(counts.tools).most_common()),
+        subagents=dict(Counter(_subagent_types(session)).most_common()),
+        errors=counts.errors,
+        compactions=counts.compactions,
+        forks=counts.count_forks(),
+        files_read=counts.count_files(READ),
+        files_changed=counts.count_files(CHANGED),
         pull_requests=tuple(
-            LinkedPullRequest(link.number, link.repository, url) for url, link in tally.pull_requests.items()
+            LinkedPullRequest(link.number, link.repository, url) for url, link in counts.pull_requests.items()
         ),
         **expense._asdict(),
     )
 
 
-def _counted(session: Session) -> SessionCounts:
-    """What the file of a session counts: by its lines, or by its events where lines are not enough."""
-    tally = LineCounter(skips_sidechains=session.has_sidechains)
-    tally.is_unsure = session.is_inline
+def _count(session: Session) -> SessionCounts:
+    """Count the lines of a session, or its events where lines are not enough."""
     if not session.is_inline:
+        counter = LineCounter(skips_sidechains=session.has_sidechains)
         with open_session(session.path) as file:
             for batch in read_batches(file):
-                tally.take(batch)
-                if tally.is_unsure:
+                counter.count_lines(batch)
+                if counter.needs_events:
                     break
-    if not tally.is_unsure:
-        return tally
-    events = EventCounter(skips_sidechains=session.has_sidechains, is_agent=session.is_subagent)
-    events.read(session.events())
-    return events
+        if not counter.needs_events:
+            return counter
+    reference = EventCounter(skips_sidechains=session.has_sidechains, is_agent=session.is_subagent)
+    reference.count_events(session.events())
+    return reference
 
 
 def _expense(session: Session, prices: Prices) -> Expense:
-    used = session_usage(session, prices)
+    usages = session_usage(session, prices)
     tokens = TokenCount()
-    for usage in used:
+    for usage in usages:
         tokens = tokens.add(usage.tokens)
-    unknown = [usage.model for usage in used if usage.model and usage.cost is None and usage.tokens.total]
-    return Expense(tokens, total_cost((usage.tokens, usage.cost) for usage in used), tuple(unknown))
+    unpriced = [usage.model for usage in usages if usage.model and usage.cost is None and usage.tokens.total]
+    return Expense(tokens, total_cost((usage.tokens, usage.cost) for usage in usages), tuple(unpriced))
 
 
-def _kinds(session: Session) -> Iterator[str]:
-    waiting = list(session.subagents)
-    while waiting:
-        agent = waiting.pop()
-        yield agent.agent or UNNAMED
-        waiting += agent.subagents
+def _subagent_types(session: Session) -> Iterator[str]:
+    pending = list(session.subagents)
+    while pending:
+        subagent = pending.pop()
+        yield subagent.agent or UNNAMED
+        pending += subagent.subagents

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         session_files_among as session_files_among,
     )
     from claude_session_player.store.refs import (
+        LATEST as LATEST,
         MAX_BREADCRUMB_SIZE as MAX_BREADCRUMB_SIZE,
         MIN_PREFIX_LENGTH as MIN_PREFIX_LENGTH,
         Breadcrumb as Breadcrumb,
@@ -135,6 +136,7 @@ _HOMES = {
     "session_file_at": "layout",
     "session_files_among": "layout",
     # how people name a session
+    "LATEST": "refs",
     "MAX_BREADCRUMB_SIZE": "refs",
     "MIN_PREFIX_LENGTH": "refs",
     "Breadcrumb": "refs",

@@ -17,25 +17,27 @@ from msgspec import Struct, field
 
 from claude_session_player.flat_events import count_flat_events
 from claude_session_player.format import lenient_json
+from claude_session_player.format.blocks import DECODE_ERRORS, Message, ToolResult, type_tag
 from claude_session_player.format.events import (
     CONVERSATION,
     RECORDS,
-    REFUSALS,
     Assistant,
     Attachment,
     Envelope,
     Event,
-    Message,
     Progress,
-    ToolResult,
     User,
-    type_tag,
 )
 from claude_session_player.format.line_reader import read_batches
-from claude_session_player.format.partial_records import IndexMessage, IndexRecord, glance, places_of_subagents
+from claude_session_player.format.partial_records import (
+    IndexMessage,
+    IndexRecord,
+    decode_index_record,
+    subagent_positions,
+)
 from claude_session_player.linking.agent_records import reported_events
 from claude_session_player.linking.copies import drop_copies, response_id
-from claude_session_player.linking.prompts import PromptQueue, attachment_of, with_queued_prompts
+from claude_session_player.linking.prompts import PromptQueue, to_attachment, with_queued_prompts
 from claude_session_player.linking.subagents import BY_PROGRESS, AgentCall, Naming, helper_kind
 from claude_session_player.parser import decode_lines, read_events
 from claude_session_player.store.extract_lines import (
@@ -131,8 +133,8 @@ class FileExtractor(Struct):
     def add_lines(self, lines: Sequence[bytes]) -> None:
         """Add some lines. Most are only decoded in part."""
         try:
-            records = list(map(glance, lines))
-        except REFUSALS:
+            records = list(map(decode_index_record, lines))
+        except DECODE_ERRORS:
             for line in lines:
                 self._add_odd_line(line)
         else:
@@ -145,8 +147,8 @@ class FileExtractor(Struct):
             self.offset += len(line)
             return
         try:
-            record = glance(line)
-        except REFUSALS:
+            record = decode_index_record(line)
+        except DECODE_ERRORS:
             events = decode_lines((line,), self.lines, self.offset)
             self.lines += 1
             self.offset += len(line)
@@ -167,7 +169,7 @@ class FileExtractor(Struct):
         self._add_envelopes(records)
         if self.session_id is None and before < _HEAD_LINES:
             self._find_session(lines[: _HEAD_LINES - before])
-        inline = set() if self.is_agent else set(places_of_subagents(records))
+        inline = set() if self.is_agent else set(subagent_positions(records))
         for number, peek in enumerate(map(PEEKS.get, map(_TYPE, records))):
             if (peek is not None and peek(self, records[number], lines[number])) or (inline and number in inline):
                 is_report = peek is peek_progress and number not in inline
@@ -201,7 +203,7 @@ class FileExtractor(Struct):
     def settle_queue(self) -> None:
         """The model responds: queued messages that were taken up before and are nowhere else are prompts."""
         for prompt in self.queue.settle():
-            self.main.add_user(attachment_of(prompt))
+            self.main.add_user(to_attachment(prompt))
 
     def look_for_copies(self, message_id: str | None, request: str | None) -> None:
         """The model responds to a repeated prompt: it is a copy if the response is known already."""
@@ -450,7 +452,7 @@ def _read_meta(file: SessionFile, problems: list[ReadProblem]) -> dict[str, Any]
 
 def _is_result(event: User | Attachment) -> bool:
     """True for a line with nothing but tool results."""
-    content = event.said if isinstance(event, User) else None
+    content = event.message_content if isinstance(event, User) else None
     return type(content) is list and bool(content) and all(type(block) is ToolResult for block in content)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from claude_session_player.format.blocks import Message, ToolResult, ToolUse, Usage, type_tag
 from claude_session_player.format.events import (
     QUEUED,
     TITLES,
@@ -23,7 +24,6 @@ from claude_session_player.format.events import (
     Event,
     LegacyMessage,
     Malformed,
-    Message,
     Metadata,
     Progress,
     QueueOperation,
@@ -31,12 +31,8 @@ from claude_session_player.format.events import (
     System,
     Title,
     TooLong,
-    ToolResult,
-    ToolUse,
-    Usage,
     UsageLine,
     User,
-    type_tag,
 )
 from claude_session_player.format.partial_records import (
     IndexAgentResult,
@@ -47,10 +43,10 @@ from claude_session_player.format.partial_records import (
 )
 from claude_session_player.linking.agent_records import (
     AGENT_PROGRESS,
-    agent_call,
-    gives_prompt,
+    has_prompt,
     named_agents,
     task_digest,
+    to_agent_call,
 )
 from claude_session_player.linking.copies import response_id
 from claude_session_player.linking.prompts import human_prompt
@@ -137,7 +133,7 @@ PEEKS: Final[dict[str | None, Callable[[FileExtractor, IndexRecord, bytes], bool
 
 
 def _add_user(extractor: FileExtractor, event: User) -> None:
-    content = event.said
+    content = event.message_content
     if type(content) is list:
         extractor.main.events += max(len(content) - 1, 0)
         for block in content:
@@ -148,12 +144,12 @@ def _add_user(extractor: FileExtractor, event: User) -> None:
 
 
 def _add_assistant(extractor: FileExtractor, event: Assistant) -> None:
-    content = event.said
+    content = event.message_content
     if type(content) is list:
         extractor.main.events += max(len(content) - 1, 0)
         for block in content:
-            if type(block) is ToolUse and (block.name in AGENTS or gives_prompt(block)):
-                extractor.calls.append(agent_call(block))
+            if type(block) is ToolUse and (block.name in AGENTS or has_prompt(block)):
+                extractor.calls.append(to_agent_call(block))
                 if block.name in AGENTS:
                     extractor.call_ids[block.id or ""] = None
     if extractor.owns(event):
@@ -268,7 +264,7 @@ class ConversationExtractor(Struct):
     def add_user(self, event: User | Attachment) -> str | None:
         """Add a line in the user's role; returns the prompt if a person typed one. The first and the last are kept."""
         if self.task is None and isinstance(event, User):
-            self.task = task_digest(event.said)
+            self.task = task_digest(event.message_content)
         prompt = human_prompt(event)
         if prompt is not None and not self._is_copy(event, prompt):
             note_prompt(self, prompt, event.line)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player.store.facts import Extraction, ExtractJob, FileFacts
 from claude_session_player.store.layout import ReadProblem, SessionFile, StoreWalk
-from claude_session_player.util.dirs import PROGRAM
+from claude_session_player.util.dirs import cache_dir
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,7 +27,6 @@ DEFAULT_CACHE: Final = "(in the platform's cache directory)"
 INDEX_VERSION: Final = 6
 """Goes up whenever the facts of a file, or the rules that yield them, change."""
 
-_IS_LINUX: Final[bool] = sys.platform == "linux"
 _SAVE_SECONDS: Final = 0.2
 _WAIT_SECONDS: Final = 2
 _MAX_VALUES: Final = 500
@@ -59,19 +57,6 @@ KnownFiles = dict[str, tuple[SessionFile, FileFacts]]
 """Session files with their facts, by name."""
 
 
-def default_index_dir() -> str | None:
-    """The directory of the index; `None` if the platform has no place for it."""
-    if _IS_LINUX:  # what platformdirs returns, without the time that loading it takes
-        base = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
-        return os.path.join(base, PROGRAM)
-    import platformdirs
-
-    try:
-        return platformdirs.user_cache_dir(PROGRAM, appauthor=False)
-    except (OSError, RuntimeError, KeyError):
-        return None
-
-
 class StoreIndex:
     """The facts of session files: from the database if they are up to date, else extracted from the files.
 
@@ -85,7 +70,7 @@ class StoreIndex:
         self.last_files: list[SessionFile] | None = None
         """The files that the last walk through whole stores met."""
         self._noted: set[ReadProblem] = set()
-        self._database = IndexDatabase(default_index_dir() if cache == DEFAULT_CACHE else cache)
+        self._database = IndexDatabase(cache_dir() if cache == DEFAULT_CACHE else cache)
         self._progress = progress
 
     @property

@@ -20,7 +20,7 @@ from claude_session_player.store.layout import (
     project_dir_spellings,
 )
 from claude_session_player.store.session import Session
-from claude_session_player.util.dirs import LATEST, PROGRAM
+from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.humanize import plural
 from claude_session_player.util.text import base_name, display_path, truncate
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 MIN_PREFIX_LENGTH: Final = 4
 """The length of the shortest prefix of an id or a title."""
+LATEST: Final = "latest"
+"""The reference to the session that was active last."""
 _LATEST: Final = re.compile(rf"{LATEST}(?::(\d+))?")
 MAX_BREADCRUMB_SIZE: Final = 1 << 16
 _MAX_LISTED: Final = 10

@@ -1,6 +1,6 @@
-"""The tool registry: what stands for a tool's input on the screen, and how its call is told in a conversation.
+"""The tool registry: what represents a tool's input on the screen, and how its calls look in a transcript.
 
-A new tool is one entry here. A tool without an entry is shown by its name, and told as JSON.
+A new tool is one entry here. A tool without an entry is shown by its name on the screen, and as JSON in a transcript.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from claude_session_player.format import lenient_json
 from claude_session_player.tools import parts
-from claude_session_player.tools.parts import Look, ToolReply
+from claude_session_player.tools.parts import PartsBuilder, ToolReply
 from claude_session_player.util.text import base_name, strip_escapes
 
 if TYPE_CHECKING:
@@ -31,62 +31,63 @@ class FileTouch(Enum):
 class Tool(Struct, frozen=True):
     """How a tool is shown, and what it does with files.
 
-    The label is the first of `fields` that the input has, made shorter by `shape`. The answer of a sub-agent
-    (`is_agent`) is shown on one line. `look` tells the call, and what came back, in a conversation.
-    A tool that `touch`es a file names it under the key `file`. One that `asks` has its result from the person.
+    The label is the first of `fields` that the input has, shortened by `shape`. The response of a sub-agent
+    (`is_agent`) is shown on one line. `to_parts` turns a call and its result into parts for a transcript. A tool with a
+    `touch` reads or changes the file that its input has under the key `file`. If it `asks`, its result comes from a
+    person.
     """
 
     fields: tuple[str, ...] = ()
     shape: Callable[[str], str] | None = None
     is_agent: bool = False
-    look: Look = parts.generic_parts
+    to_parts: PartsBuilder = parts.generic_parts
     touch: FileTouch | None = None
     file: str = "file_path"
     asks: bool = False
 
 
-_AGENT = Tool(("description",), is_agent=True, look=parts.agent_parts)
-_SHELL = Tool(("description", "command"), look=parts.shell_parts)
-_PLAN = Tool(look=parts.plan_parts, asks=True)
+_AGENT = Tool(("description",), is_agent=True, to_parts=parts.agent_parts)
+_SHELL = Tool(("description", "command"), to_parts=parts.shell_parts)
+_PLAN = Tool(to_parts=parts.plan_parts, asks=True)
 
 TOOLS: Final[dict[str, Tool]] = {
     "Bash": _SHELL,
-    "Read": Tool(("file_path",), base_name, look=parts.read_parts, touch=FileTouch.READ),
-    "Write": Tool(("file_path",), base_name, look=parts.write_parts, touch=FileTouch.WRITE),
-    "Edit": Tool(("file_path",), base_name, look=parts.edit_parts, touch=FileTouch.EDIT),
-    "MultiEdit": Tool(look=parts.edit_parts, touch=FileTouch.EDIT),
-    "NotebookRead": Tool(look=parts.read_parts, touch=FileTouch.READ, file="notebook_path"),
-    "NotebookEdit": Tool(look=parts.notebook_parts, touch=FileTouch.EDIT, file="notebook_path"),
-    "Glob": Tool(("pattern",), look=parts.search_parts),
-    "Grep": Tool(("pattern",), look=parts.search_parts),
-    "LS": Tool(look=parts.search_parts),
+    "Read": Tool(("file_path",), base_name, to_parts=parts.read_parts, touch=FileTouch.READ),
+    "Write": Tool(("file_path",), base_name, to_parts=parts.write_parts, touch=FileTouch.WRITE),
+    "Edit": Tool(("file_path",), base_name, to_parts=parts.edit_parts, touch=FileTouch.EDIT),
+    "MultiEdit": Tool(to_parts=parts.edit_parts, touch=FileTouch.EDIT),
+    "NotebookRead": Tool(to_parts=parts.read_parts, touch=FileTouch.READ, file="notebook_path"),
+    "NotebookEdit": Tool(to_parts=parts.notebook_parts, touch=FileTouch.EDIT, file="notebook_path"),
+    "Glob": Tool(("pattern",), to_parts=parts.search_parts),
+    "Grep": Tool(("pattern",), to_parts=parts.search_parts),
+    "LS": Tool(to_parts=parts.search_parts),
     "Task": _AGENT,
     "Agent": _AGENT,  # the name of Task since 2.1.63
-    "Workflow": Tool(look=parts.workflow_parts),
-    "WebSearch": Tool(("query",), look=parts.web_parts),
-    "WebFetch": Tool(("url",), look=parts.web_parts),
-    "TodoWrite": Tool(look=parts.todo_parts),
-    "TaskCreate": Tool(look=parts.task_parts),
-    "TaskUpdate": Tool(look=parts.task_parts),
-    "AskUserQuestion": Tool(look=parts.question_parts, asks=True),
+    "Workflow": Tool(to_parts=parts.workflow_parts),
+    "WebSearch": Tool(("query",), to_parts=parts.web_parts),
+    "WebFetch": Tool(("url",), to_parts=parts.web_parts),
+    "TodoWrite": Tool(to_parts=parts.todo_parts),
+    "TaskCreate": Tool(to_parts=parts.task_parts),
+    "TaskUpdate": Tool(to_parts=parts.task_parts),
+    "AskUserQuestion": Tool(to_parts=parts.question_parts, asks=True),
     "ExitPlanMode": _PLAN,
     "exit_plan_mode": _PLAN,  # its name in 1.0
-    "Skill": Tool(look=parts.skill_parts),
-    "SlashCommand": Tool(look=parts.skill_parts),
-    "SendMessage": Tool(look=parts.message_parts),
+    "Skill": Tool(to_parts=parts.skill_parts),
+    "SlashCommand": Tool(to_parts=parts.skill_parts),
+    "SendMessage": Tool(to_parts=parts.message_parts),
 }
 
 _OTHER: Final = Tool()
 
 
 AGENTS: Final = frozenset(name for name, tool in TOOLS.items() if tool.is_agent)
-"""The tools that are sub-agents."""
+"""The tools that call sub-agents."""
 ASKING: Final = frozenset(name for name, tool in TOOLS.items() if tool.asks)
-"""The tools that wait for an answer of the person."""
+"""The tools that wait for a person's answer."""
 
 
 def touched_file(name: str | None, tool_input: Any) -> tuple[FileTouch, str] | None:
-    """What a call does with which file, as its input spells it; `None` where it is known of none.
+    """What a call does with a file, and the file's path as in the input; `None` for tools without files.
 
     >>> touched_file("Read", {"file_path": "a.py"}), touched_file("Bash", {"command": "rm a.py"})
     ((<FileTouch.READ: 'read'>, 'a.py'), None)
@@ -99,7 +100,7 @@ def touched_file(name: str | None, tool_input: Any) -> tuple[FileTouch, str] | N
 
 
 def label(name: str, tool_input: Any) -> str:
-    """The whole text that stands for a tool's input; empty where there is none.
+    """The whole text that represents a tool's input on the screen; empty if there is none.
 
     >>> label("Bash", {"command": "ls"}), label("Read", {"file_path": "/a/b.py"}), label("New", {})
     ('ls', 'b.py', '')
@@ -116,9 +117,10 @@ def label(name: str, tool_input: Any) -> str:
 
 
 def call_parts(name: str, tool_input: Any, reply: ToolReply | None) -> CallParts:
-    """How a call is told, and what came back where anything did.
+    """A call, and its result if there is one, as parts for a transcript.
 
     >>> call_parts("Read", {"file_path": "/a/b.py"}, ToolReply("one, and two")).outcome
     '1 line'
     """
-    return TOOLS.get(name, _OTHER).look(tool_input if isinstance(tool_input, dict) else {"input": tool_input}, reply)
+    fields = tool_input if isinstance(tool_input, dict) else {"input": tool_input}
+    return TOOLS.get(name, _OTHER).to_parts(fields, reply)

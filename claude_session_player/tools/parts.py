@@ -1,4 +1,4 @@
-"""How a tool's call is told: each look takes what a tool was given and what it gave back, and makes parts of it.
+"""Turns tool calls into parts for a transcript: each function takes the input and the reply of a tool.
 
 Inputs come as the model wrote them: any field may be missing, or of any type.
 """
@@ -12,22 +12,28 @@ from typing import Any, Final
 from msgspec import Raw, Struct
 
 from claude_session_player.format import lenient_json
+from claude_session_player.format.blocks import DECODE_ERRORS, NOTHING
 from claude_session_player.format.content import CallParts, Checklist, ChecklistItem, Code, Data, Diff, Part, Prose
-from claude_session_player.format.events import NOTHING, REFUSALS
-from claude_session_player.format.results import Hunk, decode_answers, decode_file_result, decode_patched, decode_text
+from claude_session_player.format.results import (
+    Hunk,
+    decode_file_result,
+    decode_patch_result,
+    decode_question_answers,
+    decode_text,
+)
 from claude_session_player.tools.text_diff import text_diff
 from claude_session_player.util.humanize import plural
 
 
 class ToolReply(Struct, frozen=True, gc=False):
-    """What a tool gave back: its text, and what the harness kept of it beside that."""
+    """What a tool returned: its text, and the structured result beside it."""
 
     text: str = ""
     is_error: bool = False
     structured: Raw = NOTHING
 
 
-Look = Callable[[dict[str, Any], ToolReply | None], CallParts]
+PartsBuilder = Callable[[dict[str, Any], ToolReply | None], CallParts]
 
 _BRIEF: Final = 5
 _EXTENT: Final = (("from line", "offset"), ("at most", "limit"))
@@ -38,16 +44,16 @@ _DONE: Final = frozenset(("completed", "done"))
 
 
 def generic_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
-    """A tool that nobody knows: JSON in, text or JSON out."""
+    """Any tool: JSON in, text or JSON out."""
     return CallParts("", "", (Data(given),) if given else (), *_output(reply))
 
 
 _Output = tuple[str, tuple[Part, ...]]
-"""What came back, in a few words, and in parts."""
+"""A result in a few words, and as parts."""
 
 
 def _output(reply: ToolReply | None, lines: int | None = None) -> _Output:
-    """What came back, as it is; of errors nothing is left out."""
+    """The text of a result; errors are shown in full."""
     if reply is None:
         return "", ()
     text = reply.text
@@ -58,12 +64,12 @@ def _output(reply: ToolReply | None, lines: int | None = None) -> _Output:
 
 
 def _quiet(reply: ToolReply | None) -> _Output:
-    """What came back says no more than that all went well."""
+    """A result that only says that all went well: hidden, unless it is an error."""
     return _output(reply, 0) if reply is not None and reply.text else ("", ())
 
 
 def _text(given: dict[str, Any], *names: str) -> str:
-    """The first of some fields that holds anything."""
+    """The text of the first of some fields that is not empty."""
     for name in names:
         if value := given.get(name):
             return value if isinstance(value, str) else lenient_json.compact(value)
@@ -86,7 +92,7 @@ def shell_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
 
 
 def read_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
-    """Which file was read; how much of it was seen, and only on demand what."""
+    """The file that was read, and how many lines; the lines themselves only on demand."""
     words = ", ".join([f"{word} {given[name]}" for word, name in _EXTENT if isinstance(given.get(name), int)])
     path = _text(given, "file_path", "path", "notebook_path")
     if reply is None or reply.is_error or not reply.text:
@@ -96,7 +102,7 @@ def read_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
 
 
 def write_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
-    """A file that was written: what changed in it, where that is known, else all of it."""
+    """A file that was written: its changes if they are known, else all of it."""
     content = _text(given, "content", "contents")
     diff = _patch(reply)
     if not diff and (original := _original(reply)):
@@ -122,7 +128,7 @@ def notebook_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
 
 
 def search_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
-    """What was searched for, and where."""
+    """A search: its pattern and its place."""
     place = _text(given, "path")
     name = _text(given, "pattern") or place
     return CallParts(f"in {place}" if place and place != name else "", name, (), *_output(reply, _BRIEF))
@@ -134,23 +140,23 @@ def web_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
 
 
 def _patch(reply: ToolReply | None) -> str:
-    """What was changed, as the harness noted it."""
+    """The diff that Claude Code recorded."""
     if reply is None or reply.is_error or not reply.structured:
         return ""
     try:
-        hunks = decode_patched(reply.structured).structured_patch
-    except REFUSALS:
+        hunks = decode_patch_result(reply.structured).structured_patch
+    except DECODE_ERRORS:
         return ""
     return "\n".join(chain.from_iterable((_hunk_head(hunk), *hunk.lines) for hunk in hunks))
 
 
 def _original(reply: ToolReply | None) -> str:
-    """What a file held before it was written, as the harness kept it."""
+    """The content of a file before it was written, as Claude Code recorded it."""
     if reply is None or reply.is_error or not reply.structured:
         return ""
     try:
         return decode_text(decode_file_result(reply.structured).original_file) or ""
-    except REFUSALS:
+    except DECODE_ERRORS:
         return ""
 
 
@@ -164,7 +170,7 @@ def _hunk_head(hunk: Hunk) -> str:
 
 
 def todo_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
-    """The list of what is to be done."""
+    """The task list."""
     listed = given.get("todos") if isinstance(given.get("todos"), list) else []
     entries = [todo if isinstance(todo, dict) else {"text": todo} for todo in listed or ()]
     items = tuple(_item(_text(todo, "content", "text"), todo) for todo in entries)
@@ -172,7 +178,7 @@ def todo_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
 
 
 def task_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
-    """One entry of the list: a new one, or one that changed."""
+    """One task of the list: a new one, or one that changed."""
     number = f"#{given['taskId']} " if "taskId" in given else ""
     item = _item(f"{number}{_text(given, 'subject', 'activeForm')}".strip(), given)
     rest = {key: value for key, value in given.items() if key not in _TASK_FIELDS}
@@ -192,7 +198,7 @@ def _item(text: str, entry: dict[str, Any]) -> ChecklistItem:
 
 
 def question_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
-    """What a person was asked, with what they chose."""
+    """The questions for a person, with the chosen answers."""
     asked = _dicts(given.get("questions"))
     if not asked:
         return generic_parts(given, reply)
@@ -203,8 +209,8 @@ def question_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
 
 def _answers(reply: ToolReply | None) -> dict[str, Any]:
     try:
-        return decode_answers(reply.structured).answers if reply is not None else {}
-    except REFUSALS:
+        return decode_question_answers(reply.structured).answers if reply is not None else {}
+    except DECODE_ERRORS:
         return {}
 
 
@@ -240,7 +246,7 @@ def skill_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
 
 
 def agent_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
-    """A sub-agent: its kind, what it is for, its task and its answer."""
+    """A sub-agent: its type, description, task and response."""
     words = ": ".join(filter(None, (_text(given, "subagent_type"), _text(given, "description"))))
     task = (Prose(_text(given, "prompt")),) if given.get("prompt") else ()
     if reply is None or reply.is_error or not reply.text:

@@ -1,4 +1,4 @@
-"""What became of a text, line by line: used where the harness kept no patch of a change."""
+"""Compares two texts line by line, for changes of which Claude Code recorded no diff."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 CONTEXT: Final = 3
-"""How many unchanged lines are shown around a change."""
+"""The number of unchanged lines around a change."""
 MOST_STEPS: Final = 40_000_000
-"""Where difflib may need more steps than this, about half a second, all lines go out and all come in."""
+"""If difflib may need more steps than this, about half a second, all lines are shown as removed and added."""
 _STEPS_PER_LINE: Final = 7
-"""To look at a line costs as much as to look at so many pairs of equal lines, measured."""
+"""The measured cost of a line, in pairs of equal lines."""
 
 SAME: Final = " "
 REMOVED: Final = "-"
 ADDED: Final = "+"
 
-Stretch = tuple[str, Sequence[str]]
-"""Lines of one kind that follow each other, behind the sign of their kind."""
+DiffRun = tuple[str, Sequence[str]]
+"""The sign of consecutive lines of one kind, and those lines."""
 
 
 def text_diff(old: str, new: str) -> str:
-    """The lines that changed, with some of those around them; empty where nothing changed.
+    """The changed lines, with some context; empty if nothing changed.
 
-    A line break at the end of both texts makes no line of its own.
+    A line break at the end of both texts is not a line of its own.
 
     >>> print(text_diff("a\\nb\\nc\\nd\\ne", "a\\nB\\nc\\nD\\ne"))
      a
@@ -44,20 +44,20 @@ def text_diff(old: str, new: str) -> str:
     return "\n".join(_with_context(diff_runs(before, after)))
 
 
-def diff_runs(before: Sequence[str], after: Sequence[str]) -> list[Stretch]:
-    """All lines of both texts in order, by what became of them; none of the stretches is empty."""
-    if set(before).isdisjoint(after):  # nothing to compare, as often as not
-        found: Iterable[Stretch] = ((REMOVED, before), (ADDED, after))
+def diff_runs(before: Sequence[str], after: Sequence[str]) -> list[DiffRun]:
+    """All lines of both texts in order, in runs of the same kind; no run is empty."""
+    if set(before).isdisjoint(after):  # nothing to compare, which is frequent
+        found: Iterable[DiffRun] = ((REMOVED, before), (ADDED, after))
     else:
-        head = _shared(before, after)
-        tail = _shared(reversed(before[head:]), reversed(after[head:]))
+        head = _common_lines(before, after)
+        tail = _common_lines(reversed(before[head:]), reversed(after[head:]))
         middle = _changed(before[head : len(before) - tail], after[head : len(after) - tail])
         found = ((SAME, before[:head]), *middle, (SAME, before[len(before) - tail :]))
-    return [stretch for stretch in found if stretch[1]]
+    return [run for run in found if run[1]]
 
 
-def _changed(before: Sequence[str], after: Sequence[str]) -> Iterator[Stretch]:
-    """The same for two texts that neither begin nor end alike."""
+def _changed(before: Sequence[str], after: Sequence[str]) -> Iterator[DiffRun]:
+    """The same for two texts without a common beginning or end."""
     if not _is_worth_comparing(before, after):
         yield REMOVED, before
         yield ADDED, after
@@ -73,7 +73,7 @@ def _changed(before: Sequence[str], after: Sequence[str]) -> Iterator[Stretch]:
 
 
 def _is_worth_comparing(before: Sequence[str], after: Sequence[str]) -> bool:
-    """True where lines are shared, and difflib finds them soon: for each match it may look at all lines and pairs."""
+    """True if there are common lines, and difflib finds them soon: each match may take all lines and pairs."""
     if set(before).isdisjoint(after):
         return False
     counts = Counter(after)
@@ -82,8 +82,8 @@ def _is_worth_comparing(before: Sequence[str], after: Sequence[str]) -> bool:
     return matches * (_STEPS_PER_LINE * len(before) + pairs) <= MOST_STEPS
 
 
-def _with_context(parts: Sequence[Stretch]) -> Iterator[str]:
-    """The stretches as text; of unchanged lines only those next to a change."""
+def _with_context(parts: Sequence[DiffRun]) -> Iterator[str]:
+    """The runs as text; of unchanged lines only those next to a change."""
     for number, (sign, lines) in enumerate(parts):
         if sign != SAME:
             yield _signed(sign, lines)
@@ -105,8 +105,8 @@ def _signed(sign: str, lines: Sequence[str]) -> str:
     return sign + f"\n{sign}".join(lines)
 
 
-def _shared(some: Iterable[str], others: Iterable[str]) -> int:
-    """How many lines two texts begin with alike."""
+def _common_lines(some: Iterable[str], others: Iterable[str]) -> int:
+    """The number of common lines at the beginning of two texts."""
     count = 0
     for one, other in zip(some, others, strict=False):
         if one != other:

@@ -1,4 +1,4 @@
-"""What was said in a session, by whom and in which order: forks, compactions, sub-agents where they were called."""
+"""The conversation of a session in order: prompts, responses, tool calls, forks, compactions, nested sub-agents."""
 
 from __future__ import annotations
 
@@ -34,11 +34,8 @@ if TYPE_CHECKING:
         subagent_of as subagent_of,
     )
     from claude_session_player.transcript.tree import (
-        ABSENT as ABSENT,
-        PLAIN as PLAIN,
-        SIDE as SIDE,
-        TOOL as TOOL,
         ConversationTree as ConversationTree,
+        LineRole as LineRole,
         TreeProblem as TreeProblem,
     )
     from claude_session_player.transcript.walk import (
@@ -48,7 +45,6 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "ABSENT": "tree",
     "Bound": "filters",
     "CATEGORIES": "filters",
     "CallResult": "entries",
@@ -58,15 +54,13 @@ _HOMES = {
     "EntryFilter": "filters",
     "EntryKind": "entries",
     "HEADS": "filters",
+    "LineRole": "tree",
     "MarkedConversation": "outline",
     "Node": "outline",
     "NodeKind": "outline",
-    "PLAIN": "tree",
     "PlacedEntry": "walk",
-    "SIDE": "tree",
     "Subagent": "subagents",
     "SubagentFinder": "subagents",
-    "TOOL": "tree",
     "TranscriptBuilder": "builder",
     "TranscriptCall": "entries",
     "TranscriptWalk": "walk",

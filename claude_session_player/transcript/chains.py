@@ -1,7 +1,7 @@
 """Sessions that continue others: a resumed or forked session begins with the events of the one that it continues.
 
-Copies keep their uuids, so that files with events in common belong together. Only the files of the same project, and
-copies made before compactions, are searched; a file is read until the first thing that tells, and never into memory.
+Copies keep their uuids, so files with common events belong together. Only files of the same project, and copies made
+before compactions, are searched; a file is read only as far as necessary, and never as a whole into memory.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.errors import CannotRead
-from claude_session_player.format.events import REFUSALS, Assistant, User, type_tag
+from claude_session_player.format.blocks import DECODE_ERRORS, type_tag
+from claude_session_player.format.events import Assistant, User
 from claude_session_player.format.line_reader import read_lines, read_portions
-from claude_session_player.format.partial_records import EventIdentity, identify
+from claude_session_player.format.partial_records import EventIdentity, decode_event_identity
 from claude_session_player.parser import open_session
 from claude_session_player.store import ReadProblem, SessionFile, SessionKind, StoreWalk
 
@@ -24,23 +25,23 @@ if TYPE_CHECKING:
     from claude_session_player.store import Session, Store
 
 _HEAD: Final = 200
-"""Among so many lines stands what a session begins with."""
+"""The number of lines that are the beginning of a session."""
 _NEEDLES: Final = 3
 _SPOKEN: Final = frozenset((type_tag(User), type_tag(Assistant)))
 
 
 class Relative(NamedTuple):
-    """A session that has events in common with another one, or continues it."""
+    """A session that has common events with another one, or continues it."""
 
     session: Session
     common: int
-    """How many events stand in both files."""
+    """The number of events that both files have."""
     is_older: bool
-    """True for one that the other continues; false for one that continues the other."""
+    """True if the other session continues it; false if it continues the other."""
 
 
 def chain_of(session: Session, store: Store) -> list[Session]:
-    """The sessions that a session continues, the oldest first, and itself as the last."""
+    """The sessions that a session continues, the oldest first, and the session itself."""
     chain = [session]
     known = {session.path}
     while True:
@@ -76,7 +77,7 @@ def relatives_of(session: Session, store: Store, known: Iterable[str] = ()) -> l
 
 
 def _is_continued(head: _Head, own: _Content, path: str) -> bool | None:
-    """True for a file that a session continues, false for one that continues it, `None` for all others."""
+    """True for a file that a session continues, false for one that continues it, `None` for any other."""
     if _holds(path, head.needles):
         other = _Content.of(path)
         if common := own.spoken.keys() & other.spoken.keys():
@@ -87,12 +88,12 @@ def _is_continued(head: _Head, own: _Content, path: str) -> bool | None:
 
 
 class _Head(NamedTuple):
-    """What the beginning of a file tells about where it comes from."""
+    """What the beginning of a file says about its origin."""
 
     needles: tuple[bytes, ...]
-    """Uuids: of the first events, and of events that it comes behind."""
+    """The uuids of the first events, and of earlier events that they refer to."""
     pointers: frozenset[str]
-    """The latter."""
+    """The uuids of these earlier events."""
     sessions: frozenset[str]
     """Sessions that it names."""
 
@@ -114,9 +115,9 @@ class _Content(NamedTuple):
     """The uuids of a file."""
 
     spoken: dict[str, str | None]
-    """Of what was said, with its time."""
+    """Those of prompts and responses, with their times."""
     uuids: frozenset[str]
-    """Of all records."""
+    """Those of all records."""
 
     @classmethod
     def of(cls, path: str) -> _Content:
@@ -131,7 +132,7 @@ class _Content(NamedTuple):
 
 
 def _candidates(found: SessionFile, head: _Head, store: Store) -> Iterator[SessionFile]:
-    """The files that may hold what a session continues, or what continues it."""
+    """The files that a session may continue, or that may continue it."""
     is_stored = found.path.startswith(tuple(os.path.join(root, "") for root in store.roots))
     for file in store.files() if is_stored else StoreWalk().project(found.home):
         is_near = file.kind == SessionKind.SESSION and (file.home == found.home or file.id in head.sessions)
@@ -149,7 +150,7 @@ def _is_history(file: SessionFile, session: SessionFile) -> bool:
 
 
 def _holds(path: str, needles: Iterable[bytes]) -> bool:
-    """True where any of these is in a file; read in portions, and no further than to the first."""
+    """True if any of these occurs in a file, which is read in portions up to the first occurrence."""
     wanted = tuple(needles)
     overlap = max(map(len, wanted), default=1) - 1
     rest = b""
@@ -163,7 +164,7 @@ def _holds(path: str, needles: Iterable[bytes]) -> bool:
 
 
 def _came_first(theirs: dict[str, str | None], own: dict[str, str | None], common: set[str]) -> bool:
-    """True where another file was there first: it goes no further, or it went on before this one did."""
+    """True if another file is older: it has nothing more, or it continued before this one did."""
     left = [time or "" for uuid, time in theirs.items() if uuid not in common]
     mine = [time or "" for uuid, time in own.items() if uuid not in common]
     if not left or not mine:
@@ -172,9 +173,9 @@ def _came_first(theirs: dict[str, str | None], own: dict[str, str | None], commo
 
 
 def _records(path: str) -> Iterator[EventIdentity]:
-    """The records of a file, as far as they can be decoded at a glance. Raises `CannotRead` or `OSError`."""
+    """The records of a file that can be decoded. Raises `CannotRead` or `OSError`."""
     with open_session(path) as file:
         for line in read_lines(file):
             if not line.isspace():
-                with contextlib.suppress(*REFUSALS):
-                    yield identify(line)
+                with contextlib.suppress(*DECODE_ERRORS):
+                    yield decode_event_identity(line)

@@ -1,11 +1,12 @@
-"""Remarks: records of the harness that a person wants to know of, each told as one line.
+"""The entries of a transcript: their types, how calls wait for their results, and the words of notices.
 
-The tables at the end say which records these are. A record that is in none of them is not a remark, and costs no
-more than looking its type up.
+Entries are held back until the first of them has its result, so that the beginning of a long session is shown without
+reading the rest. A notice is one line about a record of Claude Code; the tables at the end say which records have one.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -13,66 +14,63 @@ from msgspec import Raw, Struct
 
 from claude_session_player import tools
 from claude_session_player.format import lenient_json
-from claude_session_player.format.content import CallParts, Picture, agent_answer, result_parts
-from claude_session_player.format.events import (
-    NOTHING,
-    AttachmentData,
-    Event,
-    PermissionMode,
-    PullRequest,
-    System,
-    ToolResult,
-)
-from claude_session_player.format.results import diagnosed_files, hook_commands, hook_reason
+from claude_session_player.format.blocks import DECODE_ERRORS, NOTHING, ToolResult, ToolUse
+from claude_session_player.format.content import CallParts, Picture, agent_response, result_parts
+from claude_session_player.format.events import AttachmentData, Event, PermissionMode, PullRequest, System
+from claude_session_player.format.results import decode_task_result, diagnosed_files, hook_commands, hook_reason
+from claude_session_player.line_audit import MERGED, SHOWN, LineOutcome
+from claude_session_player.linking.pairing import Pairing
 from claude_session_player.tools.parts import ToolReply
+from claude_session_player.util.humanize import plural
 from claude_session_player.util.text import one_line, strip_escapes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from claude_session_player.transcript.subagents import Subagent
+    from claude_session_player.format.events import User
+    from claude_session_player.transcript.subagents import Subagent, SubagentFinder
 
 
 class EntryKind(Enum):
     """Who or what an entry comes from."""
 
-    __hash__ = object.__hash__  # kinds are looked up for every entry, and that of Enum is slow
+    __hash__ = object.__hash__  # kinds are looked up for every entry, and Enum's own hash is slow
 
     PROMPT = "prompt"
-    """A person."""
+    """What a person typed."""
     TASK = "task"
-    """Whoever called a sub-agent."""
+    """What a sub-agent was asked to do."""
     MESSAGE = "message"
-    """Another agent, or something else that stands in a user's place."""
+    """A `user` record of another agent, or of something else than a person."""
     OUTPUT = "output"
-    """A command that a person ran, or a notice."""
+    """The output of a command that a person ran, or a notification."""
     INJECTED = "injected"
-    """The harness, in a user's place."""
-    ANSWER = "answer"
-    THOUGHT = "thought"
+    """Text that Claude Code injected as a `user` record."""
+    RESPONSE = "answer"
+    THINKING = "thought"
     CALL = "call"
     RESULT = "result"
-    """A result whose call is not near."""
+    """A result whose call is not nearby."""
     BLOCK = "block"
-    """A part of a message that nobody knows."""
+    """A content block of an unknown type."""
     ERROR = "error"
     SUMMARY = "summary"
     COMPACTION = "compaction"
     FORK = "fork"
-    """The conversation went back, and took another way."""
+    """The conversation went back, and took another path."""
     RETURN = "return"
-    """It goes on where it was before a fork."""
+    """It continues where it was before a fork."""
     NOTE = "note"
-    """A remark of the harness. `body` is the type of its record, where the remark is one line."""
+    """A notice of Claude Code. `body` is the type of its record, if the notice is one line."""
     RECORD = "record"
-    """A record that nobody has words for; `body` is its type."""
+    """A record without a notice; `body` is its type."""
     AGENT = "agent"
-    """The beginning of a sub-agent that does not follow its call."""
+    """The beginning of a sub-agent that does not follow its call directly."""
     SECTION = "section"
 
 
 class Entry(Struct):
-    """One thing that was said or done. `aside` is true for what only a full telling has."""
+    """One item of a transcript. `full_only` is true for what only the full transcript shows."""
 
     kind: EntryKind
     line: int = 0
@@ -81,11 +79,11 @@ class Entry(Struct):
     text: str = ""
     pictures: tuple[Picture, ...] = ()
     body: Any = None
-    aside: bool = False
+    full_only: bool = False
 
 
 class CallResult(Struct):
-    """What a tool gave back, and where that stands."""
+    """A tool result, and its line."""
 
     block: ToolResult
     structured: Raw = NOTHING
@@ -95,75 +93,213 @@ class CallResult(Struct):
 
     @property
     def is_error(self) -> bool:
-        """True where the tool says that it failed."""
+        """True if the tool failed."""
         return self.block.is_error is True
 
 
 class TranscriptCall(Entry):
-    """A call of a tool, with its result once there is one, and the sub-agents that it started.
+    """A tool call, with its result once there is one, and the sub-agents that it started.
 
-    As an entry of kind RESULT it is a result that comes late, or alone: then `line` is the result's.
+    As an entry of kind RESULT, it is a result that comes late, or without a call; then `line` is that of the result.
     """
 
     name: str = ""
     id: str | None = None
     input: Any = None
     result: CallResult | None = None
-    actors: tuple[Subagent, ...] = ()
+    subagents: tuple[Subagent, ...] = ()
     subject: str | None = None
-    """Of a task that is named only by its number: what it is."""
-    place: int = 0
+    """The subject of a task that the input names only by its number."""
+    position: int = 0
     """Its number among the entries."""
 
     @property
     def is_agent(self) -> bool:
-        """True where a sub-agent was called, be its conversation at hand or not."""
-        return bool(self.actors) or self.name in tools.AGENTS
+        """True if it calls a sub-agent, even if the sub-agent's conversation is not available."""
+        return bool(self.subagents) or self.name in tools.AGENTS
 
     @property
     def is_error(self) -> bool:
-        """True where the tool failed."""
+        """True if the tool failed."""
         return self.result is not None and self.result.block.is_error is True
 
     def reply(self) -> ToolReply | None:
-        """What came back, as text."""
+        """The result as text."""
         result = self.result
         if result is None:
             return None
         text, self.pictures = result_parts(result.block)
         if self.name in tools.AGENTS:
-            text = agent_answer(result.structured) or text
+            text = agent_response(result.structured) or text
         return ToolReply(text, result.block.is_error is True, result.structured)
 
-    def sketch(self, reply: ToolReply | None) -> CallParts:
-        """How the call is told."""
-        given = {"subject": self.subject, **self.input} if self.subject else self.input
-        return tools.call_parts(self.name, given, reply)
+    def to_parts(self, reply: ToolReply | None) -> CallParts:
+        """The call as format-neutral parts."""
+        tool_input = {"subject": self.subject, **self.input} if self.subject else self.input
+        return tools.call_parts(self.name, tool_input, reply)
+
+
+# --- pending entries ------------------------------------------------------------------------------
+
+
+_MAX_DISTANCE: Final = 200
+"""How many entries after its call a result may come to be attached to it."""
+_MAX_EARLY_DISTANCE: Final = 30
+"""The same for a result that comes before its call."""
+_CALL: Final = EntryKind.CALL  # looking up a member of an Enum for each of many calls is slow
+_RESULT: Final = EntryKind.RESULT
+_TASK_LISTS: Final = frozenset(("TaskCreate", "TaskUpdate"))
+
+
+class _PendingCall(Struct):
+    """What is kept of a call after it was passed on: its result may still come."""
+
+    call: TranscriptCall | None
+    line: int
+    name: str
+
+
+class PendingEntries:
+    """Pairs calls with results, and with the sub-agents that they started.
+
+    What belongs together depends on the entries between, never on what was passed on already.
+    """
+
+    def __init__(self, subagents: SubagentFinder) -> None:
+        self.waiting: deque[Entry] = deque()
+        self._subagents = subagents
+        self._pairing: Pairing[_PendingCall, CallResult] = Pairing()
+        self._early: dict[str, TranscriptCall] = {}
+        """Entries of results that wait for their calls."""
+        self._pending_calls: dict[int, _PendingCall] = {}
+        """The calls that were not passed on yet, by position."""
+        self._tasks: dict[str, str] = {}
+        self._left = 0
+        """The number of entries that were passed on."""
+
+    def ready(self) -> list[Entry]:
+        """Remove and return the entries at the front that need not wait any longer."""
+        waiting, ready = self.waiting, []
+        while waiting:
+            entry = waiting[0]
+            if type(entry) is TranscriptCall:
+                if not self._is_ready(entry):
+                    break
+                self._settle(entry)
+            ready.append(waiting.popleft())
+        self._left += len(ready)
+        return ready
+
+    def rest(self) -> Iterator[Entry]:
+        """Remove and return all entries, at the end of the file."""
+        while self.waiting:
+            entry = self.waiting.popleft()
+            if type(entry) is TranscriptCall:
+                self._settle(entry)
+            yield entry
+
+    def is_waiting(self, id: str | None) -> bool:
+        """True for a call that was not passed on yet."""
+        pending = self._pairing.call_with(id) if id else None
+        return pending is not None and pending.call is not None
+
+    def _is_ready(self, call: TranscriptCall) -> bool:
+        """True for a call or a result that need not wait for the other."""
+        if call.kind is _RESULT:
+            return self._early.get(call.id or "") is not call or len(self.waiting) > _MAX_EARLY_DISTANCE
+        return call.result is not None or len(self.waiting) > _MAX_DISTANCE
+
+    def _settle(self, call: TranscriptCall) -> None:
+        """Finish a call or a result that is passed on."""
+        id = call.id or ""
+        if call.kind is _RESULT:
+            if self._early.get(id) is call:
+                del self._early[id]
+            return
+        if not self._subagents.is_empty:
+            call.subagents = self._subagents.take_called_by(call)
+        if (pending := self._pending_calls.pop(call.position, None)) is not None:
+            pending.call = None
+
+    def result(self, event: User, block: ToolResult, structured: Raw) -> LineOutcome:
+        """Add a result to its call, or let it wait for its call, or make it an entry of its own."""
+        result = CallResult(block, structured, event.line, event.timestamp, event.uuid)
+        id, position = block.tool_use_id or None, self._left + len(self.waiting)
+        pending = self._pairing.add_result(result, id, block.name, event.source_uuid)
+        call = pending.call if pending is not None else None
+        if call is not None and call.result is None and position - call.position <= _MAX_DISTANCE:
+            call.result = result
+            if call.name in _TASK_LISTS:
+                self._note_task(call)
+            return MERGED
+        alone = TranscriptCall(
+            _RESULT, event.line, event.timestamp, event.uuid, name=block.name or "", id=id, result=result
+        )
+        alone.position = position
+        if pending is not None:
+            alone.body, alone.name = pending.line, pending.name
+        elif id:
+            self._early[id] = alone
+        self.waiting.append(alone)
+        return SHOWN
+
+    def _note_task(self, call: TranscriptCall) -> None:
+        """Note the subject of a new task: later calls only have its number."""
+        if not isinstance(call.input, dict) or call.result is None:
+            return
+        try:
+            number = str(decode_task_result(call.result.structured).task.id)
+        except DECODE_ERRORS:
+            words = result_parts(call.result.block)[0].split()
+            number = next((word.strip("#:") for word in words if word.startswith("#")), "")
+        if isinstance(subject := call.input.get("subject"), str):
+            self._tasks.setdefault(number, subject)
+
+    def call(self, event: Event, block: ToolUse) -> LineOutcome:
+        """Add a call, whose result may have come already."""
+        name = strip_escapes(block.name or "")
+        id = block.id or None
+        call = TranscriptCall(_CALL, event.line, event.timestamp, event.uuid, name=name, id=id, input=block.input)
+        call.position = self._left + len(self.waiting)
+        if name in _TASK_LISTS and isinstance(block.input, dict):
+            call.subject = self._tasks.get(str(block.input.get("taskId")))
+        pending = self._pending_calls[call.position] = _PendingCall(call, call.line, name)
+        result = self._pairing.add_call(pending, id, name, event.uuid)
+        if result is not None:
+            early = self._early.pop(id or "", None)  # `None` if it waited too long and was passed on
+            if early is not None and call.position - early.position <= _MAX_EARLY_DISTANCE:
+                call.result = result
+                self.waiting.remove(early)
+        self.waiting.append(call)
+        return SHOWN
+
+
+# --- notices --------------------------------------------------------------------------------------
 
 
 _FIRST_MODE: Final = "default"
-"""The permission mode that a session begins with where nothing else is said."""
+"""The permission mode at the beginning of a session, unless a record says otherwise."""
 _MOST_FILES: Final = 3
 
 
 class Notices:
-    """Words for the remarks of one conversation. A state that stays as it is, and a link, are told once."""
+    """The words of the notices of one conversation. A state is mentioned when it changes, and a link once."""
 
     def __init__(self) -> None:
         self._permission_mode = _FIRST_MODE
         self._is_planning = False
         self._links: set[str] = set()
         self._reasons: set[str] = set()
-        """Why hooks failed since the last summary of hooks, which says it again."""
+        """Why hooks failed since the last summary of hooks, which repeats it."""
 
     # --- hooks --------------------------------------------------------------------------------------
 
     def blocking_hook(self, attached: AttachmentData) -> str:
-        """A hook that did not let the model go on as it wanted."""
+        """A hook that blocked the model."""
         return self._hook(attached, "blocked", hook_reason(attached.blocking_error))
 
     def failing_hook(self, attached: AttachmentData) -> str:
-        """A hook that failed, and kept nothing from going on."""
+        """A hook that failed without blocking anything."""
         code = f" (exit code {attached.exit_code})" if attached.exit_code else ""
         return self._hook(attached, f"failed{code}", hook_reason(attached.stderr) or hook_reason(attached.content))
 
@@ -176,13 +312,13 @@ class Notices:
         return _sentence(f"{attached.hook_name or 'A'} hook {outcome}", reason)
 
     def stop_hooks(self, event: System) -> str:
-        """What hooks had to say when the model stopped."""
-        told, self._reasons = self._reasons, set()
+        """What hooks said when the model stopped."""
+        known, self._reasons = self._reasons, set()
         reasons = _stop_reasons(event)
         if reasons or event.prevented_continuation:
-            new = [reason for reason in reasons if _words(reason) not in told]
+            new = [reason for reason in reasons if _words(reason) not in known]
             outcome = "Stop hook stopped the turn" if event.prevented_continuation else "Stop hook failed"
-            return _sentence(outcome, "; ".join(new)) if new or not told else ""
+            return _sentence(outcome, "; ".join(new)) if new or not known else ""
         if context := hook_reason(event.hook_context):
             return _sentence("Stop hook", context)
         commands = hook_commands(event.hooks)
@@ -191,19 +327,19 @@ class Notices:
     # --- state --------------------------------------------------------------------------------------
 
     def permission_mode(self, mode: str | None) -> str:
-        """What tools are allowed to do, where that changes."""
+        """What tools are allowed to do, if that changes."""
         if not mode or mode == self._permission_mode:
             return ""
         self._permission_mode = mode
         return f"Permission mode: {mode}"
 
     def plan_mode_on(self, attached: AttachmentData) -> str:
-        """The model shall plan; it is reminded of that again and again."""
+        """The model is to plan; it is reminded of that repeatedly."""
         is_new, self._is_planning = not self._is_planning, True
         return "Plan mode on" if is_new else ""
 
     def plan_mode_off(self, attached: AttachmentData) -> str:
-        """The model may work again."""
+        """The model may make changes again."""
         self._is_planning = False
         return "Plan mode off"
 
@@ -214,19 +350,19 @@ class Notices:
         return _sentence(f"Attached {attached.type}", _path(attached))
 
     def edited_file(self, attached: AttachmentData) -> str:
-        """A file that somebody else changed."""
+        """A file that was changed outside the session."""
         return _sentence("File changed outside the session", _path(attached))
 
     def diagnostics(self, attached: AttachmentData) -> str:
-        """What a language server found."""
+        """The diagnostics of a language server."""
         files = diagnosed_files(attached.files)
         total = sum(count for _, count in files)
         named = [f"{path} ({count})" for path, count in files[:_MOST_FILES]]
         named += [f"{len(files) - _MOST_FILES} more files"] if len(files) > _MOST_FILES else []
-        return _sentence(f"{total} diagnostic{'' if total == 1 else 's'}", ", ".join(named)) if total else ""
+        return _sentence(plural(total, "diagnostic"), ", ".join(named)) if total else ""
 
     def pull_request(self, event: PullRequest) -> str:
-        """A pull request; every push links it again."""
+        """A pull request; every push repeats it."""
         if not event.url or event.url in self._links:
             return ""
         self._links.add(event.url)
@@ -265,17 +401,17 @@ def _in_full_only(record: Any) -> bool:
 
 
 def _with_words(event: System) -> bool:
-    """True where hooks said something, and did not merely run."""
+    """True if hooks said something, rather than merely ran."""
     return bool(event.prevented_continuation or hook_reason(event.hook_context) or _stop_reasons(event))
 
 
 class NoticeRule(NamedTuple):
-    """How a record is told."""
+    """How a record is shown as a notice."""
 
     words: Callable[[Notices, Any], str]
-    """One line; nothing where there is nothing new."""
-    is_told: Callable[[Any], bool] = _in_full_only
-    """Whether it is told by default, or only in full."""
+    """One line; empty if there is nothing new."""
+    is_shown: Callable[[Any], bool] = _in_full_only
+    """True for a record that is shown by default, false if only the full transcript shows it."""
     kind: EntryKind = EntryKind.NOTE
 
 
@@ -301,6 +437,6 @@ SUBTYPES: Final[dict[str | None, NoticeRule]] = {
 
 RECORDS: Final[dict[type[Event], NoticeRule]] = {
     PullRequest: NoticeRule(Notices.pull_request, _always),
-    PermissionMode: NoticeRule(lambda remarks, event: remarks.permission_mode(event.mode)),
+    PermissionMode: NoticeRule(lambda notices, event: notices.permission_mode(event.mode)),
 }
 """By the type of any other record."""

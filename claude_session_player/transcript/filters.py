@@ -1,4 +1,4 @@
-"""What of a conversation is wanted: kinds of entries, tools, a stretch, a branch."""
+"""Selects entries of a transcript: by category, tool, range or branch."""
 
 from __future__ import annotations
 
@@ -17,98 +17,100 @@ if TYPE_CHECKING:
     from claude_session_player.transcript.walk import PlacedEntry
 
 Bound = int | datetime
-"""A line of the file, or a moment."""
+"""A line of the file, or a time."""
 
 _CALLS: Final = (EntryKind.CALL, EntryKind.RESULT)
 HEADS: Final = (EntryKind.AGENT, EntryKind.SECTION)
-"""What announces a sub-agent or a session, and is no entry by itself."""
+"""Headings of sub-agents and sections, which are not entries themselves."""
 
 CATEGORIES: Final[dict[str, Callable[[PlacedEntry], bool]]] = {
-    "user": lambda told: (
-        told.entry.kind in (EntryKind.PROMPT, EntryKind.TASK, EntryKind.MESSAGE, EntryKind.OUTPUT, EntryKind.INJECTED)
+    "user": lambda placed: (
+        placed.entry.kind in (EntryKind.PROMPT, EntryKind.TASK, EntryKind.MESSAGE, EntryKind.OUTPUT, EntryKind.INJECTED)
     ),
-    "assistant": lambda told: told.entry.kind is EntryKind.ANSWER,
-    "tools": lambda told: told.entry.kind in _CALLS,
-    "errors": lambda told: (
-        told.entry.kind is EntryKind.ERROR or (isinstance(told.entry, TranscriptCall) and told.entry.is_error)
+    "assistant": lambda placed: placed.entry.kind is EntryKind.RESPONSE,
+    "tools": lambda placed: placed.entry.kind in _CALLS,
+    "errors": lambda placed: (
+        placed.entry.kind is EntryKind.ERROR or (isinstance(placed.entry, TranscriptCall) and placed.entry.is_error)
     ),
-    "thinking": lambda told: told.entry.kind is EntryKind.THOUGHT,
-    "subagents": lambda told: told.depth > 0 or (isinstance(told.entry, TranscriptCall) and told.entry.is_agent),
-    "prompts": lambda told: told.entry.kind is EntryKind.PROMPT,
-    "notes": lambda told: told.entry.kind in (EntryKind.NOTE, EntryKind.RECORD),
+    "thinking": lambda placed: placed.entry.kind is EntryKind.THINKING,
+    "subagents": lambda placed: (
+        placed.depth > 0 or (isinstance(placed.entry, TranscriptCall) and placed.entry.is_agent)
+    ),
+    "prompts": lambda placed: placed.entry.kind is EntryKind.PROMPT,
+    "notes": lambda placed: placed.entry.kind in (EntryKind.NOTE, EntryKind.RECORD),
 }
-"""The words by which entries are chosen or left out."""
+"""The categories by which entries are selected or left out."""
 
 
 @dataclass(frozen=True)
 class EntryFilter:
-    """Which entries are wanted; by default all of them."""
+    """Which entries are selected; by default all of them."""
 
     only: frozenset[str] = frozenset()
     hide: frozenset[str] = frozenset()
     tool: str | None = None
-    """A tool's name, or a pattern of names."""
+    """A tool's name, or a pattern with wildcards."""
     start: Bound | None = None
     end: Bound | None = None
     is_on_branch: Callable[[int], bool] | None = None
-    """True for the lines of the wanted branch."""
+    """True for the lines of the selected branch."""
 
     @property
     def is_everything(self) -> bool:
-        """True where nothing is left out."""
+        """True if it leaves nothing out."""
         return self == EntryFilter()
 
-    def of(self, told: Iterable[PlacedEntry]) -> Iterator[PlacedEntry]:
-        """The wanted entries. A sub-agent's come with the calls that lead to it."""
+    def apply(self, entries: Iterable[PlacedEntry]) -> Iterator[PlacedEntry]:
+        """The selected entries. Those of a sub-agent come with the calls that lead to it."""
         if self.is_everything:
-            yield from told
+            yield from entries
             return
         heads: list[PlacedEntry] = []
         open_calls: list[bool] = []
-        """Of each call that is not at its end yet: whether it is wanted."""
-        stretch = _Stretch(self)
-        for one in told:
-            if stretch.is_over(one):
+        """For each call whose end has not come yet: whether it is selected."""
+        selected = _Range(self)
+        for placed in entries:
+            if selected.is_over(placed):
                 return
-            while heads and heads[-1].depth >= one.depth and not _leads(heads[-1], one):
+            while heads and heads[-1].depth >= placed.depth and not _leads(heads[-1], placed):
                 heads.pop()
-            if one.is_end:
+            if placed.is_end:
                 if open_calls.pop():
-                    yield one
+                    yield placed
                 continue
-            is_wanted = stretch.has(one) and self._wants(one)
-            if one.actor_follows:
+            is_wanted = selected.has(placed) and self._wants(placed)
+            if placed.subagents_follow:
                 open_calls.append(is_wanted)
             if is_wanted:
                 yield from heads
                 heads.clear()
-                yield one
-            elif one.actor_follows or one.entry.kind in HEADS:
-                heads.append(one)
+                yield placed
+            elif placed.subagents_follow or placed.entry.kind in HEADS:
+                heads.append(placed)
 
-    def _wants(self, told: PlacedEntry) -> bool:
-        entry = told.entry
+    def _wants(self, placed: PlacedEntry) -> bool:
+        entry = placed.entry
         if entry.kind in HEADS:
             return False
-        if self.tool is not None and not (entry.kind in _CALLS and _fits(entry, self.tool)):
+        if self.tool is not None and not (entry.kind in _CALLS and _matches_tool(entry, self.tool)):
             return False
-        if self.only and not any(CATEGORIES[word](told) for word in self.only):
+        if self.only and not any(CATEGORIES[word](placed) for word in self.only):
             return False
-        return not any(CATEGORIES[word](told) for word in self.hide)
+        return not any(CATEGORIES[word](placed) for word in self.hide)
 
 
-class _Stretch:
-    """The part of a conversation between two bounds; a sub-agent belongs to where it was called."""
+class _Range:
+    """The part of a conversation between two bounds; a sub-agent belongs to its call."""
 
     def __init__(self, choice: EntryFilter) -> None:
         self._choice = choice
         self._time: datetime | None = None
         self._is_inside = True
 
-    def has(self, told: PlacedEntry) -> bool:
-        """True where an entry lies in it. One without a time has the time of the one before."""
-        if told.depth == 0 and not told.is_end and told.entry.line:
-            self._is_inside = self._contains(told.entry)
+    def has(self, placed: PlacedEntry) -> bool:
+        """True if an entry is in the range. One without a time has the time of the one before."""
+        if placed.depth == 0 and not placed.is_end and placed.entry.line:
+            self._is_inside = self._contains(placed.entry)
         return self._is_inside
 
     def _contains(self, entry: Entry) -> bool:
@@ -129,17 +131,17 @@ class _Stretch:
             return False
         return self._time > bound if strictly else self._time >= bound
 
-    def is_over(self, told: PlacedEntry) -> bool:
-        """True where nothing that is wanted can follow. Times go backwards now and then, line numbers do not."""
+    def is_over(self, placed: PlacedEntry) -> bool:
+        """True if nothing in the range can follow. Times sometimes go backwards, line numbers do not."""
         end = self._choice.end
-        return isinstance(end, int) and told.depth == 0 and not told.is_end and told.entry.line > end
+        return isinstance(end, int) and placed.depth == 0 and not placed.is_end and placed.entry.line > end
 
 
-def _leads(head: PlacedEntry, told: PlacedEntry) -> bool:
-    """True where an entry of the same depth still belongs to what a head announced."""
-    return head.entry.kind is EntryKind.SECTION and told.entry.kind is EntryKind.AGENT and head.depth == told.depth
+def _leads(head: PlacedEntry, placed: PlacedEntry) -> bool:
+    """True if an entry of the same depth belongs to a heading."""
+    return head.entry.kind is EntryKind.SECTION and placed.entry.kind is EntryKind.AGENT and head.depth == placed.depth
 
 
-def _fits(entry: Entry, pattern: str) -> bool:
+def _matches_tool(entry: Entry, pattern: str) -> bool:
     name = entry.name if isinstance(entry, TranscriptCall) else ""
     return fnmatchcase(name.casefold(), pattern.casefold())

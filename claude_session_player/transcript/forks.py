@@ -1,4 +1,4 @@
-"""A tree cut at its forks: the strands between them, and the branches that are made of strands."""
+"""A conversation tree cut at its forks: the strands between forks, and the branches that consist of strands."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ if TYPE_CHECKING:
 
 
 class Fork(NamedTuple):
-    """The event to which a conversation went back."""
+    """The event that a conversation went back to."""
 
     line: int
     uuid: str
 
 
 class ReturnPoint(Fork):
-    """The event of an earlier branch with which a conversation goes on."""
+    """The event of an earlier branch from which a conversation continues."""
 
 
 class Branch(NamedTuple):
-    """One way through a conversation, from its beginning to a leaf."""
+    """One path through a conversation, from its beginning to a leaf."""
 
     number: int
     fork: Fork | None
-    """Where it parted from others; `None` where there is but one."""
+    """Where it separated from others; `None` for the only branch."""
     first: int
     """The line that the fork led to; without a fork, the first of the conversation."""
     last: int
-    """The line of the last prompt or response."""
+    """The line of the last turn."""
     lines: int
     """How many lines are on no other branch."""
     is_live: bool
@@ -38,102 +38,103 @@ class Branch(NamedTuple):
 
 
 class Strand(NamedTuple):
-    """A strand: what several branches have in common, or what only one of them has."""
+    """The lines between two forks: several branches share them, or one branch has them alone."""
 
-    above: int
-    """The strand that it parted from; -1 for that of the beginning."""
+    parent: int
+    """The strand that it separated from; -1 for the strand at the beginning."""
     fork: Fork | None
     """Where it did."""
     branch: int | None
-    """The number of the branch that ends in it; `None` where it parts again."""
+    """The number of the branch that ends in it; `None` if it forks again."""
 
 
 class Strands:
-    """To which strand each node belongs, and the branches. The strand of the beginning is 0."""
+    """The strand of each node, and the branches. The strand at the beginning has number 0."""
 
-    def __init__(self, of_node: array[int], branches: tuple[Branch, ...], stretches: dict[int, Strand]) -> None:
+    def __init__(self, of_node: array[int], branches: tuple[Branch, ...], strands: dict[int, Strand]) -> None:
         self.of_node = of_node
         self.branches = branches
-        self.stretches = stretches
-        """All strands, in the order in which they first appear."""
-        self._ways: dict[int, frozenset[int]] = {}
+        self.strands = strands
+        """All strands by number, in the order in which they first appear."""
+        self._of_branch: dict[int, frozenset[int]] = {}
 
-    def way(self, number: int) -> frozenset[int]:
-        """The strands that a branch is made of, from the beginning to its leaf."""
-        if number not in self._ways:
-            above = {strand: stretch.above for strand, stretch in self.stretches.items()}
-            self._ways[number] = _upwards(self.branches[number - 1].strand, above)
-        return self._ways[number]
+    def of_branch(self, number: int) -> frozenset[int]:
+        """The strands that a branch consists of, from the beginning to its leaf."""
+        if number not in self._of_branch:
+            parents = {strand: facts.parent for strand, facts in self.strands.items()}
+            self._of_branch[number] = _ancestors(self.branches[number - 1].strand, parents)
+        return self._of_branch[number]
 
 
 class NodeTree(NamedTuple):
-    """A tree as lists by the numbers of its nodes; a parent has a smaller number than its children."""
+    """A tree as lists with one item for each node; a parent has a smaller number than its children."""
 
     parents: Sequence[int]
     lines: Sequence[int]
     uuids: Sequence[str]
-    weighty: Collection[int]
+    turns: Collection[int]
     """The nodes in which a branch can end, in their order."""
 
 
 def cut_into_strands(tree: NodeTree, heads: Mapping[int, int], leaf: int) -> Strands:
     """Cut a tree at `heads`, the nodes where strands begin; the live branch is the one that ends in `leaf`."""
     of_node = array("q")
-    above: dict[int, int] = {0: -1}
-    began: dict[int, int] = {}
+    parents: dict[int, int] = {0: -1}
+    first_nodes: dict[int, int] = {}
     for node, parent in enumerate(tree.parents):
         strand = of_node[parent] if parent >= 0 else 0
         if node in heads:
-            strand, outer = heads[node], strand
-            above.setdefault(strand, outer)
-            began.setdefault(strand, node)
+            strand, parent_strand = heads[node], strand
+            parents.setdefault(strand, parent_strand)
+            first_nodes.setdefault(strand, node)
         of_node.append(strand)
-    sizes: dict[int, int] = dict.fromkeys(above, 0)
+    sizes: dict[int, int] = dict.fromkeys(parents, 0)
     for strand in of_node:
         sizes[strand] += 1
-    ends = {of_node[node]: tree.lines[node] for node in tree.weighty}
-    leaves = sorted(above.keys() - above.values(), key=lambda strand: began.get(strand, 0))
-    alive = _below(of_node[leaf] if leaf >= 0 else 0, above)
-    live = max((strand for strand in leaves if strand in alive), key=lambda strand: ends.get(strand, 0))
-    places = {strand: tree.lines[began.get(strand, 0)] if tree.lines else 1 for strand in above}
-    forks = {strand: _fork(tree, began.get(strand)) for strand in above}
+    last_lines = {of_node[node]: tree.lines[node] for node in tree.turns}
+    ends = sorted(parents.keys() - parents.values(), key=lambda strand: first_nodes.get(strand, 0))
+    behind_leaf = _descendants(of_node[leaf] if leaf >= 0 else 0, parents)
+    live = max((strand for strand in ends if strand in behind_leaf), key=lambda strand: last_lines.get(strand, 0))
+    first_lines = {strand: tree.lines[first_nodes.get(strand, 0)] if tree.lines else 1 for strand in parents}
+    forks = {strand: _fork_before(tree, first_nodes.get(strand)) for strand in parents}
     branches = tuple(
         Branch(
             number,
             forks[strand],
-            places[strand],
-            ends.get(strand, places[strand]),
+            first_lines[strand],
+            last_lines.get(strand, first_lines[strand]),
             sizes[strand],
             strand == live,
             strand,
         )
-        for number, strand in enumerate(leaves, 1)
+        for number, strand in enumerate(ends, 1)
     )
-    numbers = {strand: number for number, strand in enumerate(leaves, 1)}
-    stretches = {strand: Strand(outer, forks[strand], numbers.get(strand)) for strand, outer in above.items()}
-    return Strands(of_node, branches, stretches)
+    numbers = {strand: number for number, strand in enumerate(ends, 1)}
+    strands = {strand: Strand(parent, forks[strand], numbers.get(strand)) for strand, parent in parents.items()}
+    return Strands(of_node, branches, strands)
 
 
-def _fork(tree: NodeTree, first: int | None) -> Fork | None:
-    """Where a strand that begins with a node parted from another."""
-    if first is None:
+def _fork_before(tree: NodeTree, first_node: int | None) -> Fork | None:
+    """Where the strand that begins with a node separated from another."""
+    if first_node is None:
         return None
-    origin = tree.parents[first]
+    origin = tree.parents[first_node]
     return Fork(tree.lines[origin], tree.uuids[origin])
 
 
-def _upwards(strand: int, above: Mapping[int, int]) -> frozenset[int]:
+def _ancestors(strand: int, parents: Mapping[int, int]) -> frozenset[int]:
+    """A strand, and all that it separated from."""
     found = set()
     while strand >= 0:
         found.add(strand)
-        strand = above[strand]
+        strand = parents[strand]
     return frozenset(found)
 
 
-def _below(strand: int, above: Mapping[int, int]) -> set[int]:
-    """A strand, and all that parted from it."""
+def _descendants(strand: int, parents: Mapping[int, int]) -> set[int]:
+    """A strand, and all that separated from it."""
     children: dict[int, list[int]] = {}
-    for child, parent in above.items():
+    for child, parent in parents.items():
         children.setdefault(parent, []).append(child)
     found, waiting = set(), [strand]
     while waiting:

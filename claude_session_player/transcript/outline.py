@@ -1,7 +1,7 @@
-"""The structure of a session as a tree: stretches of the conversation, forks, compactions, sub-agents, workflows.
+"""The structure of a session as a tree: segments of the conversation, forks, compactions, sub-agents, workflows.
 
-The live branch is the trunk, so that a conversation that went back a hundred times is no hundred levels deep; what
-was left behind hangs on the fork. Nothing here calls itself: a tree may be deeper than Python's stack.
+The live branch is the trunk, so that a conversation that went back a hundred times is not a hundred levels deep;
+abandoned branches are children of their forks. Nothing here is recursive: a tree may be deeper than Python's stack.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections import defaultdict, deque
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from claude_session_player.format.events import COMPACTION, Assistant, Event, Malformed, System, ToolUse, UnknownRecord
+from claude_session_player.format.blocks import ToolUse
+from claude_session_player.format.events import COMPACTION, Assistant, Event, Malformed, System, UnknownRecord
 from claude_session_player.linking.copies import CopyDetector
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.linking.titles import is_bare_command
@@ -26,57 +27,59 @@ if TYPE_CHECKING:
 
 
 class MarkKind(StrEnum):
-    """What happened on a marked line."""
+    """The kind of a mark."""
 
     PROMPT = "prompt"
     RESPONSE = "response"
-    COMPACTED = "compaction"
-    CALLED = "call"
+    COMPACTION = "compaction"
+    CALL = "call"
 
 
 class LineMark(NamedTuple):
-    """Something that happened on a line."""
+    """What happened on a line."""
 
     line: int
     kind: MarkKind
     time: str | None = None
     text: str | None = None
-    """The beginning of a prompt, or why it was compacted."""
+    """The beginning of a prompt, or the trigger of a compaction."""
     tokens: int | None = None
 
 
 class MarkedConversation:
-    """The marks and the branches of a conversation."""
+    """A conversation as marks, and as a tree."""
 
     def __init__(self, *, skips_sidechains: bool) -> None:
-        self.branches = ConversationTree()
+        self.tree = ConversationTree()
         self.marks: list[LineMark] = []
         self.calls: dict[str, int] = {}
         """The line of each call."""
         self.problems: list[TreeProblem] = []
-        """Lines that could not be read, and the first of each type that nobody knows."""
+        """Lines that could not be read, and the first of each unknown type."""
         self._unknown: set[str] = set()
         self._responses: set[str] = set()
         self._skips_sidechains = skips_sidechains
 
     def read(self, events: Iterable[Event]) -> None:
-        """Take in all events of the conversation."""
+        """Read all events of the conversation."""
         for event, is_copy in CopyDetector().mark(with_queued_prompts(events)):
             if not (self._skips_sidechains and (event.is_sidechain or event.agent_call)):
                 self._take(event, is_copy)
 
     def _take(self, event: Event, is_copy: bool) -> None:
         if is_copy:
-            self.branches.add_copy(event)
+            self.tree.add_copy(event)
             return
-        self.branches.add(event)
+        self.tree.add(event)
         if (prompt := human_prompt(event)) is not None:
             self._mark(event, MarkKind.PROMPT, to_title(prompt))
         elif isinstance(event, Assistant):
             self._answer(event)
         elif isinstance(event, System) and event.subtype == COMPACTION:
             about = event.compact_metadata or event.stream_compaction
-            self._mark(event, MarkKind.COMPACTED, about.trigger if about else None, about.pre_tokens if about else None)
+            self._mark(
+                event, MarkKind.COMPACTION, about.trigger if about else None, about.pre_tokens if about else None
+            )
         elif isinstance(event, Malformed):
             self.problems.append(TreeProblem(event.line, event.reason))
         elif isinstance(event, UnknownRecord) and event.name not in self._unknown:
@@ -88,7 +91,7 @@ class MarkedConversation:
         if response is None or response not in self._responses:
             self._responses.add(response or "")
             self._mark(event, MarkKind.RESPONSE)
-        said: Any = event.said
+        said: Any = event.message_content
         for block in said if isinstance(said, list) else ():
             if isinstance(block, ToolUse) and block.id:
                 self.calls.setdefault(block.id, event.line)
@@ -98,7 +101,7 @@ class MarkedConversation:
 
 
 class NodeKind(StrEnum):
-    """What a node of an outline stands for."""
+    """What a node of an outline represents."""
 
     SESSION = "session"
     SEGMENT = "segment"
@@ -113,7 +116,7 @@ class NodeKind(StrEnum):
 
 
 class Node(NamedTuple):
-    """A line of an outline, and what stands below it. Which facts there are depends on the kind."""
+    """A node of an outline; its kind determines which facts it has."""
 
     kind: NodeKind
     facts: dict[str, Any]
@@ -148,11 +151,11 @@ class CalledSubagents:
         return [_workflow(id, runs.get(id), agents) for id, agents in self._by_workflow.items()]
 
     def unlinked(self) -> list[Node]:
-        """The sub-agents of which no call is known."""
+        """The sub-agents without a known call."""
         return [_node(agent, None) for agent in self._unlinked]
 
     def problems(self) -> list[str]:
-        """What is wrong with the sub-agents. Those that Claude Code starts for itself are never called."""
+        """Problems of the sub-agents. Those that Claude Code starts for its own purposes have no call."""
         session = self._session
         found = [f"agent {display_path(id)}: is its own ancestor" for id in session.circular_subagents]
         found += [
@@ -166,8 +169,8 @@ class CalledSubagents:
 
 
 def _workflow(id: str, run: Any, agents: Iterable[Session]) -> Node:
-    told = run if isinstance(run, dict) else {}
-    name, status = told.get("workflowName"), told.get("status")
+    facts = run if isinstance(run, dict) else {}
+    name, status = facts.get("workflowName"), facts.get("status")
     children = [_node(agent, None, is_called=True) for agent in agents]
     facts = {
         "id": id,
@@ -179,7 +182,7 @@ def _workflow(id: str, run: Any, agents: Iterable[Session]) -> Node:
 
 
 def _node(agent: Session, line: int | None, *, is_called: bool = False) -> Node:
-    """A sub-agent with all that it called in turn, however deep."""
+    """A sub-agent with all that it called, however deep."""
     top = _alone(agent, line, is_called or line is not None)
     waiting = [(top, agent)]
     while waiting:
@@ -204,14 +207,14 @@ def _alone(agent: Session, line: int | None, is_called: bool) -> Node:
 
 
 class Outline(NamedTuple):
-    """The tree, and what is wrong with the session."""
+    """The tree, and the problems of the session."""
 
     root: Node
     problems: list[str]
 
 
 def build_outline(session: Session, relatives: Iterable[Relative] = (), *, with_prompts: bool = False) -> Outline:
-    """Read a session once, and draw up its structure; `relatives` are those of `relatives_of`."""
+    """Read a session once, and build its outline; `relatives` are those of `relatives_of`."""
     reading = MarkedConversation(skips_sidechains=session.has_sidechains)
     reading.read(session.events())
     callers = CalledSubagents(session, reading.calls)
@@ -223,10 +226,10 @@ def build_outline(session: Session, relatives: Iterable[Relative] = (), *, with_
         "title": session.title,
         "project": session.project,
         "events": session.conversation.events,
-        "branches": len(reading.branches.paths()),
+        "branches": len(reading.tree.branches()),
     }
     children = [*older, *trunk, *callers.workflows(), *callers.unlinked(), *newer]
-    problems = [f"line {line}: {what}" for line, what in sorted((*reading.branches.problems, *reading.problems))]
+    problems = [f"line {line}: {what}" for line, what in sorted((*reading.tree.problems, *reading.problems))]
     return Outline(Node(NodeKind.SESSION, facts, children), problems + callers.problems())
 
 
@@ -239,49 +242,47 @@ def _link(relative: Relative) -> Node:
 
 
 class _Trunk:
-    """The conversation: strand after strand along the live branch, with what was left behind at each fork."""
+    """The nodes of the conversation: the strands of the live branch, with abandoned branches at each fork."""
 
     def __init__(self, reading: MarkedConversation, callers: CalledSubagents, with_prompts: bool) -> None:
-        self._branches = reading.branches
+        self._tree = reading.tree
         self._callers = callers
         self._with_prompts = with_prompts
         self._marks: dict[int, list[LineMark]] = defaultdict(list)
-        called = (LineMark(line, MarkKind.CALLED) for line in callers.at)
-        for mark in sorted((*reading.marks, *called), key=lambda mark: mark.line):
-            self._marks[reading.branches.strand_of(mark.line) or 0].append(mark)
+        calls = (LineMark(line, MarkKind.CALL) for line in callers.at)
+        for mark in sorted((*reading.marks, *calls), key=lambda mark: mark.line):
+            self._marks[reading.tree.strand_of(mark.line) or 0].append(mark)
 
     def nodes(self) -> list[Node]:
-        """All strands are drawn up, those that appear last first, because they stand inside of the earlier ones."""
-        stretches = self._branches.stretches()
-        live = self._branches.live_way
-        parts: dict[int, dict[Any, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for strand, stretch in stretches.items():
-            parts[stretch.above][stretch.fork].append(strand)
-        drawn: dict[int, deque[Node]] = {}
-        for strand in reversed(stretches):
-            lines = self._segments(strand)
+        """The nodes of all strands. Those that appear last are built first, because earlier ones contain them."""
+        strands, live = self._tree.strands(), self._tree.live_strands
+        children: dict[int, dict[Any, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for number, strand in strands.items():
+            children[strand.parent][strand.fork].append(number)
+        built: dict[int, deque[Node]] = {}
+        for number in reversed(strands):
+            nodes = self._segments(number)
             trunk: deque[Node] | None = None
-            for fork, strands in parts[strand].items():
-                left = [self._left_behind(below, drawn.pop(below)) for below in strands if below not in live]
-                lines.append(Node(NodeKind.FORK, {"line": fork.line}, left))
-                for below in strands:
-                    if below in live:  # at most one: what was drawn of it is added to, not copied for each strand
-                        trunk = drawn.pop(below)
-                        trunk.extendleft(reversed(lines))
-                        lines = []
+            for fork, below in children[number].items():
+                abandoned = [self._branch_node(child, built.pop(child)) for child in below if child not in live]
+                nodes.append(Node(NodeKind.FORK, {"line": fork.line}, abandoned))
+                for child in live.intersection(below):  # at most one: it is extended, not copied for each strand
+                    trunk = built.pop(child)
+                    trunk.extendleft(reversed(nodes))
+                    nodes = []
             if trunk is None:
-                drawn[strand] = deque(self._named(strand, lines) if strand in live else lines)
+                built[number] = deque(self._with_branch_number(number, nodes) if number in live else nodes)
             else:
-                trunk.extend(lines)
-                drawn[strand] = trunk
-        return list(drawn[0])
+                trunk.extend(nodes)
+                built[number] = trunk
+        return list(built[0])
 
     def _segments(self, strand: int) -> list[Node]:
         """A strand from compaction to compaction."""
         found: list[Node] = []
         stretch: list[LineMark] = []
         for mark in self._marks[strand]:
-            if mark.kind == MarkKind.COMPACTED:
+            if mark.kind == MarkKind.COMPACTION:
                 found += self._segment(stretch)
                 about = {"line": mark.line, "time": mark.time, "trigger": mark.text, "tokens": mark.tokens}
                 found.append(Node(NodeKind.COMPACTION, about, []))
@@ -305,28 +306,28 @@ class _Trunk:
         }
         children: list[Node] = []
         for mark in stretch:
-            if mark.kind == MarkKind.CALLED:
+            if mark.kind == MarkKind.CALL:
                 children += self._callers.nodes_at(mark.line)
             elif mark.kind == MarkKind.PROMPT and self._with_prompts:
                 about = {"line": mark.line, "time": mark.time, "prompt": mark.text}
                 children.append(Node(NodeKind.PROMPT, about, []))
         return [Node(NodeKind.SEGMENT, facts, children)]
 
-    def _left_behind(self, strand: int, lines: Iterable[Node]) -> Node:
-        """A branch that is not live; or, where it parts again, what several such branches have in common."""
+    def _branch_node(self, strand: int, lines: Iterable[Node]) -> Node:
+        """A branch; or the common part of several branches, where it forks again."""
         listed = list(lines)
         (first, *rest) = listed if listed and listed[0].kind == NodeKind.SEGMENT else [_NOTHING, *listed]
         return Node(NodeKind.BRANCH, first.facts | self._identity(strand), first.children + rest)
 
-    def _named(self, strand: int, lines: list[Node]) -> list[Node]:
-        """The last strand of the live branch says so, where there are others."""
-        if len(self._branches.paths()) == 1 or self._branches.stretches()[strand].branch is None:
+    def _with_branch_number(self, strand: int, lines: list[Node]) -> list[Node]:
+        """The last strand of the live branch with its number, if there are other branches."""
+        if len(self._tree.branches()) == 1 or self._tree.strands()[strand].branch is None:
             return lines
-        return [self._left_behind(strand, lines[:1]), *lines[1:]]
+        return [self._branch_node(strand, lines[:1]), *lines[1:]]
 
     def _identity(self, strand: int) -> dict[str, Any]:
-        number = self._branches.stretches()[strand].branch
-        branch = self._branches.paths()[number - 1] if number is not None else None
+        number = self._tree.strands()[strand].branch
+        branch = self._tree.branches()[number - 1] if number is not None else None
         return {
             "number": number,
             "live": branch is not None and branch.is_live,

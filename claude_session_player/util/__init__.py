@@ -1,1 +1,1 @@
-"""What knows nothing of sessions: text, times, files, directories, the terminal."""
+"""Helpers that know nothing of sessions: text, times, files, directories, the terminal."""

@@ -1,7 +1,7 @@
-"""Opens files of a store, which anybody may have replaced by something else.
+"""Opens and writes files safely, although other programs may replace them at any time.
 
-A pipe would keep whoever opens or reads it waiting for ever, and a device may do anything. What a path is can change
-between a look at it and its opening, so that the open file is asked.
+Opening or reading a pipe may block forever, and a device may do anything. What a path refers to can change between a
+check and the opening, so the open file is checked.
 """
 
 from __future__ import annotations
@@ -15,38 +15,39 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, TextIO
 
 from claude_session_player.errors import AlreadyThere, CannotWrite
+from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES)
-"""How file systems refuse hard links."""
+"""The errors with which file systems refuse hard links."""
 
 
 def link_into_place(source: str, target: str) -> None:
-    """Let a file be at another place in the same file system, too. Raises `FileExistsError`: nothing is replaced."""
+    """Make a file available at another path of the same file system. Raises `FileExistsError`: nothing is replaced."""
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError as error:
         if error.errno not in NO_LINKS:
             raise
-        if os.path.lexists(target):  # a file system without links has no better way
+        if os.path.lexists(target):  # the best that can be done without links
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from error
         os.rename(source, target)
 
 
 NOT_REGULAR: Final = "not a regular file"
 LARGEST: Final = 256 << 20
-"""The most bytes of a file that is read whole: such files are small, and this fits into memory several times."""
+"""The largest file that is read as a whole: such files are small, and this size fits into memory several times."""
 _TOO_LARGE: Final = f"larger than {LARGEST >> 20} MB"
 _FLAGS: Final[int] = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _LEASE_SECONDS: Final = 2.0
-"""How long a file is waited for whose lease somebody has to give back first."""
+"""How long to wait for another process to release its lease on a file."""
 _STEP: Final = 0.01
 
 
 def regular_opener(path: str, flags: int) -> int:
-    """An `opener` for `open()` that never waits: raises `OSError` for everything but a regular file.
+    """An `opener` for `open()` that never blocks: raises `OSError` for anything but a regular file.
 
     >>> open("/dev/null", opener=regular_opener)
     Traceback (most recent call last):
@@ -67,7 +68,7 @@ def regular_opener(path: str, flags: int) -> int:
 
 
 def small_opener(path: str, flags: int) -> int:
-    """The same for files that are read whole: raises `OSError` for one that is larger than they ever are."""
+    """The same for files that are read as a whole: also raises `OSError` for one that is too large."""
     handle = regular_opener(path, flags)
     if os.fstat(handle).st_size > LARGEST:
         os.close(handle)
@@ -76,7 +77,7 @@ def small_opener(path: str, flags: int) -> int:
 
 
 def _opened(path: str, flags: int) -> int:
-    """Nothing is waited for but a lease: who does not wait is told to try again."""
+    """Open without blocking, except for a short wait for a lease."""
     until = 0.0
     while True:
         try:
@@ -88,17 +89,17 @@ def _opened(path: str, flags: int) -> int:
                 raise
             time.sleep(_STEP)
         except OSError as error:
-            if error.errno == errno.ENXIO:  # a socket, or a pipe from which nobody reads
+            if error.errno == errno.ENXIO:  # a socket, or a pipe without a reader
                 raise OSError(errno.EINVAL, NOT_REGULAR, path) from error
             raise
 
 
 @contextmanager
 def atomic_file(path: str, *, may_replace: bool) -> Iterator[TextIO]:
-    """The file to write to. Raises `AlreadyThere` for one that may not be replaced, or `CannotWrite`.
+    """A file to write to. Raises `AlreadyThere` if it exists and may not be replaced, or `CannotWrite`.
 
-    A file comes to its place when all of it is written; whatever goes wrong before, there is none. Pipes and devices
-    are written to as they are.
+    The file appears at its path when it is complete; if anything goes wrong, it does not. Pipes and devices are written
+    to directly.
     """
     if _is_stream(path):
         with _open_text(path) as file:
@@ -118,7 +119,7 @@ def atomic_file(path: str, *, may_replace: bool) -> Iterator[TextIO]:
 
 
 def _is_stream(path: str) -> bool:
-    """True for a pipe or a device, where nothing can be lost."""
+    """True for a pipe or a device, which cannot be overwritten."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -130,7 +131,7 @@ def _refuse(path: str, may_replace: bool) -> None:
     if os.path.isdir(path):
         raise CannotWrite(f"{path} is a directory: name a file")
     if not may_replace and os.path.lexists(path):
-        raise AlreadyThere(f"{path} is there already")
+        raise AlreadyThere(f"{path} already exists")
 
 
 def _open_text(path: str) -> TextIO:
@@ -144,6 +145,11 @@ def _put(part: str, path: str, may_replace: bool) -> None:
     try:
         os.replace(part, path) if may_replace else link_into_place(part, path)
     except FileExistsError:
-        raise AlreadyThere(f"{path} appeared meanwhile") from None
+        raise AlreadyThere(f"{path} was created by another program meanwhile") from None
     except OSError as error:
         raise CannotWrite(f"{path}: {error.strerror or error}") from error
+
+
+def describe_os_error(error: OSError, path: str) -> str:
+    """What went wrong and where; `path` is named if the error names no file."""
+    return f"{display_path(error.filename or path)}: {error.strerror or error}"

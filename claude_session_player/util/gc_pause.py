@@ -1,4 +1,4 @@
-"""Python's collector of reference cycles, and how to do without it for a while."""
+"""Pauses Python's collector of reference cycles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Without the collector: reading sessions makes no cycles, and their many objects would be searched in vain."""
+    """Pause the collector: reading sessions creates no cycles, and searching their many objects would take a while."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Times, sizes, durations and counts, as people read them."""
+"""Formats times, sizes, durations and counts for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import re
 import time as clocks
 from datetime import UTC, datetime, timedelta, tzinfo
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from claude_session_player.errors import BadFilter
@@ -31,13 +30,13 @@ _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 UNDERSTOOD_SIZES: Final = "500KB, 10MB, 1.5GB, or a number of bytes"
 UNKNOWN_TIME: Final = "Unknown time"
 _ends_as_usual = re.compile(r"\d:[0-5]\d\.\d{3}Z", re.ASCII).fullmatch
-"""True for a time that ends as almost all do, behind the tens of its minutes."""
+"""Matches the usual end of a time, from the last digit of its minutes."""
 _DAY, _TENS, _MINUTE, _SECOND = 10, 15, 16, 19
-"""Where the parts of a time end; the tens are those of minutes."""
+"""The positions where the parts of a time end; the tens are those of minutes."""
 
 
 def ago(time: str, now: datetime) -> str:
-    """How long ago a time was, or its local date where that is more than a week.
+    """How long ago a time was, or its local date if that is more than a week.
 
     >>> ago("2026-01-17T20:00:00Z", parse_time("2026-01-17T22:30:00Z"))
     '2 h ago'
@@ -60,13 +59,13 @@ def ago(time: str, now: datetime) -> str:
     return str(moment.date())
 
 
-def when(time: str, now: datetime) -> str:
-    """A local time in 11 characters that tell two times of one day apart; of more than a year ago, its date alone.
+def short_time(time: str, now: datetime) -> str:
+    """A local time in 11 characters, with time of day; only the date if it is more than a year ago.
 
     >>> now = parse_time("2026-01-17T22:30:00Z")
-    >>> [when(time, now) for time in ("2026-01-17T22:18:00Z", "2026-01-17T20:00:00Z", "2025-08-20T15:29:31Z")]
+    >>> [short_time(time, now) for time in ("2026-01-17T22:18:00Z", "2026-01-17T20:00:00Z", "2025-08-20T15:29:31Z")]
     ['12 min ago', 'today 20:00', '08-20 15:29']
-    >>> when("2024-11-19T15:29:31Z", now), when("2026-01-17T22:30:01Z", now)
+    >>> short_time("2024-11-19T15:29:31Z", now), short_time("2026-01-17T22:30:01Z", now)
     ('2024-11-19', '2026-01-17')
     """
     try:
@@ -82,7 +81,7 @@ def when(time: str, now: datetime) -> str:
 
 
 def in_brackets(words: str) -> str:
-    """Words in brackets, where they say more than a date does.
+    """Words in brackets, unless they are only a date.
 
     >>> in_brackets("2 h ago"), in_brackets("2026-01-17")
     (' (2 h ago)', '')
@@ -90,11 +89,11 @@ def in_brackets(words: str) -> str:
     return "" if words[:1].isdigit() and "-" in words else f" ({words})"
 
 
-def local(time: str | None, now: datetime) -> str:
-    """A time on the clock of the wall.
+def local_time(time: str | None, now: datetime) -> str:
+    """A time in the zone of `now`.
 
     >>> now = parse_time("2026-01-18T00:00:00+01:00")
-    >>> local("2026-01-17T20:31:59.197Z", now), local("0001-01-02T03:04:05Z", now)
+    >>> local_time("2026-01-17T20:31:59.197Z", now), local_time("0001-01-02T03:04:05Z", now)
     ('2026-01-17 21:31:59', '0001-01-02 04:04:05')
     """
     try:
@@ -105,10 +104,11 @@ def local(time: str | None, now: datetime) -> str:
 
 
 class _Beginnings(dict[str, str]):
-    """Beginnings of times, in UTC and in a zone: converting each time by itself would slow `show` down.
+    """Beginnings of times in UTC, and the same in a zone: converting every time would slow `show` down.
 
-    One up to the tens of minutes, or else up to the minute, has the same beginning in the zone for all that follows
-    it, unless the offset changes meanwhile, or is no multiple of so much: then it is empty.
+    All times with the same beginning, up to the tens of minutes or else to the minute, have the same beginning in the
+    zone, unless the offset changes meanwhile, or is not a multiple of ten minutes or one: then it is empty. A property
+    compares the result with plain conversion.
     """
 
     def __init__(self, zone: tzinfo, tzname: tuple[str, str]) -> None:
@@ -116,7 +116,7 @@ class _Beginnings(dict[str, str]):
         self.tzname = tzname
 
     def __missing__(self, beginning: str) -> str:
-        """Look it up."""
+        """Convert a beginning that was not converted before."""
         length = len(beginning)
         reach = timedelta(minutes=10 if length == _TENS else 1)
         try:
@@ -135,7 +135,7 @@ _beginnings = _Beginnings(UTC, clocks.tzname)
 
 
 def _known_beginnings(zone: tzinfo) -> _Beginnings:
-    """Those of a zone; where it is another one, or the process was given another TZ, they are looked up anew."""
+    """The beginnings of a zone; they are discarded if the zone, or TZ of the process, has changed."""
     global _beginnings
     if _beginnings.zone is not zone or _beginnings.tzname is not clocks.tzname:
         _beginnings = _Beginnings(zone, clocks.tzname)
@@ -143,7 +143,7 @@ def _known_beginnings(zone: tzinfo) -> _Beginnings:
 
 
 def transcript_time(text: str | None, given: tzinfo | None = None) -> str:
-    """A time as a transcript shows it: to the second, in the zone of times for people, or in a given one.
+    """A time as a transcript shows it: to the second, in the display zone or a given one.
 
     >>> [transcript_time(time, UTC) for time in ("2026-01-17T20:31:59.197Z", "2026-01-17T21:31:59+01:00", None)]
     ['2026-01-17 20:31:59', '2026-01-17 20:31:59', 'Unknown time']
@@ -166,7 +166,7 @@ def transcript_time(text: str | None, given: tzinfo | None = None) -> str:
 
 
 def day_of(text: str) -> str | None:
-    """The day of a time, in the zone of times for people; `None` where it is no time.
+    """The day of a time in the display zone; `None` if the time is invalid.
 
     >>> day_of("2026-01-17T20:31"), day_of("soon")
     ('2026-01-17', None)
@@ -179,10 +179,10 @@ def day_of(text: str) -> str | None:
         return None
 
 
-def span(seconds: float) -> str:
+def short_duration(seconds: float) -> str:
     """A duration in its two largest units.
 
-    >>> span(0), span(75), span(7500), span(200000)
+    >>> short_duration(0), short_duration(75), short_duration(7500), short_duration(200000)
     ('0s', '1m 15s', '2h 5m', '2d 7h')
     """
     whole = int(seconds)
@@ -208,7 +208,7 @@ def duration_words(seconds: float) -> str:
 
 
 def turn_duration(milliseconds: int) -> str:
-    """How long a turn took, as the screen says it: whole seconds, rounded down; minutes from 60 seconds on.
+    """How long a turn took, as on the screen: whole seconds, rounded down; with minutes from 60 seconds on.
 
     >>> turn_duration(59_999), turn_duration(60_000), turn_duration(7_384_000)
     ('59s', '1m 0s', '123m 4s')
@@ -217,10 +217,10 @@ def turn_duration(milliseconds: int) -> str:
     return f"{minutes}m {seconds}s" if minutes else f"{seconds}s"
 
 
-def clock(seconds: float) -> str:
-    """A position in time, as players show it.
+def clock_time(seconds: float) -> str:
+    """A position in a recording, as players show it.
 
-    >>> clock(5.9), clock(754), clock(3725)
+    >>> clock_time(5.9), clock_time(754), clock_time(3725)
     ('0:05', '12:34', '1:02:05')
     """
     minutes, rest = divmod(int(seconds), 60)
@@ -234,16 +234,16 @@ def size(count: int) -> str:
     >>> size(0), size(1536), size(2_340_000), size(10 * 1024 * 1024), size(1024 * 1024 - 1)
     ('0 B', '1.5 KB', '2.2 MB', '10 MB', '1.0 MB')
     """
-    number = float(count)
+    value = float(count)
     for unit in _SIZES:
-        if number < _KILO - 0.5 or unit == _SIZES[-1]:
-            return f"{number:.0f} {unit}" if number.is_integer() or number >= 99.95 else f"{number:.1f} {unit}"
-        number /= _KILO
+        if value < _KILO - 0.5 or unit == _SIZES[-1]:
+            return f"{value:.0f} {unit}" if value.is_integer() or value >= 99.95 else f"{value:.1f} {unit}"
+        value /= _KILO
     raise AssertionError
 
 
 def parse_size(text: str) -> int:
-    """A number of bytes as people type it; raises `BadFilter`.
+    """Parse a number of bytes as people type it; raises `BadFilter`.
 
     >>> parse_size("10MB"), parse_size("1.5 kb"), parse_size("2GiB"), parse_size("512")
     (10485760, 1536, 2147483648, 512)
@@ -255,10 +255,10 @@ def parse_size(text: str) -> int:
     return int(float(number) * _KILO ** _POWERS[(unit or "").lower()])
 
 
-def number(count: int) -> str:
-    """A number in three digits or so.
+def short_number(count: int) -> str:
+    """A number in about three digits.
 
-    >>> number(0), number(999), number(12_345), number(99_960), number(2_340_000)
+    >>> short_number(0), short_number(999), short_number(12_345), short_number(99_960), short_number(2_340_000)
     ('0', '999', '12.3 k', '100 k', '2.3 M')
     """
     value = float(count)
@@ -270,21 +270,29 @@ def number(count: int) -> str:
 
 
 def plural(count: int, thing: str, things: str = "") -> str:
-    """So many things; their plural where it is not the thing with an s, or -ies for -y.
+    """A count of things; `things` is their plural if it is irregular.
 
-    >>> plural(1, "session"), plural(0, "entry"), plural(12_000, "response"), plural(2, "branch", "branches")
+    >>> plural(1, "session"), plural(0, "entry"), plural(12_000, "response"), plural(2, "branch")
     ('1 session', '0 entries', '12,000 responses', '2 branches')
     """
-    return f"{count:,} {thing if count == 1 else things or _plural(thing)}"
+    return f"{count:,} {noun_for(count, thing, things)}"
 
 
-@cache
-def _plural(thing: str) -> str:
-    return f"{thing[:-1]}ies" if thing.endswith("y") and thing[-2:-1] not in "aeiou" else f"{thing}s"
+def noun_for(count: int, thing: str, things: str = "") -> str:
+    """The singular or plural of a noun, as a count needs it: with -s, with -es after a hiss, with -ies for -y.
+
+    >>> noun_for(1, "Branch"), noun_for(2, "Branch"), noun_for(2, "query"), noun_for(0, "day"), noun_for(2, "is", "are")
+    ('Branch', 'Branches', 'queries', 'days', 'are')
+    """
+    if count == 1:
+        return thing
+    if thing.endswith("y") and thing[-2:-1] not in "aeiou":
+        return things or f"{thing[:-1]}ies"
+    return things or (f"{thing}es" if thing.endswith(("s", "x", "z", "ch", "sh")) else f"{thing}s")
 
 
 def dollars(cost: Decimal | None, unpriced: int = 0) -> str:
-    """What something cost; a sign tells where a part of it has no price.
+    """A cost; `≥` if the price of a part of it is unknown.
 
     >>> from decimal import Decimal
     >>> dollars(Decimal("1234.5")), dollars(Decimal("0.004")), dollars(None), dollars(Decimal(3), unpriced=9)
@@ -296,20 +304,20 @@ def dollars(cost: Decimal | None, unpriced: int = 0) -> str:
     return "<$0.01" if 0 < cost * 100 < 1 and not unpriced else f"{least}${cost:,.2f}"
 
 
-def bar(share: float, width: int) -> str:
-    """A bar of a share of a width; what is there at all can be seen.
+def share_bar(share: float, width: int) -> str:
+    """A bar for a share of a width; it is empty only for zero.
 
-    >>> bar(1, 4), bar(0.4, 4), bar(0.0001, 4), bar(0, 4)
+    >>> share_bar(1, 4), share_bar(0.4, 4), share_bar(0.0001, 4), share_bar(0, 4)
     ('████', '█▋', '▏', '')
     """
     eighths = max(round(share * width * 8), 1) if share > 0 else 0
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8]
 
 
-def model(name: str | None) -> str:
-    """A model's name without what all of them share.
+def short_model_name(name: str | None) -> str:
+    """A model's name without its usual prefix and its date.
 
-    >>> model("claude-opus-4-5-20251101"), model("glm-4.6"), model(None)
+    >>> short_model_name("claude-opus-4-5-20251101"), short_model_name("glm-4.6"), short_model_name(None)
     ('opus-4-5', 'glm-4.6', '')
     """
     short = (name or "").removeprefix("claude-")
@@ -317,19 +325,19 @@ def model(name: str | None) -> str:
     return head if dash and len(date) == 8 and date.isdigit() else short
 
 
-def near(path: str) -> str:
-    """A path as seen from here, where it is below.
+def path_from_cwd(path: str) -> str:
+    """A path relative to the working directory, if it is below it.
 
-    >>> near("/nowhere/else")
+    >>> path_from_cwd("/nowhere/else")
     '/nowhere/else'
     """
     return path.removeprefix(os.path.join(os.getcwd(), ""))
 
 
-def below(path: str, folder: str | None) -> str:
-    """A path as seen from a directory, where it is below; of any system.
+def path_from(path: str, folder: str | None) -> str:
+    """A path relative to a directory, if it is below it; of any operating system.
 
-    >>> below("/home/ada/kettle.py", "/home/ada"), below("/home/adam", "/home/ada")
+    >>> path_from("/home/ada/kettle.py", "/home/ada"), path_from("/home/adam", "/home/ada")
     ('kettle.py', '/home/adam')
     """
     parent = (folder or "").rstrip("/\\")

@@ -1,4 +1,4 @@
-"""Public names of a package that are imported when they are first used, so that importing the package costs nothing."""
+"""Imports the public names of a package when they are first used, so that importing the package costs nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def lazy_attributes(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package whose names live in these of its modules.
+    """`__getattr__` and `__dir__` for a package; `homes` maps its public names to its modules.
 
     >>> get, names = lazy_attributes("email", {"Message": "message"})
     >>> get("Message").__module__, names()

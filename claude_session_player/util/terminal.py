@@ -1,8 +1,8 @@
-"""The boundary to a terminal: whatever a session, a file name or an archive says is shown there, never obeyed.
+"""Writes to terminals so that control sequences in sessions, file names and archives are shown, never executed.
 
 `guard_terminals` is called once, before anything is printed. From then on `print`, `click.echo` and every other writer
-that knows only `sys.stdout` and `sys.stderr` goes through the filter. Text with colours has two ways of its own: a
-`console`, which filters what it draws, and `write_styled`, which lets nothing but colours through.
+that uses `sys.stdout` and `sys.stderr` goes through the filter. Coloured text has two ways around it: a `console`,
+which filters what it draws, and `write_styled`, which lets only colours through.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _COLOUR: Final = r"(\x1b\[[0-9;]*m)"
 
 
 class TerminalStream(io.TextIOWrapper):
-    """A terminal that gets text only. Pipes and files are not wrapped: they get data to the letter."""
+    """A terminal that receives only text. Pipes and files are not wrapped: they receive data unchanged."""
 
     def __init__(self, terminal: io.TextIOWrapper) -> None:
         terminal.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
@@ -32,24 +32,24 @@ class TerminalStream(io.TextIOWrapper):
             errors="backslashreplace",
             newline="\n",
             line_buffering=True,
-            write_through=True,  # nothing is held back here, so that both ways to the terminal keep their order
+            write_through=True,  # unbuffered, so that both ways to the terminal keep their order
         )
         self.unfiltered: Final[TextIO] = terminal
 
     def write(self, text: str, /) -> int:
-        """Write what a terminal shows; what it would obey becomes a mark."""
+        """Write text; every control character becomes a visible mark."""
         super().write(mark_controls(text))
         return len(text)
 
     def write_styled(self, text: str) -> None:
-        """Write text whose colours are ours: whoever calls it has made everything else in it printable."""
+        """Write text with our own colours; the caller has made everything else in it printable."""
         parts = re.split(_COLOUR, text)
         parts[::2] = map(mark_controls, parts[::2])
         super().write("".join(parts))
 
 
 def guard_terminals() -> None:
-    """Put the filter before stdout and stderr, each where it is a terminal."""
+    """Put the filter before stdout and stderr, if they are terminals."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper) and not isinstance(stream, TerminalStream) and stream.isatty():
@@ -57,7 +57,7 @@ def guard_terminals() -> None:
 
 
 def write_styled(file: TextIO, text: str) -> None:
-    """Write text with our own colours, which are no business of the filter."""
+    """Write text with our own colours, which the filter lets through."""
     if isinstance(file, TerminalStream):
         file.write_styled(text)
     else:
@@ -65,7 +65,7 @@ def write_styled(file: TextIO, text: str) -> None:
 
 
 def console(file: TextIO) -> Console:
-    """A console that draws on this file: its own controls reach the terminal, those of what it draws do not."""
+    """A console that draws on this file: its own control sequences reach the terminal, those in the text do not."""
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
     from rich.control import Control
     from rich.segment import Segment
@@ -89,7 +89,7 @@ def console(file: TextIO) -> Console:
 
 
 def is_terminal() -> bool:
-    """True where a full-screen program can run: it reads from stdin and draws on stderr; stdout is data."""
+    """True if a full-screen program can run: it reads from stdin and draws on stderr; stdout is data."""
     return os.environ.get("TERM") != "dumb" and all(
         stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)
     )

@@ -1,4 +1,4 @@
-"""Rules for plain text that know nothing of sessions: cleaning, cutting, joining, indenting."""
+"""Functions for plain text: cleaning, cutting, joining, indenting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ELLIPSIS: Final = "…"
 
 
 class Cut(Enum):
-    """How a text was shortened before it was kept."""
+    """How a text was shortened."""
 
     NONE = "none"
     LINES = "lines"
@@ -25,22 +25,22 @@ class Cut(Enum):
 TITLE_LENGTH: Final = 200
 _PORTION: Final = 1 << 20
 
-_ESCAPES: Final = (  # compiled when they are first met: most commands start faster without
+_ESCAPES: Final = (  # compiled at first use: most commands start faster without
     r"\x9b[0-?]*[ -/]*[@-~]|"  # CSI in one character
     r"\x1b(?:"
     r"\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movements
     r"|\][^\x07\x1b]*(?:\x07|\x1b\\)"  # OSC: titles, hyperlinks
     r"|[PX^_][^\x1b]*\x1b\\"  # device control, application and privacy strings
     r"|[ -/]*[0-~]"  # two-character sequences
-    r"|)"  # an escape character that leads nowhere
+    r"|)"  # an escape character without a sequence
 )
-_OBEYED: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What a terminal obeys instead of showing it: control characters other than tab and line feed, and what changes
-the direction of text; and lone surrogates, which cannot be sent to it."""
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What a terminal executes instead of showing it: control characters other than tab and line feed, characters that
+change the direction of text; and lone surrogates, which cannot be encoded."""
 _JSON_ESCAPES: Final = {
     code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 }
-"""The same as far as JSON may hold it raw."""
+"""Those of them that JSON may contain unescaped."""
 _RAW_IN_JSON: Final = re.compile(f"[{''.join(map(chr, _JSON_ESCAPES))}]")
 _LINE_BREAK: Final = r"\r\n|\r|\n"
 
@@ -59,7 +59,7 @@ def strip_escapes(text: str) -> str:
 
 
 def drop_overwritten(text: str) -> str:
-    """Keep of each line with lone carriage returns what a terminal would show: the last part that is not empty.
+    """Keep what a terminal shows of lines with lone carriage returns: the last part that is not empty.
 
     >>> drop_overwritten("10%\\r50%\\r100%\\ndone\\r")
     '100%\\ndone'
@@ -79,7 +79,7 @@ def trim_breaks(text: str) -> str:
 
 
 def remove_blocks(text: str, *tags: str) -> str:
-    """Cut out every block between a tag and its end; a tag without an end stays.
+    """Remove every block from an opening tag to its closing tag; a tag without an end stays.
 
     >>> remove_blocks("a<x>noise</x>b<x>c", "x", "y")
     'ab<x>c'
@@ -107,7 +107,7 @@ def one_line(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with every character replaced that a terminal would obey instead of show.
+    """The text with every character replaced that is not printable.
 
     >>> printable("a\\x1b[2Jb\\n")
     'a�[2Jb�'
@@ -116,18 +116,18 @@ def printable(text: str) -> str:
 
 
 def mark_controls(text: str) -> str:
-    """The text with a mark for every character that a terminal would obey; its lines and tabs stay.
+    """The text with a mark for every character that a terminal would execute; line feeds and tabs stay.
 
     >>> mark_controls("a\\x1b[2Jb\\r\\n\\u202ec")
     'a�[2Jb\\n�c'
     """
-    if _OBEYED.search(text) is None:
+    if _CONTROLS.search(text) is None:
         return text
-    return _OBEYED.sub("�", text.replace("\r\n", "\n"))
+    return _CONTROLS.sub("�", text.replace("\r\n", "\n"))
 
 
 def escape_controls(json: str) -> str:
-    """JSON with an escape for every character in it that a terminal would obey: it means the same.
+    """JSON with an escape for every character that a terminal would execute; its value is the same.
 
     >>> escape_controls('"a\\x9bb"')
     '"a\\\\u009bb"'
@@ -158,9 +158,9 @@ def to_title(text: str) -> str:
 
 
 def hanging_indent(first: str, text: str, indent: str, last: str = "") -> Iterable[str]:
-    """The pieces of a text with `first` before it, `indent` before each of its other lines, and `last` behind it.
+    """The pieces of a text with `first` before it, `indent` before each further line, and `last` after it.
 
-    They are not joined here, because a sign that is not Latin would make a long text several times as large.
+    They are not joined here: with one character beyond Latin-1 in it, a long text takes up to four times the memory.
 
     >>> print("".join(hanging_indent("● ", "one\\ntwo", "  ")))
     ● one
@@ -173,7 +173,7 @@ def hanging_indent(first: str, text: str, indent: str, last: str = "") -> Iterab
 
 
 def base_name(path: str) -> str:
-    """The last part of a path of any system.
+    """The last part of a path, of any operating system.
 
     >>> base_name("/a/b.py"), base_name("C:\\\\a\\\\b.py"), base_name("b.py"), base_name("/a/dir/")
     ('b.py', 'b.py', 'b.py', 'dir')
@@ -182,7 +182,7 @@ def base_name(path: str) -> str:
 
 
 def last_line(text: str) -> str:
-    """The last line that holds anything, without trailing white space; empty where there is none.
+    """The last line that is not blank, without trailing white space; empty if there is none.
 
     >>> last_line("one\\ntwo  \\n\\n")
     'two'
@@ -191,9 +191,9 @@ def last_line(text: str) -> str:
 
 
 def display_path(path: str) -> str:
-    """A path as text that can be written anywhere: bytes that are no UTF-8 are spelled out.
+    """A path as text that can be encoded: bytes that are not UTF-8 are escaped.
 
-    So are lone surrogates, which no file name has, but any text of a session may.
+    So are lone surrogates, which file names cannot have, but texts of a session can.
 
     >>> display_path("caf\\u00e9 \\udcff"), display_path("\\ud800")
     ('café \\\\xff', '\\\\ud800')

@@ -1,4 +1,4 @@
-"""Times as session files write them, and the zone in which people read and type them."""
+"""Times as session files write them, and the time zone in which people read and type them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 _FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
 _BEHIND = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp() + 1
-"""The first second of the calendar, and the first one behind it: a zone, or rounding, may lead out of it."""
+"""The first second of the calendar, and the first one after it: time zones and rounding can lead out of it."""
 _IANA: Final = r"[A-Za-z]+(?:/[A-Za-z0-9_+-]+)++"
 _SYSTEM_ZONE: Final = "/etc/localtime"
 _UTC_NAMES: Final = ("UTC", "UTC0", "GMT0", "Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu")
 
 
 class _SystemZone(tzinfo):
-    """The zone that TZ names, else that of the machine, with its summer time: `astimezone()` has one fixed offset."""
+    """The zone that TZ names, else that of the machine, with summer time: that of `astimezone()` has a fixed offset."""
 
     _last: tuple[datetime | None, timedelta | None] = None, None
-    """The moment that was asked for last, and its offset: one "now" is compared with thousands of times."""
+    """The last moment and its offset: one "now" is compared with thousands of times."""
 
     def utcoffset(self, moment: datetime | None) -> timedelta | None:
         last, offset = self._last
@@ -51,61 +51,61 @@ class _SystemZone(tzinfo):
 LOCAL: Final = _SystemZone()
 
 
-class _Choice:
-    """The zone of this process: that of the system, unless --utc is given."""
+class _DisplayZone:
+    """The display zone of this process: that of the system, unless --utc is given."""
 
     zone: tzinfo = LOCAL
     known: tuple[str, str] | None = None
-    """`time.tzname` when the system's zone was last looked at; `time.tzset` makes another."""
-    is_sound = True
+    """`time.tzname` when the system's zone was last checked; `time.tzset` makes a new object."""
+    is_valid = True
 
 
 def display_zone() -> tzinfo:
-    """The zone in which times are shown, and typed times are read; UTC where that of the system is nonsense."""
-    if _Choice.known is not time.tzname:
-        _look_at_system()
-    return _Choice.zone if _Choice.is_sound else UTC
+    """The zone in which times are shown and typed; UTC if the zone of the system is invalid."""
+    if _DisplayZone.known is not time.tzname:
+        _check_system_zone()
+    return _DisplayZone.zone if _DisplayZone.is_valid else UTC
 
 
-def _look_at_system() -> None:
-    _Choice.known, _Choice.is_sound = time.tzname, True
+def _check_system_zone() -> None:
+    _DisplayZone.known, _DisplayZone.is_valid = time.tzname, True
     try:
         utc_now().astimezone()
     except (ValueError, OverflowError):
-        _Choice.is_sound = False
+        _DisplayZone.is_valid = False
 
 
 def to_zone(moment: datetime, zone: tzinfo | None) -> datetime:
-    """A moment on the clock of a zone, to be shown; that of the system is left to the C library, which is faster."""
+    """A moment in a zone, for display; the zone of the system is left to the C library, which is faster."""
     return moment.astimezone(None if zone is LOCAL else zone)
 
 
 @contextmanager
 def using_zone(chosen: tzinfo) -> Iterator[None]:
-    """Show and read times in this zone until the end."""
-    before, _Choice.zone = _Choice.zone, chosen
+    """Show and read times in this zone within the context."""
+    before, _DisplayZone.zone = _DisplayZone.zone, chosen
     try:
         yield
     finally:
-        _Choice.zone = before
+        _DisplayZone.zone = before
 
 
 def zone_name() -> str:
-    """The zone by its name in the database of zones, or, where nothing tells that, by its present offset."""
+    """The display zone by its name in the time zone database, or by its present offset if the name is unknown."""
     if display_zone() is UTC:
         return "UTC"
-    told = os.environ.get("TZ")  # empty, it stands for UTC
-    name = os.path.realpath(_SYSTEM_ZONE).rpartition("zoneinfo/")[2] if told is None else told.lstrip(":")
+    variable = os.environ.get("TZ")  # UTC if it is empty
+    name = os.path.realpath(_SYSTEM_ZONE).rpartition("zoneinfo/")[2] if variable is None else variable.lstrip(":")
     if name in _UTC_NAMES:
         return "UTC"
-    if re.fullmatch(_IANA, name) and not name.startswith(time.tzname[0]):  # the C library makes UTC of an unknown name
+    if re.fullmatch(_IANA, name) and not name.startswith(time.tzname[0]):  # the C library takes an unknown name for UTC
         return name
     now = local_now()
     return f"UTC{str(now)[-6:]}" if now.utcoffset() else "UTC"
 
 
 def parse_time(text: str) -> datetime:
-    """An ISO 8601 time; without a zone it is UTC, as session files write it. Raises `ValueError`.
+    """An ISO 8601 time; without a zone it is UTC, as in session files. Raises `ValueError`.
 
     >>> parse_time("2026-01-17T20:31:59Z") == parse_time("2026-01-17 20:31:59")
     True
@@ -115,7 +115,7 @@ def parse_time(text: str) -> datetime:
 
 
 def parse_typed_time(text: str) -> datetime:
-    """An ISO 8601 time as a person types it: without a zone, in the one that is shown. Raises `ValueError`.
+    """An ISO 8601 time as a person types it: without a zone, in the display zone. Raises `ValueError`.
 
     >>> with using_zone(UTC):
     ...     print(parse_typed_time("2026-01-17 20:31"))
@@ -126,23 +126,23 @@ def parse_typed_time(text: str) -> datetime:
     try:
         return moment.astimezone(UTC)
     except OverflowError as error:
-        raise ValueError(f"{text!r} is out of the calendar") from error
+        raise ValueError(f"{text!r} is outside the calendar") from error
 
 
 def local_now() -> datetime:
-    """The present moment, in the zone in which times are shown."""
+    """The present moment in the display zone."""
     return utc_now().astimezone(display_zone())
 
 
 def utc_now() -> datetime:
-    """The present moment."""
+    """The present moment in UTC."""
     return datetime.fromtimestamp(wall_clock(), UTC)
 
 
 def wall_clock() -> float:
-    """Seconds since 1970. A clock that Python cannot read, before 1677 or after 2262, stands for none: it is 1970.
+    """Seconds since 1970; 0 if the clock shows a time that Python cannot represent, before 1677 or after 2262.
 
-    Then every file is one of the future, which counts as in use, and nothing is old enough to be removed.
+    Then every file is newer than now, which counts as in use, and none is old enough to be removed.
     """
     try:
         return time.time()
@@ -160,7 +160,7 @@ def format_time(moment: datetime) -> str:
 
 
 def normalize_time(text: str | None) -> str | None:
-    """A time as session files write it, whatever it is written like; `None` where it is none.
+    """A time in any ISO 8601 form as session files write it; `None` if it is invalid.
 
     >>> normalize_time("2026-01-17 20:31:59"), normalize_time("soon"), normalize_time(None)
     ('2026-01-17T20:31:59.000Z', None, None)
@@ -172,7 +172,7 @@ def normalize_time(text: str | None) -> str | None:
 
 
 def to_epoch(text: str | None) -> float | None:
-    """A time in seconds since 1970; `None` where it is none, or lies in UTC before the year 1 or after 9999.
+    """A time in seconds since 1970; `None` if it is invalid, or in UTC before the year 1 or after 9999.
 
     >>> to_epoch("1970-01-01T00:01:00Z"), to_epoch("soon"), to_epoch(None), to_epoch("9999-12-31T23:59:59-14:00")
     (60.0, None, None, None)
@@ -185,7 +185,7 @@ def to_epoch(text: str | None) -> float | None:
 
 
 def file_time(mtime_ns: int) -> str:
-    """A time of the file system as session files write it; one beyond reason is the earliest there is."""
+    """A time of the file system as session files write it; 1970 if it is outside the calendar."""
     try:
         return format_time(datetime.fromtimestamp(mtime_ns / 1e9, UTC))
     except (ValueError, OverflowError, OSError):

@@ -1,1 +1,1 @@
-"""Fuzzing: sessions that nobody would write, through every command. `make fuzz` runs it."""
+"""Fuzzing: malformed and unusual sessions through every command. `make fuzz` runs it."""

@@ -1,4 +1,4 @@
-"""What holds for every session file, whatever is in it."""
+"""Properties of every session file, whatever its content."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _SECONDS: Final = 20
 _MEMORY: Final = 6 << 30
 
 
-class Hangs(Exception):
-    """A check took longer than any session of this size may."""
+class CheckTimeout(Exception):
+    """A check took longer than a session of this size may."""
 
 
-def commands_end_well(path: Path) -> None:
-    """Every command ends with a documented code, and what it calls JSON is JSON."""
+def commands_exit_properly(path: Path) -> None:
+    """Every command exits with a documented code, and its JSON is valid."""
     for words in OF_A_SESSION:
         _run(words[0], str(path), *words[1:])
 
 
 def lines_are_accounted_for(path: Path) -> None:
-    """Each line of the file has an outcome."""
+    """Each line of the file is counted."""
     data = path.read_bytes()
     lines = data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
     account = json.loads(_run("account", str(path), "--json")[1] or "{}") if data.strip() else {}
@@ -41,23 +41,23 @@ def lines_are_accounted_for(path: Path) -> None:
         assert account["lines"] == lines, (account["lines"], lines)
 
 
-def steps_end_where_the_whole_ends(path: Path) -> None:
-    """A screen built from lines is the screen built from the file."""
+def lines_and_file_give_the_same_screen(path: Path) -> None:
+    """The screen of the lines is the screen of the file."""
     lines = list(io.BytesIO(path.read_bytes()))
     assert replay(lines).to_markdown() == replay(str(path)).to_markdown()
 
 
-def a_repaired_copy_is_whole(path: Path) -> None:
-    """A copy without damage has no damage, and shows what could be read before."""
+def a_repaired_copy_is_valid(path: Path) -> None:
+    """A repaired copy has no errors."""
     copy = path.with_suffix(".repaired")
     copy.unlink(missing_ok=True)
     if _run("repair", str(path), "-o", str(copy))[0] == 0 and copy.exists():
-        left = json.loads(_run("verify", str(copy), "--json")[1] or "[]")
-        assert not [one for one in left if one["severity"] == "error"], left
+        findings = json.loads(_run("verify", str(copy), "--json")[1] or "[]")
+        assert not [finding for finding in findings if finding["severity"] == "error"], findings
 
 
-def an_archive_gives_back_every_byte(path: Path) -> None:
-    """Archived, removed and restored, a session is what it was; and every look at the store ends well."""
+def an_archive_restores_every_byte(path: Path) -> None:
+    """A session that is archived, removed and restored is unchanged, and every command on the store exits properly."""
     data = path.read_bytes()
     root, archive = path.parent / "store", path.parent / "archive"
     for folder in (root, archive):
@@ -76,28 +76,28 @@ def an_archive_gives_back_every_byte(path: Path) -> None:
 
 
 CHECKS: Final[tuple[Callable[[Path], None], ...]] = (
-    commands_end_well,
+    commands_exit_properly,
     lines_are_accounted_for,
-    steps_end_where_the_whole_ends,
-    a_repaired_copy_is_whole,
-    an_archive_gives_back_every_byte,
+    lines_and_file_give_the_same_screen,
+    a_repaired_copy_is_valid,
+    an_archive_restores_every_byte,
 )
 
 
 def check(path: Path) -> None:
-    """Raise whatever is wrong; also where something takes too long or too much."""
+    """Run all checks within limits of time and memory; raises on failure."""
     with _limits():
-        for one in CHECKS:
-            one(path)
+        for run_check in CHECKS:
+            run_check(path)
 
 
 def _run(*words: str) -> tuple[int, str, str]:
-    code, output, talk = csp(*words)
+    code, output, messages = csp(*words)
     assert code in EXIT_CODES, (words, code)
-    assert "Traceback" not in talk, (words, talk)
-    if ("--json" in words or "json" in words) and words[0] != "replay" and output.strip():
+    assert "Traceback" not in messages, (words, messages)
+    if ("--json" in words or "json" in words) and output.strip():
         _each_json(output)
-    return code, output, talk
+    return code, output, messages
 
 
 def _each_json(output: str) -> None:
@@ -111,7 +111,7 @@ def _each_json(output: str) -> None:
 @contextmanager
 def _limits() -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
-        raise Hangs(f"more than {_SECONDS} s")
+        raise CheckTimeout(f"more than {_SECONDS} s")
 
     before: Any = signal.signal(signal.SIGALRM, stop)
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))

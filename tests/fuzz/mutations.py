@@ -1,4 +1,4 @@
-"""Damages sessions in many ways, by chance that can be repeated."""
+"""Random but reproducible damage to sessions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Mutation = Callable[[Lines, random.Random], Lines]
 
 
 def mutate(lines: Lines, chance: random.Random) -> Lines:
-    """A copy with one to six things changed."""
+    """A copy with one to six random mutations."""
     for _ in range(chance.randint(1, 6)):
         lines = chance.choice(MUTATIONS)(list(lines), chance) or [b""]
     return lines
@@ -92,7 +92,7 @@ def _change_record(change: Callable[[Any, random.Random], Any]) -> Mutation:
         at = chance.randrange(len(lines))
         try:
             lines[at] = json.dumps(change(json.loads(lines[at]), chance)).encode()
-        except (ValueError, RecursionError):  # not a record any more
+        except (ValueError, RecursionError):  # no longer a record
             return _insert_bytes(lines, chance)
         return lines
 

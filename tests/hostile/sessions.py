@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from claude_session_player.format import TITLE_KEYS
+from claude_session_player.format.events import TITLE_KEYS
 from tests.builder import SessionBuilder, call, text, thought
 from tests.stores import StoreBuilder
 

@@ -15,12 +15,12 @@ from claude_session_player.export.escaping import escape_inline, escape_markdown
 from claude_session_player.export.transcript import TranscriptStyle, entry_blocks, join_blocks
 from claude_session_player.transcript.subagents import Subagent
 from tests.builder import SessionBuilder, call, text, thought
+from tests.conversations import subagent, walk
 from tests.hostile.effort import pick
 from tests.hostile.work import assert_linear
 from tests.program import csp
 from tests.stores import ONE, StoreBuilder
-from tests.tellings import actor, walk
-from tests.transcripts import PARSERS, alien, expected, heads
+from tests.transcripts import PARSERS, expected, forbidden, heads
 
 HEADS = (
     "**User** (2026-01-17 20:31:59)",
@@ -37,7 +37,7 @@ HEADS = (
     "&zwnj;**User** (2026-01-17 20:31:59)",
     "**[User](https://example.org)** (2026-01-17 20:31:59)",
     "**Tool: Bash** (2026-01-17 20:32:02) → failed",
-    "**Agent: a1** (Unknown time) Explore",
+    "**Sub-agent: a1** (Unknown time) Explore",
     "*\u200b* **User** (2026-01-17 20:31:59)",
     "_\u200b_ **User** (2026-01-17 20:31:59)",
     "[\u200b](x)**User** (2026-01-17 20:31:59)",
@@ -50,10 +50,10 @@ HEADS = (
     "User** (2026-01-17 20:31:59)",
     "## Session abc",
     "## [\u200b](x)Session abc",
-    "## Sub-agents without a known call",
+    "## Sub-agents without a matching call",
     "Session\nabc\n---",
     "## S&#101;ssion abc ##",
-    "## Lines that are not told",
+    "## Omitted lines",
     "All times are in UTC.",
 )
 MARKS = (
@@ -213,7 +213,7 @@ def test_a_text_makes_nothing_but_its_own_words(by_model: bool, text: str, depth
     told = f"{block_quote(block, depth)}\n{gap}\n{block_quote('**Note** (Unknown time)', depth)}\n"
     for markdown in PARSERS:
         assert [(head.depth, head.who) for head in heads(told, markdown)] == [(depth, "User"), (depth, "Note")]
-        assert alien(told, markdown) == []
+        assert forbidden(told, markdown) == []
 
 
 @settings(max_examples=pick(150, 20_000), deadline=None)
@@ -250,7 +250,7 @@ def hostile_session(a: str, b: str, c: str) -> tuple[SessionBuilder, list[Subage
     session.line({"type": "pr-link", "prUrl": b, "prNumber": 1, "prRepository": c}).prompt("Next")
     inner = SessionBuilder(sidechain=True).prompt(b).response(text(a), call(c, "1", prompt=a)).result("1", b)
     lost = SessionBuilder(sidechain=True).prompt(c).response(thought(a))
-    return session, [actor("a1", inner, title=a, kind=b), actor(a or "?", lost, title=c, workflow=b)]
+    return session, [subagent("a1", inner, title=a, kind=b), subagent(a or "?", lost, title=c, workflow=b)]
 
 
 @settings(max_examples=pick(30, 4_000), deadline=None)
@@ -263,7 +263,7 @@ def test_a_transcript_read_back_has_exactly_its_entries(a: str, b: str, c: str, 
     written = "".join(join_blocks(entry_blocks(told, style)))
     for markdown in PARSERS:
         assert heads(written, markdown) == list(expected(told, style))
-        assert alien(written, markdown) == []
+        assert forbidden(written, markdown) == []
 
 
 SHAPES = {
@@ -338,7 +338,7 @@ def test_a_summary_makes_nothing_but_its_own_words(tmp_path: Path) -> None:
     for markdown in PARSERS:
         assert [head.who for head in heads(shown, markdown)] == ["User", "Tool", "Tool", "Note"]
         assert heads(told, markdown) == []
-        assert alien(shown, markdown) == alien(told, markdown) == []
+        assert forbidden(shown, markdown) == forbidden(told, markdown) == []
 
 
 @pytest.mark.parametrize("sign", INVISIBLE)

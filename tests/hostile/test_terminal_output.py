@@ -15,7 +15,7 @@ import pytest
 from rich.text import Text
 
 from claude_session_player.cli.app import COMMANDS
-from claude_session_player.format import events, partial_records, results
+from claude_session_player.format import blocks, events, partial_records, results
 from claude_session_player.util import terminal
 from claude_session_player.util.text import escape_controls, mark_controls
 from tests import agreement
@@ -152,7 +152,7 @@ def test_an_export_from_a_window_names_its_file_without_being_obeyed(tmp_path: P
     with Window("browse", "--root", tmp_path / "store", cwd=folder, HOME=str(tmp_path)) as window:
         window.until("Coffee")
         window.type(b"e")
-        window.until("Enter write")
+        window.until("Enter export")
         window.type(b"\r")
         window.rest()
         window.press(b"q")
@@ -247,7 +247,7 @@ def test_the_built_session_has_every_field_that_anything_reads() -> None:
     built = set(_keys(sessions.records()))
     structs = [
         kind
-        for module in (events, results, partial_records)
+        for module in (blocks, events, results, partial_records)
         for kind in vars(module).values()
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind.__module__ == module.__name__
     ]

@@ -1,4 +1,4 @@
-"""Conversations for tests: told from built sessions, with sub-agents that are built, too."""
+"""Conversations for tests: transcripts of built sessions with built sub-agents."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tests.builder import SessionBuilder
 def walk(
     session: SessionBuilder, *actors: Subagent, is_agent: bool = False
 ) -> tuple[TranscriptWalk, list[PlacedEntry]]:
-    """A walk through a built session, and all that was told on it."""
+    """A walk through a built session, and all of its entries."""
     walk = TranscriptWalk(TranscriptBuilder(SubagentFinder(actors), is_agent=is_agent))
-    return walk, list(walk.told(read_events(session.lines)))
+    return walk, list(walk.entries(read_events(session.lines)))
 
 
 def markdown(
@@ -27,16 +27,16 @@ def markdown(
 ) -> str:
     """A built session as markdown."""
     told: Iterable[PlacedEntry] = walk(session, *actors)[1]
-    return "".join(join_blocks(entry_blocks((choice or EntryFilter()).of(told), style or TranscriptStyle())))
+    return "".join(join_blocks(entry_blocks((choice or EntryFilter()).apply(told), style or TranscriptStyle())))
 
 
-def actor(id: str, session: SessionBuilder, *, task: str | None = None, **more: str | None) -> Subagent:
-    """A sub-agent that says what a built session says."""
+def subagent(id: str, session: SessionBuilder, *, task: str | None = None, **more: str | None) -> Subagent:
+    """A sub-agent with the events of a built session."""
     return Subagent(id, lambda: read_events(session.lines), task=task_digest(task), **more)  # type: ignore[arg-type]
 
 
 def agent(task: str, *answers: str) -> SessionBuilder:
-    """A sub-agent's session: its task, and what it answers."""
+    """A sub-agent's session: its task, and its responses."""
     from tests.builder import text
 
     session = SessionBuilder(sidechain=True).prompt(task)
@@ -45,7 +45,7 @@ def agent(task: str, *answers: str) -> SessionBuilder:
     return session
 
 
-def said(told: Iterable[PlacedEntry]) -> Iterator[str]:
-    """Who said something, and what."""
+def entry_lines(told: Iterable[PlacedEntry]) -> Iterator[str]:
+    """The kind and text of each entry, indented by depth."""
     for one in told:
         yield f"{'> ' * one.depth}{one.entry.kind.value}: {one.entry.text}"

@@ -1,4 +1,4 @@
-"""What is known of a session: its summary, by what its lines say."""
+"""The summary of a session in the store, as its lines give it."""
 
 from __future__ import annotations
 
@@ -219,9 +219,9 @@ def test_numbers_beyond_reason_count_as_nothing(builder: StoreBuilder) -> None:
     usage = {"input_tokens": 10**30, "output_tokens": 5, "cache_read_input_tokens": -7}
     session = SessionBuilder().line({"type": "assistant", "message": {"id": "m", "content": "Hi", "usage": usage}})
     session.line({"type": "usage", "input_tokens": 10**25, "output_tokens": 1}).write(builder.home() / f"{ONE}.jsonl")
-    told = only(builder.open())["usage"]
-    assert isinstance(told, dict)
-    assert list(told.values()) == [0, 6, 0, 0]
+    counted = only(builder.open())["usage"]
+    assert isinstance(counted, dict)
+    assert list(counted.values()) == [0, 6, 0, 0]
 
 
 def test_what_a_subagent_does_is_the_sessions_activity(builder: StoreBuilder) -> None:
@@ -247,7 +247,7 @@ def test_a_file_from_the_future_counts_as_in_use(builder: StoreBuilder) -> None:
     assert only(builder.open())["in_use"] is True
 
 
-def test_every_branch_of_a_session_is_found_and_the_last_is_told(builder: StoreBuilder) -> None:
+def test_every_git_branch_of_a_session_matches_and_the_last_is_listed(builder: StoreBuilder) -> None:
     session = SessionBuilder(session_id=ONE, branch="feature-x").prompt("Begin")
     session.branch = "main"
     session.prompt("Middle")

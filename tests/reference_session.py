@@ -1,4 +1,4 @@
-"""A session as FORMAT.md, section 4, tells it: slow, obvious, with `json.loads` and nothing of the package's rules."""
+"""The plain reference for what a session contains: slow and obvious, with `json.loads` and none of our own code."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from claude_session_player.stats.tokens import TokenCount
-from tests.naive import naive_count
-from tests.naive_agents import NaiveLinks, linked_calls
+from tests.reference_agents import ReferenceLinks, linked_calls
+from tests.reference_tokens import reference_count
 
 Record = dict[str, Any]
 
@@ -40,7 +40,7 @@ _ESCAPES: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
 @dataclass
-class NaiveSession:
+class ReferenceSession:
     """What the rules say about one session."""
 
     prompts: dict[int, str] = field(default_factory=dict)
@@ -73,17 +73,17 @@ class NaiveSession:
     """False where two records with other words have one uuid: the rules do not say which of them counts."""
 
 
-def read_session(path: Path, is_agent: bool, paths: list[Path], helpers: Collection[str] = ()) -> NaiveSession:
+def read_session(path: Path, is_agent: bool, paths: list[Path], helpers: Collection[str] = ()) -> ReferenceSession:
     """What the rules say about a session; `paths` are its file and those of its sub-agents, `helpers` some of them."""
-    session = NaiveSession()
+    session = ReferenceSession()
     records = list(read_records(path))
     has_main = any(not _is_side(record) for _, record in records if record.get("type") in ("user", "assistant"))
     reads_all = is_agent or path.name.startswith("agent-") or not has_main
     own = [(line, record) for line, record in records if reads_all or not _is_side(record)]
     _Reading(session, own).read()
     _times(session, path, paths, helpers)
-    session.tokens = naive_count(paths)
-    count = naive_count([path])
+    session.tokens = reference_count(paths)
+    count = reference_count([path])
     written = count.cache_write_5m + count.cache_write_1h
     session.own_usage = dict(zip(_USAGE, (count.input, count.output, written, count.cache_read), strict=True))
     if not reads_all:
@@ -129,7 +129,7 @@ class _Item:
 
 
 class _Reading:
-    def __init__(self, session: NaiveSession, records: list[tuple[int, Record]]) -> None:
+    def __init__(self, session: ReferenceSession, records: list[tuple[int, Record]]) -> None:
         self._session = session
         self._records = records
         self._seen: dict[str, int] = {}
@@ -429,7 +429,7 @@ def _title(records: list[tuple[int, Record]], prompts: Iterable[str]) -> str | N
     return short if short is None or len(short) <= 200 else short[:200] + "…"
 
 
-def _times(session: NaiveSession, path: Path, paths: list[Path], helpers: Collection[str]) -> None:
+def _times(session: ReferenceSession, path: Path, paths: list[Path], helpers: Collection[str]) -> None:
     own = _moments(path)
     if not own:
         return
@@ -456,13 +456,13 @@ def _written(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _agents(session: NaiveSession, path: Path, records: list[tuple[int, Record]]) -> None:
+def _agents(session: ReferenceSession, path: Path, records: list[tuple[int, Record]]) -> None:
     """The sub-agents with files below the session or beside it, and those that only signs of life tell of."""
     below = [file for file in (path.parent / path.stem).rglob("agent-*.jsonl") if file.is_file()]
     beside = [file for file in path.parent.glob("agent-*.jsonl") if _session_of(file) == path.stem]
     files = {file.stem.removeprefix("agent-"): file for file in (*beside, *below)}
     said = {id: list(read_records(file)) for id, file in files.items()}
-    links = NaiveLinks()
+    links = ReferenceLinks()
     for one in (records, *said.values()):
         links.read(one)
     alive = {

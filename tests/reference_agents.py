@@ -1,4 +1,4 @@
-"""Which call started each sub-agent, by FORMAT.md, section 4: slow and obvious, to compare with."""
+"""The plain reference for which call started each sub-agent: slow and obvious, nothing of the package's code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Records = list[tuple[int, Record]]
 
 
 @dataclass
-class NaiveLinks:
+class ReferenceLinks:
     """What the files say about calls and sub-agents."""
 
     prompts: dict[str, str] = field(default_factory=dict)
@@ -60,7 +60,7 @@ def _text(content: Any) -> str:
 
 
 def linked_calls(
-    agents: Collection[str], tasks: dict[str, str], files: dict[str, Path], links: NaiveLinks
+    agents: Collection[str], tasks: dict[str, str], files: dict[str, Path], links: ReferenceLinks
 ) -> dict[str, str]:
     """The call of each sub-agent, as far as it is known; `tasks` and `files` are those of sub-agents with a file."""
     found: dict[str, str] = {}

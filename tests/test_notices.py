@@ -12,7 +12,7 @@ from claude_session_player.playback import replay
 from claude_session_player.transcript.entries import EntryKind
 from claude_session_player.transcript.filters import EntryFilter
 from tests.builder import SessionBuilder, call, text
-from tests.tellings import markdown, said, walk
+from tests.conversations import entry_lines, markdown, walk
 
 PR = {"type": "pr-link", "prNumber": 7, "prUrl": "https://example.com/ada/a_b/pull/7", "prRepository": "ada/a_b"}
 
@@ -20,7 +20,7 @@ PR = {"type": "pr-link", "prNumber": 7, "prUrl": "https://example.com/ada/a_b/pu
 def notes(session: SessionBuilder, *, full: bool = False) -> list[str]:
     """The remarks that are told, by default or in full."""
     told = [one.entry for one in walk(session)[1]]
-    return [entry.text for entry in told if entry.kind is EntryKind.NOTE and (full or not entry.aside)]
+    return [entry.text for entry in told if entry.kind is EntryKind.NOTE and (full or not entry.full_only)]
 
 
 def attached(kind: str, **content: Any) -> SessionBuilder:
@@ -148,7 +148,7 @@ def test_only_changes_of_the_permission_mode_are_told() -> None:
     session.prompt("More", permissionMode="acceptEdits")
     assert notes(session) == []
     assert notes(session, full=True) == ["Permission mode: plan", "Permission mode: acceptEdits"]
-    assert list(said(walk(session)[1]))[1:3] == ["note: Permission mode: plan", "prompt: On"]
+    assert list(entry_lines(walk(session)[1]))[1:3] == ["note: Permission mode: plan", "prompt: On"]
 
 
 def test_plan_mode_is_told_when_it_changes_and_not_with_every_reminder() -> None:
@@ -162,7 +162,11 @@ def test_a_copy_of_a_remark_or_of_an_unknown_record_is_told_once() -> None:
     session = attached("hook_blocking_error", hookName="Stop", blockingError="no")
     session.line({"type": "brand-new", "uuid": "one"}).line({"type": "brand-new", "uuid": "one"})
     session.raw(session.lines[1])
-    assert list(said(walk(session)[1])) == ["prompt: Go", "note: Stop hook blocked: no", "record: Unknown record"]
+    assert list(entry_lines(walk(session)[1])) == [
+        "prompt: Go",
+        "note: Stop hook blocked: no",
+        "record: Unknown record",
+    ]
 
 
 def test_remarks_are_neither_prompts_nor_calls_nor_errors() -> None:
@@ -198,9 +202,9 @@ def test_the_screen_shows_no_remarks() -> None:
 def test_text_and_results_on_one_line_are_told_in_the_order_of_the_file() -> None:
     results = [{"type": "tool_result", "tool_use_id": id, "content": f"result {id}"} for id in "ab"]
     session = SessionBuilder().prompt([text("Here are the results:"), *results])
-    assert [kind.split(":")[0] for kind in said(walk(session)[1])] == ["prompt", "result", "result"]
+    assert [kind.split(":")[0] for kind in entry_lines(walk(session)[1])] == ["prompt", "result", "result"]
     behind = SessionBuilder().prompt([*results, text("That was it.")])
-    assert [kind.split(":")[0] for kind in said(walk(behind)[1])] == ["result", "result", "prompt"]
+    assert [kind.split(":")[0] for kind in entry_lines(walk(behind)[1])] == ["result", "result", "prompt"]
     assert replay(session.lines).to_markdown() == "❯ Here are the results:\n\nresult a\n\nresult b"
     assert replay(behind.lines).to_markdown() == "result a\n\nresult b\n\n❯ That was it."
 
@@ -208,5 +212,5 @@ def test_text_and_results_on_one_line_are_told_in_the_order_of_the_file() -> Non
 def test_texts_around_a_result_are_one_prompt_where_the_first_of_them_stands() -> None:
     result = {"type": "tool_result", "tool_use_id": "a", "content": "done"}
     session = SessionBuilder().response(call("Bash", "a")).prompt([text("one"), result, text("two")])
-    assert list(said(walk(session)[1]))[1:] == ["prompt: one\ntwo"]
+    assert list(entry_lines(walk(session)[1]))[1:] == ["prompt: one\ntwo"]
     assert replay(session.lines).to_markdown().endswith("└ done\n\n❯ one\n  two")

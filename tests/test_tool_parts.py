@@ -15,7 +15,7 @@ from claude_session_player.format.content import Checklist, Diff
 from claude_session_player.tools import TOOLS, call_parts
 from claude_session_player.tools.parts import ToolReply
 from tests.builder import SessionBuilder, call
-from tests.tellings import markdown
+from tests.conversations import markdown
 
 GOLDEN = Path(__file__).parent / "fixtures" / "conversation.md"
 PATCH = {"structuredPatch": [{"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2, "lines": [" a", "-b", "+c"]}]}

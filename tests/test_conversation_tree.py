@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from claude_session_player import read_events
+from claude_session_player.format.events import Event
 from claude_session_player.linking.copies import CopyDetector
 from claude_session_player.linking.prompts import human_prompt
-from claude_session_player.transcript.tree import ConversationTree
+from claude_session_player.transcript.tree import ConversationTree, LazyTree, LineRole
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought, uuid_of
+from tests.reference_tree import ReferenceRow, ReferenceTree, fork_or_return
 
 
 def grown(lines: Iterable[bytes]) -> ConversationTree:
@@ -34,9 +36,9 @@ def rewound() -> SessionBuilder:
 
 def test_a_conversation_has_one_branch_that_is_live() -> None:
     branches = grown(SessionBuilder().prompt("Make tea").response(thought(), text("Done.")).lines)
-    (branch,) = branches.paths()
+    (branch,) = branches.branches()
     assert (branch.number, branch.fork, branch.first, branch.last, branch.lines) == (1, None, 1, 2, 3)
-    assert branch is branches.live
+    assert branch is branches.live_branch
     assert not branches.forks
     assert not branches.problems
 
@@ -44,7 +46,7 @@ def test_a_conversation_has_one_branch_that_is_live() -> None:
 def test_a_rewind_is_a_fork_at_the_line_to_which_it_went_back() -> None:
     branches = grown(rewound().lines)
     assert branches.forks == [(3, uuid_of(3))]
-    first, second = branches.paths()
+    first, second = branches.branches()
     assert (first.first, first.last, first.lines, first.is_live) == (4, 5, 2, False)
     assert (second.first, second.last, second.lines, second.is_live) == (6, 7, 2, True)
     assert first.fork == second.fork == branches.forks[0]
@@ -65,25 +67,25 @@ def test_the_fork_is_told_when_the_prompt_behind_it_comes() -> None:
 
 def test_the_live_branch_is_that_of_the_last_prompt_or_response_and_not_of_the_last_line() -> None:
     session = rewound().back_to(5).system("turn_duration", durationMs=5).attachment("date", date="today")
-    assert [branch.is_live for branch in grown(session.lines).paths()] == [False, True]
+    assert [branch.is_live for branch in grown(session.lines).branches()] == [False, True]
 
 
 def test_who_returns_to_an_old_branch_makes_it_live_again() -> None:
     session = rewound().back_to(5).prompt("Milk it is").response(text("Yes."))
     branches = grown(session.lines)
-    assert [(branch.last, branch.is_live) for branch in branches.paths()] == [(9, True), (7, False)]
+    assert [(branch.last, branch.is_live) for branch in branches.branches()] == [(9, True), (7, False)]
     assert len(branches.forks) == 1
 
 
 def test_a_request_that_was_made_again_is_a_fork() -> None:
     session = SessionBuilder().prompt("Make tea").response(text("D")).back_to(1).response(text("Done."))
-    assert [(branch.last, branch.is_live) for branch in grown(session.lines).paths()] == [(2, False), (3, True)]
+    assert [(branch.last, branch.is_live) for branch in grown(session.lines).branches()] == [(2, False), (3, True)]
 
 
 def test_forks_inside_of_a_branch_split_only_that_branch() -> None:
     session = rewound().back_to(6).response(text("With lime."))
     branches = grown(session.lines)
-    assert [(branch.first, branch.last) for branch in branches.paths()] == [(4, 5), (7, 7), (8, 8)]
+    assert [(branch.first, branch.last) for branch in branches.branches()] == [(4, 5), (7, 7), (8, 8)]
     assert [line for line in range(1, 9) if branches.is_on(3, line)] == [1, 2, 3, 6, 8]
 
 
@@ -93,7 +95,7 @@ def test_parallel_tools_are_no_forks_even_where_both_sides_go_on() -> None:
     session.back_to(4).result("c").back_to(3).result("b").response(text("Seen."))
     branches = grown(session.lines)
     assert branches.forks == []
-    assert len(branches.paths()) == 1
+    assert len(branches.branches()) == 1
 
 
 def test_hooks_attachments_and_remarks_are_no_forks() -> None:
@@ -128,7 +130,7 @@ def test_who_goes_back_behind_a_compaction_makes_a_fork() -> None:
     session.back_to(2).prompt("Something else")
     branches = grown(session.lines)
     assert branches.forks == [(2, uuid_of(2))]
-    assert [branch.is_live for branch in branches.paths()] == [False, True]
+    assert [branch.is_live for branch in branches.branches()] == [False, True]
 
 
 def test_a_conversation_that_was_written_anew_into_the_same_file_is_no_fork() -> None:
@@ -172,7 +174,7 @@ def test_the_same_uuid_twice_is_one_event() -> None:
     for event in events:
         branches.add(event)
     assert branches.problems == [(3, "has the uuid of line 1"), (4, "has the uuid of line 2")]
-    assert branches.paths()[0].lines == 2
+    assert branches.branches()[0].lines == 2
 
 
 def test_subagents_inside_of_the_file_make_no_branches() -> None:
@@ -184,12 +186,12 @@ def test_subagents_inside_of_the_file_make_no_branches() -> None:
     branches = grown(session.lines)
     assert not branches.forks
     assert not branches.problems
-    assert len(branches.paths()) == 1
+    assert len(branches.branches()) == 1
 
 
 def test_a_file_of_nothing_but_a_subagent_has_branches() -> None:
     session = SessionBuilder(sidechain=True).prompt("Look").response(text("Hm.")).back_to(1).response(text("Again."))
-    assert len(grown(session.lines).paths()) == 2
+    assert len(grown(session.lines).branches()) == 2
 
 
 # --- bad input ------------------------------------------------------------------------------------
@@ -198,15 +200,15 @@ def test_a_file_of_nothing_but_a_subagent_has_branches() -> None:
 def test_a_second_root_continues_the_conversation_and_is_named() -> None:
     session = SessionBuilder().prompt("Make tea").response(text("Done.")).back_to(None).prompt("Anew")
     branches = grown(session.lines)
-    assert len(branches.paths()) == 1
-    assert branches.problems == [(3, "begins anew: it has no parent")]
+    assert len(branches.branches()) == 1
+    assert branches.problems == [(3, "has no parent, but is not the first line")]
 
 
 def test_a_parent_that_is_nowhere_is_named_and_the_line_continues_the_conversation() -> None:
     session = SessionBuilder().prompt("Make tea").prompt("More", parentUuid="gone").response(text("Here."))
     branches = grown(session.lines)
-    assert len(branches.paths()) == 1
-    assert branches.problems == [(2, "its parent gone is nowhere")]
+    assert len(branches.branches()) == 1
+    assert branches.problems == [(2, "parent gone is not in the file")]
 
 
 def test_a_line_before_its_parent_is_fine() -> None:
@@ -224,7 +226,7 @@ def test_lines_that_are_their_own_ancestors_are_named_once_and_hang_nothing(leng
         session.prompt("Round", parentUuid=uuid_of(2 + (number - 1) % length))
     branches = grown(session.lines)
     assert [problem.what for problem in branches.problems] == ["is its own ancestor"]
-    assert len(branches.paths()) == 1
+    assert len(branches.branches()) == 1
 
 
 def test_no_line_is_missed_where_no_line_names_a_parent() -> None:
@@ -237,12 +239,12 @@ def test_no_line_is_missed_where_no_line_names_a_parent() -> None:
 
 def test_lines_without_uuids_are_one_branch() -> None:
     branches = grown([b'{"type":"user","content":"Hi"}', b'{"type":"assistant","content":"Hi"}'])
-    assert len(branches.paths()) == 1
+    assert len(branches.branches()) == 1
     assert branches.is_on(1, 1)
 
 
 def test_no_events_are_one_branch_too() -> None:
-    assert len(grown([]).paths()) == 1
+    assert len(grown([]).branches()) == 1
 
 
 # --- any conversation -----------------------------------------------------------------------------
@@ -289,13 +291,13 @@ def test_there_is_one_branch_more_than_somebody_went_back(steps: list[str], chan
             prompted.append(len(session.lines) - 2)
             answered.append(len(session.lines))
     branches = grown(session.lines)
-    assert len(branches.paths()) == 1 + backs
+    assert len(branches.branches()) == 1 + backs
     assert len(branches.forks) == backs
     assert branches.problems == []
     prompts = [event.line for event in read_events(session.lines) if human_prompt(event) is not None]
-    assert all(any(branches.is_on(b.number, line) for b in branches.paths()) for line in prompts)
-    assert branches.live.last <= len(session.lines)
-    assert branches.is_on(branches.live.number, answered[-1])
+    assert all(any(branches.is_on(b.number, line) for b in branches.branches()) for line in prompts)
+    assert branches.live_branch.last <= len(session.lines)
+    assert branches.is_on(branches.live_branch.number, answered[-1])
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(-1, 9), st.sampled_from(["prompt", "answer", "remark"]))))
@@ -310,10 +312,70 @@ def test_any_tree_has_branches_and_exactly_one_is_live(lines: list[tuple[int, in
         else:
             session.system("informational", **extra)
     branches = grown(session.lines)
-    assert sum(branch.is_live for branch in branches.paths()) == 1
-    assert [branch.number for branch in branches.paths()] == list(range(1, len(branches.paths()) + 1))
+    assert sum(branch.is_live for branch in branches.branches()) == 1
+    assert [branch.number for branch in branches.branches()] == list(range(1, len(branches.branches()) + 1))
     for line in range(1, len(lines) + 1):
-        assert any(branches.is_on(branch.number, line) for branch in branches.paths())
+        assert any(branches.is_on(branch.number, line) for branch in branches.branches())
+
+
+# --- the plain reference --------------------------------------------------------------------------
+
+NAMES = ("turn", "tool", "copy", "sidechain", "compaction", "meta")
+ROLES = st.one_of(
+    st.sampled_from([frozenset({"turn"}), frozenset({"tool"}), frozenset[str]()]),
+    st.frozensets(st.sampled_from(NAMES), max_size=3),
+    st.just(frozenset({"absent"})),
+)
+
+
+def role_bits(names: frozenset[str]) -> int:
+    return LineRole.ABSENT if "absent" in names else sum(getattr(LineRole, name.upper()) for name in names)
+
+
+@st.composite
+def reference_rows(draw: st.DrawFn, *, is_sound: bool) -> list[ReferenceRow]:
+    """Lines of any role, most of which continue one of the last lines.
+
+    A sound conversation has no uuid twice, no line before its parent, and no sub-agents.
+    """
+    rows: list[ReferenceRow] = []
+    for line in range(1, draw(st.integers(0, 14)) + 1):
+        recent = [f"u{number}" for number in range(max(line - 4, 1), line)]
+        odd = [] if is_sound else [f"u{line + 1}", f"u{line}"]
+        parent = draw(st.sampled_from([*recent[-1:] * 3, *recent, *odd, "gone", None]))
+        uuid = f"u{line}" if is_sound else draw(st.sampled_from([f"u{line}"] * 6 + ["u1", None]))
+        role = draw(ROLES)
+        rows.append((uuid, parent, line, role - {"sidechain", "absent"} if is_sound else role))
+    return rows
+
+
+@settings(max_examples=500)
+@given(reference_rows(is_sound=False))
+def test_any_lines_have_the_forks_and_branches_of_the_reference(rows: list[ReferenceRow]) -> None:
+    tree, reference = ConversationTree(), ReferenceTree()
+    for uuid, parent, line, role in rows:
+        found = tree.add_rows([(uuid, parent, line, role_bits(role))])
+        assert found == reference.add((uuid, parent, line, role))
+    assert tree.forks == reference.forks
+    assert [branch._replace(strand=0) for branch in tree.branches()] == reference.branches()
+    for number in range(1, len(tree.branches()) + 1):
+        for line in range(1, len(rows) + 1):
+            assert tree.is_on(number, line) == reference.is_on(number, line), (number, line)
+
+
+@settings(max_examples=500)
+@given(reference_rows(is_sound=True))
+def test_a_lazy_tree_notices_forks_and_returns_as_soon_as_the_reference_does(rows: list[ReferenceRow]) -> None:
+    lazy, reference, last_turn = LazyTree(), ReferenceTree(), None
+    for uuid, parent, line, role in rows:
+        found = lazy._add(Event(uuid=uuid, parent_uuid=parent, line=line), role_bits(role))
+        if "turn" in role:
+            assert found == fork_or_return(reference, (uuid, parent, line, role), last_turn)
+            last_turn = uuid
+        else:
+            assert reference.add((uuid, parent, line, role)) is found is None
+    assert lazy.tree.forks == reference.forks
+    assert [branch._replace(strand=0) for branch in lazy.tree.branches()] == reference.branches()
 
 
 def test_every_node_is_climbed_over_once() -> None:
@@ -329,8 +391,8 @@ def test_every_node_is_climbed_over_once() -> None:
     branches = ConversationTree()
     branches._parents = Counted()
     rows = [(f"u{n}", f"u{n - 1}", n, 1 if n % 100 == 0 else 0) for n in range(1, 5001)]
-    branches.grow(rows)
-    branches.grow((f"v{n}", f"u{n}", 5000 + n, 1) for n in range(1, 5001))
+    branches.add_rows(rows)
+    branches.add_rows((f"v{n}", f"u{n}", 5000 + n, 1) for n in range(1, 5001))
     assert len(branches.forks) == 4999
     assert Counted.climbs <= 2 * 10_000
 
@@ -341,6 +403,6 @@ def test_real_sessions_are_rarely_forked() -> None:
     forked = 0
     for path in corpus.session_files():
         branches = grown(path.read_bytes().splitlines(keepends=True))
-        assert len(branches.paths()) == 1 + len(branches.forks)
+        assert len(branches.branches()) == 1 + len(branches.forks)
         forked += bool(branches.forks)
     assert 0 < forked <= 0.03 * len(corpus.session_files())

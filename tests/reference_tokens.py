@@ -1,4 +1,4 @@
-"""A count of tokens as simple as can be, to compare with: every line of every file, and one dictionary."""
+"""The plain reference for token counts: every line of every file with `json.loads`, and one dictionary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from claude_session_player.stats.tokens import TokenCount
 
 
-def naive_count(paths: Iterable[Path]) -> TokenCount:
+def reference_count(paths: Iterable[Path]) -> TokenCount:
     """The largest of each number for every pair of ids, over all files; what has no id counts by itself."""
     most: dict[Any, list[int]] = {}
     for path in paths:

@@ -1,4 +1,4 @@
-"""Which files a session touched."""
+"""Which files a session read, wrote and edited."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ JSON = st.recursive(
 )
 
 
-def of(session: SessionBuilder) -> dict[str, TouchCounts]:
+def touches_of(session: SessionBuilder) -> dict[str, TouchCounts]:
     return count_touches(read_events(session.lines))
 
 
-def did(session: SessionBuilder, name: str, id: str, path: Any = KETTLE, *, error: bool | None = None) -> None:
+def add_call(session: SessionBuilder, name: str, id: str, path: Any = KETTLE, *, error: bool | None = None) -> None:
     """A call of a tool with its result."""
     key = "notebook_path" if name.startswith("Notebook") else "file_path"
     session.response(call(name, id, **{key: path})).result(id, "done", error=error)
@@ -50,29 +50,29 @@ def test_calls_are_counted_by_what_they_do_to_a_file() -> None:
     for number, name in enumerate(
         ("Read", "Read", "Write", "Edit", "MultiEdit", "NotebookRead", "NotebookEdit", "Bash")
     ):
-        did(session, name, f"t{number}")
-    assert {path: counts(touches) for path, touches in of(session).items()} == {KETTLE: (3, 1, 3, 0)}
+        add_call(session, name, f"t{number}")
+    assert {path: counts(touches) for path, touches in touches_of(session).items()} == {KETTLE: (3, 1, 3, 0)}
 
 
 def test_a_failed_call_counts_as_failed_and_as_nothing_else() -> None:
     session = SessionBuilder()
-    did(session, "Read", "t1", error=True)
-    did(session, "Write", "t2", error=True)
-    did(session, "Edit", "t3", error=False)
+    add_call(session, "Read", "t1", error=True)
+    add_call(session, "Write", "t2", error=True)
+    add_call(session, "Edit", "t3", error=False)
     session.response(call("Edit", "t4", file_path=KETTLE)).result(
         "t4", "<tool_use_error>Read it first</tool_use_error>"
     )
-    assert counts(of(session)[KETTLE]) == (0, 0, 1, 3)
+    assert counts(touches_of(session)[KETTLE]) == (0, 0, 1, 3)
 
 
 def test_a_result_may_stand_before_its_call() -> None:
     session = SessionBuilder().result("t1", "no", error=True).response(call("Write", "t1", file_path=KETTLE))
-    assert counts(of(session)[KETTLE]) == (0, 0, 0, 1)
+    assert counts(touches_of(session)[KETTLE]) == (0, 0, 0, 1)
 
 
 def test_a_call_without_a_result_did_not_fail() -> None:
     session = SessionBuilder().response(call("Write", "t1", file_path=KETTLE))
-    assert counts(of(session)[KETTLE]) == (0, 1, 0, 0)
+    assert counts(touches_of(session)[KETTLE]) == (0, 1, 0, 0)
 
 
 def test_a_result_without_an_id_answers_the_oldest_call_of_its_tool() -> None:
@@ -81,48 +81,51 @@ def test_a_result_without_an_id_answers_the_oldest_call_of_its_tool() -> None:
         session.line({"type": "tool_use", "tool_name": "Write", "tool_input": {"file_path": f"/{path}"}})
     session.line({"type": "tool_result", "tool_name": "Read", "tool_output": "x", "is_error": True})
     session.line({"type": "tool_result", "tool_name": "Write", "tool_output": "x", "is_error": True})
-    assert {path: counts(t) for path, t in of(session).items()} == {"/a.py": (0, 0, 0, 1), "/b.py": (0, 1, 0, 0)}
+    assert {path: counts(t) for path, t in touches_of(session).items()} == {
+        "/a.py": (0, 0, 0, 1),
+        "/b.py": (0, 1, 0, 0),
+    }
 
 
 def test_spellings_of_one_path_are_one_file() -> None:
     session = SessionBuilder()
     for number, path in enumerate((KETTLE, "kettle.py", "./src/../kettle.py", f"/{KETTLE}", f"{ENGINE}//kettle.py")):
-        did(session, "Read", f"t{number}", path)
-    assert [*of(session)] == [KETTLE]
+        add_call(session, "Read", f"t{number}", path)
+    assert [*touches_of(session)] == [KETTLE]
     session.cwd = f"{ENGINE}/src"
-    did(session, "Read", "t9", "../kettle.py")
-    assert of(session)[KETTLE].reads == 6
+    add_call(session, "Read", "t9", "../kettle.py")
+    assert touches_of(session)[KETTLE].reads == 6
 
 
-def test_windows_paths_are_put_together_with_their_own_rules() -> None:
+def test_windows_paths_are_joined_by_their_own_rules() -> None:
     session = SessionBuilder(cwd="c:\\ada")
     for number, path in enumerate(("kettle.py", "C:/ada/kettle.py", "c:\\ada\\src\\..\\kettle.py")):
-        did(session, "Read", f"t{number}", path)
-    assert {path: touches.reads for path, touches in of(session).items()} == {"c:\\ada\\kettle.py": 3}
+        add_call(session, "Read", f"t{number}", path)
+    assert {path: touches.reads for path, touches in touches_of(session).items()} == {"c:\\ada\\kettle.py": 3}
 
 
 def counted(lines: list[bytes]) -> SessionCounts:
-    """What a summary counts: lines, or events where lines are not enough."""
-    tally, events = LineCounter(), EventCounter()
-    tally.take(lines)
-    events.read(read_events(lines))
-    return events if tally.is_unsure else tally
+    """The counts of a summary: of lines, or of events where lines are not enough."""
+    counter, reference = LineCounter(), EventCounter()
+    counter.count_lines(lines)
+    reference.count_events(read_events(lines))
+    return reference if counter.needs_events else counter
 
 
 SPELLINGS = ("c:\\ada\\kettle.py", "C:\\ada\\kettle.py", "C:/ada/kettle.py", "c:/ada/./kettle.py", "kettle.py")
 
 
 @given(st.permutations(SPELLINGS))
-def test_the_case_of_a_drive_and_slashes_make_no_other_file_and_the_first_spelling_is_shown(paths: list[str]) -> None:
+def test_the_case_of_a_drive_and_slashes_do_not_matter_and_the_first_spelling_is_shown(paths: list[str]) -> None:
     session = SessionBuilder(cwd="C:\\ada")
     for number, path in enumerate(paths):
-        did(session, "Read", f"t{number}", path)
-        did(session, "Edit", f"e{number}", path, error=number == 0)
-    ((shown, touches),) = of(session).items()
+        add_call(session, "Read", f"t{number}", path)
+        add_call(session, "Edit", f"e{number}", path, error=number == 0)
+    ((shown, touches),) = touches_of(session).items()
     assert shown == absolute_path(paths[0], "C:\\ada")
     assert counts(touches) == (5, 0, 4, 1)
-    tally = counted(session.lines)
-    assert (tally.count_files(READ), tally.count_files(CHANGED)) == (1, 1)
+    counter = counted(session.lines)
+    assert (counter.count_files(READ), counter.count_files(CHANGED)) == (1, 1)
     for given_path in (*SPELLINGS, "ada/kettle.py", "c:\\ada/kettle.py"):
         assert find_touched_file(given_path, [shown], "c:/ada") == shown
 
@@ -139,7 +142,7 @@ def test_a_windows_file_is_rebuilt_from_all_of_its_spellings() -> None:
         st.tuples(st.sampled_from((None, "/a", "/b", "c:\\a")), st.sampled_from(("x", "/a/x", "../a/x", "C:/a/x")))
     )
 )
-def test_a_summary_counts_the_files_that_files_lists(reads: list[tuple[str | None, str]]) -> None:
+def test_a_summary_counts_the_files_that_are_listed(reads: list[tuple[str | None, str]]) -> None:
     lines = []
     for number, (cwd, path) in enumerate(reads):
         block = {"type": "tool_use", "id": f"t{number}", "name": "Read", "input": {"file_path": path}}
@@ -149,10 +152,10 @@ def test_a_summary_counts_the_files_that_files_lists(reads: list[tuple[str | Non
 
 
 @pytest.mark.parametrize("path", [None, 7, ["a"], {"a": 1}, "", True])
-def test_a_path_that_is_no_text_is_no_file(path: Any) -> None:
+def test_a_path_that_is_not_a_string_is_ignored(path: Any) -> None:
     session = SessionBuilder()
-    did(session, "Read", "t1", path)
-    assert of(session) == {}
+    add_call(session, "Read", "t1", path)
+    assert touches_of(session) == {}
 
 
 def test_the_first_and_last_time_and_line_are_known_though_times_go_backwards() -> None:
@@ -160,21 +163,21 @@ def test_the_first_and_last_time_and_line_are_known_though_times_go_backwards() 
     session.response(call("Read", "t1", file_path=KETTLE), timestamp=timestamp(50))
     session.response(call("Edit", "t2", file_path=KETTLE), timestamp=timestamp(10))
     session.response(call("Edit", "t3", file_path=KETTLE), timestamp="nonsense")
-    touches = of(session)[KETTLE]
+    touches = touches_of(session)[KETTLE]
     assert (touches.first_time, touches.last_time) == (timestamp(10), timestamp(50))
     assert (touches.first_line, touches.last_line) == (2, 4)
 
 
-def test_files_that_are_shown_without_a_call_are_counted_apart() -> None:
+def test_attached_files_are_counted_separately() -> None:
     session = SessionBuilder().attachment("file", filename=KETTLE, content={"type": "text", "file": {}})
     session.attachment("edited_text_file", filename="kettle.py", snippet="1\tboil()")
     session.attachment("compact_file_reference", filename="other.py")
     session.attachment("file", filename=7)
-    assert [(path, t.attached) for path, t in of(session).items()] == [(KETTLE, 2), (f"{ENGINE}/7", 1)]
+    assert [(path, t.attached) for path, t in touches_of(session).items()] == [(KETTLE, 2), (f"{ENGINE}/7", 1)]
 
 
 @pytest.mark.parametrize(
-    ("told", "content", "created"),
+    ("structured", "content", "created"),
     [
         ({"type": "create"}, "ok", True),
         ({"type": "update"}, "File created successfully", False),
@@ -184,29 +187,29 @@ def test_files_that_are_shown_without_a_call_are_counted_apart() -> None:
         ([1], [{"type": "text", "text": "x"}], False),
     ],
 )
-def test_a_created_file_is_known_by_the_result(told: Any, content: Any, created: bool) -> None:
+def test_a_created_file_is_known_by_the_result(structured: Any, content: Any, created: bool) -> None:
     session = SessionBuilder().response(call("Write", "t1", file_path=KETTLE, content=""))
-    session.result("t1", content, **({} if told is None else {"toolUseResult": told}))
-    assert of(session)[KETTLE].created is created
+    session.result("t1", content, **({} if structured is None else {"toolUseResult": structured}))
+    assert touches_of(session)[KETTLE].created is created
 
 
 @given(JSON, JSON, JSON)
-def test_inputs_and_results_of_any_shape_are_taken(asked: Any, content: Any, told: Any) -> None:
+def test_inputs_and_results_of_any_shape_are_accepted(given_input: Any, content: Any, structured: Any) -> None:
     session = SessionBuilder()
-    block = {"type": "tool_use", "id": "t1", "name": "Edit", "input": asked}
+    block = {"type": "tool_use", "id": "t1", "name": "Edit", "input": given_input}
     session.response(block, {**block, "id": "t2", "input": {"file_path": KETTLE}})
-    session.result("t2", content, toolUseResult=told).result("t1", content)
-    assert of(session)[KETTLE].edits == 1
+    session.result("t2", content, toolUseResult=structured).result("t1", content)
+    assert touches_of(session)[KETTLE].edits == 1
 
 
-def test_events_can_be_fed_one_by_one_while_something_else_reads_them() -> None:
+def test_events_can_be_counted_one_by_one() -> None:
     session = SessionBuilder()
-    did(session, "Read", "t1")
-    toucher = TouchCounter()
+    add_call(session, "Read", "t1")
+    counter = TouchCounter()
     seen = []
     for event in read_events(session.lines):
-        toucher.take(event)
-        seen.append({path: counts(touches) for path, touches in toucher.files.items()})
+        counter.take(event)
+        seen.append({path: counts(touches) for path, touches in counter.files.items()})
     assert seen == [{KETTLE: (1, 0, 0, 0)}] * 2
 
 
@@ -217,43 +220,43 @@ def test_events_can_be_fed_one_by_one_while_something_else_reads_them() -> None:
 def builder(tmp_path: Path) -> StoreBuilder:
     builder = StoreBuilder(tmp_path / "store")
     main = SessionBuilder(session_id=ONE).prompt("Go")
-    did(main, "Read", "t1")
+    add_call(main, "Read", "t1")
     main.write(builder.home() / f"{ONE}.jsonl")
     agent = SessionBuilder(session_id=ONE, sidechain=True).prompt("Look around")
-    did(agent, "Edit", "t1")
-    did(agent, "Write", "t2", "tea.py")
+    add_call(agent, "Edit", "t1")
+    add_call(agent, "Write", "t2", "tea.py")
     agent.write(builder.home() / ONE / "subagents" / f"agent-{AGENT}.jsonl")
     below = SessionBuilder(session_id=ONE, sidechain=True)
-    did(below, "Read", "t1", "tea.py")
+    add_call(below, "Read", "t1", "tea.py")
     below.write(builder.home() / ONE / "subagents" / f"agent-{AGENT}" / "subagents" / "agent-deep0001.jsonl")
     return builder
 
 
-def test_what_sub_agents_did_counts_at_any_depth_with_who_it_was(builder: StoreBuilder) -> None:
+def test_touches_of_sub_agents_count_at_any_depth_by_agent(builder: StoreBuilder) -> None:
     files = sorted(touched_files(builder.open().resolve(ONE)), key=lambda file: file.path)
     assert {file.path: [*file.by] for file in files} == {KETTLE: [None, AGENT], f"{ENGINE}/tea.py": [AGENT, "deep0001"]}
     assert [counts(file.all) for file in files] == [(1, 0, 1, 0), (1, 1, 0, 0)]
     assert [file.by[AGENT].first_line for file in files] == [2, 4]
 
 
-def test_the_session_alone_can_be_asked_for(builder: StoreBuilder) -> None:
+def test_touches_of_the_session_alone(builder: StoreBuilder) -> None:
     (file,) = touched_files(builder.open().resolve(ONE), own=True)
     assert (file.path, counts(file.all)) == (KETTLE, (1, 0, 0, 0))
 
 
-def test_of_a_sub_agent_its_own_touches_are_no_others(builder: StoreBuilder) -> None:
+def test_touches_of_a_sub_agent_alone(builder: StoreBuilder) -> None:
     files = touched_files(builder.open().resolve(AGENT))
     assert {file.path: [*file.by] for file in files} == {KETTLE: [None], f"{ENGINE}/tea.py": [None, "deep0001"]}
 
 
-def test_a_sub_agent_inside_of_the_file_counts_once_and_is_named(builder: StoreBuilder) -> None:
+def test_an_inline_sub_agent_counts_once_with_its_id(builder: StoreBuilder) -> None:
     main = SessionBuilder(session_id=TWO).prompt("Go").response(call("Task", "t0", prompt="Look", description="Look"))
     main.sidechain = True
     main.prompt("Look", parentUuid=None, uuid="inline-1")
-    did(main, "Read", "t1")
+    add_call(main, "Read", "t1")
     main.sidechain = False
     main.response(text("Done"))
-    did(main, "Read", "t2")
+    add_call(main, "Read", "t2")
     main.write(builder.home() / f"{TWO}.jsonl")
     session = builder.open().resolve(TWO)
     (file,) = touched_files(session)
@@ -265,6 +268,6 @@ def test_a_sub_agent_inside_of_the_file_counts_once_and_is_named(builder: StoreB
     assert {agent: touches.reads for agent, touches in inside.by.items()} == {None: 1}
 
 
-def test_a_name_of_a_tool_with_nothing_in_it_is_no_touch() -> None:
+def test_a_tool_call_without_a_name_is_no_touch() -> None:
     lines = [json.dumps({"type": "assistant", "message": {"content": [{"type": "tool_use"}]}}).encode()]
     assert count_touches(read_events(lines)) == {}

@@ -21,7 +21,7 @@ from claude_session_player.transcript.entries import EntryKind, TranscriptCall
 from claude_session_player.transcript.walk import PlacedEntry
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought
-from tests.tellings import agent, markdown, said, walk
+from tests.conversations import agent, entry_lines, markdown, walk
 from tests.test_properties import records
 
 
@@ -177,7 +177,7 @@ def test_a_copy_of_a_result_without_an_id_is_told_once() -> None:
 def test_a_fork_is_told_where_it_happens() -> None:
     session = SessionBuilder().prompt("First").response(text("One")).prompt("Second").response(text("Two"))
     session.prompt("Another", parentUuid="00000000-0000-4000-8000-000000000002").response(text("Three"))
-    mark = "**Fork** (2026-01-17 20:32:03) back to line 2, and on from there"
+    mark = "**Fork** (2026-01-17 20:32:03) goes back to line 2 and continues from there"
     assert f"{mark}\n\n**User** (2026-01-17 20:32:03)\nAnother" in markdown(session)
 
 
@@ -244,7 +244,7 @@ def test_what_a_person_typed_while_the_model_worked_is_a_prompt() -> None:
 
 def test_in_a_sub_agents_own_file_nobody_is_a_person() -> None:
     _, told = walk(agent("Look around", "Nothing there."), is_agent=True)
-    assert list(said(told)) == ["task: Look around", "answer: Nothing there."]
+    assert list(entry_lines(told)) == ["task: Look around", "answer: Nothing there."]
 
 
 def test_a_turn_is_a_prompt_and_all_that_follows() -> None:
@@ -316,7 +316,7 @@ def test_how_many_lines_are_told_at_a_time_changes_nothing(
     for line in lines:
         session.raw(json.dumps(line).encode() + b"\n")
     at_once = markdown(session, style=TranscriptStyle.full())
-    with patch.object(copies, "_AT_ONCE", many):
+    with patch.object(copies, "_BATCH", many):
         assert markdown(session, style=TranscriptStyle.full()) == at_once
 
 
@@ -324,7 +324,7 @@ def test_how_many_lines_are_told_at_a_time_changes_nothing(
 def test_a_resumed_session_tells_only_what_is_new(steps: list[tuple[str, int]], at: int) -> None:
     session = lived(steps)
     first, _ = walk(SessionBuilder().raw(b"".join(session.lines[:at])))
-    again = Conversation.from_events(read_events(session.lines), known=first.main.growth.tree.uuids)
+    again = Conversation.from_events(read_events(session.lines), known=first.main.lazy_tree.tree.uuids)
     whole = Conversation.from_events(read_events(session.lines))
     begun = Conversation.from_events(read_events(session.lines[:at]))
     assert Counter(begun.prompts) + Counter(again.prompts) == Counter(whole.prompts)
@@ -341,7 +341,7 @@ def test_every_line_of_any_session_is_accounted_for(lines: list[Any]) -> None:
     markdown(session, style=TranscriptStyle.full())
     shown = {one.entry.line for one in told} | {one.result.line for one in calls(told) if one.result}
     outcomes = found.main.account.outcomes
-    assert all(number + 1 in shown for number, outcome in enumerate(outcomes) if outcome.fate <= LineStatus.MERGED)
+    assert all(number + 1 in shown for number, outcome in enumerate(outcomes) if outcome.status <= LineStatus.MERGED)
 
 
 @pytest.mark.skipif(not corpus.session_files(), reason="there is no corpus")

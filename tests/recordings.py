@@ -1,4 +1,4 @@
-"""Recordings, played on the screen of a terminal emulator."""
+"""Recordings, played back on a terminal emulator."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Any, NamedTuple
 import pyte
 
 from claude_session_player.export import asciicast
-from claude_session_player.export.asciicast import BEGIN, END, RecordingSetup
-from claude_session_player.export.terminal import folded_rows
+from claude_session_player.export.asciicast import WRAP_OFF, WRAP_ON, RecordingSetup
+from claude_session_player.export.terminal_rows import folded_rows
 from claude_session_player.formatter import gap_between
 from claude_session_player.models import ScreenState, View
 from claude_session_player.parser import Source
 from claude_session_player.playback import start_replay
 
 
-class Cast(NamedTuple):
-    """A recording: its header, and its events."""
+class Recording(NamedTuple):
+    """The header and the events of a recording."""
 
     header: dict[str, Any]
     events: list[tuple[float, str, str]]
 
     def of(self, kind: str) -> list[tuple[float, str]]:
-        """Time and data of the events of a kind."""
+        """The time and data of all events of a kind."""
         return [(time, data) for time, code, data in self.events if code == kind]
 
 
-def cast_of(text: str) -> Cast:
-    """A recording, read as strictly as its rules are."""
+def parse_recording(text: str) -> Recording:
+    """Parse a recording, checking the rules of the format."""
     assert text.endswith("\n")
     header, *events = (json.loads(line) for line in text.splitlines())
     for time, code, data in events:
@@ -37,26 +37,26 @@ def cast_of(text: str) -> Cast:
         assert time >= 0
         assert code in ("o", "m", "x")
         assert isinstance(data, str)
-    return Cast(header, [tuple(event) for event in events])
+    return Recording(header, [tuple(event) for event in events])
 
 
-def recorded(source: Source, how: RecordingSetup | None = None, view: View | None = None) -> Cast:
-    """The recording of a session."""
+def record(source: Source, setup: RecordingSetup | None = None, view: View | None = None) -> Recording:
+    """Record a session."""
     state, events = start_replay(source, view)
     file = StringIO()
-    asciicast.write_asciicast(events, state, file, how or RecordingSetup())
-    return cast_of(file.getvalue())
+    asciicast.write_asciicast(events, state, file, setup or RecordingSetup())
+    return parse_recording(file.getvalue())
 
 
 class Terminal:
-    """A terminal of some size, and what was shown on it."""
+    """A terminal emulator of some size."""
 
     def __init__(self, width: int, height: int) -> None:
         self.screen = pyte.HistoryScreen(width, height, history=100_000)
         self._stream = pyte.Stream(self.screen)
 
     def write(self, text: str) -> None:
-        """Show something."""
+        """Feed output to the terminal."""
         self._stream.feed(text)
 
     @property
@@ -72,22 +72,22 @@ class Terminal:
 
     @property
     def scrolled_away(self) -> list[str]:
-        """What left the screen at its top."""
+        """The rows that left the screen at its top."""
         columns = range(self.screen.columns)
         return ["".join(row[x].data for x in columns).rstrip() for row in self.screen.history.top]
 
 
-def played(cast: Cast, until: float = float("inf")) -> Terminal:
-    """A terminal on which a recording of version 2 was played, up to a moment; without the line break in the end."""
-    terminal = Terminal(cast.header["width"], cast.header["height"])
-    for time, data in cast.of("o"):
+def play_back(recording: Recording, until: float = float("inf")) -> Terminal:
+    """Play a recording of version 2 up to a moment, without its final line break."""
+    terminal = Terminal(recording.header["width"], recording.header["height"])
+    for time, data in recording.of("o"):
         if time <= until:
-            terminal.write(data.removesuffix("\r\n" + END))
+            terminal.write(data.removesuffix("\r\n" + WRAP_ON))
     return terminal
 
 
 def all_rows(state: ScreenState, width: int) -> list[str]:
-    """The whole screen, laid out anew."""
+    """The rows of the whole screen, laid out from scratch."""
     rows: list[str] = []
     for number, element in enumerate(state.elements):
         if number:
@@ -96,8 +96,8 @@ def all_rows(state: ScreenState, width: int) -> list[str]:
     return rows
 
 
-def expected(state: ScreenState, width: int, height: int) -> Terminal:
-    """A terminal that shows the end of a screen."""
+def expected_terminal(state: ScreenState, width: int, height: int) -> Terminal:
+    """A terminal that shows the last rows of a screen."""
     terminal = Terminal(width, height)
-    terminal.write(BEGIN + "\r\n".join(all_rows(state, width)[-height:]))
+    terminal.write(WRAP_OFF + "\r\n".join(all_rows(state, width)[-height:]))
     return terminal

@@ -1,4 +1,4 @@
-"""What a terminal shows of a screen that changes, compared with a terminal emulator."""
+"""The output for a changing screen, compared on a terminal emulator."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from claude_session_player import ScreenState, View, render
-from claude_session_player.export.asciicast import BEGIN, TerminalPicture
-from claude_session_player.export.terminal import fold_line, folded_rows
+from claude_session_player.export.asciicast import WRAP_OFF, TerminalScreen
+from claude_session_player.export.terminal_rows import fold_line, folded_rows
 from claude_session_player.models import AssistantText, ToolCall, UserMessage
-from tests.casts import Terminal, all_rows, expected
-from tests.test_film import COMPACTED, QUIET, call, progress, prompt, result
+from tests.recordings import Terminal, all_rows, expected_terminal
+from tests.test_frame_index import COMPACTED, QUIET, call, progress, prompt, result
 
 WORDS = (
     "a",
@@ -36,15 +36,15 @@ RECORDS = st.one_of(
 
 def shown(
     records: list[Any], width: int = 20, height: int = 5, view: View | None = None
-) -> tuple[TerminalPicture, Terminal]:
-    """A picture after some records, and the terminal that shows it."""
+) -> tuple[TerminalScreen, Terminal]:
+    """The screen after some records, and the terminal that shows it."""
     state = ScreenState(view)
-    picture, terminal = TerminalPicture(state, width, height), Terminal(width, height)
-    terminal.write(BEGIN)
+    screen, terminal = TerminalScreen(state, width, height), Terminal(width, height)
+    terminal.write(WRAP_OFF)
     for record in records:
         render(state, record)
-        terminal.write(picture.update())
-    return picture, terminal
+        terminal.write(screen.update())
+    return screen, terminal
 
 
 @given(st.lists(RECORDS, max_size=30), st.integers(10, 30), st.integers(2, 9), st.booleans())
@@ -52,23 +52,23 @@ def test_after_every_record_the_terminal_shows_the_end_of_the_screen(
     records: list[Any], width: int, height: int, history: bool
 ) -> None:
     state = ScreenState(View(history=history))
-    picture, terminal = TerminalPicture(state, width, height), Terminal(width, height)
-    terminal.write(BEGIN)
+    screen, terminal = TerminalScreen(state, width, height), Terminal(width, height)
+    terminal.write(WRAP_OFF)
     for record in records:
         render(state, record)
-        terminal.write(picture.update())
-        assert terminal.rows == expected(state, width, height).rows
-    assert terminal.cells == expected(state, width, height).cells
+        terminal.write(screen.update())
+        assert terminal.rows == expected_terminal(state, width, height).rows
+    assert terminal.cells == expected_terminal(state, width, height).cells
 
 
 @given(st.lists(RECORDS, max_size=20))
 def test_a_larger_terminal_shows_the_same_rows_at_the_end(records: list[Any]) -> None:
     state = ScreenState(View(history=True))
-    picture, terminal = TerminalPicture(state, 20, 5), Terminal(30, 400)
+    screen, terminal = TerminalScreen(state, 20, 5), Terminal(30, 400)
     for record in records:
         render(state, record)
-        terminal.write(picture.update())
-    rows = expected(state, 20, 5).rows[: len(picture.rows)]
+        terminal.write(screen.update())
+    rows = expected_terminal(state, 20, 5).rows[: len(screen.rows)]
     last = terminal.screen.cursor.y
     assert terminal.rows[last - len(rows) + 1 : last + 1] == rows
 
@@ -94,19 +94,19 @@ def test_what_scrolls_away_is_complete_and_in_order() -> None:
 
 def test_what_changes_above_the_screen_costs_nothing() -> None:
     records = [call("1"), *(prompt("words") for _ in range(10)), QUIET]
-    picture, _ = shown(records)
-    before = picture.laid_out
-    state = picture.state
+    screen, _ = shown(records)
+    before = screen.laid_out
+    state = screen.state
     for record in (progress("1", "x"), progress("1", "y"), result("1", "many\nlines")):
         render(state, record)
-        assert picture.update() == ""
-    assert picture.laid_out == before
+        assert screen.update() == ""
+    assert screen.laid_out == before
 
 
 def test_a_row_that_changes_in_place_is_the_only_one_that_is_written() -> None:
-    picture, _ = shown([call("1"), progress("1", "first"), prompt("below")], height=9)
-    render(picture.state, progress("1", "second"))
-    written = picture.update()
+    screen, _ = shown([call("1"), progress("1", "first"), prompt("below")], height=9)
+    render(screen.state, progress("1", "second"))
+    written = screen.update()
     assert "second" in written
     assert "below" not in written
 
@@ -119,9 +119,9 @@ def test_rows_laid_out_are_as_many_as_changed_however_long_the_session_is() -> N
 
 
 def test_nothing_is_written_for_a_record_that_changes_nothing() -> None:
-    picture, _ = shown([prompt("a")])
-    render(picture.state, QUIET)
-    assert picture.update() == ""
+    screen, _ = shown([prompt("a")])
+    render(screen.state, QUIET)
+    assert screen.update() == ""
 
 
 @pytest.mark.parametrize(

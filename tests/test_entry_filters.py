@@ -14,7 +14,7 @@ from claude_session_player.transcript.subagents import SubagentFinder
 from claude_session_player.transcript.walk import TranscriptWalk
 from claude_session_player.util.times import parse_time
 from tests.builder import SessionBuilder, call, text, thought
-from tests.tellings import actor, agent, said, walk
+from tests.conversations import agent, entry_lines, subagent, walk
 
 
 def session() -> SessionBuilder:
@@ -28,10 +28,10 @@ HELPER = agent("Look", "Nothing.").response(call("mcp__tea__brew", "m")).result(
 
 
 def chosen(**wanted: Any) -> list[str]:
-    found = EntryFilter(**wanted).of(walk(session(), actor("a1", HELPER))[1])
+    found = EntryFilter(**wanted).apply(walk(session(), subagent("a1", HELPER))[1])
     names = [getattr(one.entry, "name", "") for one in found if not one.is_end]
-    found = EntryFilter(**wanted).of(walk(session(), actor("a1", HELPER))[1])
-    lines = said(one for one in found if not one.is_end)
+    found = EntryFilter(**wanted).apply(walk(session(), subagent("a1", HELPER))[1])
+    lines = entry_lines(one for one in found if not one.is_end)
     return [f"{line}{name}" for line, name in zip(lines, names, strict=True)]
 
 
@@ -107,7 +107,7 @@ def test_nothing_is_read_behind_the_last_wanted_line() -> None:
             read.append(one)
             yield one
 
-    list(EntryFilter(end=2).of(watched()))
+    list(EntryFilter(end=2).apply(watched()))
     assert [one.entry.line for one in read] == [1, 2, 3]
 
 
@@ -121,7 +121,7 @@ def test_the_end_of_a_call_is_told_only_where_its_beginning_is() -> None:
     for number in range(50):
         session.response(call("Bash", f"b{number}")).result(f"b{number}")
         session.response(call("Task", f"t{number}", prompt=f"{number}")).result(f"t{number}", f"agentId: a{number}")
-        actors.append(actor(f"a{number}", agent(f"{number}", "Done.")))
+        actors.append(subagent(f"a{number}", agent(f"{number}", "Done.")))
     for choice in (EntryFilter(tool="Bash"), EntryFilter(hide=frozenset(("subagents",)))):
-        walking = TranscriptWalk(TranscriptBuilder(SubagentFinder(actors))).told(read_events(session.lines))
-        assert not [one for one in choice.of(walking) if one.is_end]
+        walking = TranscriptWalk(TranscriptBuilder(SubagentFinder(actors))).entries(read_events(session.lines))
+        assert not [one for one in choice.apply(walking) if one.is_end]

@@ -1,4 +1,4 @@
-"""Sub-agents are told where they were called, by whatever it is known, and those without a known call in the end."""
+"""Sub-agents are told where they were called, by whatever it is known, and those without a matching call in the end."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from claude_session_player.transcript.subagents import session_subagents
 from claude_session_player.transcript.walk import TranscriptWalk
 from tests import corpus
 from tests.builder import SessionBuilder, call, text
+from tests.conversations import agent, entry_lines, markdown, subagent, walk
 from tests.stores import AGENT, ONE, StoreBuilder
-from tests.tellings import actor, agent, markdown, said, walk
 
 TASK = "Look around"
 
@@ -43,16 +43,16 @@ def caller(**result: Any) -> SessionBuilder:
     ],
 )
 def test_a_sub_agent_is_linked_by_each_method(session: SessionBuilder, told: dict[str, str]) -> None:
-    _, entries = walk(session, actor("a1", agent(TASK, "Nothing there."), **told))
-    assert list(said(entries))[1:4] == ["call: ", "> task: Look around", "> answer: Nothing there."]
+    _, entries = walk(session, subagent("a1", agent(TASK, "Nothing there."), **told))
+    assert list(entry_lines(entries))[1:4] == ["call: ", "> task: Look around", "> answer: Nothing there."]
 
 
 def test_what_names_a_sub_agent_counts_more_than_an_equal_task() -> None:
     session = caller().response(call("Task", "toolu_u", prompt=TASK))
     session.result("toolu_u", "agentId: a1").result("toolu_t", "agentId: a2")
-    first, second = (actor(id, agent(TASK, id), task=TASK) for id in ("a1", "a2"))
+    first, second = (subagent(id, agent(TASK, id), task=TASK) for id in ("a1", "a2"))
     found = [
-        [one.id for one in e.entry.actors]
+        [one.id for one in e.entry.subagents]
         for e in walk(session, first, second)[1]
         if isinstance(e.entry, TranscriptCall)
     ]
@@ -62,13 +62,13 @@ def test_what_names_a_sub_agent_counts_more_than_an_equal_task() -> None:
 def test_any_tool_whose_result_names_an_agent_delegates() -> None:
     session = SessionBuilder().response(call("DelegateToAgent", "d", mode="plan")).result("d", "agentId: abc123\nOn")
     assert "> **Assistant** (2026-01-17 20:32:00)\n> Planned." in markdown(
-        session, actor("abc123", agent("Plan", "Planned."))
+        session, subagent("abc123", agent("Plan", "Planned."))
     )
 
 
 def test_a_sub_agent_stands_one_block_quote_deeper_and_is_not_told_twice() -> None:
     session = caller(content="Nothing there.", toolUseResult={"agentId": "a1"})
-    assert markdown(session, actor("a1", agent("Look\naround", "Nothing there."))) == (
+    assert markdown(session, subagent("a1", agent("Look\naround", "Nothing there."))) == (
         "**User** (2026-01-17 20:31:59)\nGo\n\n"
         "**Tool: Task** (2026-01-17 20:32:00) Explore: Look\n\n"
         "> **User** (2026-01-17 20:31:59)\n> Look\n> around\n> \n"
@@ -81,7 +81,7 @@ def test_sub_agents_of_sub_agents_stand_deeper_at_any_depth() -> None:
     actors = []
     for number in range(depth):
         session = agent(f"task {number}").response(call("Task", f"t{number}", prompt=f"task {number + 1}"))
-        actors.append(actor(f"a{number}", session, task=f"task {number}"))
+        actors.append(subagent(f"a{number}", session, task=f"task {number}"))
     session = SessionBuilder().response(call("Task", "t", prompt="task 0"))
     told = markdown(session, *actors)
     assert f"{'> ' * depth}task {depth - 1}\n" in told
@@ -89,31 +89,31 @@ def test_sub_agents_of_sub_agents_stand_deeper_at_any_depth() -> None:
 
 def test_a_sub_agent_that_calls_itself_is_told_once() -> None:
     itself = agent(TASK).response(call("Task", "again", prompt=TASK)).result("again", "agentId: a1")
-    assert markdown(caller(), actor("a1", itself, task=TASK)).count("> **User**") == 1
+    assert markdown(caller(), subagent("a1", itself, task=TASK)).count("> **User**") == 1
 
 
 def test_two_sub_agents_that_call_each_other_are_each_told_once() -> None:
     one = agent("One").response(call("Task", "x", prompt="Two"))
     two = agent("Two").response(call("Task", "y", prompt="One"))
-    told = markdown(SessionBuilder(), actor("a1", one, task="One"), actor("a2", two, task="Two"))
+    told = markdown(SessionBuilder(), subagent("a1", one, task="One"), subagent("a2", two, task="Two"))
     assert told.count("> **User**") == 2
     assert "> > **User** (2026-01-17 20:31:59)\n> > Two" in told
 
 
 def test_sub_agents_without_a_known_call_are_told_in_the_end() -> None:
-    told = markdown(SessionBuilder().prompt("Go"), actor("a1", agent("Alone", "Yes."), kind="Explore", title="Look"))
+    told = markdown(SessionBuilder().prompt("Go"), subagent("a1", agent("Alone", "Yes."), kind="Explore", title="Look"))
     assert told.endswith(
-        "## Sub-agents without a known call\n\n**Agent: a1** (Unknown time) Explore · Look\n\n"
+        "## Sub-agents without a matching call\n\n**Sub-agent: a1** (Unknown time) Explore · Look\n\n"
         "> **User** (2026-01-17 20:31:59)\n> Alone\n> \n> **Assistant** (2026-01-17 20:32:00)\n> Yes.\n"
     )
 
 
 def test_a_sub_agent_whose_caller_is_known_stands_at_the_end_of_that_one() -> None:
-    inner = actor("a2", agent("Inner"), parent="a1")
-    _, told = walk(caller(), actor("a1", agent(TASK, "Done."), task=TASK), inner)
-    assert list(said(told))[-5:-1] == [
+    inner = subagent("a2", agent("Inner"), parent="a1")
+    _, told = walk(caller(), subagent("a1", agent(TASK, "Done."), task=TASK), inner)
+    assert list(entry_lines(told))[-5:-1] == [
         "> answer: Done.",
-        "> section: Sub-agents without a known call",
+        "> section: Sub-agents without a matching call",
         "> agent: ",
         "> > task: Inner",
     ]
@@ -122,11 +122,13 @@ def test_a_sub_agent_whose_caller_is_known_stands_at_the_end_of_that_one() -> No
 def test_a_workflow_is_told_with_its_agents() -> None:
     session = SessionBuilder().response(call("Workflow", "w", script="phase('Map')"))
     session.result("w", "Workflow launched in background.", toolUseResult={"runId": "wf_1", "isAsync": True})
-    actors = [actor(f"a{n}", agent(f"Part {n}"), workflow="wf_1", kind="workflow-subagent") for n in (1, 2)]
+    actors = [subagent(f"a{n}", agent(f"Part {n}"), workflow="wf_1", kind="workflow-subagent") for n in (1, 2)]
     told = markdown(session, *actors)
-    assert "```javascript\nphase('Map')\n```\n\n**Agent: a1** (Unknown time) wf_1 · workflow-subagent\n\n> **U" in told
-    assert told.index("> Part 1") < told.index("**Agent: a2**") < told.index("> Part 2")
-    assert "without a known call" not in told
+    assert (
+        "```javascript\nphase('Map')\n```\n\n**Sub-agent: a1** (Unknown time) wf_1 · workflow-subagent\n\n> *" in told
+    )
+    assert told.index("> Part 1") < told.index("**Sub-agent: a2**") < told.index("> Part 2")
+    assert "without a matching call" not in told
 
 
 def test_a_sub_agent_inside_of_the_file_is_told_at_its_call() -> None:
@@ -135,7 +137,7 @@ def test_a_sub_agent_inside_of_the_file_is_told_at_its_call() -> None:
     session.prompt(TASK, parentUuid=None).response(text("A kettle."))
     session.sidechain = False
     session.result("toolu_t", "A kettle.").response(text("They say: a kettle."))
-    assert list(said(walk(session)[1])) == [
+    assert list(entry_lines(walk(session)[1])) == [
         "prompt: Go",
         "call: ",
         "> task: Look around",
@@ -149,7 +151,7 @@ def test_a_sub_agent_of_stream_json_is_told_at_its_call() -> None:
     session = caller()
     session.response(text("A kettle."), parent_tool_use_id="toolu_t", parentUuid=None)
     session.result("toolu_t", "A kettle.")
-    assert "> answer: A kettle." in said(walk(session)[1])
+    assert "> answer: A kettle." in entry_lines(walk(session)[1])
 
 
 def test_a_conversation_holds_its_sub_agents_where_they_were_called(tmp_path: Path) -> None:
@@ -178,7 +180,7 @@ def test_almost_all_ordinary_sub_agents_of_real_sessions_are_linked(capsys: pyte
         session = store.session_of(found)
         agents = [] if found.is_agent else session.parts[1:]
         walk = TranscriptWalk(TranscriptBuilder(session_subagents(session)))
-        for _ in walk.told(read_events(path) if agents else []):
+        for _ in walk.entries(read_events(path) if agents else []):
             pass
         asked = [one for one in agents if one.conversation.first_prompt and one.agent != "warmup"]
         ordinary = {one.path for one in asked if one.id.isalnum()}
@@ -205,7 +207,7 @@ def test_real_sessions_are_told_drawn_and_summed_up_alike() -> None:
             session
         )
         assert sum(summary.tool_calls.values()) == len(calls), session
-        assert summary.forks == len(told.branches.forks) == len(drawn.branches.forks), session
+        assert summary.forks == len(told.tree.forks) == len(drawn.tree.forks), session
         linked = {child.id for turn in told.turns for children in turn.agents.values() for child in children}
         assert {one.id for one in session.subagents if one.call_id} <= linked | {""}, session
 
@@ -230,7 +232,7 @@ def test_a_fork_in_a_sub_agent_is_told() -> None:
     session = SessionBuilder(sidechain=True).prompt("Look").response(call("Bash", "b")).result("b")
     session.response(text("One"))
     session.response(text("Two"), parentUuid="00000000-0000-4000-8000-000000000003")
-    assert "fork: " in said(walk(session, is_agent=True)[1])
+    assert "fork: " in entry_lines(walk(session, is_agent=True)[1])
 
 
 def test_what_goes_on_where_it_was_before_a_fork_is_marked() -> None:
@@ -260,7 +262,7 @@ def test_below_the_wanted_depth_nobody_turns_up_elsewhere(tmp_path: Path, depth:
     chain_of_agents(builder)
     session = builder.open().resolve(ONE)
     found = TranscriptWalk(TranscriptBuilder(session_subagents(session)), depth=depth)
-    told = list(found.told(session.events()))
+    told = list(found.entries(session.events()))
     assert max(one.depth for one in told) == depth
     assert found.unlinked == []
 
@@ -270,6 +272,8 @@ def test_many_sub_agents_are_found_without_looking_at_each() -> None:
     session = SessionBuilder()
     for number in range(count):
         session.response(call("Task", f"t{number}", prompt=f"task {number}"))
-    actors = [actor(f"a{number}", SessionBuilder(), task=f"task {number}", parent="nobody") for number in range(count)]
+    actors = [
+        subagent(f"a{number}", SessionBuilder(), task=f"task {number}", parent="nobody") for number in range(count)
+    ]
     found, _ = walk(session, *actors)
     assert found.unlinked == []
