@@ -123,7 +123,7 @@ def add(options: AddOptions, filter: Filter, archive: str | None, form: JsonForm
         raise
     warn_unreadable(archive_dir.problems)
     _report(collected, outcomes, form)
-    is_unread = bool(store.troubles) and not options.refs
+    is_unread = bool(store.problems) and not options.refs
     return NOT_ALL if is_unread or collected.refused or any(outcome.reason for outcome in outcomes) else 0
 
 
