@@ -59,7 +59,7 @@ check: .venv/.installed-dev  ## check lint, format, types and import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-#	$(BIN)/python -m scripts.shape --check  # from the commit on that meets all limits
+	$(BIN)/python -m scripts.shape --check
 
 shape: .venv/.installed-dev  ## compare the layout of the package to its limits; ARGS='--details --check --time'
 	$(BIN)/python -m scripts.shape $(ARGS)

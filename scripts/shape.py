@@ -37,10 +37,13 @@ _FIXTURES: Final = ROOT / "tests" / "fixtures"
 _STORE: Final = ("--root", "store")
 COMMANDS: Final = {
     "list": (("list", *_STORE), 24),
-    "show": (("show", "5d1f", *_STORE), 34),
-    "replay FILE": (("replay", "project.jsonl"), 20),
+    "show": (("show", "5d1f", *_STORE), 53),
+    "replay FILE": (("replay", "project.jsonl"), 23),
 }
-"""The commands whose modules are counted, with their limits. They run in a directory with copies of the fixtures."""
+"""The commands whose modules are counted, with their limits: a module runs if one of its functions is called.
+
+The commands run in a directory with copies of the fixtures.
+"""
 _TIMED: Final = ("list", "--json", *_STORE)
 _OBSERVE: Final = """\
 import inspect, json, sys, threading
@@ -156,11 +159,11 @@ def measure_commands() -> Iterator[Measurement]:
     with _workplace() as folder:
         observed = {what: _observe(arguments, folder) for what, (arguments, _) in COMMANDS.items()}
     for what, (_, limit) in COMMANDS.items():
-        loaded = observed[what]["loaded"]
-        yield Measurement(f"modules loaded by `{what}`", len(loaded), limit, details=tuple(loaded))
+        called = observed[what]["called"]
+        yield Measurement(f"modules that run for `{what}`", len(called), limit, details=tuple(called))
     for what, modules in observed.items():
-        called = modules["called"]
-        yield Measurement(f"modules with a function called by `{what}`", len(called), details=tuple(called))
+        loaded = modules["loaded"]
+        yield Measurement(f"modules loaded by `{what}`", len(loaded), details=tuple(loaded))
 
 
 def measure_time(runs: int) -> Measurement:

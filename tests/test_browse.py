@@ -19,10 +19,10 @@ from claude_session_player.tui import jobs, player
 from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.jobs import StoreOpener
 from claude_session_player.tui.player import PlayerScreen
+from claude_session_player.tui.popups import TextPopup
 from claude_session_player.tui.widgets import preview
 from claude_session_player.tui.widgets.preview import PreviewPane
 from claude_session_player.tui.widgets.table import FilterInput
-from claude_session_player.tui.widgets.text import TextPopup
 from tests.browsing import KETTLE, NOW, browse, kettles, settled, table, titles
 from tests.builder import SessionBuilder
 from tests.players import notice

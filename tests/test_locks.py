@@ -25,14 +25,7 @@ from claude_session_player.archive.clean import CleanRules, plan_clean
 from claude_session_player.doctor.verify import verify_files
 from claude_session_player.store import in_use
 from claude_session_player.store.filters import Filter
-from claude_session_player.store.in_use import (
-    InUse,
-    OpenFiles,
-    Process,
-    UseEvidence,
-    UseKind,
-    lock_holders,
-)
+from claude_session_player.store.in_use import InUse, OpenFiles, Process, UseEvidence, UseKind, lock_holders
 from tests.program import csp
 from tests.stores import ONE, TWO, StoreBuilder
 

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 from claude_session_player.cli._options import StoreOptions
 from claude_session_player.cli._output import start_bar, stdout
 from claude_session_player.errors import CannotRead, NoSuchSession, NotASession, SessionError
-from claude_session_player.store import (
-    LATEST,
-    MAX_BREADCRUMB_SIZE,
-    Breadcrumb,
-    looks_like_path,
-    not_a_session_reason,
-)
+from claude_session_player.store import LATEST, MAX_BREADCRUMB_SIZE, Breadcrumb, looks_like_path, not_a_session_reason
 from claude_session_player.util.terminal import is_terminal
 
 if TYPE_CHECKING:

@@ -27,10 +27,11 @@ GROUPS: Final = {
 COMMANDS: Final = tuple(name for names in GROUPS.values() for name in names)
 """Each command is a module of its name in this package, with a click command `command`."""
 _SHARED_MODULES: Final = {
+    "demo": ("replay", "demo"),
     "projects": ("list", "projects"),
-    "todos": ("extras", "todos"),
-    "memories": ("extras", "memories"),
-    "settings": ("extras", "settings"),
+    "todos": ("list", "todos"),
+    "memories": ("list", "memories"),
+    "settings": ("list", "settings"),
 }
 """Commands that share a module with others: the module, and the name of the click command in it."""
 ALIASES: Final = {"read": "get"}

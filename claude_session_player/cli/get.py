@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.cli._options import (
-    archive_options,
-    collect_options,
-    examples,
-    json_options,
-    utc_option,
-)
+from claude_session_player.cli._options import archive_options, collect_options, examples, json_options, utc_option
 from claude_session_player.cli._output import (
     EVENT_LIST,
     LINES,

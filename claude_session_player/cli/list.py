@@ -1,4 +1,4 @@
-"""`list` and `projects`: the sessions and the projects of the stores."""
+"""`list`, `projects`, `todos`, `memories` and `settings`: what stores hold, as lists."""
 
 from __future__ import annotations
 
@@ -77,3 +77,42 @@ def projects(form: JsonForm | None, stores: StoreOptions) -> None:
     with stores.open() as store:
         rows = store.projects()
     print_list(rows, form, "print_projects", f"No projects in {', '.join(store.roots)}.")
+
+
+@click.command(epilog=examples(("todos", "all todos"), ("todos kettle", "those of one project")))
+@click.argument("project", required=False)
+@json_options
+@utc_option
+@store_options
+def todos(project: str | None, form: JsonForm | None, stores: StoreOptions) -> None:
+    """List todos of projects and sessions.
+
+    PROJECT is any part of a project path; without it, todos of all projects are listed. They come from the todo.jsonl
+    of each project and from the todo lists of sessions.
+    """
+    with stores.open() as store:
+        rows = store.todos(project)
+    print_list(rows, form, "print_todos", "No todos match." if project else "No todos.")
+
+
+@click.command(epilog=examples(("memories", "all memories"), ("memories --tag style", "those with a tag")))
+@click.option("--project", metavar="TEXT", help="Only memories of a project whose path contains TEXT.")
+@click.option("--tag", metavar="TAG", help="Only memories with this tag.")
+@json_options
+@utc_option
+@store_options
+def memories(project: str | None, tag: str | None, form: JsonForm | None, stores: StoreOptions) -> None:
+    """List memories, most recently changed first."""
+    with stores.open() as store:
+        rows = store.memories(project, tag)
+    print_list(rows, form, "print_memories", "No memories match." if project or tag else "No memories.")
+
+
+@click.command(epilog=examples(("settings", "as a table"), ("settings --json", "as JSON")))
+@json_options
+@store_options
+def settings(form: JsonForm | None, stores: StoreOptions) -> None:
+    """Show the settings of each store, with secrets masked."""
+    with stores.open() as store:
+        rows = store.settings()
+    print_list(rows, form, "print_settings", f"No settings in {', '.join(store.roots)}.")

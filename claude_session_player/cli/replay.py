@@ -1,8 +1,9 @@
-"""`replay`: print the screen of a session."""
+"""`replay` and `demo`: print the screen of a session, or of the one that comes with the package."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -17,7 +18,7 @@ from claude_session_player.cli._options import (
     view_options,
 )
 from claude_session_player.cli._output import note_compacted, note_empty, warn_line_issues
-from claude_session_player.cli._refs import complete_ref, find_source, load_screen, print_screen
+from claude_session_player.cli._refs import SessionSource, complete_ref, find_source, load_screen, print_screen
 from claude_session_player.export.registry import OutputKind, formats
 
 if TYPE_CHECKING:
@@ -83,3 +84,26 @@ def command(ref: str, stop: StopOptions, view: View, format: str, strict: bool, 
     note_compacted(state)
     warn_line_issues(state.account)
     return FOUND_PROBLEMS if strict and not state.account.flawless else 0
+
+
+@click.command(epilog=examples(("demo --play", "play it on the full screen"), ("demo --history", "print all of it")))
+@click.option("--play", "is_played", is_flag=True, help="Play the session instead of printing its final screen.")
+@view_options
+@format_option("text", formats(OutputKind.SCREEN))
+@utc_option
+def demo(is_played: bool, view: View, format: str) -> int:
+    """Replay the example session that comes with the program.
+
+    It contains every kind of element: parallel tools, an error, a sub-agent, a compaction.
+    """
+    with as_file(files("claude_session_player") / "data" / "demo.jsonl") as path:
+        source = SessionSource("the demo", str(path))
+        if is_played:
+            from claude_session_player.cli.play import play_source
+            from claude_session_player.player import Timing
+
+            return play_source(source, view, Timing())
+        state = load_screen(source, view)
+        print_screen(state, format)
+        note_compacted(state)
+    return 0

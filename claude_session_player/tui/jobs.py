@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from claude_session_player.player import FrameSearch, Playback, Recording
     from claude_session_player.store import Progress, Session
     from claude_session_player.tui.listing import SessionRow
-    from claude_session_player.tui.popups import ExportTarget
-    from claude_session_player.tui.widgets.text import TextPopup
+    from claude_session_player.tui.popups import ExportTarget, TextPopup
 
 Post = Callable[[Message], object]
 """Where a job sends its messages: `post_message` of the widget that started it."""

@@ -218,3 +218,22 @@ def speed_word(player: Player) -> str:
 
 def _moment(seconds: float | None) -> str:
     return UNKNOWN_TIME if seconds is None else transcript_time(datetime.fromtimestamp(seconds, UTC).isoformat())
+
+
+class TextLine(Widget):
+    """One line of text; if it does not fit, it is truncated and the cut is marked."""
+
+    DEFAULT_CSS = "TextLine { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }"
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._text = Text()
+
+    def show(self, text: Text) -> None:
+        """Show this text."""
+        self._text = text
+        self.refresh()
+
+    def render(self) -> Text:
+        """The text."""
+        return self._text
