@@ -168,19 +168,19 @@ def seek(folder: Path) -> Iterator[Row]:
     """Seek in a session of 50,000 lines: the slowest of 200 screens, each the best of three times."""
     path = write_session(folder / "seek.jsonl", 130)
     index = FrameIndex(FileSource(str(path)))
-    while index.lines < 50_000 and index.develop():
+    while index.line_count < 50_000 and index.read_more():
         pass
     places = random.Random(6).sample(range(len(index.frames)), 200)
     times: dict[int, float] = {}
     most = 0
     for place in places * 3:
-        before, start = index.decoded, time.perf_counter()
+        before, start = index.lines_decoded, time.perf_counter()
         index.screen(place)
         times[place] = min(time.perf_counter() - start, times.get(place, math.inf))
-        most = max(most, index.decoded - before)
-    details = f"{most} lines decoded at most, {index.keyframes} keyframes"
+        most = max(most, index.lines_decoded - before)
+    details = f"{most} lines decoded at most, {index.keyframe_count} keyframes"
     slowest = max(times.values()) * 1000
-    yield Row(f"any screen of a session of {index.lines} lines", "50 ms", slowest, 50, "ms", False, details)
+    yield Row(f"any screen of a session of {index.line_count} lines", "50 ms", slowest, 50, "ms", False, details)
 
 
 def list_and_get(folder: Path) -> Iterator[Row]:

@@ -13,7 +13,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
 _TESTS: Final = (
-    *("test_browse*", "test_cli_browse", "test_cli_follow", "test_cli_play", "test_following", "test_keys"),
+    *("test_browse*", "test_cli_browse", "test_cli_follow", "test_cli_play", "test_followed_file", "test_keys"),
     *("test_player*", "test_row_table", "test_running*", "test_screens", "test_terminal", "test_watch"),
     *("hostile/test_clocks", "hostile/test_pipes", "hostile/test_typed_bytes", "hostile/test_watches"),
 )

@@ -30,7 +30,9 @@ _NOW: Final = datetime(2026, 1, 17, 14, tzinfo=UTC)
 
 def player() -> str:
     """The demo in the player, paused, with an edit expanded."""
-    demo = replace(of_file(str(ROOT / "claude_session_player" / "data" / "demo.jsonl")), title="A tea timer", place="")
+    demo = replace(
+        of_file(str(ROOT / "claude_session_player" / "data" / "demo.jsonl")), title="A tea timer", location=""
+    )
     return _draw(lambda: PlayerApp(lambda: PlayerScreen(demo, clock=lambda: 0.0)), "A tea timer", _KEYS_TO_EDIT)
 
 

@@ -352,18 +352,18 @@ def _from_player(table: Table, ref: str, roots: tuple[str, ...], head: Record) -
         described = recording.describe()
         title = described[0] if described else recording.title
         table.add("title", "play", None if title == head["id"] else title)
-        linked = {call: len(agents) for call, agents in sorted(recording.agents().items())}
+        linked = {call: len(agents) for call, agents in sorted(recording.find_subagents().items())}
         table.add("linked sub-agents", "play", linked)
 
 
 def _from_follow(table: Table, found: SessionFile, roots: tuple[str, ...]) -> None:
     company = FollowedGroup(found, _VIEW)
-    text = "\n".join(piece.text for piece in company.begin())
+    text = "\n".join(piece.text for piece in company.initial_text())
     company.close()
     table.add("prompts in plain text", "follow", _marks(text))
     recording = recording_of_file(found, partial(Store.open, *roots, required=False))
     projection = Playback(recording, _VIEW, lambda: 0.0, Timing(), is_followed=True)
-    while projection.develop() is FileChange.GREW:
+    while projection.read_more() is FileChange.GREW:
         pass
     _from_film(table, "follow", projection)
     glimpse = SessionPeek(found, Store.open(*roots, required=False).of)
@@ -372,7 +372,7 @@ def _from_follow(table: Table, found: SessionFile, roots: tuple[str, ...]) -> No
 
 
 def _from_film(table: Table, command: str, projection: Playback) -> None:
-    film = projection.film
+    film = projection.frame_index
     _from_elements(table, command, film.screen(len(film.frames) - 1).elements)
     projection.close()
 

@@ -23,16 +23,16 @@ from tests.stores import ONE, StoreBuilder
 Seen = dict[str, tuple[object, ...]]
 
 
-def bundles(store: StoreBuilder) -> list[SessionFiles]:
-    """The bundle of every session of a store, orphans included."""
+def all_session_files(store: StoreBuilder) -> list[SessionFiles]:
+    """The session of every session of a store, orphans included."""
     found = store.open()
-    return collect_session_files(found.sessions(Filter(include_orphans=True)), found.roots).bundles
+    return collect_session_files(found.sessions(Filter(include_orphans=True)), found.roots).sessions
 
 
-def archived(store: StoreBuilder, vault: ArchiveDir) -> list[ArchiveOutcome]:
+def archived(store: StoreBuilder, archive_dir: ArchiveDir) -> list[ArchiveOutcome]:
     """Put every session of a store into an archive."""
-    with vault.locked():
-        return list(archive_sessions(vault, plan_archive(vault, bundles(store))))
+    with archive_dir.lock():
+        return list(archive_sessions(archive_dir, plan_archive(archive_dir, all_session_files(store))))
 
 
 def seen(folder: Path) -> Seen:

@@ -13,7 +13,6 @@ from textual.widgets import Static
 from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.jobs import StoreOpener
 from claude_session_player.tui.widgets.table import SessionTable
-from claude_session_player.tui.widgets.text import SaidLine
 from tests.builder import SessionBuilder, call, text
 from tests.screens import SMALL, run, until
 from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder, settle
@@ -64,14 +63,9 @@ def titles(app: BrowseApp) -> list[str | None]:
     return [entry.session.title for entry in table(app).rows]
 
 
-def said(app: BrowseApp) -> str:
-    """What is said above the list."""
-    return app.screen_stack[0].query_one(SaidLine).words
-
-
-def answer(app: BrowseApp) -> str:
-    """What is said about a path that was typed."""
-    return str(app.screen.query_one("#answer", Static).content)
+def export_message(app: BrowseApp) -> str:
+    """What the export popup says about the path that was typed."""
+    return str(app.screen.query_one("#message", Static).content)
 
 
 def table(app: BrowseApp) -> SessionTable:

@@ -19,46 +19,46 @@ Damaged = tuple[list[bytes], Counter[FindingKind]]
 
 def cut(line: bytes, after: bytes, chance: random.Random) -> Damaged:
     """A line that ends too early, as when a process is killed while it writes."""
-    return [_beginning(line, chance) + b"\n", after], Counter([kinds.CUT])
+    return [_beginning(line, chance) + b"\n", after], Counter([kinds.CUT_LINE])
 
 
 def flip(line: bytes, after: bytes, chance: random.Random) -> Damaged:
     """A byte whose highest bit has changed."""
     at = chance.choice([number for number, byte in enumerate(line[:-1]) if byte < 0x80])
-    return [line[:at] + bytes([line[at] | 0x80]) + line[at + 1 :], after], Counter([kinds.ENCODING])
+    return [line[:at] + bytes([line[at] | 0x80]) + line[at + 1 :], after], Counter([kinds.INVALID_UTF8])
 
 
 def break_up(line: bytes, after: bytes, chance: random.Random) -> Damaged:
     """A byte of the structure whose lowest bit has changed: the first or the last brace, or the first colon."""
     at = chance.choice([0, line.index(b":"), line.rindex(b"}")])
-    return [line[:at] + bytes([line[at] ^ 1]) + line[at + 1 :], after], Counter([kinds.MALFORMED])
+    return [line[:at] + bytes([line[at] ^ 1]) + line[at + 1 :], after], Counter([kinds.MALFORMED_LINE])
 
 
 def glue(line: bytes, after: bytes, chance: random.Random) -> Damaged:
     """Two records on one line."""
-    return [line.rstrip(b"\n") + after], Counter([kinds.GLUED])
+    return [line.rstrip(b"\n") + after], Counter([kinds.GLUED_RECORDS])
 
 
 def duplicate(line: bytes, after: bytes, chance: random.Random) -> Damaged:
     """A record that is written twice."""
-    return [line, line, after], Counter([kinds.SAME_UUID])
+    return [line, line, after], Counter([kinds.DUPLICATE_UUID])
 
 
 def interleave(line: bytes, after: bytes, chance: random.Random) -> Damaged:
     """Two processes that write at the same time: the second record stands in the middle of the first."""
     head = _beginning(line, chance)
-    return [head + after, line[len(head) :]], Counter([kinds.CUT, kinds.MALFORMED])
+    return [head + after, line[len(head) :]], Counter([kinds.CUT_LINE, kinds.MALFORMED_LINE])
 
 
 def overwrite(line: bytes, after: bytes, chance: random.Random) -> Damaged:
     """A line whose end was never written to the disk: NUL bytes are in its place."""
     head = _beginning(line, chance)
-    return [head + b"\0" * (len(line) - 1 - len(head)) + b"\n", after], Counter([kinds.NULS])
+    return [head + b"\0" * (len(line) - 1 - len(head)) + b"\n", after], Counter([kinds.NUL_BYTES])
 
 
 def pad(line: bytes, after: bytes, chance: random.Random) -> Damaged:
     """NUL bytes between two lines."""
-    return [line, b"\0" * chance.randrange(1, 5000) + after], Counter([kinds.NULS])
+    return [line, b"\0" * chance.randrange(1, 5000) + after], Counter([kinds.NUL_BYTES])
 
 
 MAKERS: Final[tuple[Callable[[bytes, bytes, random.Random], Damaged], ...]] = (

@@ -9,13 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from textual.app import App
 from textual.pilot import Pilot
 
 from claude_session_player.parser import is_subagent_file
 from claude_session_player.player.recording import FileSource, Recording, recording_of_lines
 from claude_session_player.tui.player import PlayerApp, PlayerScreen
 from tests.builder import SessionBuilder, call, text, thought
-from tests.screens import SMALL, run, text_of, until_shown
+from tests.screens import SMALL, run, text_of, until as until_true
 
 ANSWER = """I will let the **clock** be passed in:
 
@@ -85,7 +86,7 @@ def scholar() -> Recording:
 
 def recording(session: SessionBuilder | None = None) -> Recording:
     made = recording_of_lines((session or teapot()).lines, "A tea timer")
-    return replace(made, place="/home/ada/teapot", agents=lambda: {"t": [scholar()]})
+    return replace(made, location="/home/ada/teapot", find_subagents=lambda: {"t": [scholar()]})
 
 
 def player(what: Recording | None = None, **options: Any) -> tuple[PlayerApp, Clock]:
@@ -102,8 +103,18 @@ def screen_of(app: PlayerApp) -> PlayerScreen:
 Script = Callable[[Pilot[Any], PlayerScreen], Awaitable[None]]
 
 
+def notice(app: App[Any]) -> str:
+    """The notification that is shown; empty if there is none."""
+    return "".join(notification.message for notification in app._notifications)
+
+
+def shown_on(app: App[Any]) -> str:
+    """The text on the screen, and the notification."""
+    return f"{text_of(app)}\n{notice(app)}"
+
+
 def played(script: Script, what: Recording | None = None, size: tuple[int, int] = SMALL, **options: Any) -> str:
-    """What is on the screen when a script is over."""
+    """What is on the screen when a script is over, with the notification below it."""
     app, _ = player(what, **options)
     shown = []
 
@@ -111,7 +122,7 @@ def played(script: Script, what: Recording | None = None, size: tuple[int, int] 
         await pilot.pause()
         await script(pilot, screen_of(app))
         await pilot.pause()
-        shown.append(text_of(app))
+        shown.append(shown_on(app))
 
     run(app, whole, size)
     return shown[0]
@@ -136,8 +147,8 @@ async def to_agent(pilot: Pilot[Any], clock: Clock) -> None:
 
 
 async def until(pilot: Pilot[Any], words: str) -> None:
-    """Wait for something to appear on the screen."""
-    await until_shown(pilot, words)
+    """Wait for words on the screen, or in a notification."""
+    await until_true(pilot, lambda: words in shown_on(pilot.app))
 
 
 def followed(path: Path, script: Callable[[Pilot[Any]], Awaitable[None]]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from claude_session_player.archive.manifest import is_claude_file_name, is_project_dir_name
 from claude_session_player.store.roots import project_dir_spellings
-from tests.archives import bundles
+from tests.archives import all_session_files
 from tests.corpus import STORE
 from tests.stores import Opened, StoreBuilder
 
@@ -25,7 +25,7 @@ def test_every_layout_has_names_that_are_restored(tmp_path: Path) -> None:
     store = StoreBuilder(tmp_path / "store")
     store.every_layout()
     store.agent("deep0001", place="subagents/agent-nest0001/subagents")
-    assert_written([item.path for bundle in bundles(store) for item in bundle.items])
+    assert_written([item.path for session in all_session_files(store) for item in session.items])
 
 
 @pytest.mark.parametrize(
@@ -67,6 +67,6 @@ def test_a_project_is_restored_however_its_directory_is_spelled(path: str) -> No
 
 @pytest.mark.skipif(not STORE.is_dir(), reason="needs the corpus of real sessions")
 def test_every_name_of_a_real_store_is_restored() -> None:
-    found = [item.path for bundle in bundles(Opened(STORE)) for item in bundle.items]
+    found = [item.path for session in all_session_files(Opened(STORE)) for item in session.items]
     assert len(found) > 100
     assert_written(found)

@@ -54,14 +54,14 @@ def test_what_is_archived_comes_back_and_what_could_not_come_back_is_not_archive
         store.session()
         plant(store.home() / ONE, tree)
         before = seen(place / "store")
-        vault = ArchiveDir(place / "archive")
-        outcomes = archived(store, vault)
+        archive_dir = ArchiveDir(place / "archive")
+        outcomes = archived(store, archive_dir)
         assert seen(place / "store") == before
         statuses = [
-            outcome.status for outcome in restore_sessions(plan_restore(vault.everything(), str(place / "target")))
+            outcome.status for outcome in restore_sessions(plan_restore(archive_dir.archives(), str(place / "target")))
         ]
         if not outcomes or outcomes[0].status == SKIPPED:
-            assert not list(vault.files())
+            assert not list(archive_dir.archive_paths())
         else:
             assert statuses == [RESTORED]
             assert seen(place / "target") == before

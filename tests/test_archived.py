@@ -33,16 +33,16 @@ def store(tmp_path: Path) -> StoreBuilder:
 
 
 @pytest.fixture
-def vault(tmp_path: Path, store: StoreBuilder) -> ArchiveDir:
-    vault = ArchiveDir(tmp_path / "archive")
-    archived(store, vault)
-    return vault
+def archive_dir(tmp_path: Path, store: StoreBuilder) -> ArchiveDir:
+    archive_dir = ArchiveDir(tmp_path / "archive")
+    archived(store, archive_dir)
+    return archive_dir
 
 
-def told(text: bytes, store: StoreBuilder, vault: ArchiveDir) -> str:
+def told(text: bytes, store: StoreBuilder, archive_dir: ArchiveDir) -> str:
     """An output in which neither the paths of the store nor those of the archive tell what was looked at."""
     words = text.decode().replace("get --archived ", "get ").replace("list --archived'", "list'")
-    for path in vault.files():
+    for path in archive_dir.archive_paths():
         words = words.replace(path, "PLACE")
     return words.replace(str(store.root), "PLACE")
 
@@ -70,25 +70,25 @@ def told(text: bytes, store: StoreBuilder, vault: ArchiveDir) -> str:
     ids=" ".join,
 )
 def test_what_is_archived_is_told_as_if_it_were_in_the_store(
-    store: StoreBuilder, vault: ArchiveDir, tmp_path: Path, arguments: list[str]
+    store: StoreBuilder, archive_dir: ArchiveDir, tmp_path: Path, arguments: list[str]
 ) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     expected = csp(*arguments, "--root", store.root)
     shutil.rmtree(store.root)
     for _ in range(2):
-        done = csp(*arguments, "--archive", vault.folder, TMPDIR=str(temporary))
-        assert told(done.stdout, store, vault) == told(expected.stdout, store, vault)
-        assert told(done.stderr, store, vault) == told(expected.stderr, store, vault)
+        done = csp(*arguments, "--archive", archive_dir.path, TMPDIR=str(temporary))
+        assert told(done.stdout, store, archive_dir) == told(expected.stdout, store, archive_dir)
+        assert told(done.stderr, store, archive_dir) == told(expected.stderr, store, archive_dir)
         assert done.returncode == expected.returncode
     assert not list(temporary.iterdir())
 
 
 def test_a_second_look_unpacks_nothing(
-    store: StoreBuilder, vault: ArchiveDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: StoreBuilder, archive_dir: ArchiveDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def records() -> list[Any]:
-        found = ArchivedStore.at_vault(vault, str(tmp_path / "cache"))
+        found = ArchivedStore.from_archive_dir(archive_dir, str(tmp_path / "cache"))
         return [json.loads(session.json) for session in found.sessions(Filter(include_subagents=True))]
 
     first = records()
@@ -98,19 +98,19 @@ def test_a_second_look_unpacks_nothing(
 
 
 def test_a_session_in_an_archive_anywhere_is_named_by_its_path(
-    store: StoreBuilder, vault: ArchiveDir, tmp_path: Path
+    store: StoreBuilder, archive_dir: ArchiveDir, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "copy.tar.zst"
-    shutil.copy(vault.place(f"projects/{store.home().name}/{TWO}.jsonl"), elsewhere)
+    shutil.copy(archive_dir.archive_path(f"projects/{store.home().name}/{TWO}.jsonl"), elsewhere)
     done = csp("replay", "--archived", elsewhere)
     assert done.stdout == csp("replay", store.home() / f"{TWO}.jsonl").stdout
     assert done.returncode == 0
 
 
-def test_a_damaged_archive_costs_only_itself(store: StoreBuilder, vault: ArchiveDir) -> None:
-    damaged = Path(vault.place(f"projects/{store.home().name}/{TWO}.jsonl"))
+def test_a_damaged_archive_costs_only_itself(store: StoreBuilder, archive_dir: ArchiveDir) -> None:
+    damaged = Path(archive_dir.archive_path(f"projects/{store.home().name}/{TWO}.jsonl"))
     damaged.write_bytes(damaged.read_bytes()[:-30])
-    done = csp("list", "--jsonl", "--archive", vault.folder)
+    done = csp("list", "--jsonl", "--archive", archive_dir.path)
     assert TWO not in [json.loads(line)["id"] for line in done.stdout.splitlines()]
     assert len(done.stdout.splitlines()) == 3
     assert str(damaged) in done.stderr.decode()
@@ -120,62 +120,62 @@ def test_a_damaged_archive_costs_only_itself(store: StoreBuilder, vault: Archive
 @pytest.mark.parametrize("size", [100, -40])
 @pytest.mark.parametrize("command", ["show", "get", "replay"])
 def test_a_damaged_archive_is_named_to_whoever_asks_for_it(
-    store: StoreBuilder, vault: ArchiveDir, command: str, size: int
+    store: StoreBuilder, archive_dir: ArchiveDir, command: str, size: int
 ) -> None:
-    damaged = Path(vault.place(f"projects/{store.home().name}/{TWO}.jsonl"))
+    damaged = Path(archive_dir.archive_path(f"projects/{store.home().name}/{TWO}.jsonl"))
     damaged.write_bytes(damaged.read_bytes()[:size])
-    done = csp(command, TWO[:13], "--archive", vault.folder)
+    done = csp(command, TWO[:13], "--archive", archive_dir.path)
     assert done.returncode == 10
     assert done.stderr.decode().splitlines()[-1].count(str(damaged)) == 1
 
 
 def test_half_of_a_damaged_archive_is_never_taken_for_the_whole(
-    store: StoreBuilder, vault: ArchiveDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: StoreBuilder, archive_dir: ArchiveDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     (store.home() / TWO).mkdir()
     (store.home() / TWO / "large").write_bytes(os.urandom(1 << 20))
-    archived(store, vault)
-    damaged = Path(vault.place(f"projects/{store.home().name}/{TWO}.jsonl"))
+    archived(store, archive_dir)
+    damaged = Path(archive_dir.archive_path(f"projects/{store.home().name}/{TWO}.jsonl"))
     damaged.write_bytes(damaged.read_bytes()[: 700 << 10])
     assert read_manifest(str(damaged)).id == TWO
-    found = ArchivedStore.at_vault(vault, None)
+    found = ArchivedStore.from_archive_dir(archive_dir, None)
     for _ in range(2):
         with pytest.raises(BadArchive):
             found.locate(TWO)
     assert not list(temporary.iterdir())
 
 
-def test_who_looks_for_what_is_not_archived_is_told_where_to_look(vault: ArchiveDir) -> None:
-    done = csp("show", "zzzzzzzz", "--archive", vault.folder)
+def test_who_looks_for_what_is_not_archived_is_told_where_to_look(archive_dir: ArchiveDir) -> None:
+    done = csp("show", "zzzzzzzz", "--archive", archive_dir.path)
     assert done.returncode == 7
     assert b"list --archived" in done.stderr
 
 
-def test_nothing_of_what_is_archived_is_in_use(store: StoreBuilder, vault: ArchiveDir) -> None:
+def test_nothing_of_what_is_archived_is_in_use(store: StoreBuilder, archive_dir: ArchiveDir) -> None:
     with (store.home() / f"{ONE}.jsonl").open("ab") as file:
         file.write(b"{}\n")
-    archived(store, vault)
-    assert not any(session.in_use for session in ArchivedStore.at_vault(vault, None).sessions())
+    archived(store, archive_dir)
+    assert not any(session.in_use for session in ArchivedStore.from_archive_dir(archive_dir, None).sessions())
 
 
-def test_the_newest_version_is_the_one_that_is_shown(store: StoreBuilder, vault: ArchiveDir) -> None:
+def test_the_newest_version_is_the_one_that_is_shown(store: StoreBuilder, archive_dir: ArchiveDir) -> None:
     store.session(prompt="Begin anew")
-    archived(store, vault)
-    (session,) = [one for one in ArchivedStore.at_vault(vault, None).sessions() if one.id == ONE]
+    archived(store, archive_dir)
+    (session,) = [one for one in ArchivedStore.from_archive_dir(archive_dir, None).sessions() if one.id == ONE]
     assert session.title == "Begin anew"
 
 
-def test_a_store_and_the_archive_at_once_are_too_much(vault: ArchiveDir, store: StoreBuilder) -> None:
+def test_a_store_and_the_archive_at_once_are_too_much(archive_dir: ArchiveDir, store: StoreBuilder) -> None:
     done = csp("list", "--archived", "--root", store.root)
     assert done.returncode == 2
     assert b"--root" in done.stderr
 
 
-def test_a_chain_needs_a_store(vault: ArchiveDir) -> None:
-    done = csp("show", ONE, "--chain", "--archive", vault.folder)
+def test_a_chain_needs_a_store(archive_dir: ArchiveDir) -> None:
+    done = csp("show", ONE, "--chain", "--archive", archive_dir.path)
     assert done.returncode == 2
     assert b"restore" in done.stderr
 

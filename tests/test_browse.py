@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 from pathlib import Path
@@ -18,12 +19,13 @@ from claude_session_player.tui import jobs, player
 from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.jobs import StoreOpener
 from claude_session_player.tui.player import PlayerScreen
-from claude_session_player.tui.widgets import preview, text
+from claude_session_player.tui.widgets import preview
 from claude_session_player.tui.widgets.preview import PreviewPane
 from claude_session_player.tui.widgets.table import FilterInput
 from claude_session_player.tui.widgets.text import TextPopup
-from tests.browsing import KETTLE, NOW, browse, kettles, said, settled, table, titles
+from tests.browsing import KETTLE, NOW, browse, kettles, settled, table, titles
 from tests.builder import SessionBuilder
+from tests.players import notice
 from tests.screens import LARGE, SMALL, check_picture, run, text_of, until
 from tests.stores import ONE, THREE, TWO, StoreBuilder
 from tests.test_arriving import opened_files
@@ -79,7 +81,7 @@ def test_all_keys_are_told_in_the_help(builder: StoreBuilder, size: tuple[int, i
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await until(pilot, lambda: "missing" in text_of(app))
         await pilot.press("?")
-        await until(pilot, lambda: "Keys" in text_of(app))
+        await until(pilot, lambda: "List keys" in text_of(app))
         check_picture(app, "browse-help")
 
     browse(builder, script, size)
@@ -102,8 +104,8 @@ def test_the_summary_is_what_the_summary_command_prints(builder: StoreBuilder, s
 def test_the_summary_stands_in_a_window_of_its_own(
     builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ) -> None:
-    told = "Session 1f2e (6 events)\n- Duration: 5 seconds\n- Title: Oil \\[the] \\*\\*wheels\\*\\*\n- Cost: $0.02"
-    monkeypatch.setattr(jobs, "summary_text", lambda shelf, found: told)
+    summary = "Session 1f2e (6 events)\n- Duration: 5 seconds\n- Title: Oil \\[the] \\*\\*wheels\\*\\*\n- Cost: $0.02"
+    monkeypatch.setattr(jobs, "summary_text", lambda opener, file: summary)
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await until(pilot, lambda: "missing" in text_of(app))
@@ -127,7 +129,7 @@ def test_a_tiny_terminal_is_survived(builder: StoreBuilder, size: tuple[int, int
 
 def test_an_empty_store_says_that_it_is_empty(tmp_path: Path) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await until(pilot, lambda: "there is no session here" in text_of(app))
+        await until(pilot, lambda: "No sessions in this store." in text_of(app))
         assert "0 sessions" in text_of(app)
         await pilot.press("enter", "f", "v", "e", "y", "down", "end", "p", "enter", "s", "S")
         assert len(app.screen_stack) == 1
@@ -150,7 +152,7 @@ def test_a_terminal_without_colours_is_enough(builder: StoreBuilder, monkeypatch
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await until(pilot, lambda: "missing" in text_of(app))
         await pilot.press("p", "down", "escape", "/", "x")
-        await until(pilot, lambda: "no session is like this" in text_of(app))
+        await until(pilot, lambda: "No sessions match this filter" in text_of(app))
 
     browse(builder, script)
 
@@ -193,7 +195,7 @@ def test_a_screen_is_read_only_where_the_cursor_rests(builder: StoreBuilder, mon
         await until(pilot, lambda: "Boil water" in text_of(app))
         await pilot.press("down", "down")
         assert looks == []
-        app.screen.query_one(PreviewPane).look()
+        app.screen.query_one(PreviewPane).read()
         await settled(pilot)
 
     run(app, script)
@@ -217,7 +219,7 @@ def test_a_store_that_is_gone_when_it_is_read_again_is_told(builder: StoreBuilde
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         builder.root.rename(builder.root.with_name("elsewhere"))
         await pilot.press("r")
-        await until(pilot, lambda: "there is no such directory" in said(app))
+        await until(pilot, lambda: "there is no such directory" in notice(app))
 
     browse(builder, script, LARGE)
 
@@ -357,7 +359,7 @@ def test_a_session_that_is_gone_is_not_played(builder: StoreBuilder) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         (builder.home() / f"{THREE}.jsonl").unlink()
         await pilot.press("enter")
-        await until(pilot, lambda: "this session is no more" in said(app))
+        await until(pilot, lambda: "no longer exists" in notice(app))
         await pilot.press("v")
         await until(pilot, lambda: "No such" in text_of(app))
 
@@ -370,7 +372,7 @@ def test_a_command_that_a_shell_would_obey_when_it_is_pasted_is_not_copied(build
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("y")
         assert not app.clipboard
-        assert "not copied" in said(app)
+        assert "Not copied" in notice(app)
 
     browse(builder, script)
 
@@ -379,34 +381,36 @@ def test_the_command_that_goes_on_is_copied_and_shown(builder: StoreBuilder) -> 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("y")
         assert app.clipboard == f"cd /home/ada/engine && claude --resume {THREE}"
-        assert said(app) == f"copied: {app.clipboard}"
+        assert notice(app) == f"Copied: {app.clipboard}"
 
     browse(builder, script)
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE, (20, 5)])
-def test_what_is_said_takes_one_line_and_covers_neither_the_table_nor_the_preview(
-    builder: StoreBuilder, size: tuple[int, int]
+def test_a_notification_leaves_the_filter_visible_and_disappears(
+    builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ) -> None:
+    monkeypatch.setattr(BrowseApp, "NOTIFICATION_TIMEOUT", 0.3)
+    app = BrowseApp(StoreOpener((str(builder.root),), None), clock=lambda: NOW, rest=1000)
+
+    async def body() -> None:
+        async with app.run_test(size=size, notifications=True) as pilot:
+            await until(pilot, lambda: "Boil water" in text_of(app))
+            await settled(pilot)
+            before = text_of(app)
+            app.notify("[red]kettle[/red] \x1b[2J", severity="error")
+            await until(pilot, lambda: "[red]kettle" in text_of(app))
+            assert "\x1b" not in text_of(app)
+            assert text_of(app).splitlines()[0] == before.splitlines()[0]
+            await until(pilot, lambda: text_of(app) == before)
+
+    asyncio.run(body())
+
+
+def test_a_notification_replaces_the_one_before(builder: StoreBuilder) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        before = text_of(app).splitlines()[1:]
-        await pilot.press("y")
-        await pilot.pause()
-        first, *rest = text_of(app).splitlines()
-        assert first.startswith("copied: cd /home")
-        assert rest == before
-
-    browse(builder, script, size)
-
-
-def test_what_is_said_goes_by_itself_and_before_what_is_typed(
-    builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await pilot.press("y", "/", "w")
-        await until(pilot, lambda: text_of(app).startswith("w "))
-        monkeypatch.setattr(text, "SECONDS", 0.001)
-        await pilot.press("escape", "y")
-        await until(pilot, lambda: text_of(app).startswith("/ to find"))
+        await pilot.press("y", "down", "y")
+        await until(pilot, lambda: ONE in notice(app))
+        assert notice(app).count("Copied: ") == 1
 
     browse(builder, script)

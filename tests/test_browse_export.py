@@ -15,7 +15,8 @@ from claude_session_player import export
 from claude_session_player.tui import browse as browse_module, jobs
 from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.popups import default_export_dir
-from tests.browsing import answer, browse, kettles, said
+from tests.browsing import browse, export_message, kettles
+from tests.players import notice
 from tests.program import csp
 from tests.screens import LARGE, SMALL, check_picture, text_of, until
 from tests.stores import AGENT, ONE, THREE, StoreBuilder
@@ -33,7 +34,7 @@ def test_a_session_is_exported_into_the_working_directory(
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("down", "e", "enter")
-        await until(pilot, lambda: "written to" in said(app))
+        await until(pilot, lambda: "Exported to" in notice(app))
 
     browse(builder, script)
     assert (tmp_path / f"{ONE}.md").read_text() == "❯ Start the engine\n\n● It runs.\n"
@@ -52,7 +53,7 @@ def test_what_is_written_is_what_export_writes(
         await pilot.press("a", "e", *["down"] * [one.name for one in export.export_formats()].index(format))
         await until(pilot, lambda: f"[{format}]" in text_of(app))
         await pilot.press("enter")
-        await until(pilot, lambda: "written to" in said(app))
+        await until(pilot, lambda: "Exported to" in notice(app))
 
     browse(builder, script, words=id)
     written = (tmp_path / f"{id}{suffix}").read_bytes()
@@ -69,7 +70,7 @@ def test_a_session_that_is_none_any_more_leaves_no_file(
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         (builder.home() / f"{THREE}.jsonl").write_bytes(b"")
         await pilot.press("e", "enter")
-        await until(pilot, lambda: "holds no session any more" in said(app))
+        await until(pilot, lambda: "no longer holds a session" in notice(app))
 
     browse(builder, script)
     assert [path for path in sorted(tmp_path.iterdir()) if path.name != "cache"] == before
@@ -84,18 +85,18 @@ def test_a_file_is_replaced_only_if_another_key_says_so(
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("down", "e", "enter", "enter", "enter")
-        await until(pilot, lambda: "Replace it?" in answer(app))
-        assert "y replace it · Esc another name" in text_of(app)
+        await until(pilot, lambda: "Replace it?" in export_message(app))
+        assert "y replace · Esc another name" in text_of(app)
         await pilot.press("down", "escape")  # back to the path, which can be edited
-        await until(pilot, lambda: "Replace it?" not in answer(app))
+        await until(pilot, lambda: "Replace it?" not in export_message(app))
         assert "[markdown]" in text_of(app)
         await pilot.press("y")
         assert app.screen.query_one("#path", Input).value == f"{target}y"
         await pilot.press("backspace", "enter")
-        await until(pilot, lambda: "Replace it?" in answer(app))
+        await until(pilot, lambda: "Replace it?" in export_message(app))
         assert target.read_text() == "mine"
         await pilot.press("y")
-        await until(pilot, lambda: "written to" in said(app))
+        await until(pilot, lambda: "Exported to" in notice(app))
         assert target.read_text().startswith("❯ Start")
 
     browse(builder, script)
@@ -140,9 +141,9 @@ def test_where_a_session_was_written_to_is_said_in_full_and_proposed_the_next_ti
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("e", "ctrl+a", "ctrl+k", *f"~/{folder.name}/kettle.md", "enter")
-        await until(pilot, lambda: "written to" in said(app))
+        await until(pilot, lambda: "Exported to" in notice(app))
         await pilot.pause()
-        assert f"writtento{folder}/kettle.md" in "".join(text_of(app).split())
+        assert notice(app) == f"Exported to {folder}/kettle.md"
         await pilot.press("e")
         await pilot.pause()
         assert app.screen.query_one("#path", Input).value == f"{folder}/{THREE}.md"
@@ -170,13 +171,13 @@ def test_what_cannot_be_written_is_told(builder: StoreBuilder, tmp_path: Path, m
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("e", "ctrl+a", "ctrl+k", "enter")
-        await until(pilot, lambda: "Type the path of a file." in answer(app))
+        await until(pilot, lambda: "Type the path of a file." in export_message(app))
         await pilot.press(*"no/where.md", "enter")
-        await until(pilot, lambda: answer(app) == f"There is no directory {tmp_path}/no.")
+        await until(pilot, lambda: export_message(app) == f"No such directory: {tmp_path}/no")
         await pilot.press("ctrl+a", "ctrl+k", *"store", "enter")
-        await until(pilot, lambda: "/store is a directory: add the name of a file." in answer(app))
+        await until(pilot, lambda: "/store is a directory; add a file name." in export_message(app))
         monkeypatch.setattr(jobs, "atomic_file", refuse)
         await pilot.press("1", "enter")
-        await until(pilot, lambda: "store1 is not written: No space left on device" in said(app))
+        await until(pilot, lambda: "store1: No space left on device" in notice(app))
 
     browse(builder, script, LARGE)

@@ -47,7 +47,7 @@ def builder(tmp_path: Path) -> StoreBuilder:
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> ArchiveDir:
+def archive_dir(tmp_path: Path) -> ArchiveDir:
     return ArchiveDir(tmp_path / "archive")
 
 
@@ -56,28 +56,28 @@ def planned(builder: StoreBuilder, rules: CleanRules = ALL) -> CleanPlan:
 
 
 def ids(made: CleanPlan) -> set[str]:
-    return {bundle.id for bundle in made.bundles}
+    return {session.id for session in made.sessions}
 
 
 def cleaned(
-    builder: StoreBuilder, vault: ArchiveDir, rules: CleanRules = ALL, *, delete: bool = False
+    builder: StoreBuilder, archive_dir: ArchiveDir, rules: CleanRules = ALL, *, delete: bool = False
 ) -> list[CleanOutcome]:
-    return list(clean_sessions(planned(builder, rules), vault, delete=delete))
+    return list(clean_sessions(planned(builder, rules), archive_dir, delete=delete))
 
 
 # --- the plan -------------------------------------------------------------------------------------
 
 
 def test_without_a_filter_there_is_no_plan(builder: StoreBuilder) -> None:
-    with pytest.raises(BadFilter, match="Give a filter"):
+    with pytest.raises(BadFilter, match="no filter given"):
         planned(builder, CleanRules())
-    with pytest.raises(BadFilter, match="Give a filter"):
+    with pytest.raises(BadFilter, match="no filter given"):
         planned(builder, CleanRules(Filter(sort="size", limit=3, offset=1, reverse=True)))
 
 
 @pytest.mark.parametrize("word", ["", "  "])
 def test_an_empty_word_is_no_filter(builder: StoreBuilder, word: str) -> None:
-    with pytest.raises(BadFilter, match="which project"):
+    with pytest.raises(BadFilter, match="the project filter is empty"):
         planned(builder, CleanRules(Filter(project=word), older_than=LATER))
 
 
@@ -195,14 +195,14 @@ def test_a_file_without_a_record_is_a_session_only_if_it_is_called_like_one(tmp_
     assert ids(planned(builder)) == {ONE, "ses_0002"}
 
 
-def test_memories_are_never_removed(builder: StoreBuilder, vault: ArchiveDir) -> None:
+def test_memories_are_never_removed(builder: StoreBuilder, archive_dir: ArchiveDir) -> None:
     builder.session("memory", "Remember")
     memory = builder.home() / "memory" / "MEMORY.md"
     memory.parent.mkdir()
     memory.write_text("Tea")
     settle(builder.root)
-    (outcome,) = cleaned(builder, vault, CleanRules(Filter(title="Remember")), delete=True)
-    assert (outcome.bundle.id, outcome.reason) == ("memory", None)
+    (outcome,) = cleaned(builder, archive_dir, CleanRules(Filter(title="Remember")), delete=True)
+    assert (outcome.session.id, outcome.reason) == ("memory", None)
     assert memory.read_text() == "Tea"
 
 
@@ -285,7 +285,9 @@ def test_a_plan_changes_nothing(builder: StoreBuilder) -> None:
 
 
 @pytest.mark.parametrize("delete", [False, True])
-def test_everything_of_a_session_is_removed_and_nothing_else(tmp_path: Path, vault: ArchiveDir, delete: bool) -> None:
+def test_everything_of_a_session_is_removed_and_nothing_else(
+    tmp_path: Path, archive_dir: ArchiveDir, delete: bool
+) -> None:
     builder = StoreBuilder(tmp_path / "store")
     builder.every_layout()
     (builder.root / "settings.json").write_text("{}")
@@ -294,9 +296,9 @@ def test_everything_of_a_session_is_removed_and_nothing_else(tmp_path: Path, vau
     settle(builder.root)
     before = seen(builder.root)
     (outcome,) = cleaned(
-        builder, vault, CleanRules(Filter(title="Start the engine", limit=1, sort="size")), delete=delete
+        builder, archive_dir, CleanRules(Filter(title="Start the engine", limit=1, sort="size")), delete=delete
     )
-    assert (outcome.bundle.id, outcome.reason) == (ONE, None)
+    assert (outcome.session.id, outcome.reason) == (ONE, None)
     assert (outcome.archive is None) == delete
     project = builder.home().relative_to(builder.root)
     flat = ("agent-flat0001.jsonl",)
@@ -305,55 +307,59 @@ def test_everything_of_a_session_is_removed_and_nothing_else(tmp_path: Path, vau
     assert len(gone) > 10
 
 
-def test_a_session_is_in_the_archive_before_it_is_removed(builder: StoreBuilder, vault: ArchiveDir) -> None:
+def test_a_session_is_in_the_archive_before_it_is_removed(builder: StoreBuilder, archive_dir: ArchiveDir) -> None:
     content = (builder.home() / f"{ONE}.jsonl").read_bytes()
-    (outcome,) = cleaned(builder, vault, CleanRules(older_than=LATER))
+    (outcome,) = cleaned(builder, archive_dir, CleanRules(older_than=LATER))
     assert outcome.archive is not None
-    (archived,) = vault.everything()
+    (archived,) = archive_dir.archives()
     assert (archived.path, archived.manifest.id, archived.manifest.size) == (outcome.archive, ONE, len(content))
     assert not (builder.home() / f"{ONE}.jsonl").exists()
 
 
-def test_a_file_that_grew_since_the_plan_stays(builder: StoreBuilder, vault: ArchiveDir) -> None:
+def test_a_file_that_grew_since_the_plan_stays(builder: StoreBuilder, archive_dir: ArchiveDir) -> None:
     made = planned(builder)
     path = builder.home() / f"{TWO}.jsonl"
     with path.open("a") as file:
         file.write("\n")
     before = path.read_bytes()
-    outcomes = {outcome.bundle.id: outcome for outcome in clean_sessions(made, vault)}
+    outcomes = {outcome.session.id: outcome for outcome in clean_sessions(made, archive_dir)}
     assert "has changed since the plan was made" in (outcomes[TWO].reason or "")
     assert path.read_bytes() == before
     assert [path.name for path in builder.root.rglob("*.jsonl")] == [path.name]
 
 
-def test_a_session_whose_directory_got_a_file_since_the_plan_stays(builder: StoreBuilder, vault: ArchiveDir) -> None:
+def test_a_session_whose_directory_got_a_file_since_the_plan_stays(
+    builder: StoreBuilder, archive_dir: ArchiveDir
+) -> None:
     (builder.home() / ONE).mkdir()
     made = planned(builder, CleanRules(older_than=LATER))
     (builder.home() / ONE / "new.txt").write_text("new")
-    (outcome,) = clean_sessions(made, vault)
+    (outcome,) = clean_sessions(made, archive_dir)
     assert "new.txt is new since the plan was made" in (outcome.reason or "")
     assert (builder.home() / f"{ONE}.jsonl").exists()
 
 
-def test_a_session_that_is_gone_since_the_plan_is_named(builder: StoreBuilder, vault: ArchiveDir) -> None:
+def test_a_session_that_is_gone_since_the_plan_is_named(builder: StoreBuilder, archive_dir: ArchiveDir) -> None:
     made = planned(builder, CleanRules(older_than=LATER))
     (builder.home() / f"{ONE}.jsonl").unlink()
-    (outcome,) = clean_sessions(made, vault)
+    (outcome,) = clean_sessions(made, archive_dir)
     assert outcome.reason is not None
 
 
-def test_links_are_removed_and_not_followed(builder: StoreBuilder, vault: ArchiveDir) -> None:
+def test_links_are_removed_and_not_followed(builder: StoreBuilder, archive_dir: ArchiveDir) -> None:
     folder = builder.home() / ONE
     (folder / "real").mkdir(parents=True)
     (folder / "real" / "file").write_text("content")
     (folder / "link").symlink_to("real")
     settle(builder.root)
-    (outcome,) = cleaned(builder, vault, CleanRules(older_than=LATER), delete=True)
+    (outcome,) = cleaned(builder, archive_dir, CleanRules(older_than=LATER), delete=True)
     assert outcome.reason is None
     assert not folder.exists()
 
 
-def test_a_session_with_a_link_to_elsewhere_stays(builder: StoreBuilder, vault: ArchiveDir, tmp_path: Path) -> None:
+def test_a_session_with_a_link_to_elsewhere_stays(
+    builder: StoreBuilder, archive_dir: ArchiveDir, tmp_path: Path
+) -> None:
     (tmp_path / "dear").mkdir()
     (tmp_path / "dear" / "file").write_text("content")
     (builder.home() / ONE).mkdir()
@@ -361,14 +367,14 @@ def test_a_session_with_a_link_to_elsewhere_stays(builder: StoreBuilder, vault: 
     before = seen(tmp_path)
     made = planned(builder, CleanRules(older_than=LATER))
     assert [one.id for one in made.skipped] == [ONE]
-    assert list(clean_sessions(made, vault, delete=True)) == []
+    assert list(clean_sessions(made, archive_dir, delete=True)) == []
     assert {path: what for path, what in seen(tmp_path).items() if not path.startswith("archive")} == before
 
 
-def test_what_was_done_is_logged(builder: StoreBuilder, vault: ArchiveDir) -> None:
-    (kept,) = cleaned(builder, vault, CleanRules(older_than=LATER))
-    cleaned(builder, vault, CleanRules(Filter(title="Boil")), delete=True)
-    lines = [json.loads(line) for line in Path(vault.folder, "log.jsonl").read_text().splitlines()]
+def test_what_was_done_is_logged(builder: StoreBuilder, archive_dir: ArchiveDir) -> None:
+    (kept,) = cleaned(builder, archive_dir, CleanRules(older_than=LATER))
+    cleaned(builder, archive_dir, CleanRules(Filter(title="Boil")), delete=True)
+    lines = [json.loads(line) for line in Path(archive_dir.path, "log.jsonl").read_text().splitlines()]
     assert [(line["action"], line["id"], line["title"]) for line in lines] == [
         ("removed", ONE, "Start the engine"),
         ("deleted", THREE, "Boil water"),
@@ -386,39 +392,43 @@ def test_where_the_archive_cannot_be_written_everything_stays(builder: StoreBuil
     assert seen(builder.root) == before
 
 
-def test_many_are_removed_in_order_with_few_looks_at_all_processes(builder: StoreBuilder, vault: ArchiveDir) -> None:
+def test_many_are_removed_in_order_with_few_looks_at_all_processes(
+    builder: StoreBuilder, archive_dir: ArchiveDir
+) -> None:
     for number in range(40):
         builder.session(f"5d1f0c3a-{number:04}-4000-8000-000000000000")
     settle(builder.root)
     made = planned(builder)
     with patch.object(clean, "InUse", wraps=InUse) as looks:
-        outcomes = list(clean_sessions(made, vault))
-    assert [(outcome.bundle, outcome.reason) for outcome in outcomes] == [(bundle, None) for bundle in made.bundles]
+        outcomes = list(clean_sessions(made, archive_dir))
+    assert [(outcome.session, outcome.reason) for outcome in outcomes] == [(session, None) for session in made.sessions]
     assert looks.call_count == 2
     assert list(builder.root.rglob("*.jsonl")) == []
 
 
 def test_large_sessions_are_not_all_archived_before_the_first_is_removed(
-    builder: StoreBuilder, vault: ArchiveDir
+    builder: StoreBuilder, archive_dir: ArchiveDir
 ) -> None:
     made = planned(builder)
-    with patch.object(clean, "_LARGE", 1), patch.object(clean, "InUse", wraps=InUse) as looks:
-        assert [outcome.reason for outcome in clean_sessions(made, vault)] == [None] * 3
+    with patch.object(clean, "_GROUP_SIZE", 1), patch.object(clean, "InUse", wraps=InUse) as looks:
+        assert [outcome.reason for outcome in clean_sessions(made, archive_dir)] == [None] * 3
     assert looks.call_count == 3
 
 
-def test_what_the_archive_took_before_it_was_full_is_removed_and_told(builder: StoreBuilder, vault: ArchiveDir) -> None:
+def test_what_the_archive_took_before_it_was_full_is_removed_and_told(
+    builder: StoreBuilder, archive_dir: ArchiveDir
+) -> None:
     made = planned(builder)
-    first = archive_session(vault, made.bundles[0])
+    first = archive_session(archive_dir, made.sessions[0])
     outcomes: list[CleanOutcome] = []
-    with patch.object(clean, "keep", side_effect=[first, CannotWrite("full")]), pytest.raises(CannotWrite):
-        outcomes.extend(clean_sessions(made, vault))
-    assert outcomes == [CleanOutcome(made.bundles[0], first.path)]
-    assert not Path(made.bundles[0].place(made.bundles[0].items[0])).exists()
-    assert all(Path(bundle.place(bundle.items[0])).exists() for bundle in made.bundles[1:])
+    with patch.object(clean, "archive_session", side_effect=[first, CannotWrite("full")]), pytest.raises(CannotWrite):
+        outcomes.extend(clean_sessions(made, archive_dir))
+    assert outcomes == [CleanOutcome(made.sessions[0], first.path)]
+    assert not Path(made.sessions[0].path_of(made.sessions[0].items[0])).exists()
+    assert all(Path(session.path_of(session.items[0])).exists() for session in made.sessions[1:])
 
 
-def test_there_is_nothing_to_finish_after_a_run(builder: StoreBuilder, vault: ArchiveDir) -> None:
-    cleaned(builder, vault)
-    assert finish_removals(builder.open(), vault) == []
+def test_there_is_nothing_to_finish_after_a_run(builder: StoreBuilder, archive_dir: ArchiveDir) -> None:
+    cleaned(builder, archive_dir)
+    assert finish_removals(builder.open(), archive_dir) == []
     assert litter(builder.root) == []

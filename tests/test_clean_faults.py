@@ -13,10 +13,10 @@ import pytest
 from claude_session_player.archive.archive_dir import ArchiveDir
 from claude_session_player.archive.session_files import SessionFiles
 from claude_session_player.archive.trash import GONE, MOVING
-from tests.archives import Seen, bundles, contents, litter, seen
-from tests.bins import interrupted
+from tests.archives import Seen, all_session_files, contents, litter, seen
 from tests.disks import disk, read_only
 from tests.faults import Scenario, survives
+from tests.interrupted_removals import interrupted
 from tests.program import csp
 from tests.stores import ONE, TWO, Opened, StoreBuilder, settle
 
@@ -74,7 +74,7 @@ def origin(before: Path) -> tuple[Seen, list[SessionFiles]]:
     place = before.parent / "origin"
     if not place.exists():
         build(place)
-    return seen(place / STORE), bundles(Opened(place / STORE))
+    return seen(place / STORE), all_session_files(Opened(place / STORE))
 
 
 def part(store: Seen, one: SessionFiles) -> Seen:
@@ -193,7 +193,7 @@ def test_on_a_full_disk_what_cannot_be_archived_stays(tmp_path: Path) -> None:
     builder = build(tmp_path)
     (builder.home() / ONE / "tool-results" / "noise").write_bytes(random.Random(1).randbytes(200_000))
     settle(builder.root)
-    before, sessions = seen(builder.root), bundles(builder)
+    before, sessions = seen(builder.root), all_session_files(builder)
     with disk(tmp_path / ARCHIVE, "64k"):
         done = csp(*clean(tmp_path))
         assert (done.returncode, done.stderr.decode().count("\n")) == (5, 1)

@@ -116,7 +116,7 @@ def test_only_what_the_plan_names_is_removed(
         made = plan_clean(builder.open(), rules)
         assert seen(builder.root) == before
         outcomes = list(clean_sessions(made, ArchiveDir(Path(folder, "archive")), delete=delete))
-        named = {item.path for bundle in made.bundles for item in bundle.items}
+        named = {item.path for session in made.sessions for item in session.items}
         assert not any("/memory/" in path or "/notes-of-ada/" in path for path in named)
         assert seen(builder.root) == {path: what for path, what in before.items() if path not in named}
         assert litter(builder.root) == []

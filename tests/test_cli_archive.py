@@ -92,14 +92,14 @@ def test_what_of_the_store_cannot_be_read_is_not_all_of_it(store: StoreBuilder, 
     done = archive(store, to, "--all")
     assert THREE in done.stderr.decode()
     assert done.returncode == 1
-    assert len(list(ArchiveDir(to).files())) == 2
+    assert len(list(ArchiveDir(to).archive_paths())) == 2
 
 
 def test_damaged_archives_are_replaced_where_all_is_checked(store: StoreBuilder, to: Path) -> None:
     (store.home() / ONE).mkdir()
     (store.home() / ONE / "large").write_bytes(os.urandom(1 << 20))
     archive(store, to, "--all")
-    damaged = Path(next(path for path in ArchiveDir(to).files() if ONE in path))
+    damaged = Path(next(path for path in ArchiveDir(to).archive_paths() if ONE in path))
     data = bytearray(damaged.read_bytes())
     data[len(data) // 2] ^= 1
     damaged.write_bytes(data)
@@ -121,7 +121,7 @@ def test_other_versions_can_be_reached(store: StoreBuilder, to: Path, tmp_path: 
     store.session(prompt="Begin anew")
     archive(store, to, "--all")
     assert b"several versions: --json" in csp("archive", "list", "--archive", to).stderr
-    older = next(path for path in ArchiveDir(to).files() if path.endswith(f"{ONE}.tar.zst"))
+    older = next(path for path in ArchiveDir(to).archive_paths() if path.endswith(f"{ONE}.tar.zst"))
     for number, refs in enumerate((["--all"], [ONE])):
         done = csp("restore", *refs, "--archive", to, "--root", tmp_path / str(number))
         assert f"another version with 2 other files: restore {older}" in done.stderr.decode()
@@ -134,7 +134,7 @@ def test_other_versions_can_be_reached(store: StoreBuilder, to: Path, tmp_path: 
 def test_a_file_is_no_directory_of_archives(store: StoreBuilder, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for done in (archive(store, tmp_path / "file", "--all"), csp("archive", "list", "--archive", tmp_path / "file")):
-        assert b"is no directory" in done.stderr
+        assert b"is not a directory" in done.stderr
         assert done.returncode in (3, 5)
 
 
@@ -192,7 +192,7 @@ def test_the_manifest_is_as_the_schema_says(store: StoreBuilder, to: Path) -> No
     (store.home() / ONE).mkdir()
     (store.home() / ONE / "a").write_text("x")
     archive(store, to, ONE)
-    manifest = json.loads(encode_manifest(ArchiveDir(to).everything()[0].manifest))
+    manifest = json.loads(encode_manifest(ArchiveDir(to).archives()[0].manifest))
     jsonschema.validate(manifest, {**SCHEMA, "$ref": "#/$defs/manifest"})
     assert list(manifest) == SCHEMA["$defs"]["manifest"]["required"]
     assert [entry["kind"] for entry in manifest["entries"]] == ["file", "folder", "file"]
@@ -202,7 +202,7 @@ def test_damage_is_found_and_named(store: StoreBuilder, to: Path) -> None:
     archive(store, to, "--all")
     sound = csp("archive", "verify", "--archive", to)
     assert (sound.returncode, sound.stdout) == (0, b"2 archives: all sound\n")
-    damaged = Path(next(path for path in ArchiveDir(to).files() if ONE in path))
+    damaged = Path(next(path for path in ArchiveDir(to).archive_paths() if ONE in path))
     damaged.write_bytes(damaged.read_bytes()[:-30])
     done = csp("archive", "verify", "--archive", to, "--json")
     assert done.returncode == 1
@@ -216,7 +216,7 @@ def test_damage_is_found_and_named(store: StoreBuilder, to: Path) -> None:
 
 def test_sessions_come_back_by_id_title_path_or_all_at_once(store: StoreBuilder, to: Path, tmp_path: Path) -> None:
     archive(store, to, "--all")
-    path = next(path for path in ArchiveDir(to).files() if ONE in path)
+    path = next(path for path in ArchiveDir(to).archive_paths() if ONE in path)
     for number, refs in enumerate(([ONE], [ONE[:13]], ["start the engine"], [path], [ONE, TWO], ["--all"])):
         root = tmp_path / f"target{number}"
         done = csp("restore", *refs, "--archive", to, "--root", root, "--json")
@@ -272,7 +272,7 @@ def test_the_output_ends_where_nobody_reads_it(store: StoreBuilder, to: Path) ->
     command = " ".join([*PROGRAM, "archive", "--all", "--root", str(store.root), "--archive", str(to)])
     done = subprocess.run(["sh", "-c", f"{command} | true"], capture_output=True, check=False)
     assert done.stderr == b""
-    assert len(list(ArchiveDir(to).files())) == 2
+    assert len(list(ArchiveDir(to).archive_paths())) == 2
 
 
 def test_a_shell_completes_ids_of_the_archive(store: StoreBuilder, to: Path) -> None:
@@ -297,7 +297,7 @@ def test_of_several_versions_the_one_archived_last_comes_back_and_a_damaged_one_
     archive(store, to, ONE)
     path.write_bytes(b'{"type":"mode","mode":"plan"}\n')
     archive(store, to, ONE)
-    second = Path(next(one for one in ArchiveDir(to).files() if f"{ONE}.2" in one))
+    second = Path(next(one for one in ArchiveDir(to).archive_paths() if f"{ONE}.2" in one))
     assert csp("restore", ONE, "--archive", to, "--root", tmp_path / "new").returncode == 0
     assert (tmp_path / "new" / path.relative_to(store.root)).read_bytes() == path.read_bytes()
     second.write_bytes(b"oops" + second.read_bytes()[4:])
@@ -339,12 +339,12 @@ def test_what_is_no_file_hinders_no_other_archive(store: StoreBuilder, to: Path)
     assert len(json.loads(csp("archive", "list", "--json", "--archive", to).stdout)) == 2
     checked = csp("archive", "verify", "--archive", to)
     assert (checked.returncode, checked.stdout) == (1, b"2 archives: all sound\n")
-    assert checked.stderr.count(b"no regular file") == 2
+    assert checked.stderr.count(b"not a regular file") == 2
 
 
 def test_an_archive_that_was_renamed_is_found_by_its_session(store: StoreBuilder, to: Path, tmp_path: Path) -> None:
     archive(store, to, ONE)
-    (path,) = map(Path, ArchiveDir(to).files())
+    (path,) = map(Path, ArchiveDir(to).archive_paths())
     path.rename(path.with_name("renamed.tar.zst"))
     done = csp("restore", ONE, "--archive", to, "--root", tmp_path / "new")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, b"1 session: 1 restored")

@@ -12,10 +12,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from claude_session_player.archive.handles import OpenDirectory
+from claude_session_player.archive.directories import OpenDirectory
 from claude_session_player.archive.trash import TrashDir, claim_trash_dir
 from tests.archives import contents, litter, seen
-from tests.bins import interrupted
+from tests.interrupted_removals import interrupted
 from tests.program import csp, told_on_terminal
 from tests.stores import ONE, THREE, TWO, StoreBuilder, settle
 
@@ -69,7 +69,7 @@ def names(builder: StoreBuilder) -> set[str]:
 def test_it_needs_a_filter(builder: StoreBuilder, archive: Path, arguments: list[str]) -> None:
     done = clean(builder, archive, *arguments)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert re.match(rb"claude-session-player: which (sessions|project)\?", done.stderr)
+    assert re.match(rb"claude-session-player: (no filter given|the project filter is empty)", done.stderr)
     assert names(builder) == {ONE, TWO, THREE}
 
 

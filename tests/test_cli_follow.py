@@ -129,7 +129,7 @@ def test_at_the_end_it_is_told_what_could_not_be_read(live: Live) -> None:
 def test_all_of_them_in_a_pipe_are_a_line_for_each_change(live: Live) -> None:
     with follower("--all", *live.where) as process:
         (first,) = lines_until(process, "\n")
-        assert re.match(r"\d\d:\d\d:\d\d  1f2e3d4c  engine  thinking +a prompt came", first)
+        assert re.match(r"\d\d:\d\d:\d\d  1f2e3d4c  engine  thinking +prompt", first)
         live.say("It runs.")
         assert "1f2e3d4c  engine  waiting for the person" in lines_until(process, "\n")[0]
         live.path.unlink()

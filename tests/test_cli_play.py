@@ -89,7 +89,7 @@ def test_it_begins_with_the_screen_of_a_place(place: str, told: str, path: Path)
 def test_a_place_that_is_none_is_refused(path: Path) -> None:
     done = csp("play", path, "--from", "somewhere")
     assert done.returncode == 2
-    assert "'somewhere' is no place" in done.stderr.decode()
+    assert "'somewhere' is not a position" in done.stderr.decode()
 
 
 def test_a_terminal_gets_colours_and_nothing_that_it_would_obey(tmp_path: Path) -> None:

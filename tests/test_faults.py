@@ -14,7 +14,7 @@ import pytest
 from claude_session_player.archive.archive_dir import ArchiveDir
 from claude_session_player.archive.pack import check_archive, read_manifest
 from claude_session_player.archive.restore import restore_session
-from tests.archives import Seen, archived, bundles, litter, seen
+from tests.archives import Seen, all_session_files, archived, litter, seen
 from tests.disks import disk, read_only
 from tests.faults import Scenario, survives
 from tests.program import PROGRAM, csp
@@ -57,7 +57,7 @@ def half_restored(world: Path) -> None:
     """An archive, and a store in which half of the sessions is there."""
     with_archive(world)
     (world / TARGET / "projects").mkdir(parents=True)
-    for path in list(ArchiveDir(world / ARCHIVE).files())[::2]:
+    for path in list(ArchiveDir(world / ARCHIVE).archive_paths())[::2]:
         restore_session(path, str(world / TARGET))
 
 
@@ -72,7 +72,7 @@ def restore(world: Path) -> list[str | Path]:
 def kept(world: Path) -> dict[str, set[str]]:
     """The checksums of everything in the archive that is sound, by session."""
     sums: dict[str, set[str]] = {}
-    for path in ArchiveDir(world / ARCHIVE).files():
+    for path in ArchiveDir(world / ARCHIVE).archive_paths():
         manifest = check_archive(path)
         sums.setdefault(manifest.main, set()).update(entry.path + entry.sha256 for entry in manifest.entries)
     return sums
@@ -89,12 +89,12 @@ def nothing_is_lost(world: Path, before: Path) -> None:
 
 def all_is_archived(world: Path, before: Path) -> None:
     nothing_is_lost(world, before)
-    vault = ArchiveDir(world / ARCHIVE)
-    for bundle in bundles(Opened(world / STORE)):
-        newest = vault.newest(bundle.main)
+    archive_dir = ArchiveDir(world / ARCHIVE)
+    for session in all_session_files(Opened(world / STORE)):
+        newest = archive_dir.newest(session.main)
         assert newest is not None
         sizes = {entry.path: (entry.size, entry.mtime_ns) for entry in newest.manifest.files}
-        assert sizes == {item.path: (item.size, item.mtime_ns) for item in bundle.files}
+        assert sizes == {item.path: (item.size, item.mtime_ns) for item in session.files}
     assert not litter(world)
 
 
@@ -111,7 +111,7 @@ def sessions_are_whole(world: Path, before: Path) -> None:
     assert {name: origin[name] for name in there if there[name] != ("folder",)} == {
         name: what for name, what in there.items() if what != ("folder",)
     }
-    for path in ArchiveDir(world / ARCHIVE).files():
+    for path in ArchiveDir(world / ARCHIVE).archive_paths():
         manifest = read_manifest(path)
         if manifest.main in there:
             assert {entry.path for entry in manifest.entries} <= there.keys()
@@ -119,7 +119,7 @@ def sessions_are_whole(world: Path, before: Path) -> None:
 
 def all_is_restored(world: Path, before: Path) -> None:
     sessions_are_whole(world, before)
-    manifests = [read_manifest(path) for path in ArchiveDir(world / ARCHIVE).files()]
+    manifests = [read_manifest(path) for path in ArchiveDir(world / ARCHIVE).archive_paths()]
     assert {entry.path for manifest in manifests for entry in manifest.entries} <= visible(world).keys()
     for manifest in manifests:
         for entry in manifest.entries:
@@ -163,7 +163,7 @@ def test_on_a_full_disk_nothing_half_is_archived(tmp_path: Path, small_disk: Pat
     assert is_one_line(done.stderr)
     assert seen(tmp_path / STORE) == before
     assert not litter(small_disk)
-    for path in ArchiveDir(small_disk / ARCHIVE).files():
+    for path in ArchiveDir(small_disk / ARCHIVE).archive_paths():
         check_archive(path)
 
 

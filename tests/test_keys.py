@@ -13,7 +13,10 @@ from textual.pilot import Pilot
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.browse import BrowseScreen
 from claude_session_player.tui.keys import (
-    KEYS as PLAYER_KEYS,
+    BROWSE_KEYS,
+    FILTER_KEYS,
+    PLAYER_KEYS,
+    RUNNING_KEYS,
     HelpScreen,
     Key,
     KeyBar,
@@ -21,8 +24,9 @@ from claude_session_player.tui.keys import (
     footer_keys,
     footer_lines,
 )
+from claude_session_player.tui.live import RunningApp
 from claude_session_player.tui.player import PlayerScreen
-from claude_session_player.tui.widgets.table import FILTER_KEYS, KEYS, FilterInput, SessionTable
+from claude_session_player.tui.widgets.table import FilterInput, SessionTable
 from tests.screens import run, text_of
 
 ONE, TWO = (Key((name,), ("none",), name, "word", "about") for name in "ab")
@@ -35,9 +39,10 @@ def actions(keys: Sequence[Key]) -> list[str]:
 @pytest.mark.parametrize(
     ("keys", "widget", "screen"),
     [
-        (KEYS, SessionTable, BrowseScreen),
+        (BROWSE_KEYS, SessionTable, BrowseScreen),
         (FILTER_KEYS, FilterInput, BrowseScreen),
         (PLAYER_KEYS, PlayerScreen, PlayerScreen),
+        (RUNNING_KEYS, RunningApp, RunningApp),
     ],
 )
 def test_every_key_does_something(keys: Sequence[Key], widget: type, screen: type) -> None:
@@ -47,13 +52,13 @@ def test_every_key_does_something(keys: Sequence[Key], widget: type, screen: typ
         assert hasattr(owners[owner], f"action_{name}"), action
 
 
-@pytest.mark.parametrize(("keys", "lines"), [(KEYS, 2), (FILTER_KEYS, 1), (PLAYER_KEYS, 3)])
+@pytest.mark.parametrize(("keys", "lines"), [(BROWSE_KEYS, 2), (FILTER_KEYS, 1), (PLAYER_KEYS, 3)])
 def test_the_footer_has_a_place_for_all_keys(keys: Sequence[Key], lines: int) -> None:
     footer = footer_lines(keys, 80)
     assert len(footer) == lines
     assert all(line.cell_len <= 80 for line in footer)
     shown = "  ".join(line.plain for line in footer)
-    assert shown == "  ".join(f"{key.shown} {key.word}" for key in keys)
+    assert shown == "  ".join(f"{key.label} {key.word}" for key in keys)
 
 
 @pytest.mark.parametrize("has_search", [False, True])

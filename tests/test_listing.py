@@ -148,5 +148,5 @@ def test_the_status_says_how_many_in_which_order_and_what_is_to_come() -> None:
 
 def test_an_empty_table_says_why() -> None:
     assert listing.empty_reason(ListFilter(), None) == "reading…"
-    assert listing.empty_reason(ListFilter(), 0) == "there is no session here"
-    assert listing.empty_reason(ListFilter("tea"), 0) == "no session is like this: Esc shows all"
+    assert listing.empty_reason(ListFilter(), 0) == "No sessions in this store."
+    assert listing.empty_reason(ListFilter("tea"), 0) == "No sessions match this filter; press Esc to clear it."

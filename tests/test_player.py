@@ -46,18 +46,18 @@ def loaded(*times: float | None, idle: float | None = 2.0, prompts: tuple[int, .
 def test_a_new_player_shows_the_first_frame_and_waits() -> None:
     player, clock = loaded(0.0, 1.0)
     clock.now += 100
-    assert (player.tick(), player.position, player.due()) == (False, 0, None)
+    assert (player.tick(), player.position, player.seconds_to_next()) == (False, 0, None)
 
 
 def test_frames_appear_when_they_are_due() -> None:
     player, clock = loaded(0.0, 1.0, 1.5)
     player.play()
-    assert player.due() == 1.0
+    assert player.seconds_to_next() == 1.0
     clock.now += 0.9
     assert not player.tick()
     clock.now += 0.1
     assert player.tick()
-    assert (player.position, player.due()) == (1, 0.5)
+    assert (player.position, player.seconds_to_next()) == (1, 0.5)
 
 
 def test_long_pauses_are_cut_to_the_idle_time() -> None:
@@ -73,9 +73,9 @@ def test_without_an_idle_time_pauses_are_as_they_were() -> None:
 def test_times_that_are_missing_or_go_backwards_are_not_waited_for() -> None:
     player, clock = loaded(5.0, None, 4.0, 5.0)
     player.play()
-    assert player.due() == 0.0
+    assert player.seconds_to_next() == 0.0
     player.tick()
-    assert (player.position, player.due()) == (2, 1.0)
+    assert (player.position, player.seconds_to_next()) == (2, 1.0)
     clock.now += 1
     player.tick()
     assert (player.position, player.is_playing) == (3, False)
@@ -115,7 +115,7 @@ def test_speed_divides_the_time_that_is_waited() -> None:
     player, _ = loaded(0.0, 2.0)
     player.play()
     player.set_speed(4.0)
-    assert player.due() == 0.5
+    assert player.seconds_to_next() == 0.5
 
 
 def test_the_part_of_a_wait_that_is_over_stays_over_when_the_speed_changes() -> None:
@@ -123,9 +123,9 @@ def test_the_part_of_a_wait_that_is_over_stays_over_when_the_speed_changes() -> 
     player.play()
     clock.now += 1.5
     player.set_speed(2.0)
-    assert player.due() == pytest.approx(0.25)
+    assert player.seconds_to_next() == pytest.approx(0.25)
     player.set_speed(1.0)
-    assert player.due() == pytest.approx(0.5)
+    assert player.seconds_to_next() == pytest.approx(0.5)
     clock.now += 0.4
     assert not player.tick()
     clock.now += 0.2
@@ -137,9 +137,9 @@ def test_the_part_of_a_wait_that_is_over_stays_over_when_the_pace_changes() -> N
     player.play()
     clock.now += 1
     player.set_pace(Pace.REAL)
-    assert player.due() == pytest.approx(1800.0)
+    assert player.seconds_to_next() == pytest.approx(1800.0)
     player.set_pace(Pace.CAPPED)
-    assert player.due() == pytest.approx(1.0)
+    assert player.seconds_to_next() == pytest.approx(1.0)
 
 
 def test_a_frame_that_was_due_before_the_speed_changes_is_shown_at_its_time() -> None:
@@ -147,7 +147,7 @@ def test_a_frame_that_was_due_before_the_speed_changes_is_shown_at_its_time() ->
     player.play()
     clock.now += 1.5
     player.set_speed(0.5)
-    assert (player.position, player.due()) == (1, 3.0)
+    assert (player.position, player.seconds_to_next()) == (1, 3.0)
 
 
 def test_a_paused_player_waits_from_when_it_goes_on_whatever_the_speed_was_before() -> None:
@@ -155,7 +155,7 @@ def test_a_paused_player_waits_from_when_it_goes_on_whatever_the_speed_was_befor
     clock.now += 100
     player.set_speed(2.0)
     player.play()
-    assert player.due() == 1.0
+    assert player.seconds_to_next() == 1.0
 
 
 def test_at_the_end_of_a_film_that_grows_speed_changes_no_more_than_what_comes() -> None:
@@ -166,7 +166,7 @@ def test_at_the_end_of_a_film_that_grows_speed_changes_no_more_than_what_comes()
     clock.now += 5
     player.set_speed(2.0)
     player.load(frames(0.0, 1.0, 2.0))
-    assert player.due() == 0.5
+    assert player.seconds_to_next() == 0.5
 
 
 def test_whoever_looks_elsewhere_in_a_live_film_stays_there() -> None:
@@ -210,7 +210,7 @@ def test_real_time_has_all_pauses_at_normal_speed() -> None:
     player.set_speed(8.0)
     player.set_pace(Pace.REAL)
     player.play()
-    assert (player.due(), player.speed) == (3600.0, 1.0)
+    assert (player.seconds_to_next(), player.speed) == (3600.0, 1.0)
 
 
 def test_a_paced_film_takes_time_for_what_appears_whatever_the_session_says() -> None:
@@ -322,7 +322,7 @@ def test_whatever_is_done_the_position_is_in_the_film(times: list[float | None],
     "text", ["", "soon", "50 percent", "-3", "1:2:3:4", "101%", "9:99", "9" * 400 + ":00:00", "1:" + "9" * 5000 + ":00"]
 )
 def test_what_is_no_place_is_answered_with_what_is_one(text: str) -> None:
-    with pytest.raises(BadFilter, match="is no place; write a line"):
+    with pytest.raises(BadFilter, match="is not a position; use line"):
         parse_position(text)
 
 

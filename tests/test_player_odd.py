@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from claude_session_player.tui.keys import KEYS
+from claude_session_player.tui.keys import PLAYER_KEYS
 from claude_session_player.tui.player import PlayerScreen
 from tests.builder import SessionBuilder, call, text
 from tests.players import (
@@ -72,7 +72,7 @@ def test_a_result_of_5_megabytes_can_be_expanded() -> None:
 
 def test_signs_that_a_terminal_would_obey_are_not_sent_to_it() -> None:
     session = SessionBuilder().prompt("a\x1b[2Jb\x07c\x9bd").response(text("e\x1b]0;title\x07f\x08g"))
-    odd = replace(recording(session), title="a title\x1b[2J", place="/home/\x07")
+    odd = replace(recording(session), title="a title\x1b[2J", location="/home/\x07")
     shown = played(keys("end"), odd)
     assert not any(sign in shown for sign in "\x1b\x07\x08\x9b")
 
@@ -121,7 +121,7 @@ def test_without_colours_a_picture_is_only_named(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_keys_are_pressed_the_player_goes_on(seed: int) -> None:
     chance = random.Random(seed)
-    names = [name for key in KEYS for names in key.keys for name in names.split(",") if name != "q"]
+    names = [name for key in PLAYER_KEYS for names in key.keys for name in names.split(",") if name != "q"]
     names += ["escape", "5", "percent_sign", "backspace", "tab"]
     app, clock = player()
 

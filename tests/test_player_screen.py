@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from claude_session_player.errors import CannotRead
 from claude_session_player.models import UserMessage
@@ -15,6 +16,7 @@ from claude_session_player.player.frame_index import Frame, FrameMark
 from claude_session_player.player.playback import Player
 from claude_session_player.player.recording import MemorySource, Recording
 from claude_session_player.player.timeline import FractionPosition
+from claude_session_player.tui.jobs import FramesChanged
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.widgets.timeline import TimelineBar
 from tests.builder import SessionBuilder, call
@@ -25,6 +27,7 @@ from tests.players import (
     player,
     recording,
     screen_of,
+    shown_on,
     teapot,
     to_agent,
 )
@@ -115,7 +118,7 @@ def test_arrows_go_to_the_next_and_the_previous_frame() -> None:
 def test_shift_and_arrows_go_to_prompts() -> None:
     assert "❯ Thank you." in played(keys("shift+right"))
     assert "line 1/" in played(keys("shift+right", "shift+left"))
-    assert "there is no prompt further on" in played(keys("shift+right", "shift+right"))
+    assert "No later prompt." in played(keys("shift+right", "shift+right"))
 
 
 @pytest.mark.parametrize(
@@ -179,7 +182,7 @@ def test_what_is_nowhere_is_said_to_be_nowhere() -> None:
         await pilot.press("slash", *"coffee", "enter")
         await pilot.app.workers.wait_for_complete()
 
-    assert "'coffee' is nowhere" in played(search)
+    assert "No match for 'coffee'." in played(search)
 
 
 @pytest.mark.parametrize("words", ["Crunched for", "Searching: short", "Thinking", "Read(cup"])
@@ -188,10 +191,10 @@ def test_whatever_the_screen_shows_is_found(words: str) -> None:
     session.system("turn_duration", durationMs=184_000)
 
     async def search(pilot: Pilot[Any], screen: PlayerScreen) -> None:
-        screen._find(words)
+        screen.search_bar.start(words)
         await pilot.app.workers.wait_for_complete()
 
-    assert "nowhere" not in played(search, recording(session))
+    assert "No match" not in played(search, recording(session))
 
 
 def test_what_was_said_is_taken_back_when_something_else_is_asked_for() -> None:
@@ -202,7 +205,7 @@ def test_what_was_said_is_taken_back_when_something_else_is_asked_for() -> None:
             await pilot.pause()
 
     shown = played(search)
-    assert "nowhere" not in shown
+    assert "No match" not in shown
     assert "/minutes 1/1" in shown
 
 
@@ -276,7 +279,7 @@ def test_the_footer_names_escape_only_where_it_does_something() -> None:
         await pilot.press("escape")
 
     shown = played(look)
-    assert "nothing to go back to: q quits" in shown
+    assert "Nothing to go back to; press q to quit." in shown
     assert "q quit" in shown
 
 
@@ -320,7 +323,9 @@ def test_a_sub_agent_of_which_nothing_is_known_is_said_to_be_unknown() -> None:
         await pilot.press("end", "s")
         await pilot.app.workers.wait_for_complete()
 
-    assert "nothing but its answer" in played(step_in, replace(recording(), agents=dict))
+    assert "Only the result of this sub-agent was recorded." in played(
+        step_in, replace(recording(), find_subagents=dict)
+    )
 
 
 def test_any_call_that_started_a_sub_agent_can_be_stepped_into() -> None:
@@ -340,7 +345,7 @@ def test_a_store_that_cannot_be_read_is_said_and_the_player_goes_on() -> None:
         await pilot.press("end", "s")
         await pilot.app.workers.wait_for_complete()
 
-    assert "the store is gone" in played(step_in, replace(recording(), agents=refuse))
+    assert "the store is gone" in played(step_in, replace(recording(), find_subagents=refuse))
 
 
 def test_h_keeps_what_was_before_a_compaction_at_the_same_place() -> None:
@@ -364,7 +369,7 @@ def test_c_copies_all_of_the_element_at_the_cursor() -> None:
         await pilot.press("g", "7", "enter", "c")
         assert pilot.app.clipboard.endswith("test 8 of the kettle passed")
 
-    assert "copied" in played(copy)
+    assert "Copied " in played(copy)
 
 
 def test_a_click_on_the_timeline_seeks() -> None:
@@ -398,18 +403,17 @@ def test_who_scrolls_back_to_the_end_goes_on_with_it() -> None:
 
 def test_a_search_that_was_faster_than_the_film_is_decided_when_the_film_is_over() -> None:
     async def search(pilot: Pilot[Any], screen: PlayerScreen) -> None:
-        screen.projection.is_over = False
-        screen._find("coffee")
+        screen.playback.is_complete = False
+        screen.search_bar.start("coffee")
         await pilot.app.workers.wait_for_complete()
         await pilot.pause()
-        assert "nowhere" not in text_of(pilot.app)
+        assert "No match" not in shown_on(pilot.app)
         await pilot.press("n")
-        assert "not found so far" in text_of(pilot.app)
-        screen._is_looking = True
-        screen.projection.finish()
-        screen.post_message(screen.Developed())
+        assert "so far." in shown_on(pilot.app)
+        screen.playback.finish()
+        screen.post_message(FramesChanged())
 
-    assert "'coffee' is nowhere" in played(search)
+    assert "No match for 'coffee'." in played(search)
 
 
 def test_a_mark_far_behind_the_rest_is_on_the_timeline_at_once() -> None:
@@ -439,10 +443,10 @@ def test_what_a_running_tool_reports_is_there_when_it_is_expanded() -> None:
 
 def test_who_goes_elsewhere_is_not_pulled_to_a_place_that_was_asked_for_before() -> None:
     async def go(pilot: Pilot[Any], screen: PlayerScreen) -> None:
-        screen.player.is_growing, screen.projection.is_over = True, False
-        screen.projection.go(FractionPosition(0.5))
+        screen.player.is_growing, screen.playback.is_complete = True, False
+        screen.playback.go_to(FractionPosition(0.5))
         await pilot.press("home")
-        screen.projection.finish()
+        screen.playback.finish()
 
     assert "line 1/" in played(go)
 
@@ -465,7 +469,7 @@ def test_there_is_one_question_at_a_time() -> None:
         await pilot.click(screen.pane)
         await pilot.press("g")
         await pilot.pause()
-        assert len(screen.query("Question")) == 1
+        assert len(screen.query(Input)) == 1
 
     played(ask_twice)
 
@@ -485,4 +489,4 @@ def test_a_file_that_cannot_be_read_any_more_does_not_end_the_player() -> None:
         tape.is_broken = True
         await pilot.press("end", "enter", "slash", *"tea", "enter", "home", "h")
 
-    assert "the disk is gone" in played(break_it, replace(recording(), tape=lambda: tape))
+    assert "the disk is gone" in played(break_it, replace(recording(), open_source=lambda: tape))

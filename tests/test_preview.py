@@ -10,13 +10,13 @@ from textual.strip import Strip
 
 from claude_session_player.models import ScreenElement, View
 from claude_session_player.tui.widgets import preview
-from claude_session_player.tui.widgets.preview import _ENDS, last_rows, last_screen, preview_of
+from claude_session_player.tui.widgets.preview import _TAIL_SIZES, last_rows, last_screen, preview_of
 from claude_session_player.tui.widgets.rows import element_rows
 from tests.builder import SessionBuilder, call, text
 from tests.stores import AGENT, ONE, StoreBuilder
 from tests.test_arriving import opened_files
 
-SMALL_END = _ENDS[0]
+SMALL_END = _TAIL_SIZES[0]
 USUAL = Size(40, 12)
 
 
@@ -92,7 +92,7 @@ def test_a_session_without_a_screen_says_so(tmp_path: Path) -> None:
     path = builder.session()
     session = builder.open().at(path)
     path.write_bytes(b"")
-    assert plain(preview_of(session, Size(80, 9))) == "there is nothing to see on its screen"
+    assert plain(preview_of(session, Size(80, 9))) == "The screen is empty."
 
 
 def test_a_session_that_is_gone_says_so(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_session_that_is_gone_says_so(tmp_path: Path) -> None:
     path = builder.session()
     session = builder.open().at(path)
     path.unlink()
-    assert plain(preview_of(session, Size(80, 9))) == "cannot be read: No such file or directory"
+    assert plain(preview_of(session, Size(80, 9))) == "Cannot read the session: No such file or directory"
 
 
 def test_the_lines_of_a_subagent_are_its_screen(tmp_path: Path) -> None:

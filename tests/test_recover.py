@@ -12,12 +12,13 @@ from unittest.mock import patch
 import pytest
 
 from claude_session_player.archive import removal
-from claude_session_player.archive.handles import OpenDirectory
-from claude_session_player.archive.removal import FinishedRemoval, KeepSession, finish_pending
+from claude_session_player.archive.directories import OpenDirectory
+from claude_session_player.archive.locks import HAS_LEASES
+from claude_session_player.archive.removal import ArchiveFallback, FinishedRemoval, finish_pending
 from claude_session_player.archive.session_files import SessionFiles, session_files_below
-from claude_session_player.archive.trash import HAS_LEASES, TrashDir, read_note
+from claude_session_player.archive.trash import TrashDir, read_trash_info
 from tests.archives import litter, seen
-from tests.bins import Killed, fine, interrupted
+from tests.interrupted_removals import Killed, fine, interrupted
 from tests.program import csp
 from tests.stores import ONE, StoreBuilder, settle
 from tests.users import ADA, csp_as, give, needs_users, shared_folder
@@ -41,15 +42,15 @@ class Archive:
         self.contents: dict[str, bytes] = {}
         self._then = then
 
-    def keep(self, bundle: SessionFiles) -> str:
+    def keep(self, session: SessionFiles) -> str:
         """Read everything, and then let something happen."""
-        self.contents = {item.path: Path(bundle.place(item)).read_bytes() for item in bundle.files}
+        self.contents = {item.path: Path(session.path_of(item)).read_bytes() for item in session.files}
         self._then()
         return "/archive/1.tar.zst"
 
 
 def recovered(builder: StoreBuilder, archive: Archive | None = None) -> FinishedRemoval:
-    keep = KeepSession((archive or Archive()).keep, fine)
+    keep = ArchiveFallback((archive or Archive()).keep, fine)
     (one,) = finish_pending([str(builder.root)], lambda _: None, keep)
     return one
 
@@ -106,7 +107,7 @@ def test_recover_deletes_only_what_it_has_archived_where_directories_are_swapped
 
     archive = Archive()
     with patch.object(removal, "session_files_below", swap):
-        assert "was taken away" in (recovered(builder, archive).reason or "")
+        assert "was moved away" in (recovered(builder, archive).reason or "")
     kept = {path.read_bytes() for path in (tmp_path / "aside").rglob("*.jsonl")}
     assert (precious in kept, archive.contents) == (True, {})
 
@@ -120,7 +121,7 @@ def test_recover_says_where_a_session_is_kept_before_it_is_gone(builder: StoreBu
     with patch.object(removal, "delete_trashed", kill), pytest.raises(Killed):
         recovered(builder)
     with OpenDirectory.at(str(builder.home())) as home, TrashDir(home, f".removed-{ONE}") as bin:
-        note = read_note(bin)
+        note = read_trash_info(bin)
     assert note is not None
     assert note.archive == "/archive/1.tar.zst"
 
@@ -129,7 +130,7 @@ def test_nothing_goes_back_where_one_file_cannot(builder: StoreBuilder) -> None:
     blocked(builder)
     before = seen(builder.root)
     (one,) = finish_pending([str(builder.root)], lambda _: None)
-    assert "is there again" in (one.reason or "")
+    assert "exists again with other content" in (one.reason or "")
     assert seen(builder.root) == before
 
 
@@ -138,7 +139,7 @@ def test_what_goes_back_replaces_nothing_that_comes_in_the_last_moment(
 ) -> None:
     interrupted(builder, ONE, is_gone=False)
     target = builder.home() / f"{ONE}.jsonl"
-    for method in ("place", "move"):
+    for method in ("link", "move"):
         original = getattr(OpenDirectory, method)
 
         def late(self: OpenDirectory, *arguments: Any, original: Any = original) -> None:
@@ -147,7 +148,7 @@ def test_what_goes_back_replaces_nothing_that_comes_in_the_last_moment(
 
         monkeypatch.setattr(OpenDirectory, method, late)
     (one,) = finish_pending([str(builder.root)], lambda _: None)
-    assert "is there again" in (one.reason or "")
+    assert "exists again with other content" in (one.reason or "")
     assert target.read_bytes() == b"new\n"
 
 

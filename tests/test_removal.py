@@ -16,12 +16,12 @@ from unittest.mock import patch
 
 import pytest
 
-from claude_session_player.archive.handles import OpenDirectory, open_below
-from claude_session_player.archive.removal import Check, FinishedRemoval, Removal, finish_pending, remove_sessions
+from claude_session_player.archive.directories import OpenDirectory, open_below
+from claude_session_player.archive.removal import FinishedRemoval, InUseCheck, Removal, finish_pending, remove_sessions
 from claude_session_player.archive.session_files import SessionFiles
-from claude_session_player.archive.trash import Log, TrashDir, TrashNote, claim_trash_dir
+from claude_session_player.archive.trash import RemovalLog, TrashDir, TrashInfo, claim_trash_dir
 from tests.archives import litter, seen
-from tests.bins import bundle, fine, interrupted
+from tests.interrupted_removals import fine, interrupted, session_files
 from tests.stores import ONE, TWO, StoreBuilder, settle
 
 
@@ -38,23 +38,25 @@ def finished(builder: StoreBuilder) -> list[FinishedRemoval]:
     return list(finish_pending([str(builder.root)], lambda _: None))
 
 
-def nowhere(_: TrashNote) -> None:
+def nowhere(_: TrashInfo) -> None:
     """Where nothing is logged."""
 
 
-def removed(found: SessionFiles, check: Check = fine, log: Log = nowhere, archive: str | None = None) -> str:
+def removed(
+    found: SessionFiles, check: InUseCheck = fine, log: RemovalLog = nowhere, archive: str | None = None
+) -> str:
     """Why a session stays."""
     (reason,) = remove_sessions([Removal(found, archive)], check, log)
     return reason or ""
 
 
 def test_a_removal_leaves_nothing_behind_and_is_logged_once(builder: StoreBuilder) -> None:
-    notes: list[TrashNote] = []
-    found = bundle(builder, ONE)
+    notes: list[TrashInfo] = []
+    found = session_files(builder, ONE)
     assert removed(found, log=notes.append, archive="/archive/1.tar.zst") == ""
     assert [(note.id, note.archive, note.size) for note in notes] == [(ONE, "/archive/1.tar.zst", found.size)]
     assert notes[0].path == str(builder.home() / f"{ONE}.jsonl")
-    assert not any(os.path.lexists(found.place(item)) for item in found.items)
+    assert not any(os.path.lexists(found.path_of(item)) for item in found.items)
     assert (litter(builder.root), finished(builder)) == ([], [])
 
 
@@ -63,16 +65,16 @@ def test_what_speaks_against_it_is_asked_when_nobody_can_find_the_session_any_mo
 
     def object_to(moved: Sequence[SessionFiles]) -> list[str]:
         assert not (builder.home() / f"{ONE}.jsonl").exists()
-        assert all(os.path.exists(one.place(item)) for one in moved for item in one.items)
+        assert all(os.path.exists(one.path_of(item)) for one in moved for item in one.items)
         return ["in use"]
 
-    assert removed(bundle(builder, ONE), object_to) == "in use"
+    assert removed(session_files(builder, ONE), object_to) == "in use"
     assert seen(builder.root) == before
 
 
 def test_a_session_that_somebody_still_writes_to_is_put_back_with_what_was_written(builder: StoreBuilder) -> None:
     path = builder.home() / f"{ONE}.jsonl"
-    found = bundle(builder, ONE)
+    found = session_files(builder, ONE)
     with path.open("ab") as writer:
         writer.write(b"more\n")
         writer.flush()
@@ -85,14 +87,14 @@ def test_what_was_not_decided_is_put_back(builder: StoreBuilder) -> None:
     before = seen(builder.root)
     interrupted(builder, ONE, is_gone=False)
     assert not (builder.home() / f"{ONE}.jsonl").exists()
-    assert [(one.note.id, one.is_gone, one.reason) for one in finished(builder)] == [(ONE, False, None)]
+    assert [(one.info.id, one.is_gone, one.reason) for one in finished(builder)] == [(ONE, False, None)]
     assert seen(builder.root) == before
 
 
 def test_what_was_decided_is_completed(builder: StoreBuilder) -> None:
-    others = seen(builder.root).keys() - {item.path for item in bundle(builder, ONE).items}
+    others = seen(builder.root).keys() - {item.path for item in session_files(builder, ONE).items}
     interrupted(builder, ONE, is_gone=True)
-    assert [(one.note.id, one.is_gone, one.reason) for one in finished(builder)] == [(ONE, True, None)]
+    assert [(one.info.id, one.is_gone, one.reason) for one in finished(builder)] == [(ONE, True, None)]
     assert seen(builder.root).keys() == others
 
 
@@ -110,7 +112,7 @@ def test_nothing_new_is_overwritten_by_what_is_put_back(builder: StoreBuilder) -
     new = builder.home() / f"{TWO}.jsonl"
     new.write_text("somebody went on")
     (one,) = finished(builder)
-    assert f"{new} is there again" in (one.reason or "")
+    assert f"{new} exists again with other content" in (one.reason or "")
     assert new.read_text() == "somebody went on"
     assert list(bin.rglob(f"{TWO}.jsonl"))
 
@@ -150,7 +152,7 @@ def test_a_hidden_directory_that_is_no_bin_of_ours_stays(builder: StoreBuilder, 
 def test_a_session_that_cannot_be_moved_stays(builder: StoreBuilder) -> None:
     (builder.home() / f".removing-{ONE}").mkdir()
     before = seen(builder.root)
-    assert "File exists" in removed(bundle(builder, ONE))
+    assert "File exists" in removed(session_files(builder, ONE))
     assert seen(builder.root) == before
 
 
@@ -162,9 +164,9 @@ def test_names_that_are_no_text_survive(builder: StoreBuilder, is_gone: bool) ->
     (builder.home() / id / os.fsdecode(b"\xfe")).write_text("strange")
     settle(builder.root)
     before = seen(builder.root)
-    named = {os.fsencode(item.path).decode("utf-8", "backslashreplace") for item in bundle(builder, id).items}
+    named = {os.fsencode(item.path).decode("utf-8", "backslashreplace") for item in session_files(builder, id).items}
     interrupted(builder, id, is_gone=is_gone)
-    assert [(one.note.id, one.reason) for one in finished(builder)] == [(id, None)]
+    assert [(one.info.id, one.reason) for one in finished(builder)] == [(id, None)]
     assert seen(builder.root) == {path: what for path, what in before.items() if not is_gone or path not in named}
 
 
@@ -173,15 +175,15 @@ def test_a_session_that_is_gone_but_cannot_be_deleted_is_told_so(builder: StoreB
         raise PermissionError(13, "Permission denied", "/somewhere")
 
     with patch.object(OpenDirectory, "remove_tree", fail):
-        assert "it is removed, but not all" in removed(bundle(builder, TWO))
+        assert "it was removed, but not all" in removed(session_files(builder, TWO))
     assert not (builder.home() / f"{TWO}.jsonl").exists()
-    assert [(one.note.id, one.is_gone, one.reason) for one in finished(builder)] == [(TWO, True, None)]
+    assert [(one.info.id, one.is_gone, one.reason) for one in finished(builder)] == [(TWO, True, None)]
     assert litter(builder.root) == []
 
 
 def test_a_bin_that_cannot_be_described_is_not_left_behind(builder: StoreBuilder) -> None:
     before = seen(builder.root)
-    found, full = bundle(builder, TWO), OSError(28, "No space left on device")
+    found, full = session_files(builder, TWO), OSError(28, "No space left on device")
     with patch.object(os, "fsync", side_effect=full):
         assert "No space left" in removed(found)
     assert seen(builder.root) == before
@@ -199,7 +201,7 @@ def test_several_are_moved_before_any_is_decided_on_and_outcomes_are_in_order(bu
 
     blocked = builder.root / "transcripts" / ".removing-ses_0001"
     blocked.mkdir()
-    leaving = [Removal(bundle(builder, id)) for id in ("ses_0001", TWO, ONE)]
+    leaving = [Removal(session_files(builder, id)) for id in ("ses_0001", TWO, ONE)]
     reasons = list(remove_sessions(leaving, object_to_the_second, nowhere))
     blocked.rmdir()
     assert looks == [[TWO, ONE]]
@@ -211,7 +213,9 @@ def test_several_are_moved_before_any_is_decided_on_and_outcomes_are_in_order(bu
 def test_what_was_not_decided_on_is_put_back_when_nobody_asks_any_more(builder: StoreBuilder) -> None:
     main = str((builder.home() / f"{TWO}.jsonl").relative_to(builder.root))
     before = seen(builder.root)
-    removing = remove_sessions([Removal(bundle(builder, TWO)), Removal(bundle(builder, ONE))], fine, nowhere)
+    removing = remove_sessions(
+        [Removal(session_files(builder, TWO)), Removal(session_files(builder, ONE))], fine, nowhere
+    )
     assert next(removing) is None
     assert not (builder.home() / f"{ONE}.jsonl").exists()
     removing.close()
@@ -225,7 +229,11 @@ def test_what_was_not_decided_on_is_put_back_when_something_breaks(builder: Stor
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(remove_sessions([Removal(bundle(builder, ONE)), Removal(bundle(builder, TWO))], interrupt, nowhere))
+        list(
+            remove_sessions(
+                [Removal(session_files(builder, ONE)), Removal(session_files(builder, TWO))], interrupt, nowhere
+            )
+        )
     assert seen(builder.root) == before
 
 
@@ -236,8 +244,8 @@ def test_it_is_told_where_a_session_is_that_stays_and_cannot_be_put_back(builder
         new.write_text("somebody went on")
         return ["in use"]
 
-    reason = removed(bundle(builder, TWO), write_again)
-    assert reason.startswith(f"in use; {new} is there again: what was there before is in ")
+    reason = removed(session_files(builder, TWO), write_again)
+    assert reason.startswith(f"in use; {new} exists again with other content; the previous content is in ")
     assert new.read_text() == "somebody went on"
 
 
@@ -266,7 +274,9 @@ def test_a_session_that_was_restored_and_went_on_stays_in_its_bin_too(builder: S
     with (home / name).open("a") as file:
         file.write("more")
     (one,) = finished(builder)
-    assert f"{home / name.split('/')[0]} is there again: what was there before is in {bin}" in (one.reason or "")
+    assert f"{home / name.split('/')[0]} exists again with other content; the previous content is in {bin}" in (
+        one.reason or ""
+    )
     assert (home / name).read_text().endswith("more")
     (left,) = bin.rglob(Path(name).name)
     assert not left.read_text().endswith("more")
@@ -277,11 +287,11 @@ def test_a_link_or_an_empty_directory_in_the_place_of_something_is_not_replaced(
     own = builder.home() / ONE
     own.mkdir()
     (one,) = finished(builder)
-    assert f"{own} is there again" in (one.reason or "")
+    assert f"{own} exists again with other content" in (one.reason or "")
     assert (list(own.iterdir()), len(list(bin.rglob("toolu_9.txt")))) == ([], 1)
     own.rmdir()
     own.symlink_to("nowhere")
-    assert f"{own} is there again" in (finished(builder)[0].reason or "")
+    assert f"{own} exists again with other content" in (finished(builder)[0].reason or "")
     assert (own.is_symlink(), len(list(bin.rglob("toolu_9.txt")))) == (True, 1)
 
 
@@ -289,7 +299,7 @@ def test_the_own_file_of_a_session_is_put_back_last(builder: StoreBuilder) -> No
     before = seen(builder.root)
     interrupted(builder, ONE, is_gone=False)
     (builder.home() / "agent-flat0001.jsonl").write_text("something new")
-    assert "agent-flat0001.jsonl is there again" in (finished(builder)[0].reason or "")
+    assert "agent-flat0001.jsonl exists again with other content" in (finished(builder)[0].reason or "")
     assert not (builder.home() / f"{ONE}.jsonl").exists()
     (builder.home() / "agent-flat0001.jsonl").unlink()
     assert [one.reason for one in finished(builder)] == [None]
@@ -302,7 +312,7 @@ def test_a_removal_is_finished_also_where_the_project_was_renamed(builder: Store
     main = seen(home)[f"{TWO}.jsonl"]
     interrupted(builder, TWO, is_gone=is_gone)
     home.rename(renamed)
-    assert [(one.note.id, one.is_gone, one.reason) for one in finished(builder)] == [(TWO, is_gone, None)]
+    assert [(one.info.id, one.is_gone, one.reason) for one in finished(builder)] == [(TWO, is_gone, None)]
     assert seen(renamed).get(f"{TWO}.jsonl") == (None if is_gone else main)
     assert litter(builder.root) == []
 
@@ -320,14 +330,14 @@ def test_a_file_system_without_locks_is_one_on_which_nothing_is_locked(builder: 
     interrupted(builder, TWO, is_gone=True)
     with without_locks(number):
         assert [one.reason for one in finished(builder)] == [None]
-        assert removed(bundle(builder, ONE)) == ""
+        assert removed(session_files(builder, ONE)) == ""
     assert litter(builder.root) == []
 
 
 def test_a_lock_that_fails_is_told_and_leaves_no_bin(builder: StoreBuilder) -> None:
     before = seen(builder.root)
     with without_locks(errno.EIO):
-        assert "Input/output error" in removed(bundle(builder, ONE))
+        assert "Input/output error" in removed(session_files(builder, ONE))
     assert seen(builder.root) == before
     interrupted(builder, ONE, is_gone=False)
     with without_locks(errno.EIO):
@@ -339,7 +349,7 @@ def test_a_lock_that_fails_is_told_and_leaves_no_bin(builder: StoreBuilder) -> N
 def test_everything_on_the_way_into_a_bin_is_on_disk_before_it_is_decided_on(builder: StoreBuilder) -> None:
     synced: list[str] = []
     with patch.object(OpenDirectory, "sync", lambda folder: synced.append(folder.path)):
-        removed(bundle(builder, TWO), lambda _: ["stay"])
+        removed(session_files(builder, TWO), lambda _: ["stay"])
     bin = str(builder.home() / f".removing-{TWO}")
     way = [bin, f"{bin}/content", f"{bin}/content/projects", f"{bin}/content/projects/{builder.home().name}"]
     assert synced[1:6] == [*way, str(builder.home())]
@@ -376,8 +386,8 @@ def test_a_tree_is_removed_however_deep_it_is_and_no_link_is_followed(tmp_path: 
         for _ in range(depth):
             os.symlink(tmp_path / "dear", "link", dir_fd=here.handle)
             os.close(here.open_file("file", os.O_WRONLY | os.O_CREAT))
-            here.make("side")
-            here.make("d")
+            here.make_dir("side")
+            here.make_dir("d")
             with here as above:
                 here = above.enter("d")
         here.close()
@@ -388,7 +398,7 @@ def test_a_tree_is_removed_however_deep_it_is_and_no_link_is_followed(tmp_path: 
 
 
 def test_a_file_that_was_replaced_since_the_plan_is_not_even_moved(builder: StoreBuilder) -> None:
-    found = bundle(builder, ONE)
+    found = session_files(builder, ONE)
     path = builder.home() / f"{ONE}.jsonl"
     shutil.copy2(path, builder.root / "copy")
     (builder.root / "copy").rename(path)
@@ -412,8 +422,8 @@ def test_a_bin_that_was_taken_away_meanwhile_is_not_emptied(builder: StoreBuilde
         shutil.copytree(aside, bin, copy_function=os.link)  # the same files in other directories
         return fine(moved)
 
-    (found,) = (one for one in [bundle(builder, TWO)] if all(item.kind == "file" for item in one.items))
-    assert "was taken away" in removed(found, take_away)
+    (found,) = (one for one in [session_files(builder, TWO)] if all(item.kind == "file" for item in one.items))
+    assert "was moved away" in removed(found, take_away)
     assert (builder.home() / f"{TWO}.jsonl").exists()
 
 
@@ -438,9 +448,9 @@ def test_what_is_written_when_all_is_decided_is_not_deleted(
             subprocess.run([sys.executable, "-c", command, *words], pass_fds=[handle], check=False, capture_output=True)
 
     monkeypatch.setattr(TrashDir, "rename", late)
-    reason = removed(bundle(builder, ONE))
+    reason = removed(session_files(builder, ONE))
     os.close(handle)
-    assert ("is new" if is_new else "somebody opens it for writing") in reason
+    assert ("is new" if is_new else "a process is just opening it for writing") in reason
     assert (own / "tool-results" / "r1.txt").read_text() == "old\n"
     assert (own / "tool-results" / "new.txt").exists() == is_new
 
@@ -458,7 +468,7 @@ def test_what_cannot_be_taken_back_when_all_is_decided_is_not_deleted(
         (inside / "new.txt").write_text("new\n")
 
     monkeypatch.setattr(TrashDir, "rename", late)
-    assert "neither be deleted nor put back" in removed(bundle(builder, ONE))
+    assert "be neither deleted nor moved back" in removed(session_files(builder, ONE))
     assert list(builder.home().rglob(f".removed-{ONE}/content/**/{ONE}.jsonl"))
 
 

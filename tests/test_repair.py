@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 
 from claude_session_player import replay
 from claude_session_player.doctor.checks import CheckJob, inspect_file
-from claude_session_player.doctor.findings import DAMAGE
+from claude_session_player.doctor.findings import REPAIRABLE_KINDS
 from claude_session_player.doctor.repair import RepairReport, repair_file
 from claude_session_player.errors import CannotWrite
 from tests import corpus
@@ -42,7 +42,7 @@ def repaired(folder: Path, data: bytes, name: str = "a.jsonl") -> tuple[bytes, l
     done = repair_file(str(source), str(target))
     assert source.read_bytes() == data
     found = inspect_file(CheckJob(str(target), 0))
-    assert not {finding.kind for finding in found.findings} & DAMAGE
+    assert not {finding.kind for finding in found.findings} & REPAIRABLE_KINDS
     assert found.tail is None
     assert replay(source).to_markdown() == replay(target).to_markdown()
     assert done.rejected == (len(rejected.read_bytes().splitlines()) if rejected.exists() else 0)
@@ -73,7 +73,7 @@ def test_what_is_no_record_is_set_aside_with_its_line_and_place(tmp_path: Path) 
     assert copy == A + b"\n" + B
     assert rejected == [
         {"line": 2, "offset": 46, "reason": "no JSON value here", "text": "oops"},
-        {"line": 3, "offset": 51, "reason": "a record that is no object", "text": "[1]"},
+        {"line": 3, "offset": 51, "reason": "not a JSON object", "text": "[1]"},
         {"line": 4, "offset": 55, "reason": "cut short: the JSON ends in the middle", "text": A[:20].decode()},
         {
             "line": 5,
@@ -156,7 +156,7 @@ def test_nothing_is_ever_overwritten(tmp_path: Path) -> None:
         named = source if taken == source else target
         done = csp("repair", source, "-o", named)
         assert (done.returncode, done.stdout) == (5, b"")
-        assert f"{taken} is there already" in done.stderr.decode()
+        assert f"{taken} already exists" in done.stderr.decode()
         if taken != source:
             taken.unlink()
     assert source.read_bytes() == A + b"\noops\n"
@@ -178,7 +178,7 @@ def test_a_copy_that_appears_meanwhile_is_not_overwritten(tmp_path: Path, monkey
     source.write_bytes(A + b"\n")
     monkeypatch.setattr(os.path, "lexists", lambda path: False)
     target.write_bytes(b"mine")
-    with pytest.raises(CannotWrite, match="appeared meanwhile"):
+    with pytest.raises(CannotWrite, match="has just been created"):
         repair_file(str(source), str(target))
     assert target.read_bytes() == b"mine"
     assert sorted(os.listdir(tmp_path)) == ["a.jsonl", "new.jsonl"]

@@ -11,23 +11,23 @@ from typing import Any
 
 import pytest
 
-from claude_session_player.archive import handles
+from claude_session_player.archive import directories, locks
 from claude_session_player.archive.archive_dir import ArchiveDir
-from claude_session_player.archive.handles import OpenDirectory
+from claude_session_player.archive.directories import OpenDirectory
 from claude_session_player.archive.restore import (
     PRESENT,
     RESTORED,
     SKIPPED,
-    STAGING,
+    STAGING_PREFIX,
     is_due_for_cleanup,
     plan_restore,
     restore_session,
     restore_sessions,
 )
-from claude_session_player.archive.session_files import EACH, SessionRefused
+from claude_session_player.archive.session_files import SESSION_OVERHEAD, SessionRefused
 from claude_session_player.errors import BadArchive, CannotWrite, NoStore
 from claude_session_player.util.text import display_path
-from tests.archives import archived, bundles, described, forged, litter, seen
+from tests.archives import all_session_files, archived, described, forged, litter, seen
 from tests.stores import ONE, THREE, StoreBuilder
 
 MAIN = f"projects/-p/{ONE}.jsonl"
@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> StoreBuilder:
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> ArchiveDir:
+def archive_dir(tmp_path: Path) -> ArchiveDir:
     return ArchiveDir(tmp_path / "archive")
 
 
@@ -48,13 +48,13 @@ def target(tmp_path: Path) -> Path:
     return tmp_path / "target"
 
 
-def restored(vault: ArchiveDir, target: Path) -> list[str]:
-    return [outcome.status for outcome in restore_sessions(plan_restore(vault.everything(), str(target)))]
+def restored(archive_dir: ArchiveDir, target: Path) -> list[str]:
+    return [outcome.status for outcome in restore_sessions(plan_restore(archive_dir.archives(), str(target)))]
 
 
 def assert_same(target: Path, store: StoreBuilder) -> None:
     """In the target is what belongs to sessions of the store, and nothing else but the directories above it."""
-    names = {display_path(item.path) for bundle in bundles(store) for item in bundle.items}
+    names = {display_path(item.path) for session in all_session_files(store) for item in session.items}
     there = seen(target)
     assert {name for name, what in there.items() if what != ("folder",)} <= names <= there.keys()
     before = seen(store.root)
@@ -62,7 +62,7 @@ def assert_same(target: Path, store: StoreBuilder) -> None:
 
 
 def test_everything_comes_back_byte_for_byte_with_its_times(
-    store: StoreBuilder, vault: ArchiveDir, target: Path
+    store: StoreBuilder, archive_dir: ArchiveDir, target: Path
 ) -> None:
     store.every_layout()
     store.agent("orphan01", THREE, place="subagents")
@@ -71,39 +71,39 @@ def test_everything_comes_back_byte_for_byte_with_its_times(
     (own / "tool-results" / "mcp-server-tool-1700000000000.bin").write_bytes(b"\0\xff")
     os.utime(own / "empty", ns=(1, 1_234_567_890_123_456_789))
     os.utime(own, ns=(1, 1_134_567_890_123_456_789))
-    archived(store, vault)
-    assert set(restored(vault, target)) == {RESTORED}
+    archived(store, archive_dir)
+    assert set(restored(archive_dir, target)) == {RESTORED}
     assert_same(target, store)
     for folder in (f"projects/{store.home().name}/{ONE}", f"projects/{store.home().name}/{ONE}/empty"):
         assert (target / folder).stat().st_mtime_ns == (store.root / folder).stat().st_mtime_ns
     assert not litter(target)
 
 
-def test_what_is_there_already_is_left_alone(store: StoreBuilder, vault: ArchiveDir) -> None:
+def test_what_is_there_already_is_left_alone(store: StoreBuilder, archive_dir: ArchiveDir) -> None:
     store.every_layout()
-    archived(store, vault)
+    archived(store, archive_dir)
     before = seen(store.root)
-    assert set(restored(vault, store.root)) == {PRESENT}
+    assert set(restored(archive_dir, store.root)) == {PRESENT}
     assert seen(store.root) == before
 
 
-def test_what_is_missing_of_a_session_comes_back(store: StoreBuilder, vault: ArchiveDir) -> None:
+def test_what_is_missing_of_a_session_comes_back(store: StoreBuilder, archive_dir: ArchiveDir) -> None:
     store.every_layout()
-    archived(store, vault)
+    archived(store, archive_dir)
     before = seen(store.root)
     (store.home() / ONE / "tool-results" / "toolu_9.txt").unlink()
     (store.home() / "agent-flat0001.jsonl").unlink()
-    assert restored(vault, store.root).count(RESTORED) == 1
+    assert restored(archive_dir, store.root).count(RESTORED) == 1
     assert seen(store.root) == before
 
 
 @pytest.mark.parametrize("other", ["content", "folder", "link"])
 def test_nothing_is_overwritten_and_nothing_of_such_a_session_is_written(
-    store: StoreBuilder, vault: ArchiveDir, target: Path, other: str
+    store: StoreBuilder, archive_dir: ArchiveDir, target: Path, other: str
 ) -> None:
     store.session()
     store.agent()
-    archived(store, vault)
+    archived(store, archive_dir)
     in_the_way = target / "projects" / store.home().name / f"agent-{'a5b6c7d8'}.jsonl"
     in_the_way.parent.mkdir(parents=True)
     if other == "content":
@@ -113,17 +113,17 @@ def test_nothing_is_overwritten_and_nothing_of_such_a_session_is_written(
     else:
         in_the_way.symlink_to(store.home() / in_the_way.name)
     before = seen(target)
-    (outcome,) = restore_sessions(plan_restore(vault.everything(), str(target)))
+    (outcome,) = restore_sessions(plan_restore(archive_dir.archives(), str(target)))
     assert outcome.status == SKIPPED
-    assert "nothing is overwritten" in str(outcome.error)
+    assert "is not overwritten" in str(outcome.error)
     assert seen(target) == before
 
 
 def test_a_file_that_appears_meanwhile_is_not_overwritten(
-    store: StoreBuilder, vault: ArchiveDir, target: Path, monkeypatch: pytest.MonkeyPatch
+    store: StoreBuilder, archive_dir: ArchiveDir, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.session()
-    archived(store, vault)
+    archived(store, archive_dir)
     main = target / "projects" / store.home().name / f"{ONE}.jsonl"
     real = os.link
 
@@ -132,77 +132,77 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten(
         real(*arguments, **named)
 
     monkeypatch.setattr(os, "link", meanwhile)
-    assert restored(vault, target) == [SKIPPED]
+    assert restored(archive_dir, target) == [SKIPPED]
     assert main.read_text() == "mine"
     assert not litter(target)
 
 
 def test_a_file_system_without_links_will_do(
-    store: StoreBuilder, vault: ArchiveDir, target: Path, monkeypatch: pytest.MonkeyPatch
+    store: StoreBuilder, archive_dir: ArchiveDir, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_links(*arguments: Any, **named: Any) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
 
     store.session()
-    archived(store, vault)
+    archived(store, archive_dir)
     monkeypatch.setattr(os, "link", no_links)
-    assert restored(vault, target) == [RESTORED]
+    assert restored(archive_dir, target) == [RESTORED]
     assert_same(target, store)
 
 
 def test_a_project_that_leads_out_of_the_store_is_refused(
-    store: StoreBuilder, vault: ArchiveDir, target: Path, tmp_path: Path
+    store: StoreBuilder, archive_dir: ArchiveDir, target: Path, tmp_path: Path
 ) -> None:
     store.session()
-    archived(store, vault)
+    archived(store, archive_dir)
     (tmp_path / "elsewhere").mkdir()
     (target / "projects").mkdir(parents=True)
     (target / "projects" / store.home().name).symlink_to(tmp_path / "elsewhere")
-    assert restored(vault, target) == [SKIPPED]
+    assert restored(archive_dir, target) == [SKIPPED]
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_of_several_stores_a_session_goes_to_its_own(
-    store: StoreBuilder, vault: ArchiveDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: StoreBuilder, archive_dir: ArchiveDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.session()
-    archived(store, vault)
+    archived(store, archive_dir)
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{tmp_path}/other,{store.root}")
-    assert [step.root for step in plan_restore(vault.everything())] == [str(store.root)]
+    assert [step.root for step in plan_restore(archive_dir.archives())] == [str(store.root)]
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{tmp_path}/other,{tmp_path}/another")
     with pytest.raises(NoStore, match="--root"):
-        plan_restore(vault.everything())
+        plan_restore(archive_dir.archives())
     monkeypatch.delenv("CLAUDE_CONFIG_DIR")
-    assert [step.root for step in plan_restore(vault.everything())] == [os.path.expanduser("~/.claude")]
+    assert [step.root for step in plan_restore(archive_dir.archives())] == [os.path.expanduser("~/.claude")]
 
 
-def test_a_session_is_restored_by_one_at_a_time(store: StoreBuilder, vault: ArchiveDir, target: Path) -> None:
+def test_a_session_is_restored_by_one_at_a_time(store: StoreBuilder, archive_dir: ArchiveDir, target: Path) -> None:
     store.session()
     store.session(THREE)
-    archived(store, vault)
-    staging = target / "projects" / store.home().name / f"{STAGING}{ONE}"
+    archived(store, archive_dir)
+    staging = target / "projects" / store.home().name / f"{STAGING_PREFIX}{ONE}"
     staging.mkdir(parents=True)
     (staging / "0").write_text("of somebody else")
     handle = os.open(staging, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
     outcomes = {
         outcome.archived.manifest.id: outcome
-        for outcome in restore_sessions(plan_restore(vault.everything(), str(target)))
+        for outcome in restore_sessions(plan_restore(archive_dir.archives(), str(target)))
     }
     assert outcomes[THREE].status == RESTORED
-    assert "right now" in str(outcomes[ONE].error)
+    assert "is restoring it" in str(outcomes[ONE].error)
     assert (staging / "0").read_text() == "of somebody else"
     os.close(handle)
-    assert sorted(restored(vault, target)) == [PRESENT, RESTORED]
+    assert sorted(restored(archive_dir, target)) == [PRESENT, RESTORED]
     assert not litter(target)
 
 
-def test_what_a_killed_run_left_behind_is_taken_away(store: StoreBuilder, vault: ArchiveDir) -> None:
+def test_what_a_killed_run_left_behind_is_taken_away(store: StoreBuilder, archive_dir: ArchiveDir) -> None:
     store.session()
-    archived(store, vault)
-    (store.home() / f"{STAGING}{ONE}").mkdir()
-    (store.home() / f"{STAGING}{ONE}" / "0").write_text("half")
-    assert restored(vault, store.root) == [PRESENT]
+    archived(store, archive_dir)
+    (store.home() / f"{STAGING_PREFIX}{ONE}").mkdir()
+    (store.home() / f"{STAGING_PREFIX}{ONE}" / "0").write_text("half")
+    assert restored(archive_dir, store.root) == [PRESENT]
     assert not litter(store.root)
 
 
@@ -213,21 +213,21 @@ def test_a_directory_that_was_taken_away_meanwhile_is_nobodys(tmp_path: Path, mo
         place.rmdir()
         place.mkdir()
 
-    monkeypatch.setattr(handles, "lock_handle", meanwhile)
-    with pytest.raises(BlockingIOError), OpenDirectory.at(str(tmp_path)) as home, handles.reserve_dir(home, "place"):
+    monkeypatch.setattr(locks, "lock_handle", meanwhile)
+    with pytest.raises(BlockingIOError), OpenDirectory.at(str(tmp_path)) as home, locks.reserve_dir(home, "place"):
         pass
     assert place.exists()
 
 
-def test_directories_get_their_permissions_back(store: StoreBuilder, vault: ArchiveDir, target: Path) -> None:
+def test_directories_get_their_permissions_back(store: StoreBuilder, archive_dir: ArchiveDir, target: Path) -> None:
     store.session()
     own = store.home() / ONE
     own.mkdir()
     for name, mode in (("open", 0o755), ("closed", 0o500)):
         (own / name).mkdir()
         (own / name).chmod(mode)
-    archived(store, vault)
-    restored(vault, target)
+    archived(store, archive_dir)
+    restored(archive_dir, target)
     there = target / "projects" / store.home().name / ONE
     assert [stat.S_IMODE((there / name).stat().st_mode) for name in ("open", "closed")] == [0o755, 0o700]
 
@@ -243,28 +243,28 @@ def test_a_file_is_on_disk_with_its_time_and_permissions(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(os, "fsync", noted)
     with OpenDirectory.at(str(tmp_path)) as folder:
-        handles.write_new_file(folder, "x", [b"ab", b"c"], 10**18, 0o640)
+        directories.write_new_file(folder, "x", [b"ab", b"c"], 10**18, 0o640)
     assert synced == [(3, 10**18, 0o640)]
     assert (tmp_path / "x").stat().st_mtime_ns == 10**18
 
 
 def test_each_session_counts_in_the_progress_however_small_it_is(
-    store: StoreBuilder, vault: ArchiveDir, target: Path
+    store: StoreBuilder, archive_dir: ArchiveDir, target: Path
 ) -> None:
     main = store.session()
-    archived(store, vault)
+    archived(store, archive_dir)
     told: list[int] = []
-    list(restore_sessions(plan_restore(vault.everything(), str(target)), told.append))
-    assert sum(told) == main.stat().st_size + EACH
+    list(restore_sessions(plan_restore(archive_dir.archives(), str(target)), told.append))
+    assert sum(told) == main.stat().st_size + SESSION_OVERHEAD
 
 
 def test_a_session_that_claude_code_will_delete_again_is_known(
-    store: StoreBuilder, vault: ArchiveDir, target: Path
+    store: StoreBuilder, archive_dir: ArchiveDir, target: Path
 ) -> None:
     main = store.session()
     os.utime(main, (10**9, 10**9))
-    archived(store, vault)
-    manifest = vault.everything()[0].manifest
+    archived(store, archive_dir)
+    manifest = archive_dir.archives()[0].manifest
     assert is_due_for_cleanup(manifest, str(target))
     target.mkdir()
     (target / "settings.json").write_text('{"cleanupPeriodDays": 99999}')
@@ -331,7 +331,7 @@ def test_no_archive_brings_memories_along(tmp_path: Path, target: Path) -> None:
     entries = [described(main, b"{}"), folder, described(memory, b"evil")]
     members = [(f"files/{main}", b"{}"), (f"files/{memory}", b"evil")]
     forgery = forged(tmp_path / "x.tar.zst", entries, members, main=main, id="memory")
-    assert "is no file of the session" in refused(forgery, target)
+    assert "is not a file of the session" in refused(forgery, target)
 
 
 def test_a_member_that_the_manifest_does_not_name_is_refused(tmp_path: Path, target: Path) -> None:
@@ -388,20 +388,24 @@ def test_permissions_come_back_without_special_bits(tmp_path: Path, target: Path
     assert stat.S_IMODE((target / MAIN).stat().st_mode) == 0o600
 
 
-def test_a_store_that_cannot_be_written_to_is_said(store: StoreBuilder, vault: ArchiveDir, tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_written_to_is_said(
+    store: StoreBuilder, archive_dir: ArchiveDir, tmp_path: Path
+) -> None:
     store.session()
-    archived(store, vault)
+    archived(store, archive_dir)
     (tmp_path / "file").write_text("x")
     with pytest.raises((CannotWrite, SessionRefused)):
-        restore_session(next(vault.files()), str(tmp_path / "file"))
+        restore_session(next(archive_dir.archive_paths()), str(tmp_path / "file"))
 
 
-def test_a_directory_that_is_there_already_keeps_its_mode(store: StoreBuilder, vault: ArchiveDir, target: Path) -> None:
+def test_a_directory_that_is_there_already_keeps_its_mode(
+    store: StoreBuilder, archive_dir: ArchiveDir, target: Path
+) -> None:
     store.session(ONE)
     store.agent(place="subagents")
     (store.home() / ONE).chmod(0o755)
-    archived(store, vault)
+    archived(store, archive_dir)
     own = target / "projects" / store.home().name / ONE
     own.mkdir(parents=True, mode=0o700)
-    assert restored(vault, target) == [RESTORED]
+    assert restored(archive_dir, target) == [RESTORED]
     assert stat.S_IMODE(own.stat().st_mode) == 0o700

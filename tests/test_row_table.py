@@ -9,7 +9,8 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from claude_session_player.tui.widgets.table import RowTable, TableColumn, fit_columns
+from claude_session_player.tui.widgets.table import RowTable
+from claude_session_player.util.tables import TableColumn
 from tests.screens import run, text_of, until, until_shown
 
 COLUMNS = (TableColumn("NAME", 6, 3, grows=True), TableColumn("SIZE", 4, 1, is_right=True), TableColumn("WHEN", 5, 2))
@@ -110,19 +111,3 @@ def test_the_cursor_stays_in_sight_when_the_window_shrinks() -> None:
         await until_shown(pilot, "20")
 
     run(app, script)
-
-
-@pytest.mark.parametrize(
-    ("width", "names"), [(30, "NAME SIZE WHEN"), (19, "NAME SIZE WHEN"), (18, "NAME WHEN"), (7, "NAME"), (1, "NAME")]
-)
-def test_the_cheapest_columns_are_left_out_first_and_the_rest_fills_the_width(width: int, names: str) -> None:
-    fitted = fit_columns(COLUMNS, width)
-    assert [one.column.name for one in fitted] == names.split()
-    assert sum(one.width + 2 for one in fitted) - 2 == width
-
-
-@pytest.mark.parametrize(("width", "names"), [(18, "NAME SIZE"), (17, "NAME"), (12, "NAME")])
-def test_a_column_more_waits_until_those_that_grow_have_twice_their_width(width: int, names: str) -> None:
-    fitted = fit_columns((COLUMNS[0], COLUMNS[1]._replace(is_extra=True)), width)
-    assert [one.column.name for one in fitted] == names.split()
-    assert sum(one.width + 2 for one in fitted) - 2 == width

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.live.running import END, HEAD, FileTail, RunningSession, RunningSessions, SessionPeek
+from claude_session_player.live.running import (
+    HEAD_SIZE,
+    TAIL_SIZE,
+    FileTail,
+    RunningSession,
+    RunningSessions,
+    SessionPeek,
+)
 from claude_session_player.live.status import Phase
 from claude_session_player.store.layout import session_file_at
 from claude_session_player.store.watch import watched_files
@@ -39,12 +46,12 @@ def add(store: StoreBuilder, session: SessionBuilder, seconds_ago: float = 0) ->
 
 
 def rows(board: RunningSessions) -> list[RunningSession]:
-    board.notice([file for folder in board.folders for file in watched_files(folder)], NOW)
+    board.update([file for folder in board.directories for file in watched_files(folder)], NOW)
     return board.rows(NOW)
 
 
 def told(found: list[RunningSession]) -> list[tuple[str, str]]:
-    return [(row.glimpse.title, row.status.phase.value) for row in found]
+    return [(row.peek.title, row.status.phase.value) for row in found]
 
 
 # --- the end of a file ------------------------------------------------------------------------------
@@ -54,45 +61,45 @@ def test_of_a_short_file_every_line_is_read_and_then_only_what_is_appended(tmp_p
     path = tmp_path / "file"
     path.write_bytes(b"one\ntwo\nthr")
     tail = FileTail(str(path))
-    assert tail.lines() == [b"one\n", b"two\n"]
+    assert tail.read_lines() == [b"one\n", b"two\n"]
     append(path, b"ee\nfour\n")
-    assert tail.lines() == [b"three\n", b"four\n"]
-    assert tail.lines() == []
-    assert tail.count == path.stat().st_size
+    assert tail.read_lines() == [b"three\n", b"four\n"]
+    assert tail.read_lines() == []
+    assert tail.bytes_read == path.stat().st_size
 
 
 def test_of_a_long_file_only_the_beginning_and_the_end_are_read(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"".join(b"%099d\n" % number for number in range(100_000)))
     tail = FileTail(str(path))
-    lines = tail.lines()
+    lines = tail.read_lines()
     assert lines[0] == b"%099d\n" % 0
     assert lines[-1] == b"%099d\n" % 99_999
     assert all(len(line) == 100 for line in lines)
-    assert tail.count == HEAD + END
+    assert tail.bytes_read == HEAD_SIZE + TAIL_SIZE
     append(path, b"more\n")
-    assert tail.lines() == [b"more\n"]
-    assert tail.count == HEAD + END + len(b"more\n")
+    assert tail.read_lines() == [b"more\n"]
+    assert tail.bytes_read == HEAD_SIZE + TAIL_SIZE + len(b"more\n")
 
 
 def test_a_last_line_that_is_longer_than_the_end_is_read_whole(tmp_path: Path) -> None:
-    path, long = tmp_path / "file", b"x" * (END + 1000) + b"\n"
-    path.write_bytes(b"a\n" * HEAD + long)
-    assert FileTail(str(path)).lines()[-1] == long
+    path, long = tmp_path / "file", b"x" * (TAIL_SIZE + 1000) + b"\n"
+    path.write_bytes(b"a\n" * HEAD_SIZE + long)
+    assert FileTail(str(path)).read_lines()[-1] == long
 
 
 def test_a_file_that_is_cut_off_or_replaced_is_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"one\ntwo\n")
     tail = FileTail(str(path))
-    tail.lines()
+    tail.read_lines()
     path.write_bytes(b"1\n")
-    assert (tail.lines(), tail.is_new) == ([b"1\n"], True)
+    assert (tail.read_lines(), tail.is_restarted) == ([b"1\n"], True)
     (tmp_path / "other").write_bytes(b"another\n")
     os.replace(tmp_path / "other", path)
-    assert (tail.lines(), tail.is_new) == ([b"another\n"], True)
+    assert (tail.read_lines(), tail.is_restarted) == ([b"another\n"], True)
     path.unlink()
-    assert (tail.lines(), tail.written) == ([], None)
+    assert (tail.read_lines(), tail.written_at) == ([], None)
 
 
 # --- one session -------------------------------------------------------------------------------------
@@ -103,10 +110,10 @@ def test_a_glimpse_knows_the_title_the_project_and_the_last_words(store: StoreBu
     path = add(store, session)
     glimpse = SessionPeek(session_file_at(str(path)))
     glimpse.catch_up()
-    assert (glimpse.title, glimpse.project, glimpse.words) == ("Start the engine", ENGINE, "It runs.")
+    assert (glimpse.title, glimpse.project, glimpse.last_text) == ("Start the engine", ENGINE, "It runs.")
     append(path, session.line({"type": "ai-title", "aiTitle": "Engine"}).prompt("And now?").flush())
     glimpse.catch_up()
-    assert (glimpse.title, glimpse.words) == ("Engine", "And now?")
+    assert (glimpse.title, glimpse.last_text) == ("Engine", "And now?")
     append(path, session.line({"type": "custom-title", "customTitle": "Mine"}).flush())
     append(path, session.line({"type": "ai-title", "aiTitle": "Other"}).flush())
     glimpse.catch_up()
@@ -144,7 +151,7 @@ def test_an_old_session_is_shown_where_somebody_uses_it_or_as_soon_as_it_is_writ
     board = RunningSessions([str(store.root)])
     assert rows(board) == []
     append(path, session.response(text("It runs.")).flush(), seconds_ago=1)
-    board.notice([str(path)], NOW)
+    board.update([str(path)], NOW)
     assert told(board.rows(NOW)) == [("Old", "waiting for the person")]
 
 
@@ -158,7 +165,7 @@ def test_a_session_leaves_the_board_half_an_hour_after_it_was_written_to_last(st
     assert len(board.rows(later - 1)) == 2
     assert told(board.rows(later)) == [("In use", "idle")]
     append(path, session.prompt("Go on").flush(), seconds_ago=-30 * 60)
-    board.notice([str(path)], later)
+    board.update([str(path)], later)
     assert ("Start", "thinking") in told(board.rows(later))
 
 
@@ -168,7 +175,7 @@ def test_a_session_stays_on_the_board_while_a_sub_agent_of_it_writes(store: Stor
     file = agent.write(store.home() / ONE / "subagents" / f"agent-{AGENT}.jsonl")
     append(file, b"", seconds_ago=-20 * 60)
     board = RunningSessions([str(store.root)])
-    board.notice([str(path), str(file)], NOW)
+    board.update([str(path), str(file)], NOW)
     assert len(board.rows(NOW + 40 * 60)) == 1
     assert board.rows(NOW + 50 * 60) == []
 
@@ -184,12 +191,12 @@ def test_sub_agents_stand_below_their_session_for_as_long_as_they_work(store: St
     board = RunningSessions([str(store.root)])
     found = rows(board)
     assert told(found) == [("Start", "running a tool"), ("Look", "running a tool")]
-    assert (found[1].is_subagent, found[1].glimpse.agent) == (True, "Explore")
+    assert (found[1].is_subagent, found[1].peek.agent) == (True, "Explore")
     append(file, agent.result("g").response(text("Nothing there.")).flush())
-    board.notice([str(file)], NOW)
+    board.update([str(file)], NOW)
     assert told(board.rows(NOW)) == [("Start", "running a tool")]
     path.unlink()
-    board.notice([str(path)], NOW)
+    board.update([str(path)], NOW)
     assert board.rows(NOW) == []
 
 
@@ -207,12 +214,12 @@ def test_a_board_reads_no_more_than_is_appended(store: StoreBuilder) -> None:
     path = add(store, session)
     board = RunningSessions([str(store.root)])
     (row,) = rows(board)
-    before = row.glimpse.tail.count
-    assert before == HEAD + END
+    before = row.peek.tail.bytes_read
+    assert before == HEAD_SIZE + TAIL_SIZE
     appended = 0
     for number in range(100):
         data = session.prompt(f"More {number}").flush()
         append(path, data)
         appended += len(data)
-        board.notice([str(path)], NOW)
-    assert row.glimpse.tail.count - before == appended
+        board.update([str(path)], NOW)
+    assert row.peek.tail.bytes_read - before == appended

@@ -11,8 +11,8 @@ from textual.pilot import Pilot
 from claude_session_player.tui.jobs import StoreOpener
 from claude_session_player.tui.live import RunningApp
 from claude_session_player.tui.player import PlayerScreen
-from claude_session_player.tui.widgets.text import SaidLine
 from tests.builder import text
+from tests.players import notice
 from tests.running_sessions import KETTLE, NOW, Sessions, session, write
 from tests.screens import LARGE, SMALL, check_picture, run, text_of, until, until_shown
 from tests.stores import StoreBuilder
@@ -38,11 +38,11 @@ def test_what_is_appended_is_shown_at_once_and_new_sessions_appear(sessions: Ses
     app = sessions.app
 
     async def script(pilot: Pilot[Any]) -> None:
-        await until_shown(pilot, "a call of Task has no result")
+        await until_shown(pilot, "Task without a result")
         write(
             sessions.path, sessions.main.result("t").response(text("All done.")).system("turn_duration", durationMs=1)
         )
-        await until_shown(pilot, "the turn was over")
+        await until_shown(pilot, "turn ended")
         await until_shown(pilot, "All done.")
         sessions.fill()
         await until_shown(pilot, "4 sessions")
@@ -60,12 +60,12 @@ def test_the_cursor_stays_on_its_session_when_others_move(sessions: Sessions) ->
         await until_shown(pilot, "4 sessions")
         await pilot.press("end")
         assert app._list.current is not None
-        assert app._list.current.glimpse.title == "Old thing"
+        assert app._list.current.peek.title == "Old thing"
         write(sessions.file(KETTLE), session(KETTLE, 0).prompt("New thing"))
         await until_shown(pilot, "New thing")
-        assert app._list.current.glimpse.title == "Old thing"
+        assert app._list.current.peek.title == "Old thing"
         await pilot.press("home", "down")
-        assert app._list.current.glimpse.found.path != str(sessions.file(KETTLE))
+        assert app._list.current.peek.file.path != str(sessions.file(KETTLE))
 
     run(app, script)
 
@@ -104,8 +104,8 @@ def test_a_session_that_is_gone_is_not_opened(sessions: Sessions) -> None:
     app = sessions.app
 
     async def script(pilot: Pilot[Any]) -> None:
-        app._find(str(sessions.path) + "gone")
-        await until(pilot, lambda: "No such file" in app.query_one(SaidLine).words)
+        app.open_session(str(sessions.path) + "gone")
+        await until(pilot, lambda: "No such file" in notice(app))
 
     run(app, script)
 
@@ -113,7 +113,7 @@ def test_a_session_that_is_gone_is_not_opened(sessions: Sessions) -> None:
 def test_help_names_every_key(sessions: Sessions) -> None:
     async def script(pilot: Pilot[Any]) -> None:
         await pilot.press("question_mark")
-        await until_shown(pilot, "cannot be told from one that runs")
+        await until_shown(pilot, "looks the same as one that is running")
 
     run(sessions.app, script)
 
@@ -135,7 +135,7 @@ def test_an_empty_store_says_what_will_come(tmp_path: Path) -> None:
 
     async def script(pilot: Pilot[Any]) -> None:
         await pilot.press("down", "enter")
-        await until_shown(pilot, "No session runs now.")
+        await until_shown(pilot, "No running sessions.")
 
     run(app, script)
 

@@ -133,9 +133,9 @@ def test_a_sub_agent_that_only_reports_is_a_session_of_its_own(store: StoreBuild
 
 
 def test_the_player_can_step_into_a_sub_agent_that_only_reports(store: StoreBuilder) -> None:
-    agents = recording_of_session(store.open().resolve(ONE), store.open).agents()
+    agents = recording_of_session(store.open().resolve(ONE), store.open).find_subagents()
     (inner,) = agents["t1"]
-    tape = inner.tape()
+    tape = inner.open_source()
     assert (inner.title, inner.is_subagent, tape.read(0, 1 << 20).count(b"\n")) == ("Part 1", True, 3)
 
 

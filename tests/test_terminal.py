@@ -59,7 +59,7 @@ def test_what_is_typed_fast_behind_a_slash_is_searched_for(session: Path) -> Non
     child = player("play", session)
     child.expect_exact(b"Is the water hot?")
     child.send("/ghost/g\r")
-    child.expect_exact(b"'ghost/g' is nowhere")
+    child.expect_exact(b"No match for 'ghost/g'.")
     child.send("g3\r")
     child.expect_exact(b"Thank you.")
     child.send("q")

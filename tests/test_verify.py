@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 
 from claude_session_player.doctor import findings as kinds
 from claude_session_player.doctor.checks import CheckJob, Inspection, inspect_file
-from claude_session_player.doctor.findings import DAMAGE, KINDS, Finding, FindingKind
+from claude_session_player.doctor.findings import FINDING_KINDS, REPAIRABLE_KINDS, Finding, FindingKind
 from claude_session_player.doctor.verify import VerifyReport, verify_files
 from claude_session_player.store import workers
 from tests import corpus
@@ -28,7 +28,7 @@ from tests.stores import AGENT, ENGINE, ONE, TWO, StoreBuilder
 
 HOUR = 60 * 60
 SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schema.json").read_text(encoding="utf-8"))
-_MADE = DAMAGE | {kinds.SAME_UUID}
+_MADE = REPAIRABLE_KINDS | {kinds.DUPLICATE_UUID}
 
 
 def checked(builder: StoreBuilder) -> VerifyReport:
@@ -86,18 +86,18 @@ LINE = b'{"type":"mode","mode":"plan"}'
 @pytest.mark.parametrize(
     ("data", "kind", "line", "offset"),
     [
-        (LINE + b"\noops\n", kinds.MALFORMED, 2, 30),
-        (LINE + b"\n" + LINE[:-5] + b"\n" + LINE, kinds.CUT, 2, 30),
-        (LINE + LINE + b"\n", kinds.GLUED, 1, 29),
-        (LINE + b"\n\0\0\0" + LINE + b"\n", kinds.NULS, 2, 30),
-        (LINE + b"\n\0\0\0", kinds.NULS, 2, 30),
-        (LINE.replace(b"plan", b"pl\xe4n"), kinds.ENCODING, 1, 25),
-        (b"[1]\n" + LINE, kinds.NO_OBJECT, 1, 0),
-        (b"\xef\xbb\xbf" + LINE, kinds.BOM, 1, 0),
-        (LINE.replace(b"plan", b"pl\tan"), kinds.MALFORMED, 1, 0),
-        (LINE.replace(b'"plan"', b"NaN"), kinds.MALFORMED, 1, 0),
-        (b'{"type":"user","timestamp":"soon"}', kinds.NO_TIME, 1, 0),
-        (b'{"type":"user","timestamp":1768682000}', kinds.NO_TIME, 1, 0),
+        (LINE + b"\noops\n", kinds.MALFORMED_LINE, 2, 30),
+        (LINE + b"\n" + LINE[:-5] + b"\n" + LINE, kinds.CUT_LINE, 2, 30),
+        (LINE + LINE + b"\n", kinds.GLUED_RECORDS, 1, 29),
+        (LINE + b"\n\0\0\0" + LINE + b"\n", kinds.NUL_BYTES, 2, 30),
+        (LINE + b"\n\0\0\0", kinds.NUL_BYTES, 2, 30),
+        (LINE.replace(b"plan", b"pl\xe4n"), kinds.INVALID_UTF8, 1, 25),
+        (b"[1]\n" + LINE, kinds.NOT_AN_OBJECT, 1, 0),
+        (b"\xef\xbb\xbf" + LINE, kinds.BYTE_ORDER_MARK, 1, 0),
+        (LINE.replace(b"plan", b"pl\tan"), kinds.MALFORMED_LINE, 1, 0),
+        (LINE.replace(b'"plan"', b"NaN"), kinds.MALFORMED_LINE, 1, 0),
+        (b'{"type":"user","timestamp":"soon"}', kinds.BAD_TIMESTAMP, 1, 0),
+        (b'{"type":"user","timestamp":1768682000}', kinds.BAD_TIMESTAMP, 1, 0),
     ],
 )
 def test_damage_is_found_with_its_line_and_its_byte(
@@ -129,7 +129,7 @@ def test_a_record_without_a_uuid_is_found_only_where_records_have_one(tmp_path: 
     with_envelope = SessionBuilder().prompt("Hi", uuid="").line({"type": "mode", "sessionId": "1"})
     plain = SessionBuilder().line({"type": "user", "message": {"role": "user", "content": "Hi"}})
     found = all_of(looked_at(tmp_path / "a.jsonl", with_envelope.data()))
-    assert [(finding.kind, finding.line) for finding in found] == [(kinds.NO_UUID, 1)]
+    assert [(finding.kind, finding.line) for finding in found] == [(kinds.MISSING_UUID, 1)]
     assert not all_of(looked_at(tmp_path / "b.jsonl", plain.data()))
 
 
@@ -137,7 +137,7 @@ def test_every_further_record_with_a_uuid_is_found(tmp_path: Path) -> None:
     session = talk()
     session.lines += [session.lines[0], session.lines[0]]
     found = all_of(looked_at(tmp_path / "a.jsonl", session.data()))
-    assert [(finding.kind, finding.line) for finding in found] == [(kinds.SAME_UUID, 5), (kinds.SAME_UUID, 6)]
+    assert [(finding.kind, finding.line) for finding in found] == [(kinds.DUPLICATE_UUID, 5), (kinds.DUPLICATE_UUID, 6)]
 
 
 def test_every_record_whose_parent_is_missing_is_found_and_a_later_parent_is_not_missing(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_every_record_whose_parent_is_missing_is_found_and_a_later_parent_is_not
     assert not all_of(looked_at(tmp_path / "a.jsonl", b"".join(reversed(session.lines))))
     del session.lines[0]
     (finding,) = all_of(looked_at(tmp_path / "a.jsonl", session.data()))
-    assert (finding.kind, finding.line) == (kinds.NO_PARENT, 1)
+    assert (finding.kind, finding.line) == (kinds.MISSING_PARENT, 1)
 
 
 def test_calls_and_results_without_each_other_are_found(tmp_path: Path) -> None:
@@ -153,8 +153,8 @@ def test_calls_and_results_without_each_other_are_found(tmp_path: Path) -> None:
     session.result("toolu_2").result("toolu_2").result("toolu_3")
     found = all_of(looked_at(tmp_path / "a.jsonl", session.data()))
     assert [(finding.kind, finding.line, finding.detail) for finding in found] == [
-        (kinds.NO_RESULT, 2, "toolu_1"),
-        (kinds.NO_CALL, 6, "toolu_3"),
+        (kinds.CALL_WITHOUT_RESULT, 2, "toolu_1"),
+        (kinds.RESULT_WITHOUT_CALL, 6, "toolu_3"),
     ]
 
 
@@ -169,7 +169,7 @@ def test_a_sub_agent_that_no_call_leads_to_is_found(builder: StoreBuilder) -> No
     rest(builder.agent("d1d1d1d1", place="subagents/workflows/wf_1", task="Workflows call in their own way"))
     found = {Path(finding.path).stem: finding for finding in checked(builder).findings}
     assert found.keys() == {"agent-b1b1b1b1", "agent-c1c1c1c1"}
-    assert {finding.kind for finding in found.values()} == {kinds.UNLINKED}
+    assert {finding.kind for finding in found.values()} == {kinds.UNLINKED_SUBAGENT}
 
 
 @pytest.mark.parametrize("place", ["", "subagents", "subagents/nested"])
@@ -181,7 +181,7 @@ def test_the_session_of_a_sub_agent_that_is_checked_alone_is_looked_up(
     session.response(call("Task", "toolu_1", prompt="Look around")).result("toolu_1", "Nothing.")
     put(builder, session)
     called, lost = rest(builder.agent(place=place)), rest(builder.agent("b1b1b1b1", place=place, task="Nobody asked"))
-    for path, id, words in ((called, AGENT, ""), (lost, "b1b1b1b1", f"no call of session {ONE} is its own")):
+    for path, id, words in ((called, AGENT, ""), (lost, "b1b1b1b1", f"session {ONE} has no call that started it")):
         for ref in (path, id) if in_store else (path,):
             root = builder.root if in_store else tmp_path / "none"
             done = csp("verify", ref, "--json", CLAUDE_CONFIG_DIR=str(root))
@@ -201,7 +201,11 @@ def test_a_tools_output_that_is_gone_is_found(builder: StoreBuilder) -> None:
     session.prompt("What does <persisted-output>\nsaved to: b3.txt\n mean?")
     put(builder, session)
     (finding,) = checked(builder).findings
-    assert (finding.kind, finding.line, finding.detail) == (kinds.NO_OUTPUT, 5, os.path.join("tool-results", "b2.txt"))
+    assert (finding.kind, finding.line, finding.detail) == (
+        kinds.MISSING_OUTPUT,
+        5,
+        os.path.join("tool-results", "b2.txt"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -270,7 +274,7 @@ def test_a_call_waits_while_a_sub_agent_of_its_session_works(builder: StoreBuild
 def test_outside_of_a_store_a_file_that_was_just_written_is_not_in_use(tmp_path: Path, builder: StoreBuilder) -> None:
     store = builder.open()
     path = talk().raw(b'{"type":"us').write(tmp_path / "copy.jsonl")
-    assert [finding.kind for finding in verify_files(store, [store.place(path)]).findings] == [kinds.CUT]
+    assert [finding.kind for finding in verify_files(store, [store.place(path)]).findings] == [kinds.CUT_LINE]
 
 
 def test_a_call_that_is_repeated_behind_its_result_has_a_result(tmp_path: Path) -> None:
@@ -294,7 +298,7 @@ def test_a_file_that_cannot_be_read_costs_nothing_else(builder: StoreBuilder) ->
     ("kind", "problem"),
     [
         (kinds.BAD_ID, "Session not found"),
-        (kinds.CUT, "Session corrupted"),
+        (kinds.CUT_LINE, "Session corrupted"),
         (kinds.IN_USE, "Session locked"),
         (kinds.TOO_LARGE, "Session too large"),
         (kinds.WRONG_PROJECT, "Wrong project"),
@@ -305,8 +309,8 @@ def test_the_common_problems_have_the_names_that_people_know(kind: FindingKind, 
 
 
 def test_every_kind_says_what_to_do() -> None:
-    assert all(kind.what and kind.advice for kind in KINDS)
-    assert len({kind.name for kind in KINDS}) == len(KINDS)
+    assert all(kind.what and kind.advice for kind in FINDING_KINDS)
+    assert len({kind.name for kind in FINDING_KINDS}) == len(FINDING_KINDS)
 
 
 def long_session(turns: int) -> SessionBuilder:
@@ -388,9 +392,9 @@ def test_findings_are_told_with_line_byte_and_what_to_do(builder: StoreBuilder) 
     told = csp("verify", "--all", "--root", builder.root).stdout.decode()
     assert told == (
         f"{path}\n"
-        "  error: Session corrupted: a line that is no JSON\n"
+        "  error: Session corrupted: a line that is not valid JSON\n"
         f"    line 5, byte {offset}: no JSON value here\n"
-        f"    → claude-session-player repair {path} -o NEW.jsonl moves it aside\n"
+        f"    → claude-session-player repair {path} -o NEW.jsonl moves it to a separate file\n"
         "\n"
         f"1 file, {path.stat().st_size / 1024:.1f} KB: 1 error\n"
     )
@@ -429,9 +433,9 @@ def test_json_tells_all_of_a_finding(builder: StoreBuilder) -> None:
             "problem": "Session corrupted",
             "line": 5,
             "offset": path.stat().st_size - 5,
-            "what": "a line that is no JSON",
+            "what": "a line that is not valid JSON",
             "detail": "no JSON value here",
-            "advice": f"claude-session-player repair {path} -o NEW.jsonl moves it aside",
+            "advice": f"claude-session-player repair {path} -o NEW.jsonl moves it to a separate file",
         }
     ]
 

@@ -1,4 +1,4 @@
-"""Care for stores: what is wrong with sessions, which are in use, keeping them in an archive, and cleaning up."""
+"""Archives sessions, restores them, and removes them from a store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from claude_session_player.util.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from claude_session_player.archive.add import (
-        PASSES as PASSES,
         ArchiveOutcome as ArchiveOutcome,
         archive_sessions as archive_sessions,
         plan_archive as plan_archive,
@@ -34,7 +33,10 @@ if TYPE_CHECKING:
         recover_removals as recover_removals,
         skip_session as skip_session,
     )
-    from claude_session_player.archive.manifest import ARCHIVE as ARCHIVE, archive_version as archive_version
+    from claude_session_player.archive.manifest import (
+        ARCHIVE_SUFFIX as ARCHIVE_SUFFIX,
+        archive_version as archive_version,
+    )
     from claude_session_player.archive.pack import check_archive as check_archive
     from claude_session_player.archive.removal import (
         FinishedRemoval as FinishedRemoval,
@@ -51,15 +53,14 @@ if TYPE_CHECKING:
         restore_sessions as restore_sessions,
     )
     from claude_session_player.archive.session_files import (
-        EACH as EACH,
+        ByteProgress as ByteProgress,
         CollectedFiles as CollectedFiles,
-        Progress as Progress,
         SessionFiles as SessionFiles,
         collect_session_files as collect_session_files,
     )
 
 _HOMES = {
-    "ARCHIVE": "manifest",
+    "ARCHIVE_SUFFIX": "manifest",
     "ArchiveDir": "archive_dir",
     "ArchiveOutcome": "add",
     "ArchivedSession": "archive_dir",
@@ -69,11 +70,9 @@ _HOMES = {
     "CleanReason": "clean",
     "CleanRules": "clean",
     "CollectedFiles": "session_files",
-    "EACH": "session_files",
     "FinishedRemoval": "removal",
-    "PASSES": "add",
     "PendingRemoval": "removal",
-    "Progress": "session_files",
+    "ByteProgress": "session_files",
     "RestoreOutcome": "restore",
     "RestoreStep": "restore",
     "SessionFiles": "session_files",

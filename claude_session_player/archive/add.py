@@ -1,8 +1,8 @@
-"""Archiving: sessions of a store are kept in a directory of archives, so that nothing of them is lost.
+"""Archives sessions: each is packed with all its files, and read back before it counts as archived.
 
-vault = Vault()
-with vault.locked():
-    for outcome in apply(vault, plan(vault, bundles)):
+archive_dir = ArchiveDir()
+with archive_dir.lock():
+    for outcome in archive_sessions(archive_dir, plan_archive(archive_dir, sessions)):
         ...
 """
 
@@ -13,8 +13,8 @@ import errno
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.archive.archive_dir import PARTIAL, ArchiveDir, ArchivedSession
-from claude_session_player.archive.handles import make_dirs, sync_dir
+from claude_session_player.archive.archive_dir import PARTIAL_NAME, ArchiveDir, ArchivedSession
+from claude_session_player.archive.directories import make_dirs, sync_dir
 from claude_session_player.archive.manifest import Manifest, ManifestEntry, build_manifest, encode_manifest
 from claude_session_player.archive.pack import (
     Checksums,
@@ -26,9 +26,9 @@ from claude_session_player.archive.pack import (
     report_progress,
 )
 from claude_session_player.archive.session_files import (
-    EACH,
     FILE,
-    Progress,
+    SESSION_OVERHEAD,
+    ByteProgress,
     SessionFiles,
     SessionItem,
     SessionRefused,
@@ -44,119 +44,128 @@ if TYPE_CHECKING:
 NEW: Final = "new"
 GROWN: Final = "grown"
 CHANGED: Final = "changed"
-"""Something of what was archived is not in the store any more: both versions are kept."""
+"""Part of what was archived is no longer in the store, so both versions are kept."""
 UNCHANGED: Final = "unchanged"
 SKIPPED: Final = "skipped"
-PASSES: Final = 3
-"""How often the bytes of a session are read: for its checksums, for its archive, and out of the archive again."""
+READS_PER_SESSION: Final = 3
+"""The files of a session are read for their checksums and for the archive, and then the archive is read back."""
 
-_ONLY_THIS: Final = {
-    errno.ENAMETOOLONG: "the archive of this session would have too long a name",
-    errno.EILSEQ: "this disk takes no such name",
-    errno.EEXIST: "a file is in the way: take it away",
-    errno.ENOTDIR: "a file is in the way: take it away",
-    errno.EISDIR: "a directory is in the way: take it away",
+_SESSION_ERRORS: Final = {
+    errno.ENAMETOOLONG: "the name of its archive would be too long",
+    errno.EILSEQ: "the file system of the archive does not allow this name",
+    errno.EEXIST: "a file is in the way: move it away first",
+    errno.ENOTDIR: "a file is in the way: move it away first",
+    errno.EISDIR: "a directory is in the way: move it away first",
 }
-"""What hinders one session, and no other, from being kept."""
+"""Errors that prevent the archiving of one session, but not of the others."""
 
 
 class ArchiveStep(NamedTuple):
-    """What is to be done with a session."""
+    """A session to archive, and what the archive has of it."""
 
-    bundle: SessionFiles
+    session: SessionFiles
     old: ArchivedSession | None
     is_needed: bool
-    """False where the archive has all of it already."""
+    """False if the archive is up to date."""
+
+    @property
+    def work(self) -> int:
+        """The number of bytes that `archive_sessions` reports as progress for this step."""
+        return READS_PER_SESSION * self.session.size + SESSION_OVERHEAD if self.is_needed else 0
 
 
 class ArchiveOutcome(NamedTuple):
-    """What became of a session."""
+    """The result of archiving a session."""
 
-    bundle: SessionFiles
+    session: SessionFiles
     status: str
     path: str | None = None
-    """The archive that holds it."""
+    """The path of its archive."""
     size: int = 0
-    """The bytes of the archive itself."""
+    """The size of the archive file itself, in bytes."""
     reason: str | None = None
     """Why it was skipped."""
 
 
-def plan_archive(vault: ArchiveDir, bundles: Iterable[SessionFiles], *, is_checked: bool = False) -> list[ArchiveStep]:
-    """What is to be done so that the archive has all of these sessions; no session is read.
+def plan_archive(
+    archive_dir: ArchiveDir, sessions: Iterable[SessionFiles], *, verify: bool = False
+) -> list[ArchiveStep]:
+    """What has to be done so that the archive has all of these sessions.
 
-    Nor is an archive, but for its two ends; where all is to be checked, `archive_sessions` reads and compares both.
+    No session is read, and only both ends of an archive; with `verify`, `archive_sessions` compares all of it.
     """
     steps = []
-    for bundle in bundles:
-        old = vault.newest(bundle.main, bundle.root)
-        is_there = old is not None and covers(old.manifest, bundle) and _is_complete(old)
-        steps.append(ArchiveStep(bundle, old, is_checked or not is_there))
+    for session in sessions:
+        old = archive_dir.newest(session.main, session.root)
+        is_current = old is not None and covers(old.manifest, session) and _is_complete(old)
+        steps.append(ArchiveStep(session, old, verify or not is_current))
     return steps
 
 
 def archive_sessions(
-    vault: ArchiveDir, steps: Iterable[ArchiveStep], progress: Progress | None = None
+    archive_dir: ArchiveDir, steps: Iterable[ArchiveStep], progress: ByteProgress | None = None
 ) -> Iterator[ArchiveOutcome]:
-    """Do it, one session after the other, while the vault is locked. A session that cannot be kept is skipped.
+    """Archive one session after the other, while the directory is locked. Sessions that cannot be archived are skipped.
 
-    Raises `CannotWrite` where the archive cannot be written to.
+    Raises `CannotWrite` if the archive directory cannot be written to.
     """
     for step in steps:
         if not step.is_needed and step.old is not None:
-            yield ArchiveOutcome(step.bundle, UNCHANGED, step.old.path, step.old.size)
+            yield ArchiveOutcome(step.session, UNCHANGED, step.old.path, step.old.size)
             continue
         try:
-            yield archive_session(vault, step.bundle, progress)
+            yield archive_session(archive_dir, step.session, progress)
         except (SessionChanged, SessionRefused) as error:
-            yield ArchiveOutcome(step.bundle, SKIPPED, reason=str(error))
-        report_progress(progress, EACH)
+            yield ArchiveOutcome(step.session, SKIPPED, reason=str(error))
+        report_progress(progress, SESSION_OVERHEAD)
 
 
-def archive_session(vault: ArchiveDir, bundle: SessionFiles, progress: Progress | None = None) -> ArchiveOutcome:
-    """See to it that a session is in the archive as it is now, whole and durably, whatever was there before.
+def archive_session(
+    archive_dir: ArchiveDir, session: SessionFiles, progress: ByteProgress | None = None
+) -> ArchiveOutcome:
+    """Ensure that the archive has a session as it is now, complete and durably, whatever it had before.
 
-    Its bytes are compared, and those of its archive are read back: what this gives is safe to be removed from the store
-    as long as `describe_change` finds nothing. Raises `SessionChanged`, `SessionRefused`, or `CannotWrite`.
+    All bytes are compared and the archive is read back, so that the session may be removed from the store as long as
+    `describe_change` finds nothing. Raises `SessionChanged`, `SessionRefused` or `CannotWrite`.
     """
-    old = vault.newest(bundle.main, bundle.store)
-    sums = _checksums(bundle, old.manifest if old else None, progress)
-    if old is not None and covers(old.manifest, bundle, sums) and _is_complete(old) and _is_sound(old):
-        return ArchiveOutcome(bundle, UNCHANGED, old.path, old.size)
+    old = archive_dir.newest(session.main, session.store)
+    sums = _checksums(session, old.manifest if old else None, progress)
+    if old is not None and covers(old.manifest, session, sums) and _is_complete(old) and _is_sound(old):
+        return ArchiveOutcome(session, UNCHANGED, old.path, old.size)
     try:
-        manifest = build_manifest(bundle, {path: sum.whole for path, sum in sums.items()})
+        manifest = build_manifest(session, {path: sum.whole for path, sum in sums.items()})
     except BadArchive as error:
-        raise SessionRefused(f"{error}: it could not be restored, so take it away first") from error
-    is_more = old is not None and extends(manifest, old.manifest, sums)
-    path = old.path if old is not None and is_more else vault.free(bundle.main)
-    _write(path, manifest, bundle, progress, may_replace=is_more)
-    vault.added(path)
-    status = NEW if old is None else GROWN if is_more else CHANGED
-    return ArchiveOutcome(bundle, status, path, os.stat(path).st_size)
+        raise SessionRefused(f"{error}, and could not be restored: move it away first") from error
+    is_extended = old is not None and extends(manifest, old.manifest, sums)
+    path = old.path if old is not None and is_extended else archive_dir.next_path(session.main)
+    _write(path, manifest, session, progress, may_replace=is_extended)
+    archive_dir.register(path)
+    status = NEW if old is None else GROWN if is_extended else CHANGED
+    return ArchiveOutcome(session, status, path, os.stat(path).st_size)
 
 
-def covers(manifest: Manifest, bundle: SessionFiles, sums: dict[str, Checksums] | None = None) -> bool:
-    """True where an archive has everything that the store has of a session; it may have more.
+def covers(manifest: Manifest, session: SessionFiles, sums: dict[str, Checksums] | None = None) -> bool:
+    """True if an archive has everything that the store has of a session; it may have more.
 
-    By the sizes and times of files, and, with checksums, by their bytes.
+    Files are compared by size and modification time, and with `sums` by their checksums as well.
     """
-    kept = {entry.path: entry for entry in manifest.entries}
-    return all(_is_kept(item, kept.get(item.path), sums) for item in bundle.items)
+    entries = {entry.path: entry for entry in manifest.entries}
+    return all(_is_archived(item, entries.get(item.path), sums) for item in session.items)
 
 
 def extends(manifest: Manifest, old: Manifest, sums: dict[str, Checksums]) -> bool:
-    """True where an archive has everything that an older one has: each file begins with what it was before."""
-    now = {entry.path: entry for entry in manifest.entries}
+    """True if an archive has everything that an older one has: each file begins with its previous content."""
+    new_entries = {entry.path: entry for entry in manifest.entries}
     for entry in old.entries:
-        same = now.get(entry.path)
-        if same is None or same.kind != entry.kind:
+        new = new_entries.get(entry.path)
+        if new is None or new.kind != entry.kind:
             return False
         if entry.kind == FILE and sums[entry.path].at_mark != entry.sha256:
             return False
     return True
 
 
-def _is_kept(item: SessionItem, entry: ManifestEntry | None, sums: dict[str, Checksums] | None) -> bool:
+def _is_archived(item: SessionItem, entry: ManifestEntry | None, sums: dict[str, Checksums] | None) -> bool:
     if entry is None or entry.kind != item.kind:
         return False
     if item.kind != FILE:
@@ -166,10 +175,10 @@ def _is_kept(item: SessionItem, entry: ManifestEntry | None, sums: dict[str, Che
     return sums is None or entry.sha256 == sums[item.path].whole
 
 
-def _checksums(bundle: SessionFiles, old: Manifest | None, progress: Progress | None) -> dict[str, Checksums]:
-    """The checksum of each file, and of its beginning, as long as it was in an older archive; by path."""
-    marks = {entry.path: entry.size for entry in old.files} if old else {}
-    return {item.path: compute_checksums(bundle, item, marks.get(item.path), progress) for item in bundle.files}
+def _checksums(session: SessionFiles, old: Manifest | None, progress: ByteProgress | None) -> dict[str, Checksums]:
+    """The checksums of each file by path: of all of it, and of as much as an older archive has."""
+    old_sizes = {entry.path: entry.size for entry in old.files} if old else {}
+    return {item.path: compute_checksums(session, item, old_sizes.get(item.path), progress) for item in session.files}
 
 
 def _is_complete(archived: ArchivedSession) -> bool:
@@ -188,27 +197,27 @@ def _is_sound(archived: ArchivedSession) -> bool:
 
 
 def _write(
-    path: str, manifest: Manifest, bundle: SessionFiles, progress: Progress | None, *, may_replace: bool
+    path: str, manifest: Manifest, session: SessionFiles, progress: ByteProgress | None, *, may_replace: bool
 ) -> None:
-    """Write an archive beside its place, read it back, and put it there if nothing changed meanwhile."""
-    folder = os.path.dirname(path)
-    partial = os.path.join(folder, PARTIAL)
+    """Write an archive under a temporary name, read it back, and rename it if the session has not changed meanwhile."""
+    directory = os.path.dirname(path)
+    partial = os.path.join(directory, PARTIAL_NAME)
     try:
-        make_dirs(folder)
-        pack_session(partial, manifest, bundle, progress)
+        make_dirs(directory)
+        pack_session(partial, manifest, session, progress)
         if encode_manifest(check_archive(partial, progress)) != encode_manifest(manifest):
-            raise BadArchive(f"{display_path(partial)} does not hold what was written to it")
-        if (change := describe_change(bundle)) is not None:
+            raise BadArchive(f"{display_path(partial)} does not contain what was written to it")
+        if (change := describe_change(session)) is not None:
             raise SessionChanged(f"{change} while it was archived")
         (os.replace if may_replace else link_into_place)(partial, path)
-        sync_dir(folder)
+        sync_dir(directory)
     except OSError as error:
-        kind = SessionRefused if error.errno in _ONLY_THIS else CannotWrite
+        kind = SessionRefused if error.errno in _SESSION_ERRORS else CannotWrite
         raise kind(
-            f"{display_path(error.filename or path)}: {_ONLY_THIS.get(error.errno or 0) or error.strerror}"
+            f"{display_path(error.filename or path)}: {_SESSION_ERRORS.get(error.errno or 0) or error.strerror}"
         ) from error
     except BadArchive as error:
-        raise CannotWrite(f"{error}: is the disk sound?") from error
+        raise CannotWrite(f"{error}: check the disk") from error
     finally:
         with contextlib.suppress(OSError):
             os.remove(partial)

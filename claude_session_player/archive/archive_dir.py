@@ -1,4 +1,4 @@
-"""A directory of archives: where each session is kept in it, and who may write to it."""
+"""The archive directory: the path of each session's archive, locking, and finding an archived session."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import os
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.archive.handles import lock_handle, make_dirs, sync_dir
+from claude_session_player.archive.directories import make_dirs, sync_dir
+from claude_session_player.archive.locks import lock_handle
 from claude_session_player.archive.manifest import (
-    ARCHIVE,
+    ARCHIVE_SUFFIX,
     Manifest,
     archive_file_name,
     archive_folder_name,
@@ -18,264 +19,266 @@ from claude_session_player.archive.pack import read_manifest
 from claude_session_player.errors import Ambiguous, BadArchive, CannotRead, CannotWrite, NoSuchSession, SessionError
 from claude_session_player.store import SHORTEST, ReadProblem
 from claude_session_player.util.dirs import PROGRAM, data_dir
-from claude_session_player.util.fsutil import regular_opener
+from claude_session_player.util.fsutil import NOT_REGULAR, regular_opener
 from claude_session_player.util.text import display_path, truncate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-PARTIAL: Final = ".csp-partial"
-"""What an archive is called while it is written; as only one writes, one name will do for each directory."""
-_LOCK: Final = ".lock"
+PARTIAL_NAME: Final = ".csp-partial"
+"""The name of an archive while it is written. Only one process writes, so one name per directory is enough."""
+_LOCK_NAME: Final = ".lock"
 
 
 class ArchivedSession(NamedTuple):
-    """A session in an archive."""
+    """An archive of a session."""
 
     path: str
     size: int
-    """The bytes of the archive itself."""
+    """The size of the archive file itself, in bytes."""
     version: int
-    """Counts from 1: a session that lost something since it was archived is kept in several versions."""
+    """Counted from 1: a session that lost something after it was archived has several versions."""
     manifest: Manifest
 
 
 class ArchiveDir:
-    """A directory of archives. It need not be there before something is written to it.
+    """A directory of archives. It need not exist before something is written to it.
 
-    Archives that cannot be read are in `troubles` afterwards; the others are not affected.
+    Archives that cannot be read are added to `problems`; the others are not affected.
     """
 
-    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
-        self.folder = os.path.abspath(os.fspath(folder) if folder is not None else default_archive_dir())
-        self.troubles: list[ReadProblem] = []
-        self._noted: set[ReadProblem] = set()
-        self._listed: dict[str, dict[str, list[str]]] | None = None
-        """While nobody else can write: the names in each directory, by what comes before their first dot."""
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self.path = os.path.abspath(os.fspath(path) if path is not None else default_archive_dir())
+        self.problems: list[ReadProblem] = []
+        self._seen_problems: set[ReadProblem] = set()
+        self._names_by_dir: dict[str, dict[str, list[str]]] | None = None
+        """While the directory is locked: the names in each subdirectory, by the part before their first dot."""
 
-    def place(self, main: str, version: int = 1) -> str:
+    def archive_path(self, main: str, version: int = 1) -> str:
         """The path of the archive of a session, by the path of its file below the store."""
-        return os.path.join(self.folder, archive_folder_name(main), archive_file_name(main, version))
+        return os.path.join(self.path, archive_folder_name(main), archive_file_name(main, version))
 
     def versions(self, main: str) -> list[ArchivedSession]:
-        """The archives of a session that can be read, the oldest first; sessions of several stores may share a path."""
-        found = self._read(path for _, path in self._named(main))
-        return [archived for archived in found if archived.manifest.main == main]
+        """The readable archives of a session, oldest first; sessions of several stores may share a path."""
+        archives = self._read_archives(path for _, path in self._versions_of(main))
+        return [archived for archived in archives if archived.manifest.main == main]
 
     def newest(self, main: str, root: str | None = None) -> ArchivedSession | None:
-        """The last archive of a session; or only of one that comes from this store."""
-        fitting = (one for one in reversed(self.versions(main)) if root in (None, one.manifest.root))
-        return next(fitting, None)
+        """The newest archive of a session; with `root`, only of a session from this store."""
+        newest_first = reversed(self.versions(main))
+        return next((archived for archived in newest_first if root in (None, archived.manifest.root)), None)
 
-    def free(self, main: str) -> str:
-        """Where another version of a session can be kept."""
-        taken = [version for version, _ in self._named(main)]
-        return self.place(main, max(taken, default=0) + 1)
+    def next_path(self, main: str) -> str:
+        """The path for the next version of a session."""
+        taken = [version for version, _ in self._versions_of(main)]
+        return self.archive_path(main, max(taken, default=0) + 1)
 
-    def everything(self) -> list[ArchivedSession]:
-        """Every archive that can be read; of each session the newest comes last."""
-        return self._read(self.files())
+    def archives(self) -> list[ArchivedSession]:
+        """Every readable archive; the newest of each session comes last."""
+        return self._read_archives(self.archive_paths())
 
-    def files(self) -> Iterator[str]:
-        """The paths of all archives; none is opened."""
-        for folder in self._names(self.folder):
-            for name in self._names(os.path.join(self.folder, folder)):
-                path = os.path.join(self.folder, folder, name)
-                if not name.endswith(ARCHIVE) or name.startswith("."):
+    def archive_paths(self) -> Iterator[str]:
+        """The paths of all archives; no archive is opened."""
+        for directory in self._names_in(self.path):
+            for name in self._names_in(os.path.join(self.path, directory)):
+                path = os.path.join(self.path, directory, name)
+                if not name.endswith(ARCHIVE_SUFFIX) or name.startswith("."):
                     continue
                 if os.path.isfile(path):
                     yield path
                 else:
-                    self._note(path, "no regular file")
+                    self._add_problem(path, NOT_REGULAR)
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Let nobody else write to the directory, and take away what a killed run left behind. Raises `CannotWrite`."""
+    def lock(self) -> Iterator[None]:
+        """Lock the directory against other writers, and delete what a killed run left. Raises `CannotWrite`."""
         with ExitStack() as held:
             try:
-                make_dirs(self.folder)
-                lock_handle(
-                    held.enter_context(open(os.path.join(self.folder, _LOCK), "ab", opener=regular_opener)).fileno()
-                )
-                self._tidy()
-                self._listed = {}
-                held.callback(self._forget)
+                make_dirs(self.path)
+                lock_path = os.path.join(self.path, _LOCK_NAME)
+                lock_handle(held.enter_context(open(lock_path, "ab", opener=regular_opener)).fileno())
+                self._remove_partial_files()
+                self._names_by_dir = {}
+                held.callback(self._drop_names)
             except FileExistsError as error:
-                raise CannotWrite(f"{display_path(error.filename)} is no directory: archives need one") from error
+                raise CannotWrite(
+                    f"{display_path(error.filename)} is not a directory: name a directory for archives"
+                ) from error
             except BlockingIOError as error:
-                busy = f"another {PROGRAM} writes to this archive; try again when it is done"
-                raise CannotWrite(f"{display_path(self.folder)}: {busy}") from error
+                busy = f"another {PROGRAM} is writing to this archive: try again when it has finished"
+                raise CannotWrite(f"{display_path(self.path)}: {busy}") from error
             except OSError as error:
-                raise CannotWrite(f"{display_path(self.folder)}: {error.strerror or error}") from error
+                raise CannotWrite(f"{display_path(self.path)}: {error.strerror or error}") from error
             yield
 
-    def added(self, path: str) -> None:
-        """Take notice of an archive that was written while the directory is locked."""
-        folder, name = os.path.split(path)
-        if self._listed is not None and name not in (names := self._alike(folder, name)):
+    def register(self, path: str) -> None:
+        """Remember an archive that was written while the directory is locked."""
+        directory, name = os.path.split(path)
+        if self._names_by_dir is not None and name not in (names := self._similar_names(directory, name)):
             names.append(name)
 
-    def refuse_inside(self, roots: Sequence[str]) -> None:
-        """Raises `CannotWrite` where the archive would be a part of a store."""
-        folder = os.path.join(os.path.realpath(self.folder), "")
+    def require_outside(self, roots: Sequence[str]) -> None:
+        """Raises `CannotWrite` if the archive directory is inside of a store."""
+        path = os.path.join(os.path.realpath(self.path), "")
         for root in roots:
-            if folder.startswith(os.path.join(os.path.realpath(root), "")):
+            if path.startswith(os.path.join(os.path.realpath(root), "")):
                 raise CannotWrite(
-                    f"{display_path(self.folder)} is inside of the store {display_path(root)}: keep archives elsewhere"
+                    f"{display_path(self.path)} is inside of the store {display_path(root)}: "
+                    "name another directory for archives"
                 )
 
-    def _named(self, main: str) -> Iterator[tuple[int, str]]:
-        """The archives that are called like those of a session, with their versions."""
-        folder = os.path.join(self.folder, archive_folder_name(main))
-        for name in self._alike(folder, archive_file_name(main)):
+    def _versions_of(self, main: str) -> Iterator[tuple[int, str]]:
+        """The version and path of each file whose name is that of an archive of this session."""
+        directory = os.path.join(self.path, archive_folder_name(main))
+        for name in self._similar_names(directory, archive_file_name(main)):
             if (version := archive_version(name, main)) is not None:
-                yield version, os.path.join(folder, name)
+                yield version, os.path.join(directory, name)
 
-    def _alike(self, folder: str, name: str) -> list[str]:
-        """The names in a directory that begin like one, up to its first dot."""
-        if self._listed is None:
-            return _by_beginning(self._names(folder)).get(_beginning(name), [])
-        if folder not in self._listed:
-            self._listed[folder] = _by_beginning(self._names(folder))
-        return self._listed[folder].setdefault(_beginning(name), [])
+    def _similar_names(self, directory: str, name: str) -> list[str]:
+        """The names in a directory that are the same up to the first dot."""
+        if self._names_by_dir is None:
+            return _group_by_stem(self._names_in(directory)).get(_stem(name), [])
+        if directory not in self._names_by_dir:
+            self._names_by_dir[directory] = _group_by_stem(self._names_in(directory))
+        return self._names_by_dir[directory].setdefault(_stem(name), [])
 
-    def _forget(self) -> None:
-        self._listed = None
+    def _drop_names(self) -> None:
+        self._names_by_dir = None
 
-    def _read(self, paths: Iterable[str]) -> list[ArchivedSession]:
+    def _read_archives(self, paths: Iterable[str]) -> list[ArchivedSession]:
         archives = []
         for path in paths:
             try:
                 archives.append(read_archive_file(path))
             except BadArchive as error:
-                self._note(path, str(error).removeprefix(f"{display_path(path)}: "))
+                self._add_problem(path, str(error).removeprefix(f"{display_path(path)}: "))
             except OSError as error:
-                self._note(path, error.strerror or str(error))
+                self._add_problem(path, error.strerror or str(error))
         return sorted(archives, key=lambda archived: (archived.version, archived.path))
 
-    def _note(self, path: str, reason: str) -> None:
-        trouble = ReadProblem(path, reason)
-        if trouble not in self._noted:
-            self._noted.add(trouble)
-            self.troubles.append(trouble)
+    def _add_problem(self, path: str, reason: str) -> None:
+        problem = ReadProblem(path, reason)
+        if problem not in self._seen_problems:
+            self._seen_problems.add(problem)
+            self.problems.append(problem)
 
-    def _tidy(self) -> None:
-        for folder in self._names(self.folder):
-            inside = os.path.join(self.folder, folder)
-            if PARTIAL in self._names(inside):
-                os.remove(os.path.join(inside, PARTIAL))
-                sync_dir(inside)
+    def _remove_partial_files(self) -> None:
+        for name in self._names_in(self.path):
+            directory = os.path.join(self.path, name)
+            if PARTIAL_NAME in self._names_in(directory):
+                os.remove(os.path.join(directory, PARTIAL_NAME))
+                sync_dir(directory)
 
-    def _names(self, folder: str) -> list[str]:
-        """What is in a directory, in order; nothing where there is no such directory, or none that may be read."""
+    def _names_in(self, directory: str) -> list[str]:
+        """The sorted names in a directory; none if it does not exist or cannot be read."""
         try:
-            return sorted(os.listdir(folder))
+            return sorted(os.listdir(directory))
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
-            self._note(folder, error.strerror or str(error))
+            self._add_problem(directory, error.strerror or str(error))
             return []
 
 
 def read_archive_file(path: str) -> ArchivedSession:
-    """The archive in a file, wherever it is. Raises `BadArchive` or `OSError`."""
+    """Read the manifest of an archive file, wherever it is. Raises `BadArchive` or `OSError`."""
     manifest = read_manifest(path)
     version = archive_version(os.path.basename(path), manifest.main) or 1  # it may have been renamed
     return ArchivedSession(path, os.stat(path).st_size, version, manifest)
 
 
-def open_archive_dir(folder: str | None) -> ArchiveDir:
-    """A vault to be read. Raises `CannotRead` where one is named that is not there: most likely it is misspelled."""
-    vault = ArchiveDir(folder)
-    if os.path.lexists(vault.folder) and not os.path.isdir(vault.folder):
-        raise CannotRead(f"{display_path(vault.folder)} is no directory: archives are in one")
-    if folder is not None and not os.path.isdir(vault.folder):
-        raise CannotRead(f"{display_path(vault.folder)}: there is no such archive directory")
-    return vault
+def open_archive_dir(path: str | None) -> ArchiveDir:
+    """An archive directory for reading. Raises `CannotRead` if the named one does not exist, probably for a typo."""
+    archive_dir = ArchiveDir(path)
+    if os.path.lexists(archive_dir.path) and not os.path.isdir(archive_dir.path):
+        raise CannotRead(f"{display_path(archive_dir.path)} is not a directory: name the directory of the archive")
+    if path is not None and not os.path.isdir(archive_dir.path):
+        raise CannotRead(f"{display_path(archive_dir.path)}: no such archive directory")
+    return archive_dir
 
 
 def default_archive_dir() -> str:
-    """The directory in which archives are kept, unless another is named."""
-    if (folder := data_dir()) is None:
-        raise SessionError("there is no directory for archives on this system: name one")
-    return os.path.join(folder, "archive")
+    """The archive directory that is used unless another is named."""
+    if (path := data_dir()) is None:
+        raise SessionError("this system has no default directory for archives: name one")
+    return os.path.join(path, "archive")
 
 
-def _by_beginning(names: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+def _group_by_stem(names: Iterable[str]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
     for name in names:
-        found.setdefault(_beginning(name), []).append(name)
-    return found
+        groups.setdefault(_stem(name), []).append(name)
+    return groups
 
 
-def _beginning(name: str) -> str:
+def _stem(name: str) -> str:
     return name.partition(".")[0]
 
 
-_MANY: Final = 10
-_TITLE: Final = 60
+_MAX_MATCHES: Final = 10
+_MAX_TITLE: Final = 60
 
 
 def newest_versions(archives: Sequence[ArchivedSession]) -> list[ArchivedSession]:
-    """Of each session the version that was archived last and has its own file, else the last; in the given order."""
-    in_time = sorted(archives, key=lambda archived: (has_main_file(archived), archived.manifest.archived_at))
-    last = {archived.manifest.main: archived for archived in in_time}
-    return [archived for archived in archives if last[archived.manifest.main] is archived]
+    """The newest version of each session that has the session's own file, else the newest; in the given order."""
+    best_last = sorted(archives, key=lambda archived: (has_main_file(archived), archived.manifest.archived_at))
+    best = {archived.manifest.main: archived for archived in best_last}
+    return [archived for archived in archives if best[archived.manifest.main] is archived]
 
 
 def has_main_file(archived: ArchivedSession) -> bool:
-    """True where the session's own file is in its archive; sub-agents may have been all that was left."""
+    """True if the archive has the session's own file, not only sub-agents that were left without it."""
     return any(entry.path == archived.manifest.main for entry in archived.manifest.entries)
 
 
 def other_versions(
     chosen: Sequence[ArchivedSession], archives: Iterable[ArchivedSession]
 ) -> list[tuple[ArchivedSession, int]]:
-    """Other versions of chosen sessions that have files which these have not, or not so; with how many."""
+    """Other versions of the chosen sessions with files that these lack or have differently, and how many."""
     paths = {archived.path for archived in chosen}
-    had: dict[str, set[tuple[str, str]]] = {}
+    states: dict[str, set[tuple[str, str]]] = {}
     for archived in chosen:
-        had.setdefault(archived.manifest.main, set()).update(_states(archived))
-    counted = [
-        (other, len(_states(other) - had[other.manifest.main]))
+        states.setdefault(archived.manifest.main, set()).update(_file_states(archived))
+    counts = [
+        (other, len(_file_states(other) - states[other.manifest.main]))
         for other in archives
-        if other.manifest.main in had and other.path not in paths
+        if other.manifest.main in states and other.path not in paths
     ]
-    return [(other, count) for other, count in counted if count]
+    return [(other, count) for other, count in counts if count]
 
 
-def _states(archived: ArchivedSession) -> set[tuple[str, str]]:
+def _file_states(archived: ArchivedSession) -> set[tuple[str, str]]:
     return {(entry.path, entry.sha256) for entry in archived.manifest.files}
 
 
-def find_archived(vault: ArchiveDir, ref: str) -> ArchivedSession:
-    """The archive that is meant by a path, an id or its beginning, or a title: of several versions the newest.
+def find_archived(archive_dir: ArchiveDir, ref: str) -> ArchivedSession:
+    """The archive that a reference names by a path, an id or its beginning, or a title; the newest of its versions.
 
-    Raises `NoSuchSession`, `Ambiguous`, `CannotRead`, or `BadArchive` where the one that is meant is damaged.
+    Raises `NoSuchSession`, `Ambiguous`, `CannotRead`, or `BadArchive` if the named archive is damaged.
     """
-    if ref.endswith(ARCHIVE):
-        return archive_at(ref)
-    archives = newest_versions(vault.everything())
+    if ref.endswith(ARCHIVE_SUFFIX):
+        return load_archive_file(ref)
+    archives = newest_versions(archive_dir.archives())
     for rule in _rules(ref):
         if matches := [archived for archived in archives if rule(archived)]:
             return _only(ref, matches)
-    if (damage := damaged_archive_error(vault.troubles, ref)) is not None:
+    if (damage := damaged_archive_error(archive_dir.problems, ref)) is not None:
         raise damage
     raise NoSuchSession(
-        f"there is no session {ref!r} in the archive {display_path(vault.folder)}: see '{PROGRAM} archive list'"
+        f"no session {ref!r} in the archive {display_path(archive_dir.path)}: see '{PROGRAM} archive list'"
     )
 
 
-def damaged_archive_error(troubles: Iterable[ReadProblem], ref: str) -> BadArchive | None:
-    """What is to be said where a reference means an archive that could not be read."""
-    for trouble in troubles:
-        if len(ref) >= SHORTEST and os.path.basename(trouble.path).startswith(ref):
-            return BadArchive(f"{display_path(trouble.path)}: {trouble.reason}")
+def damaged_archive_error(problems: Iterable[ReadProblem], ref: str) -> BadArchive | None:
+    """The error for a reference that names an archive which could not be read; `None` if it names none."""
+    for problem in problems:
+        if len(ref) >= SHORTEST and os.path.basename(problem.path).startswith(ref):
+            return BadArchive(f"{display_path(problem.path)}: {problem.reason}")
     return None
 
 
-def archive_at(path: str) -> ArchivedSession:
-    """The archive in a file. Raises `CannotRead` or `BadArchive`."""
+def load_archive_file(path: str) -> ArchivedSession:
+    """The archive at a path that a person named. Raises `CannotRead` or `BadArchive`."""
     try:
         return read_archive_file(os.path.abspath(path))
     except OSError as error:
@@ -283,7 +286,7 @@ def archive_at(path: str) -> ArchivedSession:
 
 
 def _rules(ref: str) -> Iterator[Callable[[ArchivedSession], bool]]:
-    """From the strictest to the loosest."""
+    """How an archive may match a reference, from the strictest rule to the loosest."""
     word = " ".join(ref.split()).casefold()
     yield lambda archived: ref in (archived.manifest.id, display_path(archived.manifest.id))
     if len(ref) >= SHORTEST:
@@ -297,7 +300,11 @@ def _only(ref: str, matches: Sequence[ArchivedSession]) -> ArchivedSession:
     if len(matches) == 1:
         return matches[0]
     raise Ambiguous(
-        f"{ref!r} fits {len(matches)} archived sessions: name one by its id, or by the path of its archive",
-        *(f"{display_path(m.path)}  {truncate(m.manifest.title or '(no title)', _TITLE)}" for m in matches[:_MANY]),
-        *([f"… and {len(matches) - _MANY} more"] if len(matches) > _MANY else []),
+        f"{ref!r} matches {len(matches)} archived sessions: name one by its id, or by the path of its archive",
+        *(_match_line(archived) for archived in matches[:_MAX_MATCHES]),
+        *([f"… and {len(matches) - _MAX_MATCHES} more"] if len(matches) > _MAX_MATCHES else []),
     )
+
+
+def _match_line(archived: ArchivedSession) -> str:
+    return f"{display_path(archived.path)}  {truncate(archived.manifest.title or '(no title)', _MAX_TITLE)}"

@@ -1,6 +1,6 @@
-"""Cleaning up: first a plan of which sessions are to be removed and why, then its application.
+"""Cleans up a store: first a plan of which sessions to remove and why, then the removal.
 
-What the plan does not name is not touched. A session that is in use, or not any more as it was planned, stays.
+Nothing outside of the plan is touched. A session that is in use, or has changed since the plan was made, is skipped.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.archive.add import archive_session
-from claude_session_player.archive.handles import make_dirs
+from claude_session_player.archive.add import READS_PER_SESSION, archive_session
+from claude_session_player.archive.directories import make_dirs
 from claude_session_player.archive.pack import SessionChanged
 from claude_session_player.archive.removal import (
+    ArchiveFallback,
     FinishedRemoval,
-    KeepSession,
     Removal,
-    Unleased,
+    ReportUnleased,
     finish_pending,
     remove_sessions,
 )
 from claude_session_player.archive.session_files import (
-    Progress,
+    ByteProgress,
     SessionFiles,
     SessionRefused,
     collect_session_files,
@@ -49,25 +49,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from claude_session_player.archive.archive_dir import ArchiveDir
-    from claude_session_player.archive.trash import Log, TrashNote
+    from claude_session_player.archive.trash import RemovalLog, TrashInfo
     from claude_session_player.store import Session, Store
 
-NAME: Final = "log.jsonl"
+LOG_NAME: Final = "log.jsonl"
 
 
 @contextmanager
-def open_removal_log(folder: str) -> Iterator[Log]:
-    """The log in a directory, open to be written to. Raises `CannotWrite`, before anything else is done if possible."""
-    path = os.path.join(folder, NAME)
+def open_removal_log(directory: str) -> Iterator[RemovalLog]:
+    """Open the log in a directory for writing, before anything is removed. Raises `CannotWrite`."""
+    path = os.path.join(directory, LOG_NAME)
     try:
-        make_dirs(folder)
-        file = open(path, "ab", buffering=0, opener=regular_opener)  # noqa: SIM115 - what happens inside is not an error of the log
+        make_dirs(directory)
+        file = open(path, "ab", buffering=0, opener=regular_opener)  # noqa: SIM115 - errors in the block are not errors of the log
     except OSError as error:
         raise CannotWrite(f"{display_path(path)}: {error.strerror or error}") from error
 
-    def log(note: TrashNote) -> None:
+    def log(info: TrashInfo) -> None:
         try:
-            file.write((json.dumps(_record(note)) + "\n").encode())
+            file.write((json.dumps(_log_record(info)) + "\n").encode())
         except OSError as error:
             raise CannotWrite(f"{display_path(path)}: {error.strerror or error}") from error
 
@@ -75,47 +75,47 @@ def open_removal_log(folder: str) -> Iterator[Log]:
         yield log
 
 
-def _record(note: TrashNote) -> dict[str, object]:
+def _log_record(info: TrashInfo) -> dict[str, object]:
     return {
         "time": format_time(local_now()),
-        "action": "deleted" if note.archive is None else "removed",
-        "id": display_path(note.id),
-        "title": note.title,
-        "path": display_path(note.path),
-        "size": note.size,
-        "archive": None if note.archive is None else display_path(note.archive),
+        "action": "deleted" if info.archive is None else "removed",
+        "id": display_path(info.id),
+        "title": info.title,
+        "path": display_path(info.path),
+        "size": info.size,
+        "archive": None if info.archive is None else display_path(info.archive),
     }
 
 
-_EXPORTED: Final = "ses_"
-"""How the names of exported sessions begin."""
-_TOGETHER: Final = 32
-"""So many sessions are removed at a time, or fewer of so many bytes."""
-_LARGE: Final = 64 << 20
+_EXPORTED_PREFIX: Final = "ses_"
+"""The beginning of the names of exported sessions."""
+_GROUP_COUNT: Final = 32
+_GROUP_SIZE: Final = 64 << 20
+"""Sessions are removed in groups: a group ends at this number of sessions, or of bytes."""
 
 
 class CleanReason(NamedTuple):
-    """Why a session is in the plan: the rule that it fulfils, and what the rule asks for."""
+    """Why a session is in the plan: the rule that it matches, and the value of the rule."""
 
     rule: str
     value: str | int | None = None
 
 
 class CleanRules(NamedTuple):
-    """Which sessions are to be removed: those of which all of this is true."""
+    """Which sessions to remove: those that match all of these rules."""
 
     filter: Filter = Filter()
-    """Its `before` means the last event, as `older_than` does."""
+    """Its `before` refers to the last event, as `older_than` does."""
     older_than: datetime | None = None
-    """Its last event is from before then."""
+    """The last event is from before this time."""
     larger_than: int | None = None
-    """It has more bytes, with everything that belongs to it."""
+    """The session has more bytes than this, with everything that belongs to it."""
     empty: bool = False
-    """Nobody said anything, and nothing belongs to it that has a byte."""
+    """The session has no prompts and no responses, and all its other files are empty."""
 
     @property
     def reasons(self) -> tuple[CleanReason, ...]:
-        """What is asked for."""
+        """The rules that are set, with their values."""
         reasons = [CleanReason("older_than", format_time(self.older_than))] if self.older_than is not None else []
         reasons += [CleanReason("larger_than", self.larger_than)] if self.larger_than is not None else []
         reasons += [CleanReason("empty")] if self.empty else []
@@ -124,16 +124,16 @@ class CleanRules(NamedTuple):
         return tuple(reasons)
 
     def check(self) -> None:
-        """Raises `BadFilter` where nothing is asked for, or a word is empty: both are true of all sessions."""
+        """Raises `BadFilter` if no rule is set or a text is empty, because all sessions would match."""
         if not self.reasons:
-            raise BadFilter("which sessions? Give a filter: an age, a size, emptiness, a project, a title, …")
-        words = [reason for reason in self.reasons if isinstance(reason.value, str)]
-        if blank := [reason.rule for reason in words if not str(reason.value).strip()]:
-            raise BadFilter(f"which {blank[0]}? An empty word would be true of all sessions")
+            raise BadFilter("no filter given: name an age, a size, a project or a title, or ask for empty sessions")
+        texts = [reason for reason in self.reasons if isinstance(reason.value, str)]
+        if blank := [reason.rule for reason in texts if not str(reason.value).strip()]:
+            raise BadFilter(f"the {blank[0]} filter is empty and would match all sessions")
 
 
 class SkippedSession(NamedTuple):
-    """A session that stays although it fulfils the rules."""
+    """A session that matches the rules but is not removed."""
 
     id: str
     title: str | None
@@ -142,129 +142,157 @@ class SkippedSession(NamedTuple):
 
 
 class CleanPlan(NamedTuple):
-    """What would be removed. Each bundle says what its session consists of, as it was when the plan was made."""
+    """The sessions to remove, with their files as they were when the plan was made."""
 
-    bundles: tuple[SessionFiles, ...]
+    sessions: tuple[SessionFiles, ...]
     reasons: tuple[CleanReason, ...]
-    """They are true of every session."""
+    """The rules that every one of them matches."""
     skipped: tuple[SkippedSession, ...] = ()
     hidden: int = 0
-    """How many processes could not be looked into: what they have open is not known yet."""
+    """The number of processes whose open files could not be examined."""
 
     @property
     def size(self) -> int:
-        """The bytes of all files."""
-        return sum(bundle.size for bundle in self.bundles)
+        """The total size of all files, in bytes."""
+        return sum(session.size for session in self.sessions)
+
+    @property
+    def work(self) -> int:
+        """The number of bytes that `clean_sessions` reports as progress if it archives the sessions."""
+        return READS_PER_SESSION * self.size
 
     @property
     def files(self) -> int:
         """The number of files."""
-        return sum(len(bundle.files) for bundle in self.bundles)
+        return sum(len(session.files) for session in self.sessions)
 
 
 class CleanOutcome(NamedTuple):
-    """What became of a session of the plan."""
+    """The result for a session of the plan."""
 
-    bundle: SessionFiles
+    session: SessionFiles
     archive: str | None = None
-    """The archive that has it, where it was removed and not deleted."""
+    """The path of its archive, if it was archived before it was removed."""
     reason: str | None = None
-    """Why it stays."""
+    """Why it was not removed."""
 
 
 def plan_clean(store: Store, rules: CleanRules, *, reread: bool = True) -> CleanPlan:
-    """The sessions that are to be removed. Raises `BadFilter` where the rules ask for nothing.
+    """The sessions to remove. Raises `BadFilter` if the rules would match all sessions.
 
-    What the catalogue says of a session is not enough to remove it: its files are read again. Without `reread` the plan
-    is only good to be looked at.
+    With `reread` their files are read again, because the index alone is not enough to remove a session. A plan without
+    it is only for display.
     """
     rules.check()
-    wanted = rules.filter._replace(before=None, include_subagents=False, include_orphans=False, limit=None, offset=0)
-    sessions = [session for session in store.sessions(wanted) if _fulfils(session, rules)]
-    if reread and sessions:
-        named = {session.path for session in sessions}
-        again = [session for session in store.reread(sessions) if session.path in named]
-        sessions = [session for session in wanted.apply(again) if _fulfils(session, rules)]
+    matching = _matching_sessions(store, rules, reread)
     unreadable = UnreadableFiles(store.troubles)
-    unread = {session.path: why for session in sessions if (why := unreadable.of(session))}
-    unknown = [SkippedSession(one.id, one.title, one.path, unread[one.path]) for one in sessions if one.path in unread]
-    sessions = [session for session in sessions if session.path not in unread]
-    gathered = collect_session_files(sessions, store.roots)
-    bundles = [bundle for bundle in gathered.bundles if _fits(bundle, rules)]
-    end = None if rules.filter.limit is None else rules.filter.offset + rules.filter.limit
-    bundles = bundles[rules.filter.offset : end]
-    look = InUse()
-    read = {file.path: file.stamp for session in sessions for file in session.files}
-    spared = {bundle: why for bundle in bundles if (why := _use(look, bundle) or _news(bundle, read))}
-    refused = [SkippedSession(one.id, one.title, one.path, str(why)) for one, why in gathered.refused]
+    unread = {session.path: reason for session in matching if (reason := unreadable.reason_for(session))}
+    readable = [session for session in matching if session.path not in unread]
+    collected = collect_session_files(readable, store.roots)
+    candidates = _page([session for session in collected.sessions if _files_match(session, rules)], rules.filter)
+    in_use = InUse()
+    stamps = {file.path: file.stamp for session in readable for file in session.files}
+    blocked = {
+        session: reason
+        for session in candidates
+        if (reason := _use_reason(in_use, session) or _change_reason(session, stamps))
+    }
+    skipped = [skip_session(session, reason) for session, reason in blocked.items()]
+    skipped += [_skip(session, str(refusal)) for session, refusal in collected.refused]
+    skipped += [_skip(session, unread[session.path]) for session in matching if session.path in unread]
     return CleanPlan(
-        tuple(bundle for bundle in bundles if bundle not in spared),
+        tuple(session for session in candidates if session not in blocked),
         rules.reasons,
-        (*(skip_session(bundle, why) for bundle, why in spared.items()), *refused, *unknown),
-        look.ways.hidden if bundles else 0,
+        tuple(skipped),
+        in_use.ways.hidden if candidates else 0,
     )
 
 
-def finish_removals(store: Store, vault: ArchiveDir) -> list[FinishedRemoval]:
-    """Finish what a run that was killed left behind. Do so before the plan is made. Raises `CannotWrite`."""
-    with vault.locked(), open_removal_log(vault.folder) as log:
+def _matching_sessions(store: Store, rules: CleanRules, reread: bool) -> list[Session]:
+    """The sessions that match the rules, as far as that can be decided without collecting their files."""
+    wanted = rules.filter._replace(before=None, include_subagents=False, include_orphans=False, limit=None, offset=0)
+    sessions = [session for session in store.sessions(wanted) if _matches(session, rules)]
+    if not (reread and sessions):
+        return sessions
+    paths = {session.path for session in sessions}
+    again = [session for session in store.reread(sessions) if session.path in paths]
+    return [session for session in wanted.apply(again) if _matches(session, rules)]
+
+
+def _page(sessions: list[SessionFiles], filter: Filter) -> list[SessionFiles]:
+    """The part of the sessions that the limit and the offset of a filter select."""
+    return sessions[filter.offset : None if filter.limit is None else filter.offset + filter.limit]
+
+
+def finish_removals(store: Store, archive_dir: ArchiveDir) -> list[FinishedRemoval]:
+    """Finish removals that were interrupted; to be called before a plan is made. Raises `CannotWrite`."""
+    with archive_dir.lock(), open_removal_log(archive_dir.path) as log:
         return list(finish_pending(store.roots, log))
 
 
-def recover_removals(store: Store, vault: ArchiveDir) -> list[FinishedRemoval]:
-    """The same; where something new is in the place of a session, it goes into the archive. Raises `CannotWrite`."""
-    with vault.locked(), open_removal_log(vault.folder) as log:
-        keeping = KeepSession(lambda bundle: archive_session(vault, bundle).path or vault.place(bundle.main), _uses_now)
-        return list(finish_pending(store.roots, log, keeping))
+def recover_removals(store: Store, archive_dir: ArchiveDir) -> list[FinishedRemoval]:
+    """The same, but archive sessions that cannot be moved back because their place is taken. Raises `CannotWrite`."""
+
+    def archive(session: SessionFiles) -> str:
+        return archive_session(archive_dir, session).path or archive_dir.archive_path(session.main)
+
+    with archive_dir.lock(), open_removal_log(archive_dir.path) as log:
+        return list(finish_pending(store.roots, log, ArchiveFallback(archive, _use_reasons)))
 
 
 def clean_sessions(
     plan: CleanPlan,
-    vault: ArchiveDir,
+    archive_dir: ArchiveDir,
     *,
     delete: bool = False,
-    progress: Progress | None = None,
-    unleased: Unleased | None = None,
+    progress: ByteProgress | None = None,
+    report_unleased: ReportUnleased | None = None,
 ) -> Iterator[CleanOutcome]:
-    """Remove the sessions of a plan, in order; each is in the archive first, unless it is to be deleted.
+    """Remove the sessions of a plan, in order; each is archived first, unless `delete` is set.
 
-    A session that cannot be removed stays, and the outcome says why. Raises `CannotWrite` where the archive, or the log
-    beside it, cannot be written to; the sessions that were not told of by then stay.
+    The outcome of a session that cannot be removed gives the reason. Raises `CannotWrite` if the archive or the log
+    cannot be written to; sessions without an outcome by then are not removed.
     """
-    with vault.locked(), open_removal_log(vault.folder) as log:
-        for group in _groups(plan.bundles):
-            yield from _removed(group, None if delete else vault, log, progress, unleased)
+    with archive_dir.lock(), open_removal_log(archive_dir.path) as log:
+        for group in _in_groups(plan.sessions):
+            yield from _clean_group(group, None if delete else archive_dir, log, progress, report_unleased)
 
 
-def _groups(bundles: Iterable[SessionFiles]) -> Iterator[list[SessionFiles]]:
-    """Sessions that are removed together: few enough that little is archived twice on disk and still in the store."""
+def _in_groups(sessions: Iterable[SessionFiles]) -> Iterator[list[SessionFiles]]:
+    """Groups of sessions that are removed together, so small that little is both archived and still in the store."""
     group: list[SessionFiles] = []
-    for bundle in bundles:
-        group.append(bundle)
-        if len(group) == _TOGETHER or sum(one.size for one in group) >= _LARGE:
+    for session in sessions:
+        group.append(session)
+        if len(group) == _GROUP_COUNT or sum(one.size for one in group) >= _GROUP_SIZE:
             yield group
             group = []
     if group:
         yield group
 
 
-def _removed(
-    group: list[SessionFiles], vault: ArchiveDir | None, log: Log, progress: Progress | None, unleased: Unleased | None
+def _clean_group(
+    group: list[SessionFiles],
+    archive_dir: ArchiveDir | None,
+    log: RemovalLog,
+    progress: ByteProgress | None,
+    report_unleased: ReportUnleased | None,
 ) -> Iterator[CleanOutcome]:
-    """What becomes of some sessions. Where the archive cannot take all of them, those that it has are removed."""
+    """Remove a group of sessions. If the archive cannot take all of them, those that it has are removed."""
     steps: list[Removal | CleanOutcome] = []
     failure = None
-    for bundle in group:
+    for session in group:
         try:
-            _require_unchanged(bundle)
-            steps.append(Removal(bundle, archive_session(vault, bundle, progress).path if vault else None))
+            _require_unchanged(session)
+            steps.append(
+                Removal(session, archive_session(archive_dir, session, progress).path if archive_dir else None)
+            )
         except (SessionRefused, SessionChanged) as error:
-            steps.append(CleanOutcome(bundle, reason=str(error)))
+            steps.append(CleanOutcome(session, reason=str(error)))
         except CannotWrite as error:
             failure = error
             break
-    leaving = [step for step in steps if isinstance(step, Removal)]
-    with closing(remove_sessions(leaving, _uses_now, log, unleased)) as reasons:
+    removals = [step for step in steps if isinstance(step, Removal)]
+    with closing(remove_sessions(removals, _use_reasons, log, report_unleased)) as reasons:
         for step in steps:
             yield step if isinstance(step, CleanOutcome) else _outcome(step, next(reasons))
     if failure is not None:
@@ -272,60 +300,64 @@ def _removed(
 
 
 def _outcome(step: Removal, reason: str | None) -> CleanOutcome:
-    return CleanOutcome(step.bundle, step.archive) if reason is None else CleanOutcome(step.bundle, reason=reason)
+    return CleanOutcome(step.session, step.archive) if reason is None else CleanOutcome(step.session, reason=reason)
 
 
-def skip_session(bundle: SessionFiles, reason: str) -> SkippedSession:
-    """A session that stays, and why."""
-    return SkippedSession(bundle.id, bundle.title, main_file_path(bundle), reason)
+def skip_session(session: SessionFiles, reason: str) -> SkippedSession:
+    """The entry for a session of the plan that is not removed."""
+    return SkippedSession(session.id, session.title, main_file_path(session), reason)
 
 
-def main_file_path(bundle: SessionFiles) -> str:
-    """Where a session's own file is."""
-    return bundle.place(bundle.items[0])
+def _skip(session: Session, reason: str) -> SkippedSession:
+    return SkippedSession(session.id, session.title, session.path, reason)
 
 
-def _fulfils(session: Session, rules: CleanRules) -> bool:
-    """True where a session is one, and fulfils the rules that can be told without a look at all of its files.
+def main_file_path(session: SessionFiles) -> str:
+    """The path of a session's own file."""
+    return session.path_of(session.items[0])
 
-    What is removed is gone as a whole: unlike in a list, all of a session has to be from before a moment.
+
+def _matches(session: Session, rules: CleanRules) -> bool:
+    """True if a session matches the rules that can be decided without collecting its files.
+
+    Because it is removed as a whole, all of it has to be from before a time limit, unlike in a list.
     """
-    ends = [moment for moment in (rules.older_than, rules.filter.before) if moment is not None]
-    if any(session.updated_at >= format_time(end) for end in ends) or not _is_session(session):
+    limits = [time for time in (rules.older_than, rules.filter.before) if time is not None]
+    if any(session.updated_at >= format_time(limit) for limit in limits) or not _is_session(session):
         return False
     return not rules.empty or is_empty_session(session)
 
 
-def _fits(bundle: SessionFiles, rules: CleanRules) -> bool:
-    """True where the files of a session fulfil the rules."""
-    if rules.empty and any(item.size for item in bundle.files if item.path != bundle.main):
+def _files_match(session: SessionFiles, rules: CleanRules) -> bool:
+    """True if the sizes of a session's files match the rules."""
+    if rules.empty and any(item.size for item in session.files if item.path != session.main):
         return False
-    return rules.larger_than is None or bundle.size > rules.larger_than
+    return rules.larger_than is None or session.size > rules.larger_than
 
 
 class UnreadableFiles:
-    """The files that could not be read, by where they are: nobody knows how old they are, or what is in them."""
+    """The files that could not be read, whose age and content are therefore unknown."""
 
-    def __init__(self, troubles: Iterable[ReadProblem]) -> None:
+    def __init__(self, problems: Iterable[ReadProblem]) -> None:
         self._below: dict[str, ReadProblem] = {}
-        """By their paths, and by every directory that they are below."""
+        """By path, and by every directory above."""
         self._agents: dict[str, dict[str, ReadProblem]] = {}
-        """Sub-agents beside sessions: by their directory, and by their ids."""
-        for trouble in troubles:
-            folder, name = os.path.split(trouble.path)
+        """Sub-agents beside sessions, by directory and id."""
+        for problem in problems:
+            directory, name = os.path.split(problem.path)
             if name.startswith(AGENT):
                 agent = name.removeprefix(AGENT).removesuffix(META).removesuffix(SUFFIX)
-                self._agents.setdefault(folder, {}).setdefault(agent, trouble)
-            place = trouble.path
-            while place not in self._below:
-                self._below[place] = trouble
-                place = os.path.dirname(place)
+                self._agents.setdefault(directory, {}).setdefault(agent, problem)
+            path = problem.path
+            while path not in self._below:
+                self._below[path] = problem
+                path = os.path.dirname(path)
 
-    def of(self, session: Session) -> str | None:
-        """Which file of a session could not be read: in its directory, or a sub-agent beside it that may be its own."""
+    def reason_for(self, session: Session) -> str | None:
+        """The unreadable file in a session's directory, or sub-agent beside it that may be its own; else `None`."""
         home = session.found.home
-        found = self._below.get(os.path.join(home, session.id)) or self._beside(session, self._agents.get(home, {}))
-        return f"{display_path(found.path)} cannot be read: {found.reason}" if found is not None else None
+        problem = self._below.get(os.path.join(home, session.id)) or self._beside(session, self._agents.get(home, {}))
+        return f"{display_path(problem.path)} cannot be read: {problem.reason}" if problem is not None else None
 
     def _beside(self, session: Session, agents: Mapping[str, ReadProblem]) -> ReadProblem | None:
         for call in session.facts.calls if agents else ():
@@ -338,16 +370,16 @@ class UnreadableFiles:
 
 
 def _is_session(session: Session) -> bool:
-    """True for a file with the records of a session; one without any record has to be called like a session."""
+    """True for a file with the records of a session, or for a file without records whose name is a session id."""
     if session.facts.is_session:
         return True
     found = session.found
-    is_called_so = is_session_id(found.id) or (found.kind == TRANSCRIPT and found.id.startswith(_EXPORTED))
-    return is_called_so and not session.speech.events and not session.facts.malformed
+    has_session_name = is_session_id(found.id) or (found.kind == TRANSCRIPT and found.id.startswith(_EXPORTED_PREFIX))
+    return has_session_name and not session.speech.events and not session.facts.malformed
 
 
 def is_empty_session(session: Session) -> bool:
-    """True where nobody said anything: there is no prompt and no answer, and nothing that could be one."""
+    """True if a session has no prompt and no response, and nothing that could be one."""
     from claude_session_player.format.events import (
         Assistant,
         Attachment,
@@ -360,41 +392,40 @@ def is_empty_session(session: Session) -> bool:
 
     if session.speech.first_prompt is not None or session.speech.models or session.subagent_count:
         return False
-    said = (User, Assistant, Malformed, UnknownRecord)
-    events = session.events()
+    conversation = (User, Assistant, Malformed, UnknownRecord)
     return not any(
-        isinstance(event, said)
+        isinstance(event, conversation)
         or (isinstance(event, Attachment) and human_prompt(event))
-        or (isinstance(event, QueueOperation) and event.content)  # typed, even if the model was never given it
-        for event in events
+        or (isinstance(event, QueueOperation) and event.content)  # typed, even if it never reached the model
+        for event in session.events()
     )
 
 
-def _require_unchanged(bundle: SessionFiles) -> None:
-    if (change := describe_change(bundle)) is not None:
+def _require_unchanged(session: SessionFiles) -> None:
+    if (change := describe_change(session)) is not None:
         raise SessionChanged(f"{change} since the plan was made")
 
 
-def _use(look: InUse, bundle: SessionFiles) -> str | None:
-    """How it is known that a session is in use; `None` where it is not."""
-    signs = dict.fromkeys(sign.words for sign in look.uses(_paths(bundle)))
-    return f"in use: {', '.join(signs)}" if signs else None
+def _use_reason(in_use: InUse, session: SessionFiles) -> str | None:
+    """The evidence that a session is in use; `None` if it is not."""
+    evidence = dict.fromkeys(sign.words for sign in in_use.uses(_paths(session)))
+    return f"in use: {', '.join(evidence)}" if evidence else None
 
 
-def _uses_now(bundles: Sequence[SessionFiles]) -> Iterator[str | None]:
-    """The same of some sessions, by one look at all processes: that takes long where there are many."""
-    look = InUse()
-    return (_use(look, bundle) for bundle in bundles)
+def _use_reasons(sessions: Sequence[SessionFiles]) -> Iterator[str | None]:
+    """The same for several sessions, with a single scan of all processes, which may take long."""
+    in_use = InUse()
+    return (_use_reason(in_use, session) for session in sessions)
 
 
-def _news(bundle: SessionFiles, read: Mapping[str, FileStamp]) -> str | None:
-    """Which file is another one than that which was found to fulfil the rules."""
-    for item in bundle.files:
-        stamp = read.get(bundle.place(item))
+def _change_reason(session: SessionFiles, stamps: Mapping[str, FileStamp]) -> str | None:
+    """A file that has changed since its session was found to match the rules; `None` if none has."""
+    for item in session.files:
+        stamp = stamps.get(session.path_of(item))
         if stamp is not None and stamp != (item.size, item.mtime_ns, item.inode):
             return f"{display_path(item.path)} has changed while the plan was made"
     return None
 
 
-def _paths(bundle: SessionFiles) -> list[str]:
-    return [bundle.place(item) for item in bundle.files]
+def _paths(session: SessionFiles) -> list[str]:
+    return [session.path_of(item) for item in session.files]

@@ -1,4 +1,7 @@
-"""Finishes what a removal that was killed left behind: bins in the homes of sessions."""
+"""Removes sessions from a store in steps that can be undone, and finishes removals that were interrupted.
+
+A session is moved into a trash directory beside it, checked there once more, and then deleted or moved back.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from claude_session_player.archive.handles import OpenDirectory, open_below
+from claude_session_player.archive.directories import OpenDirectory, open_below
+from claude_session_player.archive.locks import OPENED_FOR_WRITING, Leases
 from claude_session_player.archive.pack import SessionChanged
 from claude_session_player.archive.session_files import (
     SessionFiles,
@@ -19,341 +23,342 @@ from claude_session_player.archive.session_files import (
     session_files_below,
 )
 from claude_session_player.archive.trash import (
-    CONTENT,
+    CONTENT_NAME,
     GONE,
+    INFO_NAME,
     MOVING,
-    NOTE,
-    Leases,
-    Log,
+    RemovalLog,
     TrashDir,
-    TrashNote,
+    TrashInfo,
     claim_trash_dir,
     delete_trashed,
     discard_trash_dir,
     make_trash_dir,
     move_back,
     move_to_trash,
-    os_error_reason,
-    read_note,
-    replace_note,
+    read_trash_info,
+    replace_trash_info,
 )
 from claude_session_player.store import HISTORIES, PROJECTS, TRANSCRIPTS, ReadProblem
+from claude_session_player.util.fsutil import describe_os_error
 
-Check = Callable[[Sequence[SessionFiles]], Iterable[str | None]]
-"""Says for each session, as it lies in its bin, why it must not be removed; `None` where it may be.
+InUseCheck = Callable[[Sequence[SessionFiles]], Iterable[str | None]]
+"""Gives for each session in its trash directory why it must not be removed; `None` if it may be.
 
-It is asked when all of them are there, and for each answer when its session is decided on.
+It is called when all sessions have been moved; each reason is asked for right before its session is decided on.
 """
-Unleased = Callable[[int], None]
-"""Is told on how many files of a session that is gone no lease could be had."""
+ReportUnleased = Callable[[int], None]
+"""Called with the number of files of a removed session on which no lease was granted."""
 
 
 class Removal(NamedTuple):
     """A session that is to be removed."""
 
-    bundle: SessionFiles
+    session: SessionFiles
     archive: str | None = None
-    """Where it is kept; `None` where it is not."""
+    """The path of its archive; `None` if it is not archived."""
 
 
 def remove_sessions(
-    leaving: Sequence[Removal], check: Check, log: Log, unleased: Unleased | None = None
+    removals: Sequence[Removal], check: InUseCheck, log: RemovalLog, report_unleased: ReportUnleased | None = None
 ) -> Generator[str | None]:
-    """Remove sessions, and log it. Gives for each, in order, why it stays, or `None` where it is gone.
+    """Remove sessions and log it. Gives for each, in order, why it was not removed, or `None` if it was.
 
-    All are moved before the first is decided on. Whatever ends this before its time, what is undecided goes back.
+    All are moved before the first is decided on. If this ends early, all undecided sessions are moved back.
     """
     with ExitStack() as undo:
-        moved = [_moved(one, undo) for one in leaving]
-        reasons = iter(check([one.inside for one in moved if isinstance(one, _Moved)]))
-        for one in moved:
+        trashed = [_move_to_trash(removal, undo) for removal in removals]
+        reasons = iter(check([one.session for one in trashed if isinstance(one, _TrashedSession)]))
+        for one in trashed:
             if isinstance(one, str):
                 yield one
                 continue
             reason = next(reasons)
-            with Leases(one.inside) as leases:
-                outcome = _decided(one, leases, reason, log)
-            if outcome is None and unleased is not None:
-                unleased(leases.missing)
+            with Leases(one.session) as leases:
+                outcome = _delete_or_move_back(one, leases, reason, log)
+            if outcome is None and report_unleased is not None:
+                report_unleased(leases.missing)
             yield outcome
 
 
-class _Moved(NamedTuple):
-    """A session in its bin: it can go back, or be gone."""
+class _TrashedSession(NamedTuple):
+    """A session in its trash directory, from where it is deleted or moved back."""
 
-    bin: TrashDir
-    note: TrashNote
-    inside: SessionFiles
-    """The session as it lies there."""
+    trash: TrashDir
+    info: TrashInfo
+    session: SessionFiles
+    """Its files in the trash directory."""
 
 
-def _moved(one: Removal, undo: ExitStack) -> _Moved | str:
-    """A session in its bin, or why it stays."""
-    bundle = one.bundle
-    note = TrashNote(bundle.id, bundle.title, bundle.root, bundle.main, bundle.size, one.archive)
-    place = os.path.dirname(note.path)
+def _move_to_trash(removal: Removal, undo: ExitStack) -> _TrashedSession | str:
+    """Move a session into a trash directory; gives the reason if it cannot be moved."""
+    session = removal.session
+    info = TrashInfo(session.id, session.title, session.root, session.main, session.size, removal.archive)
+    home_path = os.path.dirname(info.path)
     try:
-        home = undo.enter_context(open_below(bundle.root, place))
-        bin = undo.enter_context(make_trash_dir(home, note))
-        _claim(bin, undo)
+        home = undo.enter_context(open_below(session.root, home_path))
+        trash = undo.enter_context(make_trash_dir(home, info))
+        _claim(trash, undo)
     except BlockingIOError:
-        return "somebody else removes it right now"
+        return "another process is removing it"
     except OSError as error:
-        return os_error_reason(error, place)
-    undo.callback(_put_back_undecided, bin, note)
+        return describe_os_error(error, home_path)
+    undo.callback(_move_back_if_undecided, trash, info)
     try:
-        move_to_trash(bin, bundle, note)
+        move_to_trash(trash, session, info)
     except SessionRefused as error:
-        return _returned(bin, note, str(error))
+        return _move_back_because(trash, info, str(error))
     except OSError as error:
-        return _returned(bin, note, os_error_reason(error, bin.path))
-    return _Moved(bin, note, bundle._replace(root=os.path.join(bin.path, CONTENT)))
+        return _move_back_because(trash, info, describe_os_error(error, trash.path))
+    return _TrashedSession(trash, info, session._replace(root=os.path.join(trash.path, CONTENT_NAME)))
 
 
-def refusal_reason(bin: TrashDir, inside: SessionFiles, leases: Leases, reason: str | None) -> str | None:
-    """Why a session in its bin must not be deleted, for this reason or another; `None` where it may be.
+def refusal_reason(trash: TrashDir, session: SessionFiles, leases: Leases, reason: str | None) -> str | None:
+    """Why a session in its trash directory must not be deleted: the given reason or another; `None` if it may be.
 
-    Leases come before the look at what has changed: after it, nobody can write any more without being noticed.
+    The leases are taken before changes are looked for, so that no write after that goes unnoticed.
     """
-    reason = describe_change(inside) or reason or leases.refusal
+    reason = describe_change(session) or reason or leases.refusal
     if reason is None and leases.are_broken:
-        return "in use: somebody opens it for writing right now"
-    if reason is None and not bin.is_there:
-        return f"{bin.path} was taken away"
+        return OPENED_FOR_WRITING
+    if reason is None and not trash.is_in_place:
+        return f"{trash.path} was moved away"
     return reason
 
 
 def mark_for_deletion(
-    bin: TrashDir, note: TrashNote, inside: SessionFiles, leases: Leases, reason: str | None
+    trash: TrashDir, info: TrashInfo, session: SessionFiles, leases: Leases, reason: str | None
 ) -> str | None:
-    """Let a bin be one of the second kind, durably; gives why it is not, for this reason or another.
+    """Mark a trash directory for deletion, durably; gives the reason if it must not be deleted.
 
-    It is looked at once more right before it is emptied: whoever has one of its directories open can still find it.
+    It is checked again after the renaming, because a process that has one of its directories open can still write.
     """
-    reason = refusal_reason(bin, inside, leases, reason)
+    reason = refusal_reason(trash, session, leases, reason)
     if reason is None:
-        bin.rename(GONE + note.id)
-        bin.home.sync()
-        reason = refusal_reason(bin, inside._replace(root=os.path.join(bin.path, CONTENT)), leases, None)
+        trash.rename(GONE + info.id)
+        trash.home.sync()
+        reason = refusal_reason(trash, session._replace(root=os.path.join(trash.path, CONTENT_NAME)), leases, None)
         if reason is not None:
-            bin.rename(MOVING + note.id)
+            trash.rename(MOVING + info.id)
     return reason
 
 
-def _decided(moved: _Moved, leases: Leases, reason: str | None, log: Log) -> str | None:
-    """Why a session is put back, unless it is gone."""
-    bin, note, inside = moved
+def _delete_or_move_back(trashed: _TrashedSession, leases: Leases, reason: str | None, log: RemovalLog) -> str | None:
+    """Delete a session, or move it back; gives the reason if it was not deleted."""
+    trash, info, session = trashed
     try:
-        reason = mark_for_deletion(bin, note, inside, leases, reason)
+        reason = mark_for_deletion(trash, info, session, leases, reason)
     except OSError as error:
-        reason = os_error_reason(error, bin.path)
-        if bin.is_gone:  # whether it may be deleted is not known
-            return f"it could neither be deleted nor put back, and waits in {bin.path}: {reason}"
+        reason = describe_os_error(error, trash.path)
+        if trash.is_gone:  # it is unknown whether it may be deleted
+            return f"it could be neither deleted nor moved back, and is still in {trash.path}: {reason}"
     if reason is not None:
         leases.release()
-        return _returned(bin, note, reason)
+        return _move_back_because(trash, info, reason)
     try:
-        delete_trashed(bin, note, log)
+        delete_trashed(trash, info, log)
     except OSError as error:
-        return f"it is removed, but not all of it could be deleted: {os_error_reason(error, bin.path)}"
+        return f"it was removed, but not all of it could be deleted: {describe_os_error(error, trash.path)}"
     return None
 
 
-def _returned(bin: TrashDir, note: TrashNote, reason: str) -> str:
-    """Put a session back; gives why, and where it is if that cannot be done."""
+def _move_back_because(trash: TrashDir, info: TrashInfo, reason: str) -> str:
+    """Move a session back; gives the reason, extended by the error if it cannot be moved."""
     try:
-        move_back(bin, note)
+        move_back(trash, info)
     except SessionRefused as error:
         return f"{reason}; {error}"
     except OSError as error:
-        return f"{reason}; it could not be put back: {os_error_reason(error, bin.path)}"
+        return f"{reason}; it could not be moved back: {describe_os_error(error, trash.path)}"
     return reason
 
 
-def _put_back_undecided(bin: TrashDir, note: TrashNote) -> None:
-    """Put a session back that is still in its bin; where that cannot be done, the next run says so."""
+def _move_back_if_undecided(trash: TrashDir, info: TrashInfo) -> None:
+    """Move a session back that is still in its trash directory; if that fails, the next run reports it."""
     with contextlib.suppress(SessionRefused, OSError):
-        if not bin.is_gone:
-            move_back(bin, note)
+        if not trash.is_gone:
+            move_back(trash, info)
 
 
-def _claim(bin: TrashDir, undo: ExitStack) -> None:
+def _claim(trash: TrashDir, undo: ExitStack) -> None:
     try:
-        undo.enter_context(claim_trash_dir(bin))
+        undo.enter_context(claim_trash_dir(trash))
     except OSError:
-        discard_trash_dir(bin)
+        discard_trash_dir(trash)
         raise
 
 
-class KeepSession(NamedTuple):
-    """What is done with a session that cannot be put back."""
+class ArchiveFallback(NamedTuple):
+    """How to archive a session that cannot be moved back because its place is taken."""
 
     archive: Callable[[SessionFiles], str]
-    """Puts it into the archive, and gives its path there. Raises `SessionRefused` or `SessionChanged`."""
-    check: Check
-    """Says whether it is in use."""
+    """Archives it, and gives the path of the archive. Raises `SessionRefused` or `SessionChanged`."""
+    check: InUseCheck
 
 
-_ELSEWHERE: Final = (BlockingIOError, FileNotFoundError, NotADirectoryError)
-"""Somebody else works on a bin, or has done so; or it is none."""
+_NOT_OURS: Final = (BlockingIOError, FileNotFoundError, NotADirectoryError)
+"""Another process works on a trash directory or has finished with it, or it is not a directory."""
 
 
 class FinishedRemoval(NamedTuple):
-    """What became of a session whose removal was interrupted."""
+    """The result for a session whose removal was interrupted."""
 
-    note: TrashNote
+    info: TrashInfo
     is_gone: bool
-    """True where the removal was completed, False where the session was put back."""
+    """True if the removal was completed, False if the session was moved back."""
     reason: str | None = None
-    """Why neither could be done."""
+    """Why neither was possible."""
     archive: str | None = None
-    """Where the session is kept instead of being put back: something new is in its place."""
+    """The path of the archive, if the session was archived because its place is taken."""
 
 
 class PendingRemoval(NamedTuple):
     """A session whose removal was interrupted."""
 
     path: str
-    """The directory in which it lies."""
-    note: TrashNote | None
-    """`None` where the directory does not say what is in it."""
+    """The trash directory that holds it."""
+    info: TrashInfo | None
+    """`None` if the directory does not describe its content."""
     reason: str | None = None
-    """Why it cannot be looked into."""
+    """Why the directory cannot be read."""
 
     @property
     def is_gone(self) -> bool:
-        """True where the removal was decided, and only remains to be completed."""
+        """True if the removal is decided, and only the deletion remains."""
         return os.path.basename(self.path).startswith(GONE)
 
 
-def finish_pending(roots: Sequence[str], log: Log, keep: KeepSession | None = None) -> Iterator[FinishedRemoval]:
-    """Complete every removal of these stores that was decided, and take back every other one.
+def finish_pending(
+    roots: Sequence[str], log: RemovalLog, fallback: ArchiveFallback | None = None
+) -> Iterator[FinishedRemoval]:
+    """Complete every interrupted removal in these stores that was decided, and undo all others.
 
-    A session that cannot be taken back, because something new is in its place, goes into the archive with `keep`.
+    With `fallback`, sessions that cannot be moved back because their place is taken are archived.
     """
-    for home, names in _bins_of(roots):
+    for home, names in _trash_dirs_in(roots):
         for name in names:
-            with contextlib.suppress(OSError), TrashDir(home, name) as bin:  # `pending` tells of it
-                if (note := read_note(bin)) is not None:
-                    yield _finished(bin, note, log, keep)
+            with contextlib.suppress(OSError), TrashDir(home, name) as trash:  # `pending_removals` reports it
+                if (info := read_trash_info(trash)) is not None:
+                    yield _finish(trash, info, log, fallback)
                 else:
-                    _discard_unused(bin)
+                    _discard_unused(trash)
 
 
-def pending_removals(roots: Sequence[str], troubles: list[ReadProblem] | None = None) -> list[PendingRemoval]:
-    """The sessions of these stores whose removal was begun and not finished, and which nobody works on right now.
+def pending_removals(roots: Sequence[str], problems: list[ReadProblem] | None = None) -> list[PendingRemoval]:
+    """The sessions in these stores whose removal was interrupted, and which no other process works on.
 
-    Directories in which there may be more of them, and that cannot be read, are added to the troubles.
+    Directories that cannot be read, and may hold more of them, are added to `problems`.
     """
-    found = []
-    for home, names in _bins_of(roots, troubles):
+    pending = []
+    for home, names in _trash_dirs_in(roots, problems):
         for name in names:
             try:
-                found += _waiting(home, name)
-            except _ELSEWHERE:
+                pending += _pending_in(home, name)
+            except _NOT_OURS:
                 pass
             except OSError as error:
-                found.append(PendingRemoval(os.path.join(home.path, name), None, error.strerror or str(error)))
-    return found
+                pending.append(PendingRemoval(os.path.join(home.path, name), None, error.strerror or str(error)))
+    return pending
 
 
-def _waiting(home: OpenDirectory, name: str) -> list[PendingRemoval]:
-    with TrashDir(home, name) as bin:
-        if (note := read_note(bin)) is not None:
-            with claim_trash_dir(bin):
-                return [PendingRemoval(bin.path, note)]
-        return [PendingRemoval(bin.path, None)] if bin.folder.status(CONTENT) is not None else []
+def _pending_in(home: OpenDirectory, name: str) -> list[PendingRemoval]:
+    with TrashDir(home, name) as trash:
+        if (info := read_trash_info(trash)) is not None:
+            with claim_trash_dir(trash):
+                return [PendingRemoval(trash.path, info)]
+        return [PendingRemoval(trash.path, None)] if trash.directory.status(CONTENT_NAME) is not None else []
 
 
-def _finished(bin: TrashDir, note: TrashNote, log: Log, keep: KeepSession | None) -> FinishedRemoval:
-    is_gone, archive = bin.is_gone, None
+def _finish(trash: TrashDir, info: TrashInfo, log: RemovalLog, fallback: ArchiveFallback | None) -> FinishedRemoval:
+    is_gone, archive = trash.is_gone, None
     try:
-        with claim_trash_dir(bin):
+        with claim_trash_dir(trash):
             if is_gone:
-                delete_trashed(bin, note, log)
+                delete_trashed(trash, info, log)
             else:
                 try:
-                    move_back(bin, note)
+                    move_back(trash, info)
                 except SessionRefused:
-                    if keep is None:
+                    if fallback is None:
                         raise
-                    archive = _kept(bin, note, log, keep)
+                    archive = _archive_instead(trash, info, log, fallback)
     except BlockingIOError:
         raise
     except (SessionRefused, SessionChanged) as error:
-        return FinishedRemoval(note, is_gone, str(error))
+        return FinishedRemoval(info, is_gone, str(error))
     except OSError as error:
-        return FinishedRemoval(note, is_gone, os_error_reason(error, bin.path))
-    return FinishedRemoval(note, is_gone, archive=archive)
+        return FinishedRemoval(info, is_gone, describe_os_error(error, trash.path))
+    return FinishedRemoval(info, is_gone, archive=archive)
 
 
-def _kept(bin: TrashDir, note: TrashNote, log: Log, keep: KeepSession) -> str:
-    """Put a session into the archive, and delete it from its bin; gives the path of the archive.
+def _archive_instead(trash: TrashDir, info: TrashInfo, log: RemovalLog, fallback: ArchiveFallback) -> str:
+    """Archive a session, and delete it from its trash directory; gives the path of the archive.
 
-    What is deleted is what was archived, and nobody writes to it: both are asked as in any removal. The bin says where
-    the session is kept before it becomes one of the second kind: whoever finishes it logs that.
+    As in any removal, only what was archived and is not in use is deleted. The description names the archive before
+    the directory is marked for deletion, so that a later run which finishes it can log that.
     """
-    bundle = session_files_below(os.path.join(bin.path, CONTENT), note.main, title=note.title, origin=note.root)
-    if not _is_in(bin, bundle):
-        raise SessionRefused(f"{bin.path} was taken away")
-    note = msgspec.structs.replace(note, archive=keep.archive(bundle))
-    replace_note(bin, note)
-    with Leases(bundle) as leases:
-        if (reason := mark_for_deletion(bin, note, bundle, leases, next(iter(keep.check([bundle]))))) is not None:
+    session = session_files_below(os.path.join(trash.path, CONTENT_NAME), info.main, title=info.title, origin=info.root)
+    if not _is_in(trash, session):
+        raise SessionRefused(f"{trash.path} was moved away")
+    info = msgspec.structs.replace(info, archive=fallback.archive(session))
+    replace_trash_info(trash, info)
+    with Leases(session) as leases:
+        in_use = next(iter(fallback.check([session])))
+        if (reason := mark_for_deletion(trash, info, session, leases, in_use)) is not None:
             raise SessionRefused(reason)
-        delete_trashed(bin, note, log)
-    return note.archive or ""
+        delete_trashed(trash, info, log)
+    return info.archive or ""
 
 
-def _is_in(bin: TrashDir, bundle: SessionFiles) -> bool:
-    """True where a bundle that was found by its path is what lies in a bin that is open."""
-    for item in bundle.items:
-        *way, name = item.path.split("/")
-        with bin.folder.descend((CONTENT, *way)) as folder:
-            status = folder.status(name)
+def _is_in(trash: TrashDir, session: SessionFiles) -> bool:
+    """True if files that were found by path are those in the open trash directory."""
+    for item in session.items:
+        *parents, name = item.path.split("/")
+        with trash.directory.descend((CONTENT_NAME, *parents)) as directory:
+            status = directory.status(name)
         if status is None or (status.st_ino, status.st_dev) != (item.inode, item.device):
             return False
     return True
 
 
-def _discard_unused(bin: TrashDir) -> None:
-    """Delete a bin into which nothing was ever moved; one that is not ours stays."""
-    names = bin.folder.names()
-    if names == [NOTE]:
-        with claim_trash_dir(bin):
-            discard_trash_dir(bin)
+def _discard_unused(trash: TrashDir) -> None:
+    """Delete a trash directory into which nothing was moved; any other content is left alone."""
+    names = trash.directory.names()
+    if names == [INFO_NAME]:
+        with claim_trash_dir(trash):
+            discard_trash_dir(trash)
     elif not names:
-        bin.home.remove_empty(bin.name)
+        trash.home.remove_empty(trash.name)
 
 
-def _bins_of(
-    roots: Sequence[str], troubles: list[ReadProblem] | None = None
+def _trash_dirs_in(
+    roots: Sequence[str], problems: list[ReadProblem] | None = None
 ) -> Iterator[tuple[OpenDirectory, list[str]]]:
-    """The homes of sessions, each open, with the names of bins in it."""
+    """The directories that hold sessions, each open, with the names of the trash directories in it."""
     for root in roots:
-        for path in _homes(root, troubles):
+        for path in _session_homes(root, problems):
             try:
                 with open_below(root, path) as home:
                     yield home, sorted(name for name in home.names() if name.startswith((MOVING, GONE)))
-            except _ELSEWHERE:  # a link out of the store, too
+            except _NOT_OURS:  # also raised for a link out of the store
                 pass
             except OSError as error:
-                _note(troubles, path, error)
+                _add_problem(problems, path, error)
 
 
-def _homes(root: str, troubles: list[ReadProblem] | None) -> list[str]:
-    """The paths of all homes of sessions."""
+def _session_homes(root: str, problems: list[ReadProblem] | None) -> list[str]:
+    """The paths of all directories that hold sessions."""
     homes = [os.path.join(root, name) for name in (TRANSCRIPTS, HISTORIES)]
     projects = os.path.join(root, PROJECTS)
     try:
         homes += [os.path.join(projects, name) for name in sorted(os.listdir(projects))]
-    except _ELSEWHERE:
+    except _NOT_OURS:
         pass
     except OSError as error:
-        _note(troubles, projects, error)
+        _add_problem(problems, projects, error)
     return homes
 
 
-def _note(troubles: list[ReadProblem] | None, path: str, error: OSError) -> None:
-    if troubles is not None:
-        troubles.append(ReadProblem(path, error.strerror or str(error)))
+def _add_problem(problems: list[ReadProblem] | None, path: str, error: OSError) -> None:
+    if problems is not None:
+        problems.append(ReadProblem(path, error.strerror or str(error)))

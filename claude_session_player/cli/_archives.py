@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import click
     from click.shell_completion import CompletionItem
 
-    from claude_session_player.archive import ArchivedSession, ArchiveOutcome, Progress, RestoreOutcome
+    from claude_session_player.archive import ArchivedSession, ArchiveOutcome, ByteProgress, RestoreOutcome
 
 NOT_ALL: Final = 1
 """The exit code if something had to be left out."""
@@ -31,7 +31,7 @@ _TITLE_WIDTH: Final = 60
 
 def print_outcomes(outcomes: Sequence[ArchiveOutcome]) -> None:
     """A line for each session that was archived."""
-    bundles = [outcome.bundle for outcome in outcomes]
+    bundles = [outcome.session for outcome in outcomes]
     print_table(
         (
             Column("ID", short_ids([bundle.id for bundle in bundles], ()), 11, style="cyan"),
@@ -81,7 +81,7 @@ def print_restored(outcomes: Sequence[RestoreOutcome]) -> None:
 
 
 @contextmanager
-def work_bar(title: str, total: int) -> Iterator[Progress | None]:
+def work_bar(title: str, total: int) -> Iterator[ByteProgress | None]:
     """A progress bar for long work, on a terminal only."""
     if total < _LONG_WORK or not is_terminal(sys.stderr):
         yield None
@@ -92,11 +92,11 @@ def work_bar(title: str, total: int) -> Iterator[Progress | None]:
 
 def complete_archived(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Ids of archived sessions that start with this, and files. No archive is opened."""
-    from claude_session_player.archive import ARCHIVE, ArchiveDir
+    from claude_session_player.archive import ARCHIVE_SUFFIX, ArchiveDir
     from claude_session_player.cli.completion import id_items
 
-    paths = ArchiveDir(ctx.params.get("archive")).files()
-    return id_items((display_path(os.path.basename(path).removesuffix(ARCHIVE)) for path in paths), incomplete)
+    paths = ArchiveDir(ctx.params.get("archive")).archive_paths()
+    return id_items((display_path(os.path.basename(path).removesuffix(ARCHIVE_SUFFIX)) for path in paths), incomplete)
 
 
 def report_skipped(id: str, title: str | None, reason: str | None) -> None:

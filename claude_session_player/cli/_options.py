@@ -104,7 +104,7 @@ class StoreOptions:
         if self.roots:
             option = "--archived" if self.archived else "--archive"
             raise click.UsageError(f"{option} and --root are mutually exclusive")
-        store = ArchivedStore.at_vault(open_archive_dir(self.archive), self.cache, progress)
+        store = ArchivedStore.from_archive_dir(open_archive_dir(self.archive), self.cache, progress)
         click.get_current_context().call_on_close(store.close)  # removes what was unpacked
         return store
 
@@ -324,7 +324,7 @@ _EXCLUSIVE: Final = {"paced": ("idle", "real_time"), "real_time": ("idle", "spee
 
 def timing_options(function: Function) -> Function:
     """`--speed`, `--idle`, `--paced` and `--real-time`, as the parameter `timing`."""
-    from claude_session_player.player import IDLE
+    from claude_session_player.player import DEFAULT_IDLE
 
     options: tuple[Decorator, ...] = (
         click.option(
@@ -337,7 +337,7 @@ def timing_options(function: Function) -> Function:
         ),
         click.option(
             "--idle",
-            default=f"{IDLE:g}",
+            default=f"{DEFAULT_IDLE:g}",
             callback=_idle,
             metavar="SECONDS",
             show_default=True,

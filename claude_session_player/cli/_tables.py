@@ -1,20 +1,18 @@
-"""Tables for people. What does not fit into the terminal is left out, the least important column first."""
+"""Printed tables. Columns that do not fit into the terminal are left out, the least important first."""
 
 from __future__ import annotations
 
 import os
 import sys
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.cells import cell_len, set_cell_size
-
 from claude_session_player.cli._output import encode_json, print_styled, print_text, stdout
 from claude_session_player.util import humanize
-from claude_session_player.util.text import ELLIPSIS, base_name, display_path, printable
+from claude_session_player.util.tables import GAP, FittedColumn, TableColumn, cell_width, fit_cell, fit_columns
+from claude_session_player.util.text import base_name, display_path, printable
 from claude_session_player.util.times import local_now
 
 if TYPE_CHECKING:
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from claude_session_player.files import TouchedFile
     from claude_session_player.store import Memory, Project, Session, Settings, Todo
 
-_GAP: Final = 2
 _PIPE_WIDTH: Final = 160
 _SHORT_ID: Final = 8
 _STYLES: Final = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "magenta": 35, "cyan": 36}
@@ -32,7 +29,7 @@ _STYLES: Final = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "ma
 
 @dataclass(frozen=True)
 class Column:
-    """A column: the least that it needs, and how dear it is; the dearest stays longest."""
+    """A column and its cells; the one with the highest rank is kept longest."""
 
     name: str
     cells: Sequence[str]
@@ -43,43 +40,30 @@ class Column:
     right: bool = False
     keeps_end: bool = False
 
-    @cached_property
-    def width(self) -> int:
-        """The width of its widest cell."""
-        return max(map(_width, (self.name, *self.cells)))
-
-    @property
-    def needs(self) -> int:
-        """The width that it cannot do without."""
-        return self.width if self.least is None else min(self.width, self.least)
-
-
-def _width(text: str) -> int:
-    """How many columns of a terminal a text takes; most texts are plain, and not worth a table of widths."""
-    return len(text) if text.isascii() and text.isprintable() else cell_len(text)
+    def measure(self) -> TableColumn:
+        """The column as it is fitted into a width."""
+        widest = max(map(cell_width, (self.name, *self.cells)))
+        least = widest if self.least is None else min(widest, self.least)
+        return TableColumn(
+            self.name, least, self.rank, self.style, widest, is_right=self.right, keeps_end=self.keeps_end
+        )
 
 
 def print_table(columns: Iterable[Column]) -> None:
-    """Print columns as a table as wide as the terminal."""
-    width = _table_width()
-    kept = _fitting(list(columns), width)
+    """Print columns as a table as wide as the terminal; empty columns are left out."""
+    filled = [column for column in columns if any(column.cells)]
     paint = _painted if _has_colours() else _plain
-    drawn = [_drawn(column, size, paint) for column, size in zip(kept, _widths(kept, width), strict=True)]
-    gap = " " * _GAP
+    fitted = fit_columns([column.measure() for column in filled], _table_width())
+    drawn = [_drawn(one, filled[one.position].cells, paint) for one in fitted]
+    gap = " " * GAP
     print_styled("\n".join(gap.join(row).rstrip() for row in zip(*drawn, strict=True)))
 
 
-def _drawn(column: Column, width: int, paint: Callable[[str, str], str]) -> list[str]:
+def _drawn(fitted: FittedColumn, cells: Sequence[str], paint: Callable[[str, str], str]) -> list[str]:
     """The heading and the cells of a column, as wide as it is."""
-    cells = [paint(_sized(cell, width, column.right), column.style) for cell in _cells(column, width)]
-    return [paint(_sized(column.name, width, column.right), "bold"), *cells]
-
-
-def _sized(cell: str, width: int, right: bool) -> str:
-    size = _width(cell)
-    if size > width:
-        return set_cell_size(cell, width - 1) + ELLIPSIS
-    return " " * (width - size) + cell if right else cell + " " * (width - size)
+    column = fitted.column
+    heading = fit_cell(column.name, fitted.width, is_right=column.is_right)
+    return [paint(heading, "bold"), *(paint(fitted.cell(printable(cell)), column.style) for cell in cells)]
 
 
 def _plain(cell: str, style: str) -> str:
@@ -87,39 +71,9 @@ def _plain(cell: str, style: str) -> str:
 
 
 def _painted(cell: str, style: str) -> str:
-    """White space stays as it is: at the end of a line it is cut off."""
+    """The padding is not styled, so that it can be stripped at the end of a line."""
     text = cell.strip(" ")
     return cell.replace(text, f"\x1b[{_STYLES[style]}m{text}\x1b[0m", 1) if style and text else cell
-
-
-def _cells(column: Column, width: int) -> list[str]:
-    """The cells of a column; of a path, the end says more than the beginning."""
-    cells = [printable(cell) for cell in column.cells]
-    if not column.keeps_end:
-        return cells
-    return [cell if len(cell) <= width else ELLIPSIS + cell[len(cell) - width + 1 :] for cell in cells]
-
-
-def _fitting(columns: list[Column], width: int) -> list[Column]:
-    """Columns that fit, and hold anything; the cheapest are left out first."""
-    kept = [column for column in columns if any(column.cells)]
-    while len(kept) > 1 and sum(column.needs + _GAP for column in kept) - _GAP > width:
-        kept.remove(min(kept, key=lambda column: column.rank))
-    return kept
-
-
-def _widths(columns: Sequence[Column], width: int) -> list[int]:
-    """Each column has what it needs; what is left goes to those that want more, the most modest first.
-
-    The one that is left in a very narrow terminal has all of it.
-    """
-    widths = {column.name: min(column.needs, width) for column in columns}
-    left = width - sum(widths.values()) - _GAP * (len(columns) - 1)
-    for column in sorted(columns, key=lambda column: column.width - column.needs):
-        more = max(min(column.width - column.needs, left), 0)
-        widths[column.name] += more
-        left -= more
-    return list(widths.values())
 
 
 def _table_width() -> int:
@@ -127,16 +81,16 @@ def _table_width() -> int:
 
 
 def _has_colours() -> bool:
-    """True for a terminal that understands colours, unless none are wanted. That of Windows has to be told first."""
+    """True if stdout is a terminal with ANSI colours and `NO_COLOR` is not set. On Windows they are off by default."""
     is_able = sys.platform != "win32" and os.environ.get("TERM") not in ("dumb", "unknown")
     return stdout().isatty() and is_able and not os.environ.get("NO_COLOR")
 
 
-# --- the tables -----------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------
 
 
 def print_sessions(sessions: Sequence[Session], known: Iterable[str]) -> None:
-    """A line for each session; ids are shortened as far as they stay unique among all that are known."""
+    """A line for each session; ids are as long as needed to be unique among all known ids."""
     now = local_now()
     ids = short_ids([session.id for session in sessions], known)
     rows = [session.summary for session in sessions]
@@ -189,7 +143,7 @@ def print_todos(todos: Sequence[Todo]) -> None:
 
 
 def _day(time: str | None) -> str:
-    """The day of a time; a bare date is the same day in every zone."""
+    """The local day of a time; a bare date is the same day in every time zone."""
     day = (time or "")[:10]
     return day if time == day else humanize.day_of(time or "") or day
 
@@ -208,7 +162,7 @@ def print_memories(memories: Sequence[Memory]) -> None:
 
 
 def print_files(files: Sequence[TouchedFile], project: str | None) -> None:
-    """A line for each file that a session touched; the date is left out if it is the same for all."""
+    """A line for each file that a session used; if all times are on one day, the day is left out."""
     now = local_now()
     moments = [
         (humanize.local_time(file.all.first_time, now), humanize.local_time(file.all.last_time, now)) for file in files
@@ -237,7 +191,7 @@ def _short(time: str, one_day: bool) -> str:
 
 
 def _agents(file: TouchedFile) -> str:
-    """The sub-agents that touched a file; empty if only the session itself did."""
+    """The session and sub-agents that used a file; empty for the session alone."""
     names = ["session" if agent is None else display_path(agent)[:_SHORT_ID] for agent in file.by]
     return "" if names == ["session"] else ", ".join(names)
 
@@ -271,7 +225,7 @@ def _one_line(text: str) -> str:
 
 
 def short_ids(ids: Sequence[str], known: Iterable[str]) -> list[str]:
-    """Each id, shortened as far as it stays unique, but to no less than 8 characters.
+    """Each id, shortened to a unique prefix of at least 8 characters.
 
     >>> short_ids(["1f2e3d4c-aaaa", "99887766-cccc", "ses_1"], ["1f2e3d4c-bbbb"])
     ['1f2e3d4c-a', '99887766', 'ses_1']

@@ -112,7 +112,7 @@ def add(options: AddOptions, filter: Filter, archive: str | None, form: JsonForm
         raise click.UsageError("--all and REF are mutually exclusive")
     archive_dir = ArchiveDir(archive)
     with stores.open() as store:
-        archive_dir.refuse_inside(store.roots)
+        archive_dir.require_outside(store.roots)
         collected = collect_session_files(_sessions(store, options, filter), store.roots)
     outcomes: list[ArchiveOutcome] = []
     try:
@@ -121,7 +121,7 @@ def add(options: AddOptions, filter: Filter, archive: str | None, form: JsonForm
         if outcomes:  # what was done before the disk was full
             _report(collected, outcomes, form)
         raise
-    warn_unreadable(archive_dir.troubles)
+    warn_unreadable(archive_dir.problems)
     _report(collected, outcomes, form)
     is_unread = bool(store.troubles) and not options.refs
     return NOT_ALL if is_unread or collected.refused or any(outcome.reason for outcome in outcomes) else 0
@@ -137,18 +137,17 @@ def _sessions(store: Store, options: AddOptions, filter: Filter) -> list[Session
 def _archive(
     archive_dir: ArchiveDir, collected: CollectedFiles, outcomes: list[ArchiveOutcome], is_checked: bool
 ) -> None:
-    from claude_session_player.archive import EACH, PASSES, archive_sessions, plan_archive
+    from claude_session_player.archive import archive_sessions, plan_archive
 
-    with archive_dir.locked():
-        steps = plan_archive(archive_dir, collected.bundles, is_checked=is_checked)
-        total = sum(PASSES * step.bundle.size + EACH for step in steps if step.is_needed)
-        with work_bar("archiving", total) as progress:
+    with archive_dir.lock():
+        steps = plan_archive(archive_dir, collected.sessions, verify=is_checked)
+        with work_bar("archiving", sum(step.work for step in steps)) as progress:
             outcomes.extend(archive_sessions(archive_dir, steps, progress))
 
 
 def _report(collected: CollectedFiles, outcomes: Sequence[ArchiveOutcome], form: JsonForm | None) -> None:
     refused = [(session.id, session.title, str(refusal)) for session, refusal in collected.refused]
-    skipped = [(o.bundle.id, o.bundle.title, o.reason) for o in outcomes if o.reason]
+    skipped = [(o.session.id, o.session.title, o.reason) for o in outcomes if o.reason]
     for one in (*refused, *skipped):
         report_skipped(*one)
     if form:
@@ -160,13 +159,13 @@ def _report(collected: CollectedFiles, outcomes: Sequence[ArchiveOutcome], form:
         print_outcomes(done)
     counts = Counter(outcome.status for outcome in outcomes) + Counter({"skipped": len(refused)})
     parts = ", ".join(f"{count} {status}" for status, count in counts.items()) or "nothing to do"
-    before, after = (sum(sizes) for sizes in ((o.bundle.size for o in outcomes if o.path), (o.size for o in outcomes)))
+    before, after = (sum(sizes) for sizes in ((o.session.size for o in outcomes if o.path), (o.size for o in outcomes)))
     sizes = f"; {humanize.size(before)} → {humanize.size(after)}" if after else ""
     print_text(f"{humanize.plural(sum(counts.values()), 'session')}: {parts}{sizes}")
 
 
 def _outcome_record(outcome: ArchiveOutcome) -> dict[str, Any]:
-    files = outcome.bundle
+    files = outcome.session
     return {
         "id": display_path(files.id),
         "kind": files.kind,
@@ -196,7 +195,7 @@ def list_(archive: str | None, form: JsonForm | None) -> None:
     from claude_session_player.archive import open_archive_dir
 
     archive_dir = open_archive_dir(archive)
-    archives = sorted(archive_dir.everything(), key=lambda archived: archived.manifest.archived_at, reverse=True)
+    archives = sorted(archive_dir.archives(), key=lambda archived: archived.manifest.archived_at, reverse=True)
     if form:
         print_records(map(archived_record, archives), form)
     elif archives:
@@ -206,8 +205,8 @@ def list_(archive: str | None, form: JsonForm | None) -> None:
         if len({archived.manifest.main for archived in archives}) < len(archives):
             note("some sessions have several versions: --json prints the path of each, which 'restore' takes")
     else:
-        say(printable(f"No sessions in the archive {display_path(archive_dir.folder)}."))
-    warn_unreadable(archive_dir.troubles)
+        say(printable(f"No sessions in the archive {display_path(archive_dir.path)}."))
+    warn_unreadable(archive_dir.problems)
 
 
 def archived_record(archived: ArchivedSession) -> dict[str, Any]:
@@ -234,7 +233,7 @@ def verify(refs: tuple[str, ...], archive: str | None, form: JsonForm | None) ->
 
     archive_dir = open_archive_dir(archive)
     records: list[dict[str, Any]] = []
-    paths = [] if refs else list(archive_dir.files())
+    paths = [] if refs else list(archive_dir.archive_paths())
     for ref in refs:
         try:
             paths.append(find_archived(archive_dir, ref).path)
@@ -255,8 +254,8 @@ def verify(refs: tuple[str, ...], archive: str | None, form: JsonForm | None) ->
         print_text(f"{humanize.plural(len(records), 'archive')}: {verdict}")
     if refs:
         return BadArchive.exit_code if damaged else 0
-    warn_unreadable(archive_dir.troubles)
-    return NOT_ALL if damaged or archive_dir.troubles else 0
+    warn_unreadable(archive_dir.problems)
+    return NOT_ALL if damaged or archive_dir.problems else 0
 
 
 def _check_archives(paths: Sequence[str]) -> list[dict[str, Any]]:

@@ -164,18 +164,18 @@ def command(
         raise click.UsageError("--delete asks for confirmation, and there is no terminal to ask on: add --yes")
     archive_dir = ArchiveDir(archive)
     with stores.open() as store:
-        archive_dir.refuse_inside(store.roots)
+        archive_dir.require_outside(store.roots)
         finished = finish_removals(store, archive_dir) if options.apply else []
         plan = plan_clean(store, rules, reread=options.apply)
         report = PlanReport(plan, [file.id for file in store.files()], as_json)
     if not options.apply:
         _name_pending(store.roots)
-        report.print_plan(archive_dir.folder, options.delete)
+        report.print_plan(archive_dir.path, options.delete)
         report.note_hidden(None)
         return 0
     report.name_finished(finished)
     note_interrupted(store.roots)
-    if options.must_ask and plan.bundles:
+    if options.must_ask and plan.sessions:
         report.print_table()
         _confirm(plan)
     outcomes = _apply(plan, archive_dir, options.delete, report)
@@ -192,17 +192,17 @@ def _check(rules: CleanRules) -> None:
 
 def _apply(plan: CleanPlan, archive_dir: ArchiveDir, delete: bool, report: PlanReport) -> list[CleanOutcome]:
     """Remove the sessions of the plan, and print what was done."""
-    from claude_session_player.archive import PASSES, clean_sessions
+    from claude_session_player.archive import clean_sessions
 
     outcomes: list[CleanOutcome] = []
     unleased: list[int] = []
     try:
-        with work_bar("archiving", 0 if delete else plan.size * PASSES) as progress:
+        with work_bar("archiving", 0 if delete else plan.work) as progress:
             outcomes.extend(
-                clean_sessions(plan, archive_dir, delete=delete, progress=progress, unleased=unleased.append)
+                clean_sessions(plan, archive_dir, delete=delete, progress=progress, report_unleased=unleased.append)
             )
     finally:  # also what was done before the disk was full
-        warn_unreadable(archive_dir.troubles)
+        warn_unreadable(archive_dir.problems)
         report.print_outcomes(outcomes, delete)
         if any(one.reason is None for one in outcomes):
             report.note_hidden(sum(unleased))
@@ -211,7 +211,7 @@ def _apply(plan: CleanPlan, archive_dir: ArchiveDir, delete: bool, report: PlanR
 
 def _confirm(plan: CleanPlan) -> None:
     """Let a person type what is going to happen. Raises `SessionError` if something else is typed."""
-    phrase = f"delete {plural(len(plan.bundles), 'session')}"
+    phrase = f"delete {plural(len(plan.sessions), 'session')}"
     say(f"This deletes {humanize.size(plan.size)} for good, without an archive. To continue, type '{phrase}':")
     if sys.stdin.readline().strip() != phrase:
         raise SessionError("Confirmation did not match; nothing was deleted.")
@@ -222,11 +222,11 @@ def _recover(archive_dir: ArchiveDir, as_json: bool, stores: StoreOptions) -> in
     from claude_session_player.archive import recover_removals
 
     with stores.open() as store:
-        archive_dir.refuse_inside(store.roots)
+        archive_dir.require_outside(store.roots)
         finished = recover_removals(store, archive_dir)
         problems: list[ReadProblem] = []
-        unknown = [pending for pending in pending_removals(store.roots, problems) if pending.note is None]
-    warn_unreadable([*archive_dir.troubles, *problems])
+        unknown = [pending for pending in pending_removals(store.roots, problems) if pending.info is None]
+    warn_unreadable([*archive_dir.problems, *problems])
     _print_recovered(finished, unknown, as_json, is_all=not problems)
     return NOT_ALL if unknown or problems or any(one.reason for one in finished) else 0
 
@@ -237,8 +237,8 @@ def _recover(archive_dir: ArchiveDir, as_json: bool, stores: StoreOptions) -> in
 def _name_pending(roots: Sequence[str]) -> None:
     """Name the sessions that an interrupted run started to remove: they are not in the plan."""
     for pending in pending_removals(roots):
-        if pending.note is not None:
-            name = id_and_title(pending.note.id, pending.note.title)
+        if pending.info is not None:
+            name = id_and_title(pending.info.id, pending.info.title)
             say(printable(f"the removal of {name} was interrupted: --apply finishes it"))
         else:
             say(printable(f"{pending.path} was left by an interrupted run: see --recover"))
@@ -260,7 +260,7 @@ def _print_recovered(
         say(printable(f"skipped {display_path(pending.path)}: {reason}; look into it yourself"))
     for one in finished:
         if one.reason is not None:
-            report_skipped(one.note.id, one.note.title, one.reason)
+            report_skipped(one.info.id, one.info.title, one.reason)
     if as_json:
         print_object(_report_record([], [], finished, hidden=0, applied=True))
         return
@@ -272,13 +272,13 @@ def _print_recovered(
 
 
 def _describe_recovered(one: FinishedRemoval) -> str:
-    name = id_and_title(one.note.id, one.note.title)
+    name = id_and_title(one.info.id, one.info.title)
     if one.is_gone:
-        kept = f"; it is in the archive {display_path(one.note.archive)}" if one.note.archive else ""
+        kept = f"; it is in the archive {display_path(one.info.archive)}" if one.info.archive else ""
         return f"completed the removal of {name}, which had been decided{kept}"
     if one.archive is not None:
-        return f"moved {name} into the archive {display_path(one.archive)}: {display_path(one.note.path)} is taken"
-    return f"put back {name}: {display_path(one.note.path)}"
+        return f"moved {name} into the archive {display_path(one.archive)}: {display_path(one.info.path)} is taken"
+    return f"put back {name}: {display_path(one.info.path)}"
 
 
 # --- the plan -----------------------------------------------------------------------------------------
@@ -317,10 +317,10 @@ class PlanReport:
         self._finished = list(finished)
         for one in finished:
             if one.reason is not None:
-                report_skipped(one.note.id, one.note.title, one.reason)
+                report_skipped(one.info.id, one.info.title, one.reason)
             else:
                 done = "finished the removal of" if one.is_gone else "put back"
-                say(printable(f"{done} {id_and_title(one.note.id, one.note.title)}: a run was interrupted"))
+                say(printable(f"{done} {id_and_title(one.info.id, one.info.title)}: a run was interrupted"))
 
     def note_hidden(self, unleased: int | None) -> None:
         """Say how many processes could not be inspected, and what that means; `None` before leases are requested."""
@@ -334,31 +334,31 @@ class PlanReport:
     def print_plan(self, folder: str, delete: bool) -> None:
         """The plan, and how to apply it."""
         if self._as_json:
-            self._print_json([_record(files, None, self._plan) for files in self._plan.bundles], [], applied=False)
+            self._print_json([_record(files, None, self._plan) for files in self._plan.sessions], [], applied=False)
             return
         self.print_table()
         self._name_skipped([])
-        if self._plan.bundles:
+        if self._plan.sessions:
             archived = f"--apply moves them to the archive {display_path(folder)}"
             say(printable(f"Nothing was changed: {'--apply --delete deletes them' if delete else archived}."))
 
     def print_table(self) -> None:
         """The sessions of the plan with totals and reasons; nothing with `--json`."""
-        if not self._as_json and self._plan.bundles:
-            self._print_table(self._plan.bundles, "")
+        if not self._as_json and self._plan.sessions:
+            self._print_table(self._plan.sessions, "")
         elif not self._as_json:
             self._say_nothing()
 
     def print_outcomes(self, outcomes: Sequence[CleanOutcome], delete: bool) -> None:
         """What was removed, and what was not."""
         done = [one for one in outcomes if one.reason is None]
-        kept = [skip_session(one.bundle, one.reason) for one in outcomes if one.reason is not None]
+        kept = [skip_session(one.session, one.reason) for one in outcomes if one.reason is not None]
         if self._as_json:
-            records = [_record(one.bundle, one.archive, self._plan) for one in done]
+            records = [_record(one.session, one.archive, self._plan) for one in done]
             self._print_json(records, kept, applied=True)
         elif done:
-            self._print_table([one.bundle for one in done], "deleted " if delete else "archived and removed ")
-        elif not self._plan.bundles:
+            self._print_table([one.session for one in done], "deleted " if delete else "archived and removed ")
+        elif not self._plan.sessions:
             self._say_nothing()
         self._name_skipped(kept)
 
@@ -448,11 +448,11 @@ def _skipped_record(one: SkippedSession) -> dict[str, Any]:
 
 def _finished_record(one: FinishedRemoval) -> dict[str, Any]:
     return {
-        "id": display_path(one.note.id),
-        "title": one.note.title,
-        "path": display_path(one.note.path),
+        "id": display_path(one.info.id),
+        "title": one.info.title,
+        "path": display_path(one.info.path),
         "is_gone": one.is_gone,
-        "archive": _optional_path(one.archive or one.note.archive),
+        "archive": _optional_path(one.archive or one.info.archive),
         "reason": one.reason,
     }
 

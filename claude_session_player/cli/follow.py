@@ -26,7 +26,7 @@ from claude_session_player.cli._refs import check_file, complete_ref, find_sourc
 from claude_session_player.cli.play import PLAIN_HELP
 from claude_session_player.errors import CannotRead, NoSuchSession
 from claude_session_player.export.terminal import FollowWriter
-from claude_session_player.live import LookUp, Phase, RunningSession, RunningSessions
+from claude_session_player.live import Phase, RunningSession, RunningSessions, SessionLookup
 from claude_session_player.models import View
 from claude_session_player.player import FileChange, FollowedGroup, FollowedText
 from claude_session_player.store import (
@@ -218,13 +218,13 @@ def follow_session(file: SessionFile, view: View, lines: int) -> NoReturn:
     """Print the last lines of a session, then whatever is added to it. Never returns."""
     group = FollowedGroup(file, view)
     writer = FollowWriter(stdout(), view)
-    past = group.begin()
+    past = group.initial_text()
     writer.write_last_lines(past, lines)
     if not past:
         _say_waiting(f"something to be written to {display_path(file.path)}")
 
     def handle(changes: FileChanges | None) -> None:
-        for followed in group.notice(changes.files) if changes else ():
+        for followed in group.read_changes(changes.files) if changes else ():
             _note_change(followed)
             writer.write_new(followed)
 
@@ -232,26 +232,26 @@ def follow_session(file: SessionFile, view: View, lines: int) -> NoReturn:
         asyncio.run(_watch(dirs_to_watch(file), handle))
     finally:
         group.close()
-        for agent, audit in group.accounts():
+        for agent, audit in group.audits():
             warn_line_issues(audit, agent)
 
 
-def follow_all(roots: Sequence[str], in_use: Sequence[str], look_up: LookUp) -> NoReturn:
+def follow_all(roots: Sequence[str], in_use: Sequence[str], look_up: SessionLookup) -> NoReturn:
     """Print a line for each running session, and another one whenever its state changes. Never returns."""
     running, states, file = RunningSessions(roots, in_use=in_use, look_up=look_up), StateLog(), stdout()
 
     def handle(changes: FileChanges | None) -> None:
         now = wall_clock()
         if changes is not None:
-            running.notice(changes.files, now)
+            running.update(changes.files, now)
         for line in states.update(running.rows(now)):
             file.write(f"{local_now():%H:%M:%S}  {line}\n")
         file.flush()
 
-    running.notice([file for folder in running.folders for file in watched_files(folder)], wall_clock())
+    running.update([file for folder in running.directories for file in watched_files(folder)], wall_clock())
     if not running.rows(wall_clock()):
         _say_waiting(f"a session to be written to in {', '.join(map(display_path, roots))}")
-    asyncio.run(_watch(running.folders, handle, _TICK))
+    asyncio.run(_watch(running.directories, handle, _TICK))
 
 
 def _say_waiting(what: str) -> None:
@@ -265,8 +265,8 @@ def _note_change(followed: FollowedText) -> None:
     agent = printable(followed.agent)
     if followed.problem:
         note(f"sub-agent {agent} cannot be shown: {printable(followed.problem)}")
-    if followed.news not in (FileChange.NOTHING, FileChange.GREW):
-        note(f"{f'sub-agent {agent}' if followed.agent else 'the session'}: {followed.news.value}")
+    if followed.change not in (FileChange.NOTHING, FileChange.GREW):
+        note(f"{f'sub-agent {agent}' if followed.agent else 'the session'}: {followed.change.value}")
 
 
 class SessionState(NamedTuple):
@@ -287,11 +287,11 @@ class StateLog:
 
     def update(self, rows: Sequence[RunningSession]) -> list[str]:
         """A line for each session or sub-agent whose state is new, or that is gone."""
-        before, self._states = self._states, {row.glimpse.found.path: _state(row) for row in rows}
+        before, self._states = self._states, {row.peek.file.path: _state(row) for row in rows}
         lines = [
-            f"{_name(row)}  {row.status.phase.value:<{_PHASE_WIDTH}}  {printable(row.status.how)}"
+            f"{_name(row)}  {row.status.phase.value:<{_PHASE_WIDTH}}  {printable(row.status.reason)}"
             for row in rows
-            if before.get(row.glimpse.found.path) != self._states[row.glimpse.found.path]
+            if before.get(row.peek.file.path) != self._states[row.peek.file.path]
         ]
         return lines + [f"{state.name}  {state.ending}" for path, state in before.items() if path not in self._states]
 
@@ -303,9 +303,9 @@ def _state(row: RunningSession) -> SessionState:
 
 def _name(row: RunningSession) -> str:
     """The id and the project of a session; a sub-agent is shown below its session."""
-    glimpse = row.glimpse
-    name = f"└ {glimpse.agent or glimpse.found.id}" if row.is_subagent else display_path(glimpse.found.id)[:8]
-    return printable(f"{name:<8}  {base_name(glimpse.project or '') or glimpse.found.project or ''}")
+    peek = row.peek
+    name = f"└ {peek.agent or peek.file.id}" if row.is_subagent else display_path(peek.file.id)[:8]
+    return printable(f"{name:<8}  {base_name(peek.project or '') or peek.file.project or ''}")
 
 
 async def _watch(

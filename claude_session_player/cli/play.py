@@ -29,7 +29,7 @@ from claude_session_player.cli._refs import (
     open_events,
 )
 from claude_session_player.linking.prompts import with_queued_prompts
-from claude_session_player.player import HOW, IDLE, parse_position, text_frames
+from claude_session_player.player import DEFAULT_IDLE, POSITION_HELP, parse_position, text_frames
 from claude_session_player.store import LATEST, Store, session_file_at
 from claude_session_player.util.terminal import is_terminal
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from claude_session_player.store import Store
 
 PLAIN_HELP: Final = "Print text line by line instead of using the full screen. Default without a terminal."
+_FROM_HELP: Final = f"Start at {POSITION_HELP}. Default: the beginning."
 _LONGEST_SLEEP: Final = 3600.0
 """Seconds: a session may pause for longer than a system can sleep."""
 
@@ -58,7 +59,9 @@ def _position(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 )
 @click.argument("ref", default=LATEST, shell_complete=complete_ref)
 @click.option("--plain", is_flag=True, help=PLAIN_HELP)
-@click.option("--from", "start", callback=_position, metavar="PLACE", help=f"Start at {HOW}. Default: the beginning.")
+@click.option(
+    "--from", "start", callback=_position, metavar="PLACE", help=f"Start at {POSITION_HELP}. Default: the beginning."
+)
 @timing_options
 @view_options
 @utc_option
@@ -125,7 +128,7 @@ def _open_store(stack: ExitStack, stores: StoreOptions) -> Store:
         return Store.open(*stores.roots, cache=stores.cache, required=False)
     from claude_session_player.archive import ArchivedStore, open_archive_dir
 
-    store = ArchivedStore.at_vault(open_archive_dir(stores.archive), stores.cache)
+    store = ArchivedStore.from_archive_dir(open_archive_dir(stores.archive), stores.cache)
     stack.callback(store.close)
     return store
 
@@ -166,9 +169,9 @@ def _line_at(position: Destination, source: SessionSource, view: View, timing: T
     from claude_session_player.store import Store
 
     if timing.idle == 0:
-        timing = timing._replace(idle=IDLE)  # a playback that takes no time has no positions
+        timing = timing._replace(idle=DEFAULT_IDLE)  # a playback that takes no time has no positions
     recording = _recording(source, partial(Store.open, cache=None, required=False))
     playback = Playback(recording, view, lambda: 0.0, timing)
-    playback.go(position)
+    playback.go_to(position)
     playback.finish()
     return playback.frame.line if playback.frame else 0

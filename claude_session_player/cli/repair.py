@@ -30,13 +30,13 @@ def command(ref: str, output: str, as_json: bool, stores: StoreOptions) -> None:
     piece, with its line number, offset, reason and text. Everything else is copied unchanged, so that the copy replays
     like the original. REF is a file, an id, latest or a title: see 'help refs'.
     """
-    from claude_session_player.doctor import REJECTED, repair_file
+    from claude_session_player.doctor import REJECTED_SUFFIX, repair_file
 
     source = find_source(ref, stores)
     if source.path is None:
         raise click.UsageError("repair needs a file: standard input can be read only once")
     report = repair_file(source.path, output)
-    rejected = output + REJECTED if report.rejected else None
+    rejected = output + REJECTED_SUFFIX if report.rejected else None
     if as_json:
         print_object({"source": source.path, "copy": output, "rejected_file": rejected, **asdict(report)})
     else:

@@ -60,12 +60,12 @@ def command(refs: tuple[str, ...], is_all: bool, archive: str | None, root: str 
     archive_dir = open_archive_dir(archive)
     damaged: list[BadArchive] = []
     if is_all:
-        archives = archive_dir.everything()
+        archives = archive_dir.archives()
         steps = plan_restore_all(archives, root)
     else:
         steps, damaged = _all_steps(archive_dir, refs, root)
         archives = [other for step in steps for other in archive_dir.versions(step.archived.manifest.main)]
-    problems = archive_dir.troubles if is_all else [one for one in archive_dir.troubles if _concerns(one, steps)]
+    problems = archive_dir.problems if is_all else [one for one in archive_dir.problems if _concerns(one, steps)]
     outcomes: list[RestoreOutcome] = []
     try:
         _restore(steps, outcomes)
@@ -100,10 +100,10 @@ def _all_steps(
 
 def _steps(archive_dir: ArchiveDir, ref: str, root: str | None) -> list[RestoreStep]:
     """The steps for a reference: the archive at a path, else the best version of a session."""
-    from claude_session_player.archive import ARCHIVE, find_archived, plan_restore, plan_restore_all
+    from claude_session_player.archive import ARCHIVE_SUFFIX, find_archived, plan_restore, plan_restore_all
 
     found = find_archived(archive_dir, ref)
-    if ref.endswith(ARCHIVE):
+    if ref.endswith(ARCHIVE_SUFFIX):
         return plan_restore([found], root)
     versions = archive_dir.versions(found.manifest.main)
     return plan_restore_all(versions if found in versions else [*versions, found], root)  # it may be renamed
@@ -118,9 +118,9 @@ def _concerns(problem: ReadProblem, steps: Sequence[RestoreStep]) -> bool:
 
 
 def _restore(steps: Sequence[RestoreStep], outcomes: list[RestoreOutcome]) -> None:
-    from claude_session_player.archive import EACH, restore_sessions
+    from claude_session_player.archive import restore_sessions
 
-    with work_bar("restoring", sum(step.archived.manifest.size + EACH for step in steps)) as progress:
+    with work_bar("restoring", sum(step.work for step in steps)) as progress:
         outcomes.extend(restore_sessions(steps, progress))
 
 

@@ -11,7 +11,7 @@ import click
 from claude_session_player.cli._options import examples, filter_options, json_options, store_options, utc_option
 from claude_session_player.cli._output import print_records, print_styled, reading_bar, stdout
 from claude_session_player.cli._refs import complete_ref, needs_store
-from claude_session_player.doctor import KINDS, NOT_FOUND, UNREADABLE, Finding, Severity, verify_files
+from claude_session_player.doctor import FINDING_KINDS, SESSION_NOT_FOUND, UNREADABLE, Finding, Severity, verify_files
 from claude_session_player.errors import Ambiguous, CannotRead, NoStore, NoSuchSession, SessionError
 from claude_session_player.store import Filter
 from claude_session_player.util import humanize
@@ -82,7 +82,7 @@ def command(
             with reading_bar("checking sessions") as progress:
                 report = verify_files(store, files, progress, is_all=is_all)
     except (CannotRead, NoSuchSession, NoStore, Ambiguous) as error:
-        problem = f"{NOT_FOUND}: " if isinstance(error, NoSuchSession) else ""
+        problem = f"{SESSION_NOT_FOUND}: " if isinstance(error, NoSuchSession) else ""
         raise NotVerified(f"{problem}{error}", *error.details) from error
     least = Severity[severity.upper()]
     findings = at_least(report.findings, least)
@@ -139,7 +139,7 @@ def report_text(report: VerifyReport, severity: Severity, *, in_colour: bool) ->
     """A report for people: the findings of each file, by kind, and a total."""
     for path, of_file in groupby(at_least(report.findings, severity), lambda finding: finding.path):
         yield click.style(_short_path(path), bold=True) if in_colour else _short_path(path)
-        by_kind = sorted(of_file, key=lambda finding: KINDS.index(finding.kind))
+        by_kind = sorted(of_file, key=lambda finding: FINDING_KINDS.index(finding.kind))
         for _, alike in groupby(by_kind, lambda finding: finding.kind):
             yield from _lines_of_kind(list(alike), in_colour)
         yield ""

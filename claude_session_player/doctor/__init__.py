@@ -1,4 +1,4 @@
-"""What is wrong with session files, and how to repair them."""
+"""Finds what is wrong with session files, and repairs them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from claude_session_player.util.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from claude_session_player.doctor.findings import (
-        KINDS as KINDS,
-        NOT_FOUND as NOT_FOUND,
+        FINDING_KINDS as FINDING_KINDS,
+        SESSION_NOT_FOUND as SESSION_NOT_FOUND,
         UNREADABLE as UNREADABLE,
         Finding as Finding,
         Severity as Severity,
     )
     from claude_session_player.doctor.repair import (
-        REJECTED as REJECTED,
+        REJECTED_SUFFIX as REJECTED_SUFFIX,
         RepairReport as RepairReport,
         repair_file as repair_file,
     )
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Finding": "findings",
-    "KINDS": "findings",
-    "NOT_FOUND": "findings",
-    "REJECTED": "repair",
+    "FINDING_KINDS": "findings",
+    "SESSION_NOT_FOUND": "findings",
+    "REJECTED_SUFFIX": "repair",
     "RepairReport": "repair",
     "Severity": "findings",
     "UNREADABLE": "findings",

@@ -1,4 +1,4 @@
-"""The lines of a session file, looked at for their integrity: whole records in one step, the others closely."""
+"""Checks the lines of a session file: intact lines in one step, all others piece by piece."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _BOM: Final = b"\xef\xbb\xbf"
-_TORN: Final = re.compile(rb"[\x80-\xbf]{1,3}")
-"""The end of a character."""
+_CHARACTER_END: Final = re.compile(rb"[\x80-\xbf]{1,3}")
+"""The last bytes of a UTF-8 character whose first byte is missing."""
 
 
 class CheckedBlock(Struct, gc=False):
-    """A block of a message: a call by its `id`, a result by its `tool_use_id`."""
+    """A block of a message: a call has an `id`, a result a `tool_use_id`."""
 
     type: str | None = None
     id: str | None = None
@@ -41,13 +41,13 @@ class CheckedBlock(Struct, gc=False):
 
 
 class CheckedMessage(Struct, gc=False):
-    """A message without what is said in it."""
+    """A message without its texts."""
 
     content: Union[str, list[CheckedBlock], None] = None  # noqa: UP007
 
 
 class CheckedRecord(Struct, gc=False, rename="camel"):
-    """A record of any type: what other records, and the place of the file, have to fit to."""
+    """A record of any type: the fields that have to be consistent with other records and with the path of the file."""
 
     type: str | None = None
     uuid: str | None = None
@@ -57,11 +57,11 @@ class CheckedRecord(Struct, gc=False, rename="camel"):
     cwd: str | None = None
     message: CheckedMessage | None = None
     call: str | None = field(default=None, name="tool_use_id")
-    """Of a result on a line of its own: the call that it answers, where it names one."""
+    """In a result on a line of its own: the call that it belongs to, if it names one."""
 
 
 class LineFlaw(NamedTuple):
-    """What is wrong with a line, and at which of its bytes."""
+    """What is wrong with a line, and at which byte of the line."""
 
     kind: FindingKind
     at: int
@@ -69,19 +69,19 @@ class LineFlaw(NamedTuple):
 
 
 class CheckedLine(NamedTuple):
-    """A line that is not simply one whole record."""
+    """The records on a line, and what is wrong with it."""
 
     records: list[CheckedRecord]
     flaws: list[LineFlaw]
 
 
-_look: Final = msgspec.json.Decoder(CheckedRecord).decode
+_decode: Final = msgspec.json.Decoder(CheckedRecord).decode
 
 
 def check_whole_lines(lines: Sequence[bytes]) -> list[CheckedRecord] | None:
-    """The record of each line, where every line is exactly one; else `None`."""
+    """The record of each line, if every line is exactly one intact record; else `None`."""
     try:
-        records = list(map(_look, lines))
+        records = list(map(_decode, lines))
         for line in lines:
             if not line.isascii():
                 line.decode()
@@ -94,8 +94,8 @@ _BLANK: Final = CheckedLine([], [])
 
 
 def check_line(line: bytes) -> CheckedLine:
-    """What is on a line, be it one record, several or none."""
-    if line.isspace():  # there may be millions of them
+    """Check a line that may hold one record, several or none."""
+    if line.isspace():  # a file may have millions of them
         return _BLANK
     if (records := check_whole_lines((line,))) is not None:
         return CheckedLine(records, [])
@@ -105,54 +105,58 @@ def check_line(line: bytes) -> CheckedLine:
     flaws = [*_flaws_of_bytes(line), *_flaws_of_pieces(line, pieces)]
     objects = [piece for piece in pieces if isinstance(piece.value, dict)]
     flaws += [
-        LineFlaw(kinds.NO_TIME, piece.start, _told(piece.value)) for piece in objects if not _has_time(piece.value)
+        LineFlaw(kinds.BAD_TIMESTAMP, piece.start, _timestamp_text(piece.value))
+        for piece in objects
+        if not _has_time(piece.value)
     ]
-    return CheckedLine([_bent(piece.value) for piece in objects], flaws)
+    return CheckedLine([_lenient_record(piece.value) for piece in objects], flaws)
 
 
 def _flaws_of_bytes(line: bytes) -> Iterator[LineFlaw]:
     if line.startswith(_BOM):
-        yield LineFlaw(kinds.BOM, 0)
+        yield LineFlaw(kinds.BYTE_ORDER_MARK, 0)
     if count := line.count(b"\0"):
-        yield LineFlaw(kinds.NULS, line.index(b"\0"), f"{count} of them" if count > 1 else "")
+        yield LineFlaw(kinds.NUL_BYTES, line.index(b"\0"), f"{count} of them" if count > 1 else "")
 
 
 def _flaws_of_pieces(line: bytes, pieces: Sequence[LinePiece]) -> Iterator[LineFlaw]:
-    """What is wrong with the pieces of a line; what its bytes explain already is not said twice."""
+    """What is wrong with the pieces of a line, except for what `_flaws_of_bytes` reports."""
     objects = [piece for piece in pieces if isinstance(piece.value, dict)]
     damages = [piece for piece in pieces if isinstance(piece.value, Damage)]
     for piece in pieces:
         data, nul, _ = line[piece.start : piece.end].partition(b"\0")
-        if (wrong := _first_wrong(data, isinstance(piece.value, Damage))) is not None:
-            yield LineFlaw(kinds.ENCODING, piece.start + wrong, f"0x{data[wrong]:02X} is the first of them")
+        if (wrong := _first_invalid_byte(data, isinstance(piece.value, Damage))) is not None:
+            yield LineFlaw(kinds.INVALID_UTF8, piece.start + wrong, f"the first invalid byte is 0x{data[wrong]:02X}")
         elif piece in damages and not nul:
             yield _damage(data, piece, is_last=piece is pieces[-1])
-    for piece in pieces if not damages else ():  # else they are a part of the damage
+    for piece in pieces if not damages else ():  # otherwise they are part of the damage
         if not isinstance(piece.value, dict):
-            yield LineFlaw(kinds.NO_OBJECT, piece.start, f"but {_NAMES.get(type(piece.value), 'a number')}")
+            yield LineFlaw(kinds.NOT_AN_OBJECT, piece.start, f"it is {_TYPE_NAMES.get(type(piece.value), 'a number')}")
     for piece in objects:
         data = line[piece.start : piece.end]
         if b"\0" not in data and is_utf8(data) and not is_strict_json(data):
-            yield LineFlaw(kinds.MALFORMED, piece.start, "only some readers understand it: a control character, or NaN")
+            yield LineFlaw(
+                kinds.MALFORMED_LINE, piece.start, "some parsers reject it: it has a control character, or NaN"
+            )
     if len(objects) > 1:
-        yield LineFlaw(kinds.GLUED, objects[1].start, f"{len(objects)} of them")
+        yield LineFlaw(kinds.GLUED_RECORDS, objects[1].start, f"{len(objects)} of them")
 
 
-_NAMES: Final = {str: "a text", list: "a list", bool: "true or false", type(None): "null"}
+_TYPE_NAMES: Final = {str: "a string", list: "a list", bool: "true or false", type(None): "null"}
 
 
 def _damage(data: bytes, piece: LinePiece, is_last: bool) -> LineFlaw:
-    """A stretch that is no JSON; where a whole record follows on the line, it was cut by that."""
+    """The flaw of a piece that is not JSON; if another record follows on the line, that one cut it off."""
     if not is_last:
-        return LineFlaw(kinds.CUT, piece.start, "another record begins in the middle of it")
-    is_cut = data.startswith(b"{") and piece.value.reason == CUT_SHORT
-    return LineFlaw(kinds.CUT if is_cut else kinds.MALFORMED, piece.start, piece.value.reason)
+        return LineFlaw(kinds.CUT_LINE, piece.start, "another record begins in the middle of it")
+    is_truncated = data.startswith(b"{") and piece.value.reason == CUT_SHORT
+    return LineFlaw(kinds.CUT_LINE if is_truncated else kinds.MALFORMED_LINE, piece.start, piece.value.reason)
 
 
-def _first_wrong(data: bytes, may_be_cut: bool) -> int | None:
-    """Where the first byte is that is no UTF-8; of what was cut, the first and the last character may be in parts."""
-    torn = _TORN.match(data) if may_be_cut else None
-    start = torn.end() if torn else 0
+def _first_invalid_byte(data: bytes, may_be_cut: bool) -> int | None:
+    """The offset of the first byte that is not UTF-8; in cut data, the first and last character may be incomplete."""
+    incomplete = _CHARACTER_END.match(data) if may_be_cut else None
+    start = incomplete.end() if incomplete else 0
     data = data[start:].rstrip(b"\r\n")
     try:
         data.decode()
@@ -163,7 +167,7 @@ def _first_wrong(data: bytes, may_be_cut: bool) -> int | None:
 
 
 def is_utf8(data: bytes) -> bool:
-    """True where bytes are a text in UTF-8."""
+    """True for bytes that are valid UTF-8."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -172,7 +176,7 @@ def is_utf8(data: bytes) -> bool:
 
 
 def is_strict_json(data: bytes) -> bool:
-    """True for JSON that every reader understands, however deep."""
+    """True for JSON that every parser accepts, however deeply nested."""
     try:
         _strict.decode(data.decode())
     except RecursionError:
@@ -182,11 +186,11 @@ def is_strict_json(data: bytes) -> bool:
     return True
 
 
-def _refuse(constant: str) -> None:
+def _refuse_constant(constant: str) -> None:
     raise ValueError(constant)
 
 
-_strict: Final = json.JSONDecoder(parse_constant=_refuse)
+_strict: Final = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _has_time(value: dict[str, Any]) -> bool:
@@ -197,12 +201,12 @@ def _has_time(value: dict[str, Any]) -> bool:
         return False
 
 
-def _told(value: dict[str, Any]) -> str:
+def _timestamp_text(value: dict[str, Any]) -> str:
     return repr(value["timestamp"])[:60]
 
 
-def _bent(value: dict[str, Any]) -> CheckedRecord:
-    """A record of an object that may hold anything anywhere."""
+def _lenient_record(value: dict[str, Any]) -> CheckedRecord:
+    """The record of a JSON object whose fields may have any type."""
     message = value.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
@@ -216,86 +220,86 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-_SAID: Final = frozenset(("user", "assistant", "system", "attachment", "progress"))
-"""Records that others follow: each has a uuid, wherever it names its session."""
+_LINKED_TYPES: Final = frozenset(("user", "assistant", "system", "attachment", "progress"))
+"""Records that others refer to: each that names its session has a uuid."""
 _CALL: Final = "tool_use"
 _RESULT: Final = "tool_result"
-"""A result on a line of its own; where it names no call, it stands behind the line of the call."""
+"""A result on a line of its own; if it names no call, it follows the line of its call."""
 _CALLS: Final = frozenset((_CALL, "server_tool_use", "mcp_tool_use"))
 
 
-class RecordPlace(NamedTuple):
-    """A record's line, and its offset in the file."""
+class RecordLocation(NamedTuple):
+    """The line of a record, and its offset in the file."""
 
     line: int
     offset: int
 
 
-class LooseEnd(NamedTuple):
-    """An end that is loose, and where it is."""
+class BrokenReference(NamedTuple):
+    """A reference between records that leads nowhere, and where it is."""
 
     kind: FindingKind
-    place: RecordPlace
+    location: RecordLocation
     detail: str
 
 
-_Called = tuple[str, str, RecordPlace]
-"""The id of a call, its kind, and its place."""
+_CallPlace = tuple[str, str, RecordLocation]
+"""The id of a call, its type, and its location."""
 
 
 class ReferenceChecker:
-    """Follows the threads of a file from record to record. Of records that fit, only their ids are kept."""
+    """Checks the references between the records of a file. Of intact records, only the ids are kept."""
 
     def __init__(self) -> None:
         self._uuids: set[str] = set()
-        self._parents: list[tuple[str, RecordPlace]] = []
-        """Parents that have not been seen yet."""
-        self._pairing: Pairing[_Called, RecordPlace] = Pairing()
-        self._results: list[tuple[str, RecordPlace]] = []
-        """Results that stand before their calls, or have none."""
-        self._loose: list[LooseEnd] = []
+        self._parents: list[tuple[str, RecordLocation]] = []
+        """Parents that have not occurred yet."""
+        self._pairing: Pairing[_CallPlace, RecordLocation] = Pairing()
+        self._results: list[tuple[str, RecordLocation]] = []
+        """Results that come before their calls, or have none."""
+        self._broken: list[BrokenReference] = []
 
     def add(self, record: CheckedRecord, line: int, offset: int) -> None:
-        """The next record of the file."""
+        """Add the next record of the file."""
         uuid, parent = record.uuid, record.parent_uuid
         if uuid:
             if uuid in self._uuids:
-                self._loose.append(LooseEnd(kinds.SAME_UUID, RecordPlace(line, offset), uuid))
+                self._broken.append(BrokenReference(kinds.DUPLICATE_UUID, RecordLocation(line, offset), uuid))
             self._uuids.add(uuid)
-        elif record.type in _SAID and record.session_id:
-            self._loose.append(LooseEnd(kinds.NO_UUID, RecordPlace(line, offset), record.type or ""))
+        elif record.type in _LINKED_TYPES and record.session_id:
+            self._broken.append(BrokenReference(kinds.MISSING_UUID, RecordLocation(line, offset), record.type or ""))
         if parent and parent not in self._uuids:
-            self._parents.append((parent, RecordPlace(line, offset)))
+            self._parents.append((parent, RecordLocation(line, offset)))
         content = record.message.content if record.message is not None else None
         if type(content) is list:
             for block in content:
                 self._add_block(block, uuid, line, offset)
         elif record.type == _RESULT:
-            self._pairing.add_result(RecordPlace(line, offset), record.call, source=parent)
+            self._pairing.add_result(RecordLocation(line, offset), record.call, source=parent)
 
     def _add_block(self, block: CheckedBlock, uuid: str | None, line: int, offset: int) -> None:
         if call := block.tool_use_id:
-            place = RecordPlace(line, offset)
-            if self._pairing.add_result(place, call) is None:
-                self._results.append((call, place))
+            location = RecordLocation(line, offset)
+            if self._pairing.add_result(location, call) is None:
+                self._results.append((call, location))
         elif (call := block.id) and block.type in _CALLS and self._pairing.call_with(call) is None:
-            self._pairing.add_call((call, block.type or _CALL, RecordPlace(line, offset)), call, "", uuid)
+            self._pairing.add_call((call, block.type or _CALL, RecordLocation(line, offset)), call, "", uuid)
 
-    def loose_ends(self) -> Iterator[LooseEnd]:
-        """Everything that does not fit, in the end."""
-        yield from self._loose
-        for uuid, place in self._parents:
+    def broken_references(self) -> Iterator[BrokenReference]:
+        """All references that lead nowhere, when the whole file has been added."""
+        yield from self._broken
+        for uuid, location in self._parents:
             if uuid not in self._uuids:
-                yield LooseEnd(kinds.NO_PARENT, place, uuid)
-        for call, place in self._results:
+                yield BrokenReference(kinds.MISSING_PARENT, location, uuid)
+        for call, location in self._results:
             if self._pairing.call_with(call) is None:
-                yield LooseEnd(kinds.NO_CALL, place, call)
-        for call, kind, place in self._pairing.unanswered():
+                yield BrokenReference(kinds.RESULT_WITHOUT_CALL, location, call)
+        for call, kind, location in self._pairing.unanswered():
             if kind == _CALL:
-                yield LooseEnd(kinds.NO_RESULT, place, call)
+                yield BrokenReference(kinds.CALL_WITHOUT_RESULT, location, call)
 
 
-_BUFFER: Final = 1 << 18
+_BUFFER_SIZE: Final = 1 << 18
 _PERSISTED: Final = b"<persisted-output>"
 
 
@@ -306,47 +310,47 @@ class CheckJob(NamedTuple):
     size: int
 
 
-class NeededFile(NamedTuple):
-    """Something outside of the file that a record of it names."""
+class NamedPath(NamedTuple):
+    """A file or directory that a record names."""
 
     name: str
-    place: RecordPlace
+    location: RecordLocation
 
 
 class Inspection(NamedTuple):
-    """What a look at a file found."""
+    """The result of checking a file."""
 
     path: str
     findings: tuple[Finding, ...] = ()
     tail: Finding | None = None
-    """A last line that is cut short, and may still be written."""
+    """A truncated last line, which may still be completed."""
     session_id: str | None = None
     """The session that the first record names."""
-    cwds: tuple[NeededFile, ...] = ()
-    """The working directories, each where it first occurs."""
-    outputs: tuple[NeededFile, ...] = ()
-    """The outputs of tools that were too large for the file."""
-    trouble: str | None = None
-    """Why the file could not be read to its end."""
+    cwds: tuple[NamedPath, ...] = ()
+    """The recorded working directories, each at its first occurrence."""
+    outputs: tuple[NamedPath, ...] = ()
+    """The files with tool outputs that were too large for the session file."""
+    problem: str | None = None
+    """Why the file could not be read to the end."""
     bytes_read: int = 0
     records: int = 0
 
     @property
     def is_empty(self) -> bool:
-        """True where there is nothing but blank lines."""
-        return not (self.records or self.findings or self.tail or self.trouble)
+        """True if the file has nothing but blank lines."""
+        return not (self.records or self.findings or self.tail or self.problem)
 
 
 def inspect_file(job: CheckJob) -> Inspection:
-    """Look at a file. Nothing is raised: where it cannot be read, `trouble` says why."""
+    """Check a file. Raises nothing: if the file cannot be read, `problem` gives the reason."""
     inspector = _Inspector(job.path)
-    trouble = None
+    problem = None
     try:
-        with open(job.path, "rb", buffering=_BUFFER, opener=regular_opener) as file:
+        with open(job.path, "rb", buffering=_BUFFER_SIZE, opener=regular_opener) as file:
             inspector.read(file)
     except OSError as error:
-        trouble = error.strerror or str(error)
-    return inspector.report(trouble)
+        problem = error.strerror or str(error)
+    return inspector.report(problem)
 
 
 class _Inspector:
@@ -354,73 +358,75 @@ class _Inspector:
         self._path = path
         self._findings: list[Finding] = []
         self._tail: Finding | None = None
-        self._threads = ReferenceChecker()
+        self._references = ReferenceChecker()
         self._session_id: str | None = None
-        self._cwds: dict[str, RecordPlace] = {}
-        self._outputs: list[NeededFile] = []
+        self._cwds: dict[str, RecordLocation] = {}
+        self._outputs: list[NamedPath] = []
         self._records = 0
         self._line = self._offset = 0
-        """The number of the last line, and where the next one begins."""
+        """The number of the current line, and its offset."""
 
     def read(self, file: BinaryIO) -> None:
-        """All lines, some at a time, so that memory does not depend on their number."""
+        """Check all lines in batches, so that memory does not depend on their number."""
         for lines in read_batches(file):
             if (records := check_whole_lines(lines)) is None:
                 for line in lines:
-                    self._take_closely(line)
+                    self._add_checked(line)
             else:
                 for record, line in zip(records, lines, strict=True):
                     self._line += 1
-                    self._take(record)
-                    self._take_outputs((record,), line)
+                    self._add(record)
+                    self._add_outputs((record,), line)
                     self._offset += len(line)
 
-    def _take(self, record: CheckedRecord) -> None:
+    def _add(self, record: CheckedRecord) -> None:
         self._records += 1
-        self._threads.add(record, self._line, self._offset)
+        self._references.add(record, self._line, self._offset)
         if (cwd := record.cwd) is not None and cwd not in self._cwds:
-            self._cwds[cwd] = RecordPlace(self._line, self._offset)
+            self._cwds[cwd] = RecordLocation(self._line, self._offset)
         if self._session_id is None:
             self._session_id = record.session_id
 
-    def _take_outputs(self, records: Sequence[CheckedRecord], line: bytes) -> None:
-        """The outputs that a line refers to, with all of its records: it may have many."""
+    def _add_outputs(self, records: Sequence[CheckedRecord], line: bytes) -> None:
+        """Add the output files that a line refers to; one line may have many records."""
         if any(record.type == "user" for record in records) and _PERSISTED in line:
-            self._outputs += (NeededFile(name, RecordPlace(self._line, self._offset)) for name in _persisted(line))
+            self._outputs += (
+                NamedPath(name, RecordLocation(self._line, self._offset)) for name in _persisted_names(line)
+            )
 
-    def _take_closely(self, line: bytes) -> None:
+    def _add_checked(self, line: bytes) -> None:
         self._line += 1
-        seen = check_line(line)
-        for record in seen.records:
-            self._take(record)
-        self._take_outputs(seen.records, line)
-        for kind, at, detail in seen.flaws:
+        checked = check_line(line)
+        for record in checked.records:
+            self._add(record)
+        self._add_outputs(checked.records, line)
+        for kind, at, detail in checked.flaws:
             finding = Finding(kind, self._path, self._line, self._offset + at, detail)
-            if kind is kinds.CUT and not line.endswith(b"\n"):
+            if kind is kinds.CUT_LINE and not line.endswith(b"\n"):
                 self._tail = finding
             else:
                 self._findings.append(finding)
         self._offset += len(line)
 
-    def report(self, trouble: str | None) -> Inspection:
-        """All that was found, in the order of the file."""
-        loose = self._threads.loose_ends()
-        found = self._findings + [Finding(kind, self._path, *place, detail) for kind, place, detail in loose]
+    def report(self, problem: str | None) -> Inspection:
+        """All findings, in the order of the file."""
+        broken = self._references.broken_references()
+        found = self._findings + [Finding(kind, self._path, *location, detail) for kind, location, detail in broken]
         return Inspection(
             self._path,
             tuple(sorted(found, key=lambda finding: finding.offset or 0)),
             self._tail,
             self._session_id,
-            tuple(NeededFile(cwd, place) for cwd, place in self._cwds.items()),
+            tuple(NamedPath(cwd, location) for cwd, location in self._cwds.items()),
             tuple(self._outputs),
-            trouble,
+            problem,
             self._offset,
             self._records,
         )
 
 
-def _persisted(line: bytes) -> list[str]:
-    """The names of the outputs that the results on a line refer to."""
+def _persisted_names(line: bytes) -> list[str]:
+    """The names of the output files that the results on a line refer to."""
     events = (event for event in decode_lines((line,), 0, 0) if isinstance(event, User))
     contents = (event.message.content for event in events if event.message is not None)
     blocks = (block for content in contents if isinstance(content, list) for block in content)

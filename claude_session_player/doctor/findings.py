@@ -1,4 +1,4 @@
-"""What can be wrong with a session: the kinds of findings, how bad each is, and what to do about it."""
+"""The findings of `verify`: their kinds, how severe each is, and what to do about it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from claude_session_player.util.dirs import PROGRAM
 
 
 class Severity(IntEnum):
-    """How bad a finding is, the least first."""
+    """How severe a finding is, from the lowest to the highest."""
 
     ADVICE = 0
     """Good to know."""
     WARNING = 1
-    """Something is missing, or does not fit together."""
+    """Something is missing or inconsistent."""
     ERROR = 2
-    """Something is damaged, and cannot be read as it is."""
+    """Something is damaged and cannot be read as it is."""
 
 
 class FindingKind(NamedTuple):
@@ -28,11 +28,11 @@ class FindingKind(NamedTuple):
     advice: str
     """What to do; `{repair}` stands for the command that writes a repaired copy of the file."""
     problem: str | None = None
-    """One of the common problems of sessions, by the name under which people know it."""
+    """The common problem behind it, by the name that people know it by."""
 
 
 class Finding(NamedTuple):
-    """Something that is wrong, and where: the number of the line, and the offset of a byte in the file."""
+    """Something that is wrong, and where: the line number and the byte offset in the file."""
 
     kind: FindingKind
     path: str
@@ -41,81 +41,99 @@ class Finding(NamedTuple):
     detail: str = ""
 
 
-NOT_FOUND: Final = "Session not found"
-CORRUPTED: Final = "Session corrupted"
-LOCKED: Final = "Session locked"
-TOO_BIG: Final = "Session too large"
-ELSEWHERE: Final = "Wrong project"
+SESSION_NOT_FOUND: Final = "Session not found"
+_CORRUPTED: Final = "Session corrupted"
+_LOCKED: Final = "Session locked"
+_TOO_LARGE: Final = "Session too large"
+_WRONG_PROJECT: Final = "Wrong project"
 
 _A, _W, _E = Severity
 
-UNREADABLE: Final = FindingKind("unreadable", _E, "cannot be read", "see to it that the file is there and may be read")
-MALFORMED: Final = FindingKind("malformed-line", _E, "a line that is no JSON", "{repair} moves it aside", CORRUPTED)
-CUT: Final = FindingKind("cut-line", _E, "a record that is cut short", "{repair} moves it aside", CORRUPTED)
-GLUED: Final = FindingKind("glued-records", _E, "several records on one line", "{repair} splits them", CORRUPTED)
-NULS: Final = FindingKind("nul-bytes", _E, "NUL bytes, as a crash leaves them", "{repair} drops them", CORRUPTED)
-ENCODING: Final = FindingKind("invalid-utf-8", _E, "bytes that are no UTF-8", "{repair} escapes them", CORRUPTED)
-NO_OBJECT: Final = FindingKind("not-an-object", _E, "a record that is no object", "{repair} moves it aside", CORRUPTED)
+UNREADABLE: Final = FindingKind(
+    "unreadable", _E, "cannot be read", "check that the file exists and that you may read it"
+)
+MALFORMED_LINE: Final = FindingKind(
+    "malformed-line", _E, "a line that is not valid JSON", "{repair} moves it to a separate file", _CORRUPTED
+)
+CUT_LINE: Final = FindingKind("cut-line", _E, "a truncated record", "{repair} moves it to a separate file", _CORRUPTED)
+GLUED_RECORDS: Final = FindingKind(
+    "glued-records", _E, "several records on one line", "{repair} splits them", _CORRUPTED
+)
+NUL_BYTES: Final = FindingKind(
+    "nul-bytes", _E, "NUL bytes, probably left by a crash", "{repair} drops them", _CORRUPTED
+)
+INVALID_UTF8: Final = FindingKind("invalid-utf-8", _E, "invalid UTF-8", "{repair} escapes the bytes", _CORRUPTED)
+NOT_AN_OBJECT: Final = FindingKind(
+    "not-an-object", _E, "a record that is not a JSON object", "{repair} moves it to a separate file", _CORRUPTED
+)
 LONG_LINE: Final = FindingKind(
-    "long-line", _W, "a line that is too large to be read", f"{PROGRAM} get FILE --line NUMBER prints it", TOO_BIG
+    "long-line", _W, "a line that is too long to read", f"{PROGRAM} get FILE --line NUMBER prints it", _TOO_LARGE
 )
-BOM: Final = FindingKind("byte-order-mark", _W, "a byte order mark", "{repair} drops it", CORRUPTED)
-NO_UUID: Final = FindingKind(
-    "missing-uuid", _W, "a record without a uuid", "nothing to do: it is read all the same, but no other can follow it"
+BYTE_ORDER_MARK: Final = FindingKind("byte-order-mark", _W, "a byte order mark", "{repair} drops it", _CORRUPTED)
+MISSING_UUID: Final = FindingKind(
+    "missing-uuid", _W, "a record without a uuid", "no action needed: it is read, but no record can follow it"
 )
-SAME_UUID: Final = FindingKind(
-    "duplicate-uuid", _W, "a uuid that another record has", "nothing to do: a copy is read once, other words are kept"
+DUPLICATE_UUID: Final = FindingKind(
+    "duplicate-uuid",
+    _W,
+    "a uuid that occurs more than once",
+    "no action needed: copies are read once, and different records are all kept",
 )
-NO_PARENT: Final = FindingKind(
-    "missing-parent", _W, "a parent that is not in the file", "nothing to do, if the session continues another one"
+MISSING_PARENT: Final = FindingKind(
+    "missing-parent",
+    _W,
+    "a parent that is not in the file",
+    "no action needed if the session continues another one",
 )
-NO_RESULT: Final = FindingKind(
-    "call-without-result", _W, "a call of a tool without a result", "nothing to do: the session was interrupted there"
+CALL_WITHOUT_RESULT: Final = FindingKind(
+    "call-without-result", _W, "a tool call without a result", "no action needed: the session was interrupted there"
 )
-NO_CALL: Final = FindingKind(
-    "result-without-call", _W, "a result of a tool without its call", "nothing to do: it is shown without its call"
+RESULT_WITHOUT_CALL: Final = FindingKind(
+    "result-without-call", _W, "a tool result without a call", "no action needed: it is shown without its call"
 )
-NO_TIME: Final = FindingKind(
-    "bad-timestamp", _W, "a timestamp that is none", "nothing to do: the record is read without a time"
+BAD_TIMESTAMP: Final = FindingKind(
+    "bad-timestamp", _W, "an invalid timestamp", "no action needed: the record is read without a time"
 )
-UNLINKED: Final = FindingKind(
-    "unlinked-subagent", _W, "a sub-agent that no call leads to", f"read it by itself: {PROGRAM} show ID"
+UNLINKED_SUBAGENT: Final = FindingKind(
+    "unlinked-subagent", _W, "a sub-agent without a tool call", f"read it on its own: {PROGRAM} show ID"
 )
-NO_OUTPUT: Final = FindingKind(
+MISSING_OUTPUT: Final = FindingKind(
     "missing-output",
     _W,
-    "an output of a tool that is not beside the session any more",
-    f"{PROGRAM} restore, if the session is in the archive",
+    "a tool output file that no longer exists",
+    f"{PROGRAM} restore brings it back if the session is archived",
 )
 WRONG_PROJECT: Final = FindingKind(
     "wrong-project",
     _W,
-    "no working directory of the session is spelled like its project directory",
-    "resume it from the directory where it was created, or move it into the project directory of that one",
-    ELSEWHERE,
+    "the project directory matches no recorded working directory",
+    "resume the session from the directory where it was created, or move it to that directory's project",
+    _WRONG_PROJECT,
 )
 BAD_ID: Final = FindingKind(
     "bad-id",
     _W,
-    "the file's name is no session id, neither a UUID nor 26 letters and digits",
-    "Claude Code does not find it by this name: rename the file to the id inside of it",
-    NOT_FOUND,
+    "the file name is not a session id (a UUID, or 26 letters and digits)",
+    "Claude Code does not find it by this name: rename the file to the id in its records",
+    SESSION_NOT_FOUND,
 )
-TOO_LARGE: Final = FindingKind("too-large", _W, "larger than 10 MB", "start a new session", TOO_BIG)
-IN_USE: Final = FindingKind("in-use", _W, "in use", "wait until whoever uses it is done, and change nothing", LOCKED)
-INTERRUPTED: Final = FindingKind(
+TOO_LARGE: Final = FindingKind("too-large", _W, "larger than 10 MB", "start a new session", _TOO_LARGE)
+IN_USE: Final = FindingKind("in-use", _W, "in use", "do not change it until it is no longer in use", _LOCKED)
+INTERRUPTED_REMOVAL: Final = FindingKind(
     "interrupted-removal",
     _W,
     "a session whose removal was interrupted",
-    f"{PROGRAM} clean --recover puts it back, or into the archive where something new is in its place",
-    NOT_FOUND,
+    f"{PROGRAM} clean --recover moves it back, or archives it if its place is taken",
+    SESSION_NOT_FOUND,
 )
 OLD: Final = FindingKind(
-    "old", _A, "last written to more than 24 hours ago", "start a new session instead of resuming it"
+    "old", _A, "not written to for more than 24 hours", "start a new session instead of resuming it"
 )
-EMPTY: Final = FindingKind("empty", _A, "nothing in it", f"{PROGRAM} clean --empty removes such sessions")
+EMPTY: Final = FindingKind("empty", _A, "empty", f"{PROGRAM} clean --empty removes empty sessions")
 
-KINDS: Final = tuple(value for value in globals().values() if isinstance(value, FindingKind))
-"""All kinds, in the order in which they are told."""
-DAMAGE: Final = frozenset((MALFORMED, CUT, GLUED, NULS, ENCODING, NO_OBJECT, BOM))
-"""What a repaired copy is free of."""
+FINDING_KINDS: Final = tuple(value for value in globals().values() if isinstance(value, FindingKind))
+"""All kinds, in the order in which they are reported."""
+REPAIRABLE_KINDS: Final = frozenset(
+    (MALFORMED_LINE, CUT_LINE, GLUED_RECORDS, NUL_BYTES, INVALID_UTF8, NOT_AN_OBJECT, BYTE_ORDER_MARK)
+)
+"""What a repaired copy no longer has."""

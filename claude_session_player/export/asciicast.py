@@ -219,7 +219,9 @@ def write_asciicast(events: Iterable[Event], state: ScreenState, file: TextIO, s
     screen = TerminalScreen(state, setup.width, setup.height)
     updates: list[str] = []
     events, timing = fit_timing(events, setup.timing)
-    frames = timing.timed(stream_frames(events, state, lambda: updates.append(screen.update())), lambda frame: frame)
+    frames = timing.with_delays(
+        stream_frames(events, state, lambda: updates.append(screen.update())), lambda frame: frame
+    )
     first = next(frames, None)
     start = {} if first is None or first[1].time is None else {"timestamp": int(first[1].time)}
     file.write(escape_controls(_encode(version.header(setup) | start)) + "\n")

@@ -1,4 +1,4 @@
-"""What running sessions do now."""
+"""Running sessions: which there are, and what each does."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from claude_session_player.util.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from claude_session_player.live.running import (
-        LookUp as LookUp,
         RunningSession as RunningSession,
         RunningSessions as RunningSessions,
+        SessionLookup as SessionLookup,
         SessionPeek as SessionPeek,
     )
     from claude_session_player.live.status import Phase as Phase, SessionStatus as SessionStatus
 
 _HOMES = {
-    "LookUp": "running",
+    "SessionLookup": "running",
     "Phase": "status",
     "RunningSession": "running",
     "RunningSessions": "running",

@@ -1,7 +1,7 @@
-"""What goes on in a session: thinking, running a tool, waiting for the person, or nothing; and how this is known.
+"""The status of a session: thinking, running a tool, waiting for the person, or idle; and the reason.
 
-It is told by the last events alone, and never guessed where they do not tell: a tool that waits for permission looks
-like one that runs, and then both are said.
+It is derived from the latest events alone, without guessing: a tool that waits for permission looks like one that runs,
+and then the reason names both possibilities.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 IDLE_SECONDS: Final = 600
-"""When nothing was written for so long, nobody works with a session."""
-_SETTLING: Final = 8
-"""Seconds in which a call may still follow an answer that does not say that it is the last."""
+"""A session is idle when nothing was written for this long."""
+_SETTLING_SECONDS: Final = 8
+"""Seconds within which a call may still follow a response that does not say that it is the last."""
 _MANUAL: Final = "manual"
 
 
@@ -49,15 +49,15 @@ class Phase(Enum):
 
 
 class Cause(Enum):
-    """What happened last, and decides."""
+    """The latest event that decides the status."""
 
     NOTHING = "nothing"
     PROMPT = "prompt"
     RESULT = "result"
-    THOUGHT = "thought"
-    ANSWER = "answer"
+    THINKING = "thinking"
+    RESPONSE = "response"
     CALLING = "calling"
-    LAST_ANSWER = "last answer"
+    LAST_RESPONSE = "last response"
     FAILED = "failed"
     RETRIED = "retried"
     TURN_OVER = "turn over"
@@ -66,76 +66,77 @@ class Cause(Enum):
     COMPACTED = "compacted"
 
 
-_TOLD: Final[dict[Cause, tuple[Phase, str]]] = {
-    Cause.NOTHING: (Phase.IDLE, "nobody has said anything yet"),
-    Cause.PROMPT: (Phase.THINKING, "a prompt came {ago}, and no answer yet"),
-    Cause.RESULT: (Phase.THINKING, "the last result came {ago}, the model has the word"),
-    Cause.THOUGHT: (Phase.THINKING, "the last thought came {ago}"),
-    Cause.ANSWER: (Phase.THINKING, "an answer came {ago}, and may go on"),
-    Cause.CALLING: (Phase.THINKING, "an answer came {ago}, and a call is to follow"),
-    Cause.LAST_ANSWER: (Phase.WAITING, "the last answer, {ago}, calls no tool"),
-    Cause.FAILED: (Phase.WAITING, "the last request failed {ago}"),
-    Cause.RETRIED: (Phase.THINKING, "a request failed {ago}, and is tried again"),
-    Cause.TURN_OVER: (Phase.WAITING, "the turn was over {ago}"),
-    Cause.INTERRUPTED: (Phase.WAITING, "the person interrupted it {ago}"),
-    Cause.COMMAND: (Phase.WAITING, "the last was a command of the person, {ago}"),
-    Cause.COMPACTED: (Phase.THINKING, "it was compacted {ago}, and goes on"),
+_PHASES: Final[dict[Cause, tuple[Phase, str]]] = {
+    Cause.NOTHING: (Phase.IDLE, "no prompt yet"),
+    Cause.PROMPT: (Phase.THINKING, "prompt {ago}, no response yet"),
+    Cause.RESULT: (Phase.THINKING, "last tool result {ago}, no response yet"),
+    Cause.THINKING: (Phase.THINKING, "last thinking {ago}"),
+    Cause.RESPONSE: (Phase.THINKING, "response {ago}, which may continue"),
+    Cause.CALLING: (Phase.THINKING, "response {ago}, a tool call follows"),
+    Cause.LAST_RESPONSE: (Phase.WAITING, "last response {ago}, without a tool call"),
+    Cause.FAILED: (Phase.WAITING, "last request failed {ago}"),
+    Cause.RETRIED: (Phase.THINKING, "request failed {ago}, being retried"),
+    Cause.TURN_OVER: (Phase.WAITING, "turn ended {ago}"),
+    Cause.INTERRUPTED: (Phase.WAITING, "interrupted {ago}"),
+    Cause.COMMAND: (Phase.WAITING, "last command {ago}"),
+    Cause.COMPACTED: (Phase.THINKING, "compacted {ago}, continuing"),
 }
+"""The phase that each cause means, and the reason."""
 
-_STOPS: Final = {None: Cause.ANSWER, "tool_use": Cause.CALLING}
-"""What an answer is, by why the model stopped; for all other reasons, it is the last."""
+_STOP_CAUSES: Final = {None: Cause.RESPONSE, "tool_use": Cause.CALLING}
+"""The cause of a response by its stop reason; with any other stop reason, it is the last one."""
 
-_MARKS: Final = (
+_TEXT_CAUSES: Final = (
     ("[Request interrupted by user", Cause.INTERRUPTED),
     ("<local-command-", Cause.COMMAND),
     ("<bash-", Cause.COMMAND),
 )
-"""How texts in a user's place begin that are no prompt, and ask nothing of the model."""
+"""The beginnings of user texts that are not prompts, and ask nothing of the model."""
 
 
 class OpenCall(NamedTuple):
-    """A call that has no result yet."""
+    """A tool call that has no result yet."""
 
     name: str
     label: str
     since: float | None
     request: str | None = None
-    shows_life: bool = False
-    """True where it told of its progress: it runs, and does not wait for permission."""
+    shows_progress: bool = False
+    """True if it has reported progress, so that it runs and does not wait for permission."""
 
 
 class SessionStatus(NamedTuple):
-    """What a session does at a moment."""
+    """What a session does at a certain time."""
 
     phase: Phase
-    how: str
-    """How this is known, in words."""
+    reason: str
+    """The events that it is derived from, in words."""
     since: float | None = None
     """When it began, in seconds since 1970."""
     calls: tuple[OpenCall, ...] = ()
 
     @property
     def is_live(self) -> bool:
-        """True while the session is written to, or may be: the one rule for every mark that says so."""
+        """True unless the session is idle: the one rule for everything that is marked as live."""
         return self.phase is not Phase.IDLE
 
 
 class SessionActivity:
-    """Is fed with the events of a session, and says what goes on in it. What it keeps are the calls that are open."""
+    """Derives the status of a session from its events. Only the calls without a result are kept."""
 
     def __init__(self, *, is_subagent: bool = False) -> None:
         self.calls: dict[str, OpenCall] = {}
         self.cause = Cause.NOTHING
         self.since: float | None = None
-        """When the cause was, in seconds since 1970."""
+        """The time of the cause, in seconds since 1970."""
         self.latest: float | None = None
-        """The latest time that any event carries."""
+        """The latest time of any event."""
         self._is_subagent = is_subagent
         self._pairing: Pairing[str, bool] = Pairing()
         self._count = 0
 
     def take(self, events: Iterable[Event]) -> None:
-        """Take in the events that come next."""
+        """Process the next events."""
         for event in events:
             time = to_epoch(event.timestamp)
             if time is not None:
@@ -144,25 +145,25 @@ class SessionActivity:
             if (handler := _HANDLERS.get(type(event))) and (self._is_subagent or not is_side):
                 handler(self, event, time)
 
-    def status(self, now: float, written: float | None = None) -> SessionStatus:
-        """What goes on at a moment, both in seconds since 1970; `written` is when the file was last written to."""
-        found = self._status(now)
-        last = max((time for time in (self.latest, written) if time is not None), default=None)
-        if found.phase is Phase.IDLE or last is None or now - last < IDLE_SECONDS:
-            return found
-        quiet = f"nothing was written for {short_duration(now - last)}"
-        return found._replace(phase=Phase.IDLE, how=f"{quiet}; {found.how}")
+    def status(self, now: float, written_at: float | None = None) -> SessionStatus:
+        """The status at a time; `written_at` is when the file was last written to. Both in seconds since 1970."""
+        status = self._status(now)
+        last = max((time for time in (self.latest, written_at) if time is not None), default=None)
+        if status.phase is Phase.IDLE or last is None or now - last < IDLE_SECONDS:
+            return status
+        quiet = f"nothing written for {short_duration(now - last)}"
+        return status._replace(phase=Phase.IDLE, reason=f"{quiet}; {status.reason}")
 
     def _status(self, now: float) -> SessionStatus:
         if self.calls:
-            return _of_calls(tuple(self.calls.values()), now)
+            return _status_of_calls(tuple(self.calls.values()), now)
         cause = self.cause
-        if cause is Cause.ANSWER and self.since is not None and now - self.since >= _SETTLING:
-            cause = Cause.LAST_ANSWER
-        phase, words = _TOLD[cause]
-        return SessionStatus(phase, words.format(ago=_ago(self.since, now)), self.since)
+        if cause is Cause.RESPONSE and self.since is not None and now - self.since >= _SETTLING_SECONDS:
+            cause = Cause.LAST_RESPONSE
+        phase, reason = _PHASES[cause]
+        return SessionStatus(phase, reason.format(ago=_ago(self.since, now)), self.since)
 
-    # --- what events do -------------------------------------------------------------------------------
+    # --- handlers of events ---------------------------------------------------------------------------
 
     def _set(self, cause: Cause, time: float | None) -> None:
         self.cause, self.since = cause, self.latest if time is None else time
@@ -176,19 +177,17 @@ class SessionActivity:
             self._set(Cause.RESULT, time)
         if event.is_meta or event.is_compact_summary or event.is_visible_in_transcript_only or not said:
             return
-        words = (
-            said if isinstance(said, str) else join_texts([block for block in said if type(block) is not ToolResult])
-        )
-        if words:
-            self._said(words, time)
+        text = said if isinstance(said, str) else join_texts([block for block in said if type(block) is not ToolResult])
+        if text:
+            self._take_text(text, time)
 
-    def _said(self, words: str, time: float | None) -> None:
-        beginning = words[:100].lstrip()
-        cause = next((cause for mark, cause in _MARKS if beginning.startswith(mark)), Cause.PROMPT)
-        told = classify_prompt(words)
-        if cause is Cause.PROMPT and told.prompt is None and not told.outputs:
+    def _take_text(self, text: str, time: float | None) -> None:
+        beginning = text[:100].lstrip()
+        cause = next((cause for mark, cause in _TEXT_CAUSES if beginning.startswith(mark)), Cause.PROMPT)
+        classified = classify_prompt(text)
+        if cause is Cause.PROMPT and classified.prompt is None and not classified.outputs:
             return
-        self.calls.clear()  # whatever has no result by now will never have one
+        self.calls.clear()  # calls without a result will not get one any more
         self._set(cause, time)
 
     def _attachment(self, event: Attachment, time: float | None) -> None:
@@ -199,7 +198,7 @@ class SessionActivity:
     def _assistant(self, event: Assistant, time: float | None) -> None:
         message, said = event.message, event.message_content
         request = event.request_id or (message.id if message else None)
-        if request:  # the model speaks again: it had an answer to every call of its responses before
+        if request:  # a new response: the calls of all previous ones have got their results
             self.calls = {id: call for id, call in self.calls.items() if call.request in (request, None)}
         stop = message.stop_reason if message else None
         for block in [Text(said)] if isinstance(said, str) else said or ():
@@ -208,9 +207,9 @@ class SessionActivity:
             elif type(block) is Text and event.is_api_error:
                 self._set(Cause.FAILED, time)
             elif type(block) is Text and block.text and not block.text.isspace():
-                self._set(_STOPS.get(stop, Cause.LAST_ANSWER), time)
+                self._set(_STOP_CAUSES.get(stop, Cause.LAST_RESPONSE), time)
             elif isinstance(block, Thinking | RedactedThinking):
-                self._set(Cause.THOUGHT, time)
+                self._set(Cause.THINKING, time)
 
     def _open(self, block: ToolUse, uuid: str | None, request: str | None, time: float | None) -> None:
         self._count += 1
@@ -221,20 +220,20 @@ class SessionActivity:
     def _progress(self, event: Progress, time: float | None) -> None:
         call = self.calls.get(event.parent_call or "")
         if call is not None and event.data is not None and event.data.type != "hook_progress":
-            self.calls[event.parent_call or ""] = call._replace(shows_life=True)
+            self.calls[event.parent_call or ""] = call._replace(shows_progress=True)
 
     def _system(self, event: System, time: float | None) -> None:
         if event.subtype == COMPACTION:
-            facts = event.compact_metadata or event.stream_compaction
-            by_person = facts is not None and facts.trigger == _MANUAL
+            compaction = event.compact_metadata or event.stream_compaction
+            is_manual = compaction is not None and compaction.trigger == _MANUAL
             self.calls.clear()
-            self._set(Cause.COMMAND if by_person else Cause.COMPACTED, time)
-        elif cause := _REMARKS.get(event.subtype or ""):
+            self._set(Cause.COMMAND if is_manual else Cause.COMPACTED, time)
+        elif cause := _SYSTEM_CAUSES.get(event.subtype or ""):
             self.calls.clear()
             self._set(cause, time)
 
 
-_REMARKS: Final = {
+_SYSTEM_CAUSES: Final = {
     "turn_duration": Cause.TURN_OVER,
     "local_command": Cause.COMMAND,
     "api_error": Cause.RETRIED,
@@ -249,18 +248,19 @@ _HANDLERS: Final[dict[type[Event], Callable[[SessionActivity, Any, float | None]
 }
 
 
-def _of_calls(calls: tuple[OpenCall, ...], now: float) -> SessionStatus:
+def _status_of_calls(calls: tuple[OpenCall, ...], now: float) -> SessionStatus:
+    """The status of a session with open calls."""
     since = min((call.since for call in calls if call.since is not None), default=None)
     if asking := [call for call in calls if call.name in tools.ASKING]:
-        how = f"{asking[0].name} has no answer{_for(asking[0].since, now)}"
-        return SessionStatus(Phase.WAITING, how, since, calls)
+        reason = f"{asking[0].name} without an answer{_for(asking[0].since, now)}"
+        return SessionStatus(Phase.WAITING, reason, since, calls)
     if len(calls) == 1:
-        how = f"a call of {calls[0].name or 'a tool'} has no result{_for(since, now)}"
+        reason = f"{calls[0].name or 'a tool'} without a result{_for(since, now)}"
     else:
-        how = f"{len(calls)} calls have no result{_for(since, now)}: {', '.join(_names(calls))}"
-    if not all(call.shows_life or call.name in tools.AGENTS for call in calls):
-        how += "; it runs, or waits for permission" if len(calls) == 1 else "; they run, or wait for permission"
-    return SessionStatus(Phase.RUNNING, how, since, calls)
+        reason = f"{len(calls)} calls without a result{_for(since, now)}: {', '.join(_names(calls))}"
+    if not all(call.shows_progress or call.name in tools.AGENTS for call in calls):
+        reason += "; running, or waiting for permission"
+    return SessionStatus(Phase.RUNNING, reason, since, calls)
 
 
 def _names(calls: Iterable[OpenCall]) -> Iterable[str]:
@@ -268,7 +268,7 @@ def _names(calls: Iterable[OpenCall]) -> Iterable[str]:
 
 
 def _ago(time: float | None, now: float) -> str:
-    return "at a time that is not known" if time is None else f"{short_duration(max(now - time, 0))} ago"
+    return "at an unknown time" if time is None else f"{short_duration(max(now - time, 0))} ago"
 
 
 def _for(time: float | None, now: float) -> str:

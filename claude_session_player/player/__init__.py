@@ -1,4 +1,4 @@
-"""A session as a film: frames, their time, and a player whose clock is given to it."""
+"""Plays sessions: frames with their times, a player with a given clock, following, and search."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ if TYPE_CHECKING:
     )
     from claude_session_player.player.frame_index import Frame as Frame, FrameMark as FrameMark
     from claude_session_player.player.playback import (
-        IS_DELETED as IS_DELETED,
-        IS_IDLE as IS_IDLE,
-        IS_LIVE as IS_LIVE,
+        LiveState as LiveState,
         Playback as Playback,
         Player as Player,
     )
     from claude_session_player.player.recording import (
-        Agents as Agents,
         Recording as Recording,
+        SubagentRecordings as SubagentRecordings,
         recording_of_file as recording_of_file,
         recording_of_lines as recording_of_lines,
         recording_of_session as recording_of_session,
@@ -41,9 +39,9 @@ if TYPE_CHECKING:
         text_frames as text_frames,
     )
     from claude_session_player.player.timeline import (
-        BRIEFLY as BRIEFLY,
-        HOW as HOW,
-        IDLE as IDLE,
+        DEFAULT_IDLE as DEFAULT_IDLE,
+        POSITION_HELP as POSITION_HELP,
+        POSITION_HINT as POSITION_HINT,
         SPEEDS as SPEEDS,
         Destination as Destination,
         Pace as Pace,
@@ -53,8 +51,8 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "Agents": "recording",
-    "BRIEFLY": "timeline",
+    "SubagentRecordings": "recording",
+    "POSITION_HINT": "timeline",
     "Destination": "timeline",
     "ElementDetails": "search",
     "FileChange": "follow",
@@ -63,11 +61,9 @@ _HOMES = {
     "Frame": "frame_index",
     "FrameMark": "frame_index",
     "FrameSearch": "search",
-    "HOW": "timeline",
-    "IDLE": "timeline",
-    "IS_DELETED": "playback",
-    "IS_IDLE": "playback",
-    "IS_LIVE": "playback",
+    "POSITION_HELP": "timeline",
+    "DEFAULT_IDLE": "timeline",
+    "LiveState": "playback",
     "Pace": "timeline",
     "Playback": "playback",
     "Player": "playback",

@@ -1,7 +1,7 @@
-"""A session that is followed together with its sub-agents: what is new in any of their files, as text to be added.
+"""Follows session files as they grow: one file with its frame index, or a session with its sub-agents as text.
 
-Sub-agents that are there already are not read before they say something more. Only some are followed at a time: the one
-that was silent for longest is let go, and goes on where it was when it says something more.
+Existing sub-agents are not read before something is appended to them. Only some are followed at a time: the one that
+was quiet for longest is closed, and continued where it was when something is appended to it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from claude_session_player.errors import CannotRead
 from claude_session_player.live import SessionPeek
 from claude_session_player.models import View
 from claude_session_player.parser import is_subagent_file
-from claude_session_player.player.frame_index import PORTION, FrameIndex
+from claude_session_player.player.frame_index import READ_SIZE, FrameIndex
 from claude_session_player.player.recording import FileSource
 from claude_session_player.player.stream import AppendedText, TextPiece
 from claude_session_player.store import AGENT, SUFFIX, SessionFile, StoreWalk, session_file_at
@@ -24,126 +24,123 @@ if TYPE_CHECKING:
 
     from claude_session_player.line_audit import LineAudit
 
-_SAMPLE: Final = 64
-"""Bytes before the end of what was read that are compared: they change when somebody writes a file anew."""
+_SAMPLE_SIZE: Final = 64
+"""Bytes at the end of what was read that are compared: they change if the file is written again."""
 
 
 class FileChange(Enum):
-    """What has happened to a file since the last look."""
+    """What has happened to a file since the last check."""
 
     NOTHING = "nothing"
     GREW = "it grew"
-    SHORTENED = "it was cut off and is read anew"
-    REPLACED = "another file took its place and is read anew"
+    SHORTENED = "it was truncated and is read from the beginning"
+    REPLACED = "it was replaced by another file, which is read from the beginning"
     DELETED = "it was deleted"
 
     @property
-    def is_new_film(self) -> bool:
-        """True where the film that was is over, and another one begins."""
+    def needs_new_index(self) -> bool:
+        """True if the previous frames are no longer valid."""
         return self in (FileChange.SHORTENED, FileChange.REPLACED)
 
 
 class FollowedFile:
-    """A session file and its film. When the file is deleted, the film stays as it was."""
+    """A session file and its frame index, which stays as it is if the file is deleted."""
 
     def __init__(self, path: str, view: View | None = None, opener: Callable[[str], FileSource] = FileSource) -> None:
-        """Takes in nothing yet. Raises `CannotRead`."""
+        """Opens the file, but reads nothing yet. Raises `CannotRead`."""
         self.path = path
         self.is_deleted = False
         self._view = view or View()
         self._open = opener
-        self._tape = opener(path)
-        self.film = self._new_film()
+        self._source = opener(path)
+        self.frame_index = self._new_index()
 
-    def catch_up(self, portion: int | None = None) -> FileChange:
-        """Take in what was appended, and say what has happened; with `portion`, only about so many bytes of it.
+    def catch_up(self, size: int | None = None) -> FileChange:
+        """Read what was appended, with `size` only about this many bytes, and report what has happened.
 
-        While it says that the file grew, there may be more. Raises `CannotRead` where the file may not be read any
-        more.
+        After `GREW` there may be more to read. Raises `CannotRead` if the file cannot be read any more.
         """
-        news = self._fate()
-        has_grown = self._develop(portion)
-        return FileChange.GREW if news is FileChange.NOTHING and has_grown else news
+        change = self._check_file()
+        has_grown = self._read_appended(size)
+        return FileChange.GREW if change is FileChange.NOTHING and has_grown else change
 
-    def film_anew(self, view: View) -> None:
-        """Begin another film of the same file, for another view."""
+    def rebuild_index(self, view: View) -> None:
+        """Start a new frame index of the same file, for another view."""
         self._view = view
-        self.film = self._new_film()
+        self.frame_index = self._new_index()
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._tape.close()
+        """Close the file."""
+        self._source.close()
 
-    def _fate(self) -> FileChange:
-        """What has become of the file and of its name; begins a new film where that is needed."""
+    def _check_file(self) -> FileChange:
+        """What has become of the file and its path; starts a new frame index if necessary."""
         try:
             status = os.stat(self.path)
-            news = self._compared(status)
-            if news.is_new_film:
-                before, self._tape = self._tape, self._open(self.path)
-                before.close()
-                self.film = self._new_film()
+            change = self._compare(status)
+            if change.needs_new_index:
+                previous, self._source = self._source, self._open(self.path)
+                previous.close()
+                self.frame_index = self._new_index()
         except (OSError, CannotRead) as error:
             if os.path.lexists(self.path):
-                if isinstance(error, CannotRead):  # which names the file already
+                if isinstance(error, CannotRead):  # it names the file already
                     raise
                 raise CannotRead(f"{self.path}: {error.strerror or error}") from error
             was_deleted, self.is_deleted = self.is_deleted, True
             return FileChange.NOTHING if was_deleted else FileChange.DELETED
         self.is_deleted = False
-        return news
+        return change
 
-    def _compared(self, there: os.stat_result) -> FileChange:
-        own = self._tape.status()
-        if (own.st_dev, own.st_ino) != (there.st_dev, there.st_ino):
+    def _compare(self, status: os.stat_result) -> FileChange:
+        opened = self._source.status()
+        if (opened.st_dev, opened.st_ino) != (status.st_dev, status.st_ino):
             return FileChange.REPLACED
-        return (
-            FileChange.NOTHING
-            if own.st_size >= self.film.seen and self._read_sample() == self._sample
-            else FileChange.SHORTENED
-        )
+        if opened.st_size < self.frame_index.bytes_seen or self._read_sample() != self._sample:
+            return FileChange.SHORTENED
+        return FileChange.NOTHING
 
-    def _develop(self, portion: int | None) -> bool:
-        """Take in what was appended; true where there are more lines, or may be."""
-        lines, seen, has_more = self.film.lines, self.film.seen, False
-        if portion is None:
-            while self.film.develop(PORTION):
+    def _read_appended(self, size: int | None) -> bool:
+        """Read what was appended; true if there are new lines, or may be."""
+        lines, seen, has_more = self.frame_index.line_count, self.frame_index.bytes_seen, False
+        if size is None:
+            while self.frame_index.read_more(READ_SIZE):
                 pass
         else:
-            has_more = self.film.develop(portion)
-        if self.film.seen != seen:
+            has_more = self.frame_index.read_more(size)
+        if self.frame_index.bytes_seen != seen:
             self._sample = self._read_sample()
-        return has_more or self.film.lines != lines
+        return has_more or self.frame_index.line_count != lines
 
     def _read_sample(self) -> bytes:
-        """The end of what was looked at, as it stands in the file now: a line without an end may be taken back."""
-        start = max(self.film.seen - _SAMPLE, 0)
-        return self._tape.read(start, self.film.seen - start)
+        """The end of what was read, as it is in the file now; even an incomplete line may be overwritten."""
+        start = max(self.frame_index.bytes_seen - _SAMPLE_SIZE, 0)
+        return self._source.read(start, self.frame_index.bytes_seen - start)
 
-    def _new_film(self) -> FrameIndex:
+    def _new_index(self) -> FrameIndex:
         self._sample = b""
-        return FrameIndex(self._tape, self._view.of_subagent() if is_subagent_file(self.path) else self._view)
+        return FrameIndex(self._source, self._view.of_subagent() if is_subagent_file(self.path) else self._view)
 
 
-_MOST: Final = 32
-"""Sub-agents that are followed at a time: each of them holds a file open, and its film."""
+_MAX_FOLLOWED: Final = 32
+"""Sub-agents that are followed at a time: each needs an open file and a frame index."""
 
 
 class FollowedText(NamedTuple):
-    """What is new in one file."""
+    """The new text of one file."""
 
-    news: FileChange
+    change: FileChange
     pieces: list[TextPiece]
     agent: str = ""
-    """How the sub-agent is called whose file it is; empty for the session itself."""
+    """The name of the sub-agent; empty for the session itself."""
     task: str | None = None
-    """What a sub-agent is for that has just started, as far as its prompt does not say so; `None` for all others."""
+    """The description of a sub-agent that has just started, which may be empty; `None` for all others."""
     problem: str = ""
-    """Why the file of a sub-agent cannot be read; it is told once."""
+    """Why the file of a sub-agent cannot be read; reported once."""
 
 
-class _Part:
-    """One file, and how much of it was told."""
+class _FollowedPart:
+    """One file, and how many of its frames were reported."""
 
     def __init__(self, path: str, view: View, name: str = "") -> None:
         """Raises `CannotRead`."""
@@ -152,143 +149,142 @@ class _Part:
         self._restart()
 
     def _restart(self) -> None:
-        self.appended = AppendedText(self.followed.film.view)
-        self._told = 0
+        self.appended = AppendedText(self.followed.frame_index.view)
+        self._frames_shown = 0
 
-    def begin(self, size: int | None = None) -> list[TextPiece]:
-        """What is on the screen now, or was when the file had so many bytes: all of it is told with this."""
+    def start(self, size: int | None = None) -> list[TextPiece]:
+        """The text on the screen now, or when the file had `size` bytes; only what follows is reported later."""
         self.followed.catch_up()
-        film = self.followed.film
-        lines = film.lines if size is None else film.lines_before(size)
-        self._told = sum(frame.line <= lines for frame in film.frames)
-        return self.appended.after(film.screen(self._told - 1))
+        frame_index = self.followed.frame_index
+        lines = frame_index.line_count if size is None else frame_index.lines_before(size)
+        self._frames_shown = sum(frame.line <= lines for frame in frame_index.frames)
+        return self.appended.after(frame_index.screen(self._frames_shown - 1))
 
     def catch_up(self) -> tuple[FileChange, list[TextPiece]]:
-        """What happened, and what there is to tell of it."""
-        news = self.followed.catch_up()
-        if news.is_new_film:
+        """What has happened to the file, and its new text."""
+        change = self.followed.catch_up()
+        if change.needs_new_index:
             self._restart()
-        film = self.followed.film
-        new = range(self._told, len(film.frames))
-        self._told = len(film.frames)
-        return news, [piece for frame in new for piece in self.appended.after(film.screen(frame))]
+        frame_index = self.followed.frame_index
+        new = range(self._frames_shown, len(frame_index.frames))
+        self._frames_shown = len(frame_index.frames)
+        return change, [piece for frame in new for piece in self.appended.after(frame_index.screen(frame))]
 
 
 class FollowedGroup:
-    """A session and its sub-agents. It is told which files have changed, and tells what is new in them."""
+    """A session and its sub-agents. Given the files that may have changed, it gives their new text."""
 
-    def __init__(self, found: SessionFile, view: View) -> None:
+    def __init__(self, file: SessionFile, view: View) -> None:
         """Raises `CannotRead`."""
-        self._found = found
+        self._file = file
         self._view = view
-        self._past = {one.path: one.stamp.size for one in StoreWalk().relatives(found) if one.is_agent}
-        """Sub-agents that are not followed now, and how much of their files was there before, or is told."""
-        self._parts = {found.path: _Part(found.path, view)}
-        """What is followed; who spoke last is last."""
+        self._known_sizes = {one.path: one.stamp.size for one in StoreWalk().relatives(file) if one.is_agent}
+        """The sub-agents that are not followed now, and how many bytes of their files are not reported any more."""
+        self._parts = {file.path: _FollowedPart(file.path, view)}
+        """What is followed, in the order of the latest text."""
         self._names: dict[str, str] = {}
-        """How each sub-agent is called, also those that are followed no more."""
-        self._given: set[str] = set()
-        """All these names."""
-        self._let_go: dict[str, tuple[str, LineAudit]] = {}
-        """Of sub-agents that were silent for too long: their names, and what became of their lines."""
-        self._strangers: set[str] = set()
+        """The name of each sub-agent by path, including those that are no longer followed."""
+        self._used_names: set[str] = set()
+        self._closed: dict[str, tuple[str, LineAudit]] = {}
+        """The names and line audits of sub-agents that were closed because they were quiet for long."""
+        self._unrelated: set[str] = set()
         """Files of sub-agents of other sessions."""
-        self._refused: set[str] = set()
-        """Files of which it was told that they cannot be read."""
+        self._unreadable: set[str] = set()
+        """Files that were reported as unreadable."""
 
-    def begin(self) -> list[TextPiece]:
-        """What is on the screen of the session now."""
-        return self._parts[self._found.path].begin()
+    def initial_text(self) -> list[TextPiece]:
+        """The text on the screen of the session now."""
+        return self._parts[self._file.path].start()
 
-    def notice(self, files: Collection[str]) -> Iterator[FollowedText]:
-        """What is new in files that may have changed. Raises `CannotRead`."""
+    def read_changes(self, files: Collection[str]) -> Iterator[FollowedText]:
+        """The new text of files that may have changed. Raises `CannotRead`."""
         for path in self._in_order(files):
             part, task = self._parts.get(path), None
             if part is None and self._may_be_ours(path):
                 try:
-                    part, task = self._join(path)
+                    part, task = self._start_following(path)
                 except (OSError, CannotRead) as error:
-                    yield from self._refusal(path, error)
+                    yield from self._report_unreadable(path, error)
             if part is None:
                 continue
-            news, pieces = part.catch_up()
+            change, pieces = part.catch_up()
             if pieces or task is not None:
-                self._let_speak(path, part)
-            if pieces or task is not None or news not in (FileChange.NOTHING, FileChange.GREW):
-                yield FollowedText(news, pieces, part.name, task)
+                self._mark_latest(path, part)
+            if pieces or task is not None or change not in (FileChange.NOTHING, FileChange.GREW):
+                yield FollowedText(change, pieces, part.name, task)
 
-    def accounts(self) -> Iterator[tuple[str, LineAudit]]:
-        """What became of the lines of each file that is or was followed, and the name of its sub-agent."""
-        held = {path: (part.name, part.followed.film.account) for path, part in self._parts.items()}
-        return iter((self._let_go | held).values())
+    def audits(self) -> Iterator[tuple[str, LineAudit]]:
+        """The name of the sub-agent and the line audit of each file that is or was followed."""
+        followed = {path: (part.name, part.followed.frame_index.audit) for path, part in self._parts.items()}
+        return iter((self._closed | followed).values())
 
     def close(self) -> None:
-        """Let go of all files."""
+        """Close all files."""
         for part in self._parts.values():
             part.followed.close()
 
     def _in_order(self, files: Collection[str]) -> list[str]:
-        """The session itself comes first, also where nothing but a new sub-agent was noticed: its call is there."""
-        others = sorted(path for path in files if path != self._found.path)
+        """The files to read; the session itself comes first if a sub-agent is new, because it has the call."""
+        others = sorted(path for path in files if path != self._file.path)
         has_new = any(path not in self._parts and self._may_be_ours(path) for path in others)
-        return [self._found.path, *others] if has_new or self._found.path in files else others
+        return [self._file.path, *others] if has_new or self._file.path in files else others
 
     def _may_be_ours(self, path: str) -> bool:
         folder, name = os.path.split(path)
-        is_below = folder == self._found.home or folder.startswith(self._found.belongings + os.sep)
-        if self._found.is_agent or not is_below or not name.startswith(AGENT) or path in self._strangers:
+        is_below = folder == self._file.home or folder.startswith(self._file.belongings + os.sep)
+        if self._file.is_agent or not is_below or not name.startswith(AGENT) or path in self._unrelated:
             return False
-        return _size(path) != self._past.get(path)
+        return _size(path) != self._known_sizes.get(path)
 
-    def _join(self, path: str) -> tuple[_Part | None, str | None]:
-        """A sub-agent that is not followed; and what it is for, where it has just started. Raises `OSError`, too."""
-        glimpse = SessionPeek(session_file_at(path))
-        glimpse.catch_up()
-        if glimpse.session_id != self._found.id:
-            if glimpse.session_id is not None:
-                self._strangers.add(path)
+    def _start_following(self, path: str) -> tuple[_FollowedPart | None, str | None]:
+        """Follow a sub-agent; gives its description, if it has just started. Raises `OSError` or `CannotRead`."""
+        peek = SessionPeek(session_file_at(path))
+        peek.catch_up()
+        if peek.session_id != self._file.id:
+            if peek.session_id is not None:
+                self._unrelated.add(path)
             return None, None
         self._make_room()
-        part = _Part(path, self._view, self._name(glimpse))
-        is_new = path not in self._past
+        part = _FollowedPart(path, self._view, self._name(peek))
+        is_new = path not in self._known_sizes
         if not is_new:
-            part.begin(self._past[path])
-            part.appended.interrupt()  # whatever was told of it, something else stands below that
+            part.start(self._known_sizes[path])
+            part.appended.interrupt()  # other text has followed since its last text
         self._parts[path] = part
-        self._past.pop(path, None)
-        self._refused.discard(path)
-        return part, glimpse.description if is_new else None
+        self._known_sizes.pop(path, None)
+        self._unreadable.discard(path)
+        return part, peek.description if is_new else None
 
     def _make_room(self) -> None:
-        """Let go of the sub-agent that was silent for longest, where there are too many."""
-        agents = [path for path in self._parts if path != self._found.path]
-        for path in agents[: max(len(agents) - _MOST + 1, 0)]:
+        """Close the sub-agents that were quiet for longest, if too many are followed."""
+        agents = [path for path in self._parts if path != self._file.path]
+        for path in agents[: max(len(agents) - _MAX_FOLLOWED + 1, 0)]:
             part = self._parts.pop(path)
-            self._let_go[path] = part.name, part.followed.film.account
-            self._past[path] = part.followed.film.size
+            self._closed[path] = part.name, part.followed.frame_index.audit
+            self._known_sizes[path] = part.followed.frame_index.size
             part.followed.close()
 
-    def _refusal(self, path: str, error: OSError | CannotRead) -> Iterator[FollowedText]:
-        """Tells once that a file cannot be read; of one that is gone again there is nothing to tell."""
-        if path in self._refused or not os.path.lexists(path):
+    def _report_unreadable(self, path: str, error: OSError | CannotRead) -> Iterator[FollowedText]:
+        """Report once that a file cannot be read; one that no longer exists is not reported."""
+        if path in self._unreadable or not os.path.lexists(path):
             return
-        self._refused.add(path)
+        self._unreadable.add(path)
         name = os.path.basename(path).removeprefix(AGENT).removesuffix(SUFFIX)
         yield FollowedText(FileChange.NOTHING, [], name, problem=getattr(error, "strerror", None) or str(error))
 
-    def _name(self, glimpse: SessionPeek) -> str:
-        """The kind of a sub-agent; with its id, where another one is called like that."""
-        path, name = glimpse.found.path, glimpse.agent or glimpse.found.id
+    def _name(self, peek: SessionPeek) -> str:
+        """The type of a sub-agent, followed by its id if another one has the same name."""
+        path, name = peek.file.path, peek.agent or peek.file.id
         if path not in self._names:
-            self._names[path] = f"{name} {glimpse.found.id}" if name in self._given else name
-            self._given.add(self._names[path])
+            self._names[path] = f"{name} {peek.file.id}" if name in self._used_names else name
+            self._used_names.add(self._names[path])
         return self._names[path]
 
-    def _let_speak(self, path: str, speaker: _Part) -> None:
-        """What others said before is interrupted by this."""
+    def _mark_latest(self, path: str, latest: _FollowedPart) -> None:
+        """Note that this part has the latest text, which interrupts that of all others."""
         self._parts[path] = self._parts.pop(path)
         for part in self._parts.values():
-            if part is not speaker:
+            if part is not latest:
                 part.appended.interrupt()
 
 

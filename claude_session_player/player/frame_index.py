@@ -1,7 +1,7 @@
-"""A session as a film: a frame for each line that changes the screen, and any screen of it in no time.
+"""The frame index of a session: a frame for each line that changes the screen, and fast access to any screen.
 
-The film is developed from its tape, a portion at a time. From time to time a keyframe is kept: a copy of the screen,
-which shares its elements with all others. Any screen is had from the keyframe before it, by the lines in between.
+The index is built from a byte source, some bytes at a time. Now and then it keeps a keyframe, a copy of the screen that
+shares its elements with the others. Any screen is rendered from the keyframe before it and the lines in between.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ if TYPE_CHECKING:
     from claude_session_player.line_audit import LineAudit
     from claude_session_player.player.recording import ByteSource
 
-PORTION: Final = 1 << 18
-"""Bytes that are developed at a time, unless a line is longer."""
-SPACING: Final = 1000
-"""Lines between two keyframes, at first."""
-_MOST: Final = 64
-"""Keyframes that are kept: where there are more, every other one is let go."""
-_NEAR: Final = 50
-"""Lines between two screens that are remembered on a long way, for steps backwards."""
-_MOST_NEAR: Final = 5
+READ_SIZE: Final = 1 << 18
+"""Bytes that are read at a time, unless a line is longer."""
+KEYFRAME_SPACING: Final = 1000
+"""Lines between two keyframes, initially."""
+_MAX_KEYFRAMES: Final = 64
+"""When there are more keyframes, every other one is dropped."""
+_RECENT_SPACING: Final = 50
+"""Lines between two screens that are kept while many lines are rendered, for steps backwards."""
+_MOST_RECENT_SPACING: Final = 5
 
 
 class FrameMark(IntFlag):
-    """What is worth to be seen on a timeline."""
+    """What a timeline marks."""
 
     NONE = 0
     PROMPT = 1
@@ -61,204 +61,209 @@ class FrameMark(IntFlag):
 
 
 class Frame(NamedTuple):
-    """What one line does to the screen."""
+    """The change of the screen by one line."""
 
     line: int
     time: float | None
-    """When it was written, in seconds since 1970."""
+    """The time of the line, in seconds since 1970."""
     size: int
-    """Characters that appeared."""
+    """The number of new characters."""
     marks: FrameMark
 
 
 class _Keyframe(NamedTuple):
     lines: int
-    """How many lines led to this screen."""
+    """The number of lines that were rendered on this screen."""
     screen: ScreenState
 
 
 class FrameIndex:
     """The frames of a session so far, and any of its screens.
 
-    A frame is known by its number, counted from 0; the screen of frame -1 is empty.
+    Frames are numbered from 0; the screen of frame -1 is empty.
     """
 
-    def __init__(self, tape: ByteSource, view: View | None = None) -> None:
-        self.tape = tape
+    def __init__(self, source: ByteSource, view: View | None = None) -> None:
+        self.source = source
         self.view = view or View()
         self.frames: list[Frame] = []
-        self.decoded = 0
-        """How many lines were decoded so far, for whatever reason."""
+        self.lines_decoded = 0
+        """How many lines were decoded so far, for the index or for a screen."""
         self._offsets = array("Q", [0])
-        """Where each line begins, and where the next one will."""
-        self._rest = 0
+        """The offset of each line, and that of the next one."""
+        self._unterminated = 0
+        """The number of bytes after the last complete line that were read already."""
         self._tried = 0
-        """Bytes behind the last whole line that were seen already, and have no end of line."""
-        self._lacks_end = False
-        """True where the last line was taken in without its end."""
+        """That number when they were last tried as a record."""
+        self._awaits_newline = False
+        """True if the last line was added without its line end."""
         self._newest = ScreenState(self.view)
-        self._spacing = SPACING
+        self._spacing = KEYFRAME_SPACING
         self._keyframes = [_Keyframe(0, ScreenState(self.view))]
-        self._near: list[_Keyframe] = []
+        self._recent: list[_Keyframe] = []
         self._current = _Keyframe(0, ScreenState(self.view))
 
     @property
-    def lines(self) -> int:
-        """How many lines are developed."""
+    def line_count(self) -> int:
+        """How many lines are indexed."""
         return len(self._offsets) - 1
 
     @property
     def size(self) -> int:
-        """How many bytes are developed."""
+        """How many bytes are indexed."""
         return self._offsets[-1]
 
     @property
-    def seen(self) -> int:
-        """How many bytes were looked at: those of a last line without an end, too."""
-        return self.size + self._rest
+    def bytes_seen(self) -> int:
+        """How many bytes were read, including those of an incomplete last line."""
+        return self.size + self._unterminated
 
     @property
-    def account(self) -> LineAudit:
-        """What became of every line that is developed."""
+    def audit(self) -> LineAudit:
+        """What became of each indexed line."""
         return self._newest.account
 
     @property
-    def keyframes(self) -> int:
+    def keyframe_count(self) -> int:
         """How many keyframes are kept."""
         return len(self._keyframes)
 
-    # --- developing -----------------------------------------------------------------------------------
+    # --- building the index ---------------------------------------------------------------------------
 
-    def develop(self, portion: int = PORTION) -> bool:
-        """Take in a portion of whole lines; false where there is none to be had, now."""
-        seen = self._rest
+    def read_more(self, size: int = READ_SIZE) -> bool:
+        """Add the complete lines among the next `size` bytes; false if there is nothing to read now."""
+        seen = self._unterminated
         if is_too_long(seen):
-            return self._pass_over(portion)
-        portion = bounded_read_size(portion)
-        data = self.tape.read(self.size + seen, portion)
+            return self._skip_long_line(size)
+        size = bounded_read_size(size)
+        data = self.source.read(self.size + seen, size)
         end = data.rfind(b"\n") + 1
         if not end:
-            self._rest += len(data)
-            if len(data) < portion and data.rstrip().endswith(b"}") and is_worth_decoding(self._rest, self._tried):
-                self._take_whole_rest()
+            self._unterminated += len(data)
+            if len(data) < size and data.rstrip().endswith(b"}") and is_worth_decoding(self._unterminated, self._tried):
+                self._add_unterminated_record()
             return bool(data)
         if is_too_long(seen + (first := data.find(b"\n"))):
-            self._take_long(seen + first + 1, is_complete=True)
+            self._add_long_line(seen + first + 1, is_complete=True)
             return True
-        data = self.tape.read(self.size, seen) + data[:end] if seen else data[:end]
-        self._rest = self._tried = 0
-        self._take(split_lines(self._without_late_end(data)))
+        data = self.source.read(self.size, seen) + data[:end] if seen else data[:end]
+        self._unterminated = self._tried = 0
+        self._add_lines(split_lines(self._drop_late_newline(data)))
         return True
 
-    def _pass_over(self, portion: int) -> bool:
-        """Look for the end of a line that is too long to be held; true where there is more of it."""
-        start = self.tape.after_hole(self.seen)
-        data = self.tape.read(start, portion)
+    def _skip_long_line(self, size: int) -> bool:
+        """Look for the end of a line that does not fit into memory; true if there may be more of it."""
+        start = self.source.next_data(self.bytes_seen)
+        data = self.source.read(start, size)
         end = data.find(b"\n") + 1
-        has_more, self._rest = start + len(data) > self.seen, start + (end or len(data)) - self.size
+        has_more, self._unterminated = start + len(data) > self.bytes_seen, start + (end or len(data)) - self.size
         if end:
-            self._take_long(self._rest, is_complete=True)
+            self._add_long_line(self._unterminated, is_complete=True)
         return has_more
 
-    def _take_long(self, size: int, *, is_complete: bool) -> None:
-        self._rest, self._lacks_end = 0, False
-        self._take([LongLine(size, is_complete=is_complete)])
+    def _add_long_line(self, size: int, *, is_complete: bool) -> None:
+        self._unterminated, self._awaits_newline = 0, False
+        self._add_lines([LongLine(size, is_complete=is_complete)])
 
-    def _take_whole_rest(self) -> None:
-        """Take in a last line without an end, where it is a whole record."""
-        rest = bounded_line(self.tape.read(self.size, self._rest))
-        self._tried = self._rest
-        if is_whole_record(rest):
-            self._rest = self._tried = 0
-            self._take([rest])
-            self._lacks_end = True
+    def _add_unterminated_record(self) -> None:
+        """Add a last line without a line end, if it is a complete record."""
+        line = bounded_line(self.source.read(self.size, self._unterminated))
+        self._tried = self._unterminated
+        if is_whole_record(line):
+            self._unterminated = self._tried = 0
+            self._add_lines([line])
+            self._awaits_newline = True
 
-    def _without_late_end(self, data: bytes) -> bytes:
-        """What was appended, without the end of a line that was taken in before."""
-        if self._lacks_end:
-            self._lacks_end = False
-            late = len(data) - len(data.removeprefix(b"\r").removeprefix(b"\n"))
-            self._offsets[-1] += late
-            return data[late:]
+    def _drop_late_newline(self, data: bytes) -> bytes:
+        """The appended data without the line end of a line that was already added."""
+        if self._awaits_newline:
+            self._awaits_newline = False
+            newline = len(data) - len(data.removeprefix(b"\r").removeprefix(b"\n"))
+            self._offsets[-1] += newline
+            return data[newline:]
         return data
 
     def finish(self) -> None:
-        """Take in everything, and a last line that has no end."""
-        while self.develop():
+        """Add everything that is left, including a last line without a line end."""
+        while self.read_more():
             pass
-        if is_too_long(self._rest):
-            self._take_long(self._rest, is_complete=False)
-        elif rest := self.tape.read(self.size, self._rest):
-            self._rest = 0
-            self._take([bounded_line(rest)])
+        if is_too_long(self._unterminated):
+            self._add_long_line(self._unterminated, is_complete=False)
+        elif line := self.source.read(self.size, self._unterminated):
+            self._unterminated = 0
+            self._add_lines([bounded_line(line)])
 
-    def _take(self, lines: list[bytes]) -> None:
+    def _add_lines(self, lines: list[bytes]) -> None:
         offset = self.size
-        events = iter(self._decode(lines, self.lines, offset))
+        events = iter(self._decode(lines, self.line_count, offset))
         event = next(events, None)
         with gc_pause.paused():
-            for number, line in enumerate(lines, self.lines + 1):
-                added: list[RecordChange] = []
+            for number, line in enumerate(lines, self.line_count + 1):
+                changes: list[RecordChange] = []
                 time = None
                 while event is not None and event.line == number:
                     time = to_epoch(event.timestamp) if time is None else time
-                    added.append(apply_record(self._newest, event))
+                    changes.append(apply_record(self._newest, event))
                     event = next(events, None)
                 offset += len(line)
                 self._offsets.append(offset)
-                self._note(number, time, added)
+                self._add_frame(number, time, changes)
 
-    def _note(self, line: int, time: float | None, changes: list[RecordChange]) -> None:
-        if (frame := frame_of(line, time, changes)) is not None:
+    def _add_frame(self, line: int, time: float | None, changes: list[RecordChange]) -> None:
+        if (frame := build_frame(line, time, changes)) is not None:
             self.frames.append(frame)
         if line - self._keyframes[-1].lines >= self._spacing:
             self._keyframes.append(_Keyframe(line, self._newest.copy()))
-            if len(self._keyframes) > _MOST:
+            if len(self._keyframes) > _MAX_KEYFRAMES:
                 self._keyframes = self._keyframes[::2]
                 self._spacing *= 2
 
-    # --- looking --------------------------------------------------------------------------------------
+    # --- reading the index ----------------------------------------------------------------------------
 
     def screen(self, frame: int) -> ScreenState:
-        """The screen when a frame has appeared: to be looked at until the next is asked for, and not to be changed.
+        """The screen at a frame. It is valid until the next call, and must not be changed.
 
-        Elements that stay as they are, are the same objects on every screen.
+        Elements that do not change are the same objects on every screen.
         """
         wanted = self.frames[frame].line if frame >= 0 else 0
-        lines, state = self._before(wanted)
-        step = max(_NEAR, (wanted - lines) // _MOST_NEAR)
+        lines, state = self._nearest_screen(wanted)
+        step = max(_RECENT_SPACING, (wanted - lines) // _MOST_RECENT_SPACING)
         if wanted - lines > step:
-            self._near = []
+            self._recent = []
         while lines < wanted:
             until = min(lines + step, wanted)
             for event in self._decode(self._read(lines + 1, until), lines, self._offsets[lines]):
                 render(state, event)
             lines = until
             if lines < wanted:
-                self._near.append(_Keyframe(lines, state.copy()))
+                self._recent.append(_Keyframe(lines, state.copy()))
         state.seal()
         self._current = _Keyframe(lines, state)
         return state
 
-    def events(self, line: int) -> list[Event]:
-        """What stands on a line; nothing, where it is not developed."""
-        if line > self.lines:
+    def events_on(self, line: int) -> list[Event]:
+        """The events on a line; none if it is not indexed."""
+        if line > self.line_count:
             return []
         return self._decode(self._read(line, line), line - 1, self._offsets[line - 1])
 
-    def frame_of(self, line: int) -> int:
-        """The last frame that has appeared when a line was read; the first one where none has."""
+    def frame_at_line(self, line: int) -> int:
+        """The last frame up to a line; the first one if there is none."""
         return max(bisect_right(self.frames, line, key=lambda frame: frame.line) - 1, 0)
 
     def lines_before(self, offset: int) -> int:
-        """How many lines end before a place in the file, or at it."""
+        """How many lines end at or before an offset in the file."""
         return bisect_right(self._offsets, offset) - 1
 
-    def _before(self, wanted: int) -> _Keyframe:
-        """The nearest screen before a line that is at hand, as one that may go on."""
-        if self._near and not self._near[0].lines <= wanted <= self._near[-1].lines + _NEAR * 2:
-            self._near = []
-        found = max(_last(self._keyframes, wanted), _last(self._near, wanted), key=lambda keyframe: keyframe.lines)
+    def _nearest_screen(self, wanted: int) -> _Keyframe:
+        """The nearest available screen at or before a line, as one that may be rendered on."""
+        if self._recent and not self._recent[0].lines <= wanted <= self._recent[-1].lines + _RECENT_SPACING * 2:
+            self._recent = []
+        found = max(
+            _last_before(self._keyframes, wanted),
+            _last_before(self._recent, wanted),
+            key=lambda keyframe: keyframe.lines,
+        )
         if found.lines <= self._current.lines <= wanted:
             return self._current
         return _Keyframe(found.lines, found.screen.copy())
@@ -268,28 +273,30 @@ class FrameIndex:
         ends = self._offsets[first : last + 1]
         starts = (start, *ends[:-1])
         if is_too_long(self._offsets[last] - start):
-            return [self._line(one, end - one) for one, end in zip(starts, ends, strict=True)]
-        data = self.tape.read(start, self._offsets[last] - start)
+            return [self._read_line(one, end - one) for one, end in zip(starts, ends, strict=True)]
+        data = self.source.read(start, self._offsets[last] - start)
         return bounded_lines([data[one - start : end - start] for one, end in zip(starts, ends, strict=True)])
 
-    def _line(self, start: int, size: int) -> bytes:
-        return LongLine(size, is_complete=True) if is_too_long(size - 1) else bounded_line(self.tape.read(start, size))
+    def _read_line(self, start: int, size: int) -> bytes:
+        return (
+            LongLine(size, is_complete=True) if is_too_long(size - 1) else bounded_line(self.source.read(start, size))
+        )
 
     def _decode(self, lines: list[bytes], before: int, offset: int) -> list[Event]:
-        self.decoded += len(lines)
-        return decode_lines(self.tape.as_read(lines, offset), before, offset)
+        self.lines_decoded += len(lines)
+        return decode_lines(self.source.original_lines(lines, offset), before, offset)
 
 
 class RecordChange(NamedTuple):
-    """What one record did to the screen."""
+    """The change of the screen by one record."""
 
     is_visible: bool
     size: int
     marks: FrameMark
 
 
-def frame_of(line: int, time: float | None, changes: list[RecordChange]) -> Frame | None:
-    """The frame of a line, by what each of its records did; none where nothing is to be seen of them."""
+def build_frame(line: int, time: float | None, changes: list[RecordChange]) -> Frame | None:
+    """The frame of a line, from the changes by each of its records; `None` if none is visible."""
     if not any(change.is_visible for change in changes):
         return None
     marks = FrameMark.NONE
@@ -299,7 +306,7 @@ def frame_of(line: int, time: float | None, changes: list[RecordChange]) -> Fram
 
 
 def apply_record(state: ScreenState, event: Event) -> RecordChange:
-    """Let a record change the screen."""
+    """Render a record on the screen."""
     render(state, event)
     elements = state.elements
     new = elements[state.settled :]
@@ -314,7 +321,7 @@ def apply_record(state: ScreenState, event: Event) -> RecordChange:
 
 
 def _has_failed(event: Event) -> bool:
-    """True where the harness speaks in the model's place, because a request failed."""
+    """True for a message that Claude Code wrote in place of a response, because the request failed."""
     return isinstance(event, Assistant) and event.is_api_error is True
 
 
@@ -338,9 +345,9 @@ def _size(element: ScreenElement) -> int:
     return len(getattr(element, "text", ""))
 
 
-def _last(keyframes: list[_Keyframe], wanted: int) -> _Keyframe:
+def _last_before(keyframes: list[_Keyframe], wanted: int) -> _Keyframe:
     place = bisect_right(keyframes, wanted, key=lambda keyframe: keyframe.lines)
-    return keyframes[place - 1] if place else _NOTHING
+    return keyframes[place - 1] if place else _NO_KEYFRAME
 
 
-_NOTHING: Final = _Keyframe(-1, ScreenState())
+_NO_KEYFRAME: Final = _Keyframe(-1, ScreenState())

@@ -1,19 +1,20 @@
-"""The player: which frame is shown now, and when the next one is due. Its clock is given to it.
+"""Playback: a player that knows which frame is shown and when the next one follows, and the frame index it plays.
 
-It knows the time of frames and nothing of screens; whoever shows it asks for its `position`.
+The player gets its clock from outside, and knows the times of frames but nothing of screens.
 """
 
 from __future__ import annotations
 
 from array import array
 from dataclasses import replace
+from enum import StrEnum
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from claude_session_player.player.follow import FileChange, FollowedFile
-from claude_session_player.player.frame_index import PORTION, Frame, FrameIndex, FrameMark
+from claude_session_player.player.frame_index import READ_SIZE, Frame, FrameIndex, FrameMark
 from claude_session_player.player.timeline import (
-    IDLE,
+    DEFAULT_IDLE,
     SPEEDS,
     Destination,
     ElapsedPosition,
@@ -37,43 +38,43 @@ if TYPE_CHECKING:
     from claude_session_player.player.recording import Recording
     from claude_session_player.player.stream import Timing
 
-_LATE: Final = 1.0
-"""Seconds that the player tries to make up for; a computer that slept longer goes on where it was."""
+_MAX_LATENESS: Final = 1.0
+"""Seconds that the player catches up on; after a longer sleep of the computer it continues where it was."""
 
 
 class Player:
-    """A state machine: keys change it, and so does time, when it is asked to look at the clock."""
+    """A state machine that is changed by keys, and by time whenever `tick` is called."""
 
-    def __init__(self, clock: Callable[[], float], *, idle: float | None = IDLE) -> None:
+    def __init__(self, clock: Callable[[], float], *, idle: float | None = DEFAULT_IDLE) -> None:
         self.position = -1
-        """The frame that is shown; -1 where there is none."""
+        """The number of the frame that is shown; -1 if there is none."""
         self.is_playing = False
         self.is_live = False
-        """True where it goes to each new frame as soon as there is one."""
+        """True while it goes to each new frame immediately."""
         self.is_growing = False
-        """True where more frames may come, so that the last one is not the end."""
+        """True while more frames may follow, so that the last one is not the end."""
         self.has_times = False
-        """True where any frame says when it was."""
+        """True if any frame has a time."""
         self.speed = 1.0
         self.pace = Pace.CAPPED
         self.chapters: list[int] = []
-        """The frames in which somebody asks for something."""
+        """The frames with a prompt."""
         self._clock = clock
         self._idle = idle
         self._frames: Sequence[Frame] = ()
         self.count = 0
-        """How many frames there are."""
-        self._waits: dict[Pace, array[float]] = {pace: array("d") for pace in Pace}
+        """The number of frames."""
+        self._delays: dict[Pace, array[float]] = {pace: array("d") for pace in Pace}
         self._starts: dict[Pace, array[float]] = {pace: array("d") for pace in Pace}
         self._latest: float | None = None
-        """The last time that a frame has."""
-        self._since = 0.0
-        """When the frame that is shown appeared, by the clock."""
+        """The time of the last frame that has one."""
+        self._shown_at = 0.0
+        """When the current frame was shown, by the clock."""
 
-    # --- the film -------------------------------------------------------------------------------------
+    # --- frames ---------------------------------------------------------------------------------------
 
     def load(self, frames: Sequence[Frame]) -> None:
-        """Take in frames that are new. Those that are known already come first; they are not looked at again."""
+        """Add new frames; `frames` begins with the known ones, which are not examined again."""
         known, self.count = self.count, len(frames)
         self._frames = frames
         if self.count == known:
@@ -81,172 +82,177 @@ class Player:
         new = frames[known:]
         self.has_times = self.has_times or any(frame.time is not None for frame in new)
         self.chapters += [number for number, frame in enumerate(new, known) if frame.marks & FrameMark.PROMPT]
-        own = list(frame_delays((self._latest, *(frame.time for frame in new))))[1:]
+        real = list(frame_delays((self._latest, *(frame.time for frame in new))))[1:]
         self._latest = next((frame.time for frame in reversed(new) if frame.time is not None), self._latest)
         sizes = [frame.size for frame in frames[max(known - 1, 0) :]]
-        lengths = list(pace_delays(sizes))[1 if known else 0 :]
-        for pace, waits in (
-            (Pace.CAPPED, cap_delays(own, self._idle)),
-            (Pace.REAL, own),
-            (Pace.PACED, lengths),
+        paced = list(pace_delays(sizes))[1 if known else 0 :]
+        for pace, delays in (
+            (Pace.CAPPED, cap_delays(real, self._idle)),
+            (Pace.REAL, real),
+            (Pace.PACED, paced),
         ):
-            self._extend(pace, waits)
+            self._extend(pace, delays)
         if self.position < 0 or self.is_live:
             self._show(self.count - 1 if self.is_live else 0)
 
     def restart(self) -> None:
-        """Forget all frames, because others will come; speed and pace stay as they are."""
+        """Drop all frames, because others will follow; speed and pace stay as they are."""
         self.position, self.count, self.has_times = -1, 0, False
         self._frames, self._latest, self.chapters = (), None, []
         for pace in Pace:
-            del self._waits[pace][:], self._starts[pace][:]
+            del self._delays[pace][:], self._starts[pace][:]
 
-    def _extend(self, pace: Pace, waits: Iterable[float]) -> None:
+    def _extend(self, pace: Pace, delays: Iterable[float]) -> None:
         starts = self._starts[pace]
-        new = array("d", waits)
-        self._waits[pace] += new
+        new = array("d", delays)
+        self._delays[pace] += new
         starts.extend(list(accumulate(new, initial=starts[-1] if starts else 0.0))[1:])
 
     @property
     def starts(self) -> Sequence[float]:
-        """When each frame appears, at normal speed."""
+        """When each frame is shown, at normal speed."""
         return self._starts[self.pace]
 
     @property
     def elapsed(self) -> float:
-        """How far into the film the frame is that is shown, at normal speed."""
+        """The time from the beginning to the current frame, at normal speed."""
         return self.starts[self.position] if self.position >= 0 else 0.0
 
     @property
     def total(self) -> float:
-        """How long the film is, at normal speed."""
+        """The time from the beginning to the last frame, at normal speed."""
         return self.starts[-1] if self.starts else 0.0
 
     @property
     def is_at_end(self) -> bool:
-        """True where no frame is left."""
+        """True at the last frame."""
         return self.position >= self.count - 1
 
     # --- time -----------------------------------------------------------------------------------------
 
-    def due(self) -> float | None:
-        """In how many seconds the next frame is to be shown; `None` where nothing moves."""
+    def seconds_to_next(self) -> float | None:
+        """The seconds until the next frame is to be shown; `None` while nothing is played."""
         if not self.is_playing or self.is_at_end:
             return None
-        return max(self._since + self._wait(self.position + 1) - self._clock(), 0.0)
+        return max(self._shown_at + self._delay(self.position + 1) - self._clock(), 0.0)
 
     def tick(self) -> bool:
-        """Look at the clock, and go to the frame that is due; true where it is another one than before."""
+        """Go to the frame that the clock demands; true if it is not the one before."""
         if not self.is_playing:
             return False
         now, before = self._clock(), self.position
         if not self.is_at_end:
-            self._since = max(self._since, now - self._wait(before + 1) - _LATE)
-        while not self.is_at_end and (moment := self._since + self._wait(self.position + 1)) <= now:
+            self._shown_at = max(self._shown_at, now - self._delay(before + 1) - _MAX_LATENESS)
+        while not self.is_at_end and (time := self._shown_at + self._delay(self.position + 1)) <= now:
             self.position += 1
-            self._since = moment
+            self._shown_at = time
         if self.is_at_end and not self.is_growing:
             self.is_playing = False
         return self.position != before
 
-    def _wait(self, frame: int) -> float:
-        return self._waits[self.pace][frame] / self.speed
+    def _delay(self, frame: int) -> float:
+        return self._delays[self.pace][frame] / self.speed
 
-    # --- what people do -------------------------------------------------------------------------------
+    # --- controls -------------------------------------------------------------------------------------
 
     def play(self) -> None:
-        """Go on; from the beginning, where the film is over."""
+        """Play from the current frame; at the end, from the beginning."""
         if self.is_at_end and not self.is_growing:
             self._show(0)
         self.is_playing = self.is_growing or self.count > 1
         self.is_live = False
-        self._since = self._clock()
+        self._shown_at = self._clock()
 
     def pause(self) -> None:
-        """Stay at this frame."""
+        """Stop at the current frame."""
         self.is_playing = self.is_live = False
 
     def toggle(self) -> None:
-        """Pause, or go on."""
+        """Pause or continue."""
         if self.is_playing or self.is_live:
             self.pause()
         else:
             self.play()
 
     def step(self, frames: int) -> None:
-        """Pause, and go some frames forwards or backwards."""
+        """Pause, and go some frames forward or back."""
         self.pause()
         self._show(self.position + frames)
 
     def chapter(self, direction: int) -> bool:
-        """Go to the next prompt, or to the one before; false where there is none. A player that plays goes on."""
+        """Go to the next or previous prompt; false if there is none. Playing continues from there."""
         find = chapter_after if direction > 0 else chapter_before
-        found = find(self.chapters, self.position)
-        if found is not None:
-            self.seek(found)
-        return found is not None
+        frame = find(self.chapters, self.position)
+        if frame is not None:
+            self.seek(frame)
+        return frame is not None
 
     def seek(self, frame: int) -> None:
-        """Go to a frame, or to the first or last one where there is none of this number."""
+        """Go to a frame; to the first or last one if the number is out of range."""
         self.is_live = False
         self._show(frame)
 
     def seek_elapsed(self, seconds: float) -> None:
-        """Go to what is shown so many seconds into the film, at normal speed."""
+        """Go to the frame that is shown this many seconds after the beginning, at normal speed."""
         self.seek(frame_at(self.starts, seconds))
 
     def seek_fraction(self, fraction: float) -> None:
-        """Go to a part of the film's time, between 0 and 1; of its frames, where none of them takes any."""
+        """Go to a fraction of the total time, between 0 and 1; of the number of frames, if the total is 0."""
         if self.total > 0:
             self.seek_elapsed(fraction * self.total)
         else:
             self.seek(round(fraction * (self.count - 1)))
 
-    def seek_time(self, moment: float) -> None:
-        """Go to the last frame before one that is later than a moment, in seconds since 1970."""
-        later = (n for n, frame in enumerate(self._frames) if frame.time is not None and frame.time > moment)
+    def seek_time(self, time: float) -> None:
+        """Go to the frame before the first one that is later than a time, in seconds since 1970."""
+        later = (n for n, frame in enumerate(self._frames) if frame.time is not None and frame.time > time)
         self.seek(next(later, self.count) - 1)
 
     def end(self) -> None:
-        """Go to the last frame; and to each new one, where more may come."""
+        """Go to the last frame; while more may follow, also to each new one."""
         self._show(self.count - 1)
         self.is_playing, self.is_live = False, self.is_growing
 
     def set_speed(self, speed: float) -> None:
-        """Play so many times as fast."""
-        self._wait_by(self.pace if self.pace is Pace.PACED else Pace.CAPPED, speed)
+        """Play at this multiple of the normal speed."""
+        self._change_delays(self.pace if self.pace is Pace.PACED else Pace.CAPPED, speed)
 
     def change_speed(self, steps: int) -> None:
-        """Play faster, or slower, by some steps of the speeds that there are."""
+        """Play faster or slower, by some steps in `SPEEDS`."""
         nearest = min(range(len(SPEEDS)), key=lambda number: abs(SPEEDS[number] - self.speed))
         self.set_speed(SPEEDS[min(max(nearest + steps, 0), len(SPEEDS) - 1)])
 
     def set_pace(self, pace: Pace) -> None:
-        """Let something else decide how long a frame is waited for; real time is at normal speed."""
-        self._wait_by(pace, 1.0 if pace is Pace.REAL else self.speed)
+        """Compute delays differently; real time implies normal speed."""
+        self._change_delays(pace, 1.0 if pace is Pace.REAL else self.speed)
 
-    def _wait_by(self, pace: Pace, speed: float) -> None:
-        """Wait differently from now on; the part of a wait that is over stays over."""
+    def _change_delays(self, pace: Pace, speed: float) -> None:
+        """Change all delays; the elapsed fraction of the current one stays the same."""
         self.tick()
-        now, part = self._clock(), 0.0
+        now, elapsed = self._clock(), 0.0
         is_waiting = self.is_playing and not self.is_at_end
-        if is_waiting and (wait := self._wait(self.position + 1)) > 0:
-            part = min((now - self._since) / wait, 1.0)
+        if is_waiting and (delay := self._delay(self.position + 1)) > 0:
+            elapsed = min((now - self._shown_at) / delay, 1.0)
         self.pace, self.speed = pace, speed
-        self._since = now - part * self._wait(self.position + 1) if is_waiting else now
+        self._shown_at = now - elapsed * self._delay(self.position + 1) if is_waiting else now
 
     def _show(self, frame: int) -> None:
         self.position = min(max(frame, 0), self.count - 1)
-        self._since = self._clock()
+        self._shown_at = self._clock()
 
 
-IS_LIVE, IS_IDLE, IS_DELETED = "live", "idle", "deleted"
+class LiveState(StrEnum):
+    """Whether a followed file is being written to."""
+
+    LIVE = "live"
+    IDLE = "idle"
+    DELETED = "deleted"
 
 
 class Playback:
-    """Film and player together. The film is developed by whoever owns this, while it is played already.
+    """A frame index and its player. The owner calls `read_more` to build the index while it is played.
 
-    A recording that is followed begins at its end, and goes on for as long as its file grows.
+    A followed recording begins at its end, and continues for as long as its file grows.
     """
 
     def __init__(
@@ -263,114 +269,118 @@ class Playback:
         self.player = Player(clock, idle=timing.idle)
         self.player.speed, self.player.pace = timing.speed, timing.pace
         self.player.is_growing = True
-        self.is_over = False
-        """True where the film is complete."""
+        self.is_complete = False
+        """True once all frames are loaded."""
         view = replace(view.of_subagent() if recording.is_subagent else view, thinking=True)
         path = recording.path if is_followed else None
         self._followed = None if path is None else FollowedFile(path, view)
-        self._film = FrameIndex(recording.tape(), view) if self._followed is None else self._followed.film
-        self._wanted: Destination | None = None
+        self._frame_index = (
+            FrameIndex(recording.open_source(), view) if self._followed is None else self._followed.frame_index
+        )
+        self._destination: Destination | None = None
         self._timing = timing
-        self._is_fitted = False
-        """True where it is known whether the session has times."""
+        self._has_checked_times = False
+        """True once it is known whether the session has timestamps."""
         if self._followed is not None:
             self.player.end()
 
     @property
-    def film(self) -> FrameIndex:
-        """The film; another one, when the file that is followed is replaced by another."""
-        return self._film if self._followed is None else self._followed.film
+    def frame_index(self) -> FrameIndex:
+        """The frame index; a new one after the followed file was truncated or replaced."""
+        return self._frame_index if self._followed is None else self._followed.frame_index
 
     @property
     def is_followed(self) -> bool:
-        """True where the file may grow at any time."""
+        """True if the file may grow at any time."""
         return self._followed is not None
 
-    def live_word(self, status: SessionStatus | None) -> str:
-        """Whether the file that is followed is there and written to, by what its session does; else nothing."""
+    def live_state(self, status: SessionStatus | None) -> LiveState | None:
+        """Whether the followed file is being written to, by the status of its session; `None` if it is not followed."""
         if self._followed is None:
-            return ""
+            return None
         if self._followed.is_deleted:
-            return IS_DELETED
-        return IS_LIVE if status is not None and status.is_live else IS_IDLE
+            return LiveState.DELETED
+        return LiveState.LIVE if status is not None and status.is_live else LiveState.IDLE
 
     @property
     def frame(self) -> Frame | None:
-        """The frame that is shown."""
-        return self.film.frames[self.player.position] if self.player.position >= 0 else None
+        """The current frame."""
+        return self.frame_index.frames[self.player.position] if self.player.position >= 0 else None
 
     def elements(self) -> list[ScreenElement]:
-        """What is on the screen now: to be looked at until this is asked for again, and not to be changed."""
-        return self.film.screen(self.player.position).elements
+        """The elements on the screen now. They are valid until the next call, and must not be changed."""
+        return self.frame_index.screen(self.player.position).elements
 
-    def develop(self) -> FileChange:
-        """Take in a portion of the film: as long as it grew, there may be more. Raises `CannotRead`."""
+    def read_more(self) -> FileChange:
+        """Load some more frames; after `GREW` there may be more. Raises `CannotRead`."""
         if self._followed is not None:
-            news = self._followed.catch_up(PORTION)
-            if news.is_new_film:
+            change = self._followed.catch_up(READ_SIZE)
+            if change.needs_new_index:
                 self.player.restart()
         else:
-            news = FileChange.GREW if self.film.develop() else FileChange.NOTHING
-        self._take_in()
-        return news
+            change = FileChange.GREW if self.frame_index.read_more() else FileChange.NOTHING
+        self._load_frames()
+        return change
 
     def finish(self) -> None:
-        """What is there is all, unless the file is followed."""
+        """Load the rest; unless the file is followed, no more frames can come."""
         if self._followed is None:
-            self.film.finish()
+            self.frame_index.finish()
             self.player.is_growing = self.player.is_live = False
-        self.is_over = True
-        self._take_in()
-        self.player.tick()  # at the end of a film that cannot grow, it stops
+        self.is_complete = True
+        self._load_frames()
+        self.player.tick()  # it stops at the end, if no more frames can come
 
-    def go(self, where: Destination) -> None:
-        """Go to a place; where the film is not developed so far, as soon as it is."""
-        self._wanted = where
+    def go_to(self, destination: Destination) -> None:
+        """Go to a position, as soon as its frame is loaded."""
+        self._destination = destination
         self._arrive()
 
-    def stay(self) -> None:
-        """Somebody went elsewhere: there is no place any more that they wait for."""
-        self._wanted = None
+    def forget_destination(self) -> None:
+        """Drop a destination that is not loaded yet, because the person went elsewhere."""
+        self._destination = None
 
-    def keep_history(self, is_kept: bool) -> None:
-        """Develop the film anew, with or without what was before compactions; the place in it stays the same."""
+    def set_history(self, history: bool) -> None:
+        """Rebuild the frame index with or without what was before compactions, and stay at the same line."""
         line, is_live = self.frame.line if self.frame else 0, self.player.is_live
-        view = replace(self.film.view, history=is_kept)
+        view = replace(self.frame_index.view, history=history)
         if self._followed is not None:
-            self._followed.film_anew(view)
+            self._followed.rebuild_index(view)
         else:
-            self._film = FrameIndex(self._film.tape, view)
+            self._frame_index = FrameIndex(self._frame_index.source, view)
         self.player.restart()
-        self.player.is_growing, self.is_over = True, False
-        self._wanted = None if is_live else LinePosition(line)
+        self.player.is_growing, self.is_complete = True, False
+        self._destination = None if is_live else LinePosition(line)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._followed is not None:
             self._followed.close()
         else:
-            self._film.tape.close()
+            self._frame_index.source.close()
 
-    def _take_in(self) -> None:
-        self.player.load(self.film.frames)
-        if self.player.count and not self._is_fitted:
-            self._is_fitted = True
+    def _load_frames(self) -> None:
+        self.player.load(self.frame_index.frames)
+        if self.player.count and not self._has_checked_times:
+            self._has_checked_times = True
             if not self.player.has_times and self.player.pace is Pace.CAPPED and self._timing.idle != 0:
-                self.player.set_pace(Pace.PACED)  # without times, everything would appear at once
+                self.player.set_pace(Pace.PACED)  # without timestamps, everything would appear at once
         self._arrive()
 
     def _arrive(self) -> None:
-        """Go where somebody wants to be, as far as that is possible."""
-        if self._wanted is None or not self.player.count:
+        """Go to the destination, as far as its frames are loaded."""
+        if self._destination is None or not self.player.count:
             return
-        self._seek(self._wanted)
-        if self.is_over or (isinstance(self._wanted, LinePosition) and self.film.lines > self._wanted.number):
-            self._wanted = None
+        self._seek(self._destination)
+        if self.is_complete or (
+            isinstance(self._destination, LinePosition) and self.frame_index.line_count > self._destination.number
+        ):
+            self._destination = None
 
-    def _seek(self, where: Destination) -> None:
-        match where:
+    def _seek(self, destination: Destination) -> None:
+        match destination:
             case LinePosition(number):
-                self.player.seek(self.film.frame_of(number))
+                self.player.seek(self.frame_index.frame_at_line(number))
             case FractionPosition(fraction):
                 self.player.seek_fraction(fraction)
             case ElapsedPosition(seconds):

@@ -1,4 +1,4 @@
-"""Where the bytes of a session come from, at any place of them: a file, which may grow, or lines that are in memory."""
+"""Byte sources, which read a session at any offset from a file or from memory, and the recordings made of them."""
 
 from __future__ import annotations
 
@@ -20,47 +20,47 @@ if TYPE_CHECKING:
 
 
 class ByteSource(Protocol):
-    """Bytes that can be read at any place."""
+    """Bytes that can be read at any offset."""
 
     def read(self, offset: int, size: int) -> bytes:
-        """At most so many bytes from this place on; none where there are no more."""
+        """At most `size` bytes from an offset on; none at the end."""
         ...
 
-    def after_hole(self, offset: int) -> int:
-        """The next place that is not in a hole of a sparse file: this one, as a rule."""
+    def next_data(self, offset: int) -> int:
+        """The first offset from this one on that is not in a hole of a sparse file."""
         ...
 
-    def as_read(self, lines: list[bytes], offset: int) -> list[bytes]:
-        """The lines from a place on, as their source gave them: some may stand for longer ones."""
+    def original_lines(self, lines: list[bytes], offset: int) -> list[bytes]:
+        """The lines from an offset on, as they were given to the source: some may stand for longer ones."""
         ...
 
     def close(self) -> None:
-        """Let go of what it holds."""
+        """Close the source."""
         ...
 
 
 class FileSource:
-    """A session file. It is kept open, so that it can be read to its end also when somebody deletes it."""
+    """A session file. It is kept open, so that it can be read to the end even if it is deleted."""
 
     def __init__(self, path: str) -> None:
         """Raises `CannotRead`."""
         self.path = path
-        self._file = open_session(path, buffering=0)  # what is in a buffer may be in the file no more
+        self._file = open_session(path, buffering=0)  # a buffer may no longer agree with the file
 
     def read(self, offset: int, size: int) -> bytes:
-        """At most so many bytes from this place on; none where there are no more."""
+        """At most `size` bytes from an offset on; none at the end. Raises `CannotRead`."""
         try:
             self._file.seek(offset)
             return self._file.read(size)
         except OSError as error:
             raise CannotRead(f"{self.path}: {error.strerror or error}") from error
 
-    def after_hole(self, offset: int) -> int:
-        """The next place that is not in a hole of a sparse file: this one, as a rule."""
+    def next_data(self, offset: int) -> int:
+        """The first offset from this one on that is not in a hole of a sparse file."""
         return next_data_offset(self._file.fileno(), offset)
 
-    def as_read(self, lines: list[bytes], offset: int) -> list[bytes]:
-        """A file holds its lines as they are."""
+    def original_lines(self, lines: list[bytes], offset: int) -> list[bytes]:
+        """The same lines: a file has them in full."""
         return lines
 
     def close(self) -> None:
@@ -68,131 +68,131 @@ class FileSource:
         self._file.close()
 
     def status(self) -> os.stat_result:
-        """What the system says of the file that is open here, whatever became of its name."""
+        """The status of the open file, whatever became of its path."""
         return os.fstat(self._file.fileno())
 
 
 class MemorySource:
-    """The lines of a session that can be read only once: standard input, or a sub-agent inside of its parent's file."""
+    """Lines that can be read only once: from standard input, or of a sub-agent in its parent's file."""
 
     def __init__(self, lines: Iterable[bytes]) -> None:
         self._long: dict[int, LongLine] = {}
-        """Stand-ins for lines that were too long to be kept, by their places in the data."""
-        self._data = b"".join(self._kept(lines))
+        """Stand-ins for lines that are too long to be kept, by their offsets in the data."""
+        self._data = b"".join(self._terminated(lines))
 
     def read(self, offset: int, size: int) -> bytes:
-        """At most so many bytes from this place on; none where there are no more."""
+        """At most `size` bytes from an offset on; none at the end."""
         return self._data[offset : offset + size]
 
-    def after_hole(self, offset: int) -> int:
-        """Memory has no holes."""
+    def next_data(self, offset: int) -> int:
+        """The same offset: memory has no holes."""
         return offset
 
-    def as_read(self, lines: list[bytes], offset: int) -> list[bytes]:
-        """The lines from a place on, as their source gave them: some may stand for longer ones."""
+    def original_lines(self, lines: list[bytes], offset: int) -> list[bytes]:
+        """The lines from an offset on, as they were given: some may stand for longer ones."""
         if not self._long:
             return lines
         starts = accumulate(map(len, lines), initial=offset)
         return [self._long.get(start, line) for start, line in zip(starts, lines, strict=False)]
 
-    def _kept(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+    def _terminated(self, lines: Iterable[bytes]) -> Iterator[bytes]:
         """The bytes of each line, with a line end."""
-        place = 0
+        offset = 0
         for line in lines:
             if isinstance(line, LongLine):
-                self._long[place] = line
-            kept = bytes(line) if line.endswith(b"\n") else bytes(line) + b"\n"
-            place += len(kept)
-            yield kept
+                self._long[offset] = line
+            data = bytes(line) if line.endswith(b"\n") else bytes(line) + b"\n"
+            offset += len(data)
+            yield data
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: memory need not be closed."""
 
 
-_LARGE: Final = 64 << 20
-"""A larger file is not read for its title: somebody would have to wait for that when they leave."""
+_MAX_DESCRIBED_SIZE: Final = 64 << 20
+"""A larger file is not read for its title: leaving the player would have to wait for that."""
 
-Agents = dict[str, list["Recording"]]
-"""Sub-agents, by the call that they come from."""
+SubagentRecordings = dict[str, list["Recording"]]
+"""The recordings of sub-agents, by the call that started them."""
 
 
-def _no_agents() -> Agents:
+def _no_subagents() -> SubagentRecordings:
     return {}
 
 
-def _nothing() -> None:
+def _no_description() -> None:
     return None
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What is played. Nothing of it is opened before it is asked for."""
+    """A session or sub-agent that can be played. Nothing is opened in advance."""
 
     title: str
-    place: str
-    """Where it was: the project, or the file."""
-    tape: Callable[[], ByteSource]
+    location: str
+    """The project, or the file."""
+    open_source: Callable[[], ByteSource]
     """Raises `CannotRead`."""
     is_subagent: bool = False
     path: str | None = None
-    """The file that holds it, where there is one that can be watched."""
-    agents: Callable[[], Agents] = _no_agents
-    """The sub-agents as they are known now; this may take a moment."""
+    """The file, if there is one that can be watched."""
+    find_subagents: Callable[[], SubagentRecordings] = _no_subagents
+    """Gives the sub-agents that are known now; this may take a moment."""
     resolve: Callable[[str], str] = str
-    """Gives a result with the whole output that it refers to."""
-    describe: Callable[[], tuple[str, str] | None] = _nothing
-    """A better title and place, where finding them takes a moment."""
+    """Gives the full output for a result that only refers to it."""
+    describe: Callable[[], tuple[str, str] | None] = _no_description
+    """Gives a better title and location; this may take a moment."""
 
 
 def recording_of_lines(lines: Iterable[bytes], name: str) -> Recording:
-    """Lines that come from anywhere. They are read to their end."""
+    """A recording of lines from anywhere, which are read to the end."""
     kept = list(lines)
     return Recording(name, "", partial(MemorySource, kept), only_sidechains(read_events(kept)))
 
 
-def recording_of_file(found: SessionFile, open_store: Callable[[], Store]) -> Recording:
-    """A file of which the place is known. Its title is not: to find it, all of it would have to be read."""
+def recording_of_file(file: SessionFile, open_store: Callable[[], Store]) -> Recording:
+    """A recording of a file whose title is unknown, because all of it would have to be read for that."""
     return Recording(
-        found.id,
-        found.name,
-        partial(FileSource, found.path),
-        found.is_agent or is_subagent_file(found.path),
-        found.path,
-        partial(_agents, found, open_store),
-        output_resolver([found]),
-        partial(_described, found, open_store),
+        file.id,
+        file.name,
+        partial(FileSource, file.path),
+        file.is_agent or is_subagent_file(file.path),
+        file.path,
+        partial(_find_subagents, file, open_store),
+        output_resolver([file]),
+        partial(_describe, file, open_store),
     )
 
 
 def recording_of_session(session: Session, open_store: Callable[[], Store]) -> Recording:
-    """A session, or a sub-agent, of which a store knows."""
+    """A recording of a session or sub-agent that is known to a store."""
     is_inline = session.is_inline
     return Recording(
         session.title or session.id,
         session.project or session.found.name,
-        partial(_inline_tape, session) if is_inline else partial(FileSource, session.path),
+        partial(_inline_source, session) if is_inline else partial(FileSource, session.path),
         session.is_subagent or is_subagent_file(session.path),
         None if is_inline else session.path,
-        _no_agents if is_inline else partial(_agents, session.found, open_store),
+        _no_subagents if is_inline else partial(_find_subagents, session.found, open_store),
         output_resolver([session.found]),
     )
 
 
-def _inline_tape(session: Session) -> ByteSource:
+def _inline_source(session: Session) -> ByteSource:
     return MemorySource(session.lines())
 
 
-def _described(found: SessionFile, open_store: Callable[[], Store]) -> tuple[str, str] | None:
-    if found.stamp.size > _LARGE:
+def _describe(file: SessionFile, open_store: Callable[[], Store]) -> tuple[str, str] | None:
+    if file.stamp.size > _MAX_DESCRIBED_SIZE:
         return None
-    session = open_store().of(found)
-    return session.title or session.id, session.project or found.name
+    session = open_store().of(file)
+    return session.title or session.id, session.project or file.name
 
 
-def _agents(found: SessionFile, open_store: Callable[[], Store]) -> Agents:
-    """The sub-agents of a session, and all below them, by their calls. The store is opened for this, in any thread."""
-    session = open_store().of(found)
-    agents: Agents = {}
+def _find_subagents(file: SessionFile, open_store: Callable[[], Store]) -> SubagentRecordings:
+    """The sub-agents of a session at any depth, by their calls. Opens the store, so that any thread may call this."""
+    session = open_store().of(file)
+    agents: SubagentRecordings = {}
     below = [*session.subagents, *session.parts[1:]]
     for agent in {agent.id: agent for agent in below}.values():
         if agent.call_id:

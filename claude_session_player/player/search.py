@@ -1,4 +1,4 @@
-"""Searching a film: on which of its frames some words appear, be they cut off on the screen or not."""
+"""Search in the frames of a session, and the details of an element: also for text that the screen truncates."""
 
 from __future__ import annotations
 
@@ -46,67 +46,67 @@ if TYPE_CHECKING:
     from claude_session_player.player.frame_index import FrameIndex
 
 _EVERYTHING: Final = View(thinking=True, history=True, sidechains=True)
-PORTION: Final = 500
-"""Frames that are looked at in a go."""
+FRAMES_PER_STEP: Final = 500
+"""Frames that are searched at a time."""
 
 
 class FrameSearch:
-    """The frames of a film on which some words appear, in capitals or not; found a portion at a time."""
+    """The frames in which some words appear, ignoring case; some frames are searched at a time."""
 
-    def __init__(self, film: FrameIndex, words: str) -> None:
+    def __init__(self, frame_index: FrameIndex, words: str) -> None:
         self.words = words
-        self.film = film
+        self.frame_index = frame_index
         self.hits: list[int] = []
-        """The frames that were found so far."""
-        self._wanted = words.lower()
-        self._seen = 0
+        """The frames that match, as far as they have been searched."""
+        self._lowered = words.lower()
+        self._searched = 0
 
     @property
-    def is_over(self) -> bool:
-        """True where every frame that there is was looked at."""
-        return self._seen >= len(self.film.frames)
+    def is_complete(self) -> bool:
+        """True if all frames that exist now have been searched."""
+        return self._searched >= len(self.frame_index.frames)
 
-    def go_on(self, frames: int = PORTION) -> None:
-        """Look at some more frames."""
-        until = min(self._seen + frames, len(self.film.frames))
-        for number in range(self._seen, until):
-            events = self.film.events(self.film.frames[number].line)
-            if any(self._wanted in text.lower() for event in events for text in searchable_texts(event)):
+    def search_more(self, frames: int = FRAMES_PER_STEP) -> None:
+        """Search some more frames."""
+        until = min(self._searched + frames, len(self.frame_index.frames))
+        for number in range(self._searched, until):
+            events = self.frame_index.events_on(self.frame_index.frames[number].line)
+            if any(self._lowered in text.lower() for event in events for text in searchable_texts(event)):
                 self.hits.append(number)
-        self._seen = until
+        self._searched = until
 
     def after(self, frame: int) -> int | None:
-        """The next hit; the first of all where there is none further on."""
-        place = bisect_right(self.hits, frame)
-        return self.hits[place % len(self.hits)] if self.hits else None
+        """The next hit; after the last one, the first."""
+        index = bisect_right(self.hits, frame)
+        return self.hits[index % len(self.hits)] if self.hits else None
 
     def has_after(self, frame: int) -> bool:
-        """True where a hit further on is known."""
+        """True if a hit after a frame is known."""
         return bool(self.hits) and self.hits[-1] > frame
 
     def before(self, frame: int) -> int | None:
-        """The hit before; the last of all where there is none further up."""
+        """The previous hit; before the first one, the last."""
         return self.hits[bisect_left(self.hits, frame) - 1] if self.hits else None
 
     def number(self, frame: int) -> int | None:
-        """The number of a hit, counted from 1; `None` for a frame that is none."""
-        place = bisect_left(self.hits, frame)
-        return place + 1 if place < len(self.hits) and self.hits[place] == frame else None
+        """The number of a hit, counted from 1; `None` for a frame that is not one."""
+        index = bisect_left(self.hits, frame)
+        return index + 1 if index < len(self.hits) and self.hits[index] == frame else None
 
 
 def searchable_texts(event: Event) -> Iterator[str]:
-    """Everything in a record that a person may look for: what the screen shows, and what is cut off there."""
-    yield _shown(event)
+    """Everything in a record that a person may search for: what the screen shows, and what it truncates."""
+    yield _screen_text(event)
     content = message_content(event)
     if isinstance(content, str):
         yield content
     else:
         for block in content or ():
-            yield from _words(block)
+            yield from _block_texts(block)
 
 
-def _shown(event: Event) -> str:
-    """What a record shows on a screen that has nothing but the call that it may belong to."""
+def _screen_text(event: Event) -> str:
+    """The text of a record on a screen with nothing but the call that it may belong to."""
     state = ScreenState(_EVERYTHING)
     if isinstance(event, Progress) and event.parent_call:
         state.elements.append(ToolCall())
@@ -114,7 +114,7 @@ def _shown(event: Event) -> str:
     return render(state, event).to_markdown()
 
 
-def _words(block: AnyBlock) -> Iterator[str]:
+def _block_texts(block: AnyBlock) -> Iterator[str]:
     match block:
         case Text():
             yield block.text or ""
@@ -130,7 +130,7 @@ def _words(block: AnyBlock) -> Iterator[str]:
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Every text in a JSON value, as it is and not as JSON would write it."""
+    """Every text in a JSON value, without the escapes of JSON."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -142,12 +142,12 @@ def _strings(value: object) -> Iterator[str]:
 
 _B = TypeVar("_B", bound=AnyBlock)
 
-Resolve = Callable[[str], str]
-"""Gives a result with the whole output, where it only says in which file that is."""
+OutputResolver = Callable[[str], str]
+"""Gives the full output for a result that only names the file with it."""
 
 
 class ElementDetails(NamedTuple):
-    """What was given, what came back in a few words, and what came back."""
+    """The input of an element, its outcome in a few words, and its output."""
 
     words: str = ""
     name: str = ""
@@ -157,14 +157,16 @@ class ElementDetails(NamedTuple):
     is_error: bool = False
 
 
-def element_details(film: FrameIndex, element: ScreenElement, resolve: Resolve = str) -> ElementDetails | None:
-    """What there is to be known of an element beyond what the screen shows; `None` where that is all."""
+def element_details(
+    frame_index: FrameIndex, element: ScreenElement, resolve: OutputResolver = str
+) -> ElementDetails | None:
+    """What is known of an element beyond what the screen shows; `None` if nothing is."""
     if isinstance(element, ToolCall):
-        return _call(film, element, resolve)
-    events = film.events(element.line)
+        return _tool_call_details(frame_index, element, resolve)
+    events = frame_index.events_on(element.line)
     if isinstance(element, ThinkingIndicator):
-        thoughts = [strip_escapes(raw_as_text(block.thinking)) for block in _blocks(events, Thinking)]
-        return ElementDetails(given=tuple(Prose(thought) for thought in thoughts if thought))
+        texts = [strip_escapes(raw_as_text(block.thinking)) for block in _blocks(events, Thinking)]
+        return ElementDetails(given=tuple(Prose(text) for text in texts if text))
     if isinstance(element, SystemOutput) and (results := _blocks(events, ToolResult)):
         text, pictures = result_parts(results[0])
         return ElementDetails(returned=(Code(resolve(text)), *pictures), is_error=element.is_error)
@@ -174,12 +176,12 @@ def element_details(film: FrameIndex, element: ScreenElement, resolve: Resolve =
     return None
 
 
-def call_details(film: FrameIndex, element: ToolCall) -> TranscriptCall:
-    """A call with its whole result."""
+def call_details(frame_index: FrameIndex, element: ToolCall) -> TranscriptCall:
+    """A call with its full result."""
     call = TranscriptCall(
         EntryKind.CALL, element.line, element.timestamp, name=element.tool_name, id=element.id, input=element.input
     )
-    for event in film.events(element.result_line) if element.result_line else ():
+    for event in frame_index.events_on(element.result_line) if element.result_line else ():
         for block in _blocks([event], ToolResult):
             if block.tool_use_id == element.id or not (element.id and block.tool_use_id):
                 structured = getattr(event, "tool_use_result", None)
@@ -187,8 +189,8 @@ def call_details(film: FrameIndex, element: ToolCall) -> TranscriptCall:
     return call
 
 
-def _call(film: FrameIndex, element: ToolCall, resolve: Resolve) -> ElementDetails:
-    call = call_details(film, element)
+def _tool_call_details(frame_index: FrameIndex, element: ToolCall, resolve: OutputResolver) -> ElementDetails:
+    call = call_details(frame_index, element)
     reply = call.reply()
     if reply is not None:
         reply = replace(reply, text=resolve(reply.text))
@@ -209,5 +211,5 @@ def _blocks(events: Sequence[Event], kind: type[_B]) -> list[_B]:
 
 
 def _content(event: Event) -> Sequence[AnyBlock]:
-    said = message_content(event)
-    return said if isinstance(said, list) else ()
+    content = message_content(event)
+    return content if isinstance(content, list) else ()

@@ -1,7 +1,7 @@
-"""What is new on a screen, as text that is only ever added to: for pipes, logs, and terminals that scroll.
+"""A session as a stream: its frames with their delays, and the text that each adds, for pipes, logs and plain output.
 
-An element is told when it appears, and a result when it arrives. Nothing that was told is taken back: a compaction
-empties the screen, but here it is a rule between what was and what comes.
+An element is written when it appears, and a result when it arrives. Nothing that was written is taken back: where a
+compaction empties the screen, the text gets a rule.
 """
 
 from __future__ import annotations
@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from claude_session_player.formatter import element_text, gap_between, markdown_pieces
 from claude_session_player.models import CompactionRule, ScreenElement, ScreenState, ToolCall, View
-from claude_session_player.player.frame_index import Frame, RecordChange, apply_record, frame_of
-from claude_session_player.player.timeline import IDLE, Pace, cap_delays, frame_delays, pace_delays, scale_delays
+from claude_session_player.player.frame_index import Frame, RecordChange, apply_record, build_frame
+from claude_session_player.player.timeline import (
+    DEFAULT_IDLE,
+    Pace,
+    cap_delays,
+    frame_delays,
+    pace_delays,
+    scale_delays,
+)
 from claude_session_player.util.times import to_epoch
 
 if TYPE_CHECKING:
@@ -23,26 +30,26 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_LOOKED_AT: Final = 1000
-"""How many records are looked at for a time, before a session counts as one without."""
+_TIMING_SAMPLE: Final = 1000
+"""How many records are searched for a timestamp before a session counts as having none."""
 
 
 class Timing(NamedTuple):
-    """How long frames are waited for."""
+    """How the delays of frames are computed."""
 
     pace: Pace = Pace.CAPPED
-    idle: float | None = IDLE
-    """The longest pause, in the session's own time; `None` keeps all of them."""
+    idle: float | None = DEFAULT_IDLE
+    """The longest pause in seconds of the session's own time; `None` keeps all pauses."""
     speed: float = 1.0
 
-    def waits(self, frames: Iterable[Frame]) -> Iterator[float]:
-        """How long each frame is waited for."""
+    def delays(self, frames: Iterable[Frame]) -> Iterator[float]:
+        """The delay before each frame."""
         return scale_delays(self._at_normal_speed(frames), self.speed)
 
-    def timed(self, items: Iterable[_T], frame_of: Callable[[_T], Frame]) -> Iterator[tuple[float, _T]]:
-        """Things that appear with a frame, each with the time that it is waited for; one is asked for at a time."""
+    def with_delays(self, items: Iterable[_T], frame_of: Callable[[_T], Frame]) -> Iterator[tuple[float, _T]]:
+        """Things that appear with a frame, each with the delay before it; they are consumed one at a time."""
         ahead, items = tee(items)
-        return zip(self.waits(map(frame_of, ahead)), items, strict=True)
+        return zip(self.delays(map(frame_of, ahead)), items, strict=True)
 
     def _at_normal_speed(self, frames: Iterable[Frame]) -> Iterator[float]:
         if self.pace is Pace.PACED:
@@ -52,8 +59,8 @@ class Timing(NamedTuple):
 
 
 def fit_timing(events: Iterable[Event], timing: Timing) -> tuple[Iterator[Event], Timing]:
-    """The same events, and a timing that suits them: where none has a time, and pauses are wanted, frames are paced."""
-    head = list(islice(events := iter(events), _LOOKED_AT))
+    """The same events, and a timing that suits them: without timestamps, frames are paced unless pauses are off."""
+    head = list(islice(events := iter(events), _TIMING_SAMPLE))
     if timing.idle != 0 and all(to_epoch(event.timestamp) is None for event in head):
         timing = timing._replace(pace=Pace.PACED)
     return chain(head, events), timing
@@ -62,9 +69,9 @@ def fit_timing(events: Iterable[Event], timing: Timing) -> tuple[Iterator[Event]
 def stream_frames(
     events: Iterable[Event], state: ScreenState, each: Callable[[], object] = lambda: None
 ) -> Iterator[Frame]:
-    """Let a session change a screen, line by line; gives each frame, when it has appeared there.
+    """Render events on a screen, line by line; gives each frame when the screen shows it.
 
-    `each` is called after every record, for those who look at `state.changes`.
+    `each` is called after every record, for callers that need `state.changes`.
 
     >>> from claude_session_player.parser import parse_object
     >>> state = ScreenState()
@@ -79,7 +86,7 @@ def stream_frames(
             time = to_epoch(event.timestamp) if time is None else time
             changes.append(apply_record(state, event))
             each()
-        if (frame := frame_of(line, time, changes)) is not None:
+        if (frame := build_frame(line, time, changes)) is not None:
             yield frame
 
 
@@ -87,32 +94,32 @@ class TextPiece(NamedTuple):
     """A text of one or more lines, without a final line break."""
 
     element: ScreenElement
-    """What it tells."""
+    """The element that it shows."""
     chunks: tuple[str, ...]
-    """The text in parts: all of it may be too long to be copied."""
+    """The text in parts, because joining them may take much memory."""
     is_apart: bool
-    """True where a blank line stands before it."""
+    """True if a blank line precedes it."""
     is_result: bool = False
-    """True where it is the result alone: the head of its call stands right above it."""
+    """True if it is only a result, whose call is right above it."""
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """The whole text."""
         return "".join(self.chunks)
 
     @property
     def lines(self) -> str:
-        """The text with its line breaks, to be written behind the piece before it."""
+        """The text with its line breaks, to be written after the previous piece."""
         return "".join(self.parts)
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The same, in parts."""
+        """The text with its line breaks, in parts."""
         return ("\n", *self.chunks, "\n") if self.is_apart else (*self.chunks, "\n")
 
 
 class AppendedText:
-    """Tells of each screen what was not told of the one before.
+    """Gives for each screen the text that the previous ones did not have.
 
     >>> from claude_session_player import render
     >>> appended, state = AppendedText(), ScreenState()
@@ -124,30 +131,30 @@ class AppendedText:
     def __init__(self, view: View | None = None) -> None:
         self._view = view or View()
         self._line = 0
-        """The last line of which something was told."""
+        """The last line whose text was given."""
         self._last: ScreenElement | None = None
-        """What was told last."""
-        self._is_last = True
-        """False where somebody else told something since then."""
+        """The element that was given last."""
+        self._is_uninterrupted = True
+        """False if other text was written since then."""
         self._open: dict[int, ToolCall] = {}
-        """The calls that were told and have no result yet, by their serial numbers."""
+        """The calls that were given without a result, by their serial numbers."""
         self._first_serial = 0
         self._answered = 0
-        """How many of the answers since the screen was last emptied were looked at."""
+        """How many of the results since the screen was last emptied were processed."""
 
     def interrupt(self) -> None:
-        """Something else was told meanwhile: a result that comes now is told with the head of its call."""
-        self._is_last = False
+        """Note that other text was written, so that the next result is given together with its call."""
+        self._is_uninterrupted = False
 
     def after(self, state: ScreenState) -> list[TextPiece]:
-        """What is new on a screen: asked for after a whole line, and of a screen that grows by whole lines.
+        """The new text of a screen that has grown by complete lines.
 
-        It takes no longer than what is new, however much is on the screen.
+        The time depends only on how much is new, not on the size of the screen.
         """
         return [*self._compaction(state), *self._results(state), *self._elements(state)]
 
     def _compaction(self, state: ScreenState) -> Iterator[TextPiece]:
-        """A rule where everything that was told is gone."""
+        """A rule, if everything that was given is gone from the screen."""
         elements = state.elements
         is_all_new = not elements or elements[0].line > self._line
         if self._line and is_all_new and self._last is not _RULE and not state.removed:
@@ -157,15 +164,15 @@ class AppendedText:
     def _results(self, state: ScreenState) -> Iterator[TextPiece]:
         for serial in self._newly_answered(state):
             call = state.elements[state.position(serial)]
-            told = self._open.pop(serial)
-            if self._is_last and self._last is told:
+            previous = self._open.pop(serial)
+            if self._is_uninterrupted and self._last is previous:
                 self._last = call
                 yield TextPiece(call, (element_text(call, self._view).partition("\n")[2],), False, is_result=True)
-            else:  # it begins anew, and is no part of what was told last
+            else:  # the call is repeated, apart from the text before it
                 yield self._piece(call)._replace(is_apart=True)
 
     def _newly_answered(self, state: ScreenState) -> list[int]:
-        """The calls that were told without a result, and have one now, in the order in which they were told."""
+        """The calls that were given without a result and have one now, in their original order."""
         if state.first_serial != self._first_serial:
             self._first_serial, self._answered = state.first_serial, 0
             self._open.clear()
@@ -184,8 +191,8 @@ class AppendedText:
             self._line = max(self._line, elements[-1].line)
 
     def _piece(self, element: ScreenElement) -> TextPiece:
-        is_apart = self._last is not None and not (self._is_last and gap_between(self._last, element) == "\n")
-        self._last, self._is_last = element, True
+        is_apart = self._last is not None and not (self._is_uninterrupted and gap_between(self._last, element) == "\n")
+        self._last, self._is_uninterrupted = element, True
         return TextPiece(element, tuple(markdown_pieces([element], self._view)), is_apart)
 
 
@@ -193,12 +200,12 @@ _RULE: Final = CompactionRule()
 
 
 def _after_line(elements: list[ScreenElement], line: int) -> int:
-    """The place of the first element that a later line brought; elements stand in the order of their lines."""
+    """The position of the first element of a later line; elements are in the order of their lines."""
     return bisect_right(elements, line, key=lambda element: element.line)
 
 
 class TimedText(NamedTuple):
-    """What a frame adds to the text."""
+    """The text that a frame adds."""
 
     frame: Frame
     pieces: list[TextPiece]
@@ -207,16 +214,17 @@ class TimedText(NamedTuple):
 def text_frames(
     events: Iterable[Event], state: ScreenState, timing: Timing, start: int = 0
 ) -> Iterator[tuple[float, list[TextPiece]]]:
-    """What is to be told, and how long it is waited for; `state` is the empty screen that the events fill.
+    """The delay and the text of each frame that adds text; `state` is the empty screen that the events fill.
 
-    From the line `start` on: the first that is told is the whole screen as it was then. What only changes for a while,
-    like the progress of a tool, is neither told nor waited for.
+    It begins at the line `start`, with the whole screen as it was then. Frames that only change something temporarily,
+    such as the progress of a tool, add neither text nor delay.
     """
     events, timing = fit_timing(events, timing)
-    return ((wait, told.pieces) for wait, told in timing.timed(_told(events, state, start), lambda told: told.frame))
+    timed = timing.with_delays(_timed_text(events, state, start), lambda text: text.frame)
+    return ((delay, text.pieces) for delay, text in timed)
 
 
-def _told(events: Iterable[Event], state: ScreenState, start: int) -> Iterator[TimedText]:
+def _timed_text(events: Iterable[Event], state: ScreenState, start: int) -> Iterator[TimedText]:
     appended = AppendedText(state.view)
     for frame in stream_frames(events, state):
         if frame.line >= start and (pieces := appended.after(state)):

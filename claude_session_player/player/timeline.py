@@ -1,7 +1,7 @@
-"""Time as data: how long each frame of a session is waited for. Pure functions, and nothing of a clock.
+"""The timeline of a session: the delays of frames, chapters, a histogram, and positions that a person can type.
 
-All times are in seconds. The first frame is never waited for. A time that is missing, or that goes backwards, gives no
-delay at all: the order of a session is that of its lines.
+These are pure functions without a clock. All times are in seconds. The first frame has no delay. Neither has a frame
+whose time is missing or goes backwards: a session has the order of its lines.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from claude_session_player.util.times import parse_typed_time
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-IDLE: Final = 2.0
-"""The longest pause that is kept, unless somebody asks for another."""
+DEFAULT_IDLE: Final = 2.0
+"""The default for the longest pause."""
 SPEEDS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
-_SHORTEST: Final = 0.3
-_LONGEST: Final = 5.0
-_READING: Final = 80
-"""Characters that somebody reads in a second, roughly."""
+_MIN_PACED: Final = 0.3
+_MAX_PACED: Final = 5.0
+_CHARACTERS_PER_SECOND: Final = 80
+"""How fast a person reads, roughly."""
 
 
 class Pace(Enum):
-    """What decides how long a frame is waited for."""
+    """How the delay before a frame is determined."""
 
     CAPPED = "capped"
-    """The session's own time, without its long pauses."""
+    """The session's own time, with long pauses shortened."""
     REAL = "real time"
-    """The session's own time, with all its pauses."""
+    """The session's own time, with all pauses."""
     PACED = "paced"
-    """A time that fits the length of what appears."""
+    """The time that it takes to read what appears."""
 
 
 def frame_delays(times: Iterable[float | None]) -> Iterator[float]:
-    """How long after the one before each frame comes.
+    """The time between each frame and the previous one.
 
     >>> list(frame_delays([10.0, 12.5, None, 13.0, 9.0, 10.0]))
     [0.0, 2.5, 0.0, 0.5, 0.0, 1.0]
@@ -50,43 +50,43 @@ def frame_delays(times: Iterable[float | None]) -> Iterator[float]:
         before = before if time is None else time
 
 
-def cap_delays(waits: Iterable[float], idle: float | None) -> Iterator[float]:
-    """The same delays, none of them longer than `idle`; with `None` all are as they were.
+def cap_delays(delays: Iterable[float], idle: float | None) -> Iterator[float]:
+    """The same delays, none of them longer than `idle`; with `None` all are kept.
 
     >>> list(cap_delays([0.5, 3600.0], 2.0)), list(cap_delays([3600.0], None))
     ([0.5, 2.0], [3600.0])
     """
-    return iter(waits) if idle is None else (min(wait, idle) for wait in waits)
+    return iter(delays) if idle is None else (min(delay, idle) for delay in delays)
 
 
-def scale_delays(waits: Iterable[float], speed: float) -> Iterator[float]:
-    """The same delays, so many times as fast.
+def scale_delays(delays: Iterable[float], speed: float) -> Iterator[float]:
+    """The same delays at a multiple of the normal speed.
 
     >>> list(scale_delays([1.0, 3.0], 2.0))
     [0.5, 1.5]
     """
-    return (wait / speed for wait in waits)
+    return (delay / speed for delay in delays)
 
 
 def pace_delays(sizes: Iterable[int]) -> Iterator[float]:
-    """Delays that fit the length of what appears: each frame is waited for until the one before could be read.
+    """Delays by the length of what appears: each frame follows when a person could have read the previous one.
 
     >>> list(pace_delays([80, 0, 100_000, 5]))
     [0.0, 1.3, 0.3, 5.0]
     """
-    wait = 0.0
+    delay = 0.0
     for size in sizes:
-        yield wait
-        wait = min(_SHORTEST + size / _READING, _LONGEST)
+        yield delay
+        delay = min(_MIN_PACED + size / _CHARACTERS_PER_SECOND, _MAX_PACED)
 
 
-def frame_at(moments: Sequence[float], moment: float) -> int:
-    """The last frame that has appeared at a moment; the first one where none has.
+def frame_at(starts: Sequence[float], time: float) -> int:
+    """The frame that is shown at a time, by the time at which each starts; the first one before that.
 
     >>> frame_at([0.0, 2.0, 2.0, 5.0], 2.0), frame_at([0.0, 2.0], 1.9), frame_at([0.0, 2.0], -1.0)
     (2, 0, 0)
     """
-    return max(bisect_right(moments, moment) - 1, 0)
+    return max(bisect_right(starts, time) - 1, 0)
 
 
 def chapter_before(chapters: Sequence[int], frame: int) -> int | None:
@@ -95,8 +95,8 @@ def chapter_before(chapters: Sequence[int], frame: int) -> int | None:
     >>> chapter_before([0, 5, 9], 9), chapter_before([0, 5, 9], 0)
     (5, None)
     """
-    place = bisect_left(chapters, frame)
-    return chapters[place - 1] if place else None
+    index = bisect_left(chapters, frame)
+    return chapters[index - 1] if index else None
 
 
 def chapter_after(chapters: Sequence[int], frame: int) -> int | None:
@@ -105,38 +105,39 @@ def chapter_after(chapters: Sequence[int], frame: int) -> int | None:
     >>> chapter_after([0, 5, 9], 0), chapter_after([0, 5, 9], 9)
     (5, None)
     """
-    place = bisect_right(chapters, frame)
-    return chapters[place] if place < len(chapters) else None
+    index = bisect_right(chapters, frame)
+    return chapters[index] if index < len(chapters) else None
 
 
-def histogram(moments: Sequence[float], weights: Sequence[int], columns: int) -> list[int]:
-    """How much happens in each of some equal stretches of time.
+def histogram(starts: Sequence[float], weights: Sequence[int], columns: int) -> list[int]:
+    """The total weight of the frames in each of several equal spans of time.
 
     >>> histogram([0.0, 1.0, 4.0], [1, 2, 5], 2), histogram([0.0, 3.0], [1, 2], 4), histogram([], [], 2)
     ([3, 5], [1, 1, 1, 1], [0, 0])
     """
     heights = [0] * columns
-    total = moments[-1] if moments else 0.0
-    if 0 < len(moments) < columns and total > 0:  # each frame is to be seen as long as it stands
-        return [weights[frame_at(moments, total * column / columns)] for column in range(columns)]
-    for moment, weight in zip(moments, weights, strict=True):
-        heights[column_of(moment, total, columns)] += weight
+    total = starts[-1] if starts else 0.0
+    if 0 < len(starts) < columns and total > 0:  # each frame fills all columns in which it is shown
+        return [weights[frame_at(starts, total * column / columns)] for column in range(columns)]
+    for start, weight in zip(starts, weights, strict=True):
+        heights[column_of(start, total, columns)] += weight
     return heights
 
 
-def column_of(moment: float, total: float, columns: int) -> int:
-    """In which of some equal stretches a moment lies.
+def column_of(time: float, total: float, columns: int) -> int:
+    """The number of the span that contains a time, among equal spans of the total.
 
     >>> column_of(0.0, 10.0, 5), column_of(10.0, 10.0, 5), column_of(3.0, 0.0, 5)
     (0, 4, 0)
     """
-    return min(int(moment / total * columns), columns - 1) if total > 0 else 0
+    return min(int(time / total * columns), columns - 1) if total > 0 else 0
 
 
-HOW: Final = "a line (120), a part (50%), a time into it (1:30), or a moment (2026-01-17 20:31:59)"
-
-BRIEFLY: Final = "a line: 120, a part: 50%, a time: 1:30, a moment: 2026-01-17 20:31:59"
-"""The same, where there is little room."""
+POSITION_HELP: Final = (
+    "a line (120), a percentage (50%), an elapsed time (1:30) or a date and time (2026-01-17 20:31:59)"
+)
+POSITION_HINT: Final = "line: 120, percentage: 50%, elapsed: 1:30, time: 2026-01-17 20:31:59"
+"""The same in fewer characters."""
 
 
 class LinePosition(NamedTuple):
@@ -146,19 +147,19 @@ class LinePosition(NamedTuple):
 
 
 class FractionPosition(NamedTuple):
-    """A part of the film's time, from 0 to 1."""
+    """A fraction of the total time, from 0 to 1."""
 
     fraction: float
 
 
 class ElapsedPosition(NamedTuple):
-    """Seconds from the beginning of the film."""
+    """Seconds from the beginning."""
 
     seconds: float
 
 
 class TimePosition(NamedTuple):
-    """A moment, in seconds since 1970."""
+    """A point in time, in seconds since 1970."""
 
     seconds: float
 
@@ -167,7 +168,7 @@ Destination = LinePosition | FractionPosition | ElapsedPosition | TimePosition
 
 
 def parse_position(text: str) -> Destination:
-    """What somebody typed; raises `BadFilter`, which says what can be typed.
+    """Parse a position that a person typed. Raises `BadFilter`, whose message names what can be typed.
 
     >>> parse_position("120"), parse_position("50%")
     (LinePosition(number=120), FractionPosition(fraction=0.5))
@@ -176,14 +177,14 @@ def parse_position(text: str) -> Destination:
     >>> parse_position("2026-01-17T20:31:59Z")
     TimePosition(seconds=1768681919.0)
     """
-    words = text.strip()
-    for pattern, read in _KINDS:
-        if match := pattern.fullmatch(words):
-            return read(match)
+    stripped = text.strip()
+    for pattern, convert in _PATTERNS:
+        if match := pattern.fullmatch(stripped):
+            return convert(match)
     try:
-        return TimePosition(parse_typed_time(words).timestamp())
+        return TimePosition(parse_typed_time(stripped).timestamp())
     except (ValueError, OverflowError):
-        raise BadFilter(f"{text!r} is no place; write {BRIEFLY}") from None
+        raise BadFilter(f"{text!r} is not a position; use {POSITION_HINT}") from None
 
 
 def _elapsed(match: re.Match[str]) -> Destination:
@@ -191,7 +192,7 @@ def _elapsed(match: re.Match[str]) -> Destination:
     return ElapsedPosition(int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds))
 
 
-_KINDS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Destination]], ...]] = (
+_PATTERNS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Destination]], ...]] = (
     (re.compile(r"([0-9]{1,12})"), lambda match: LinePosition(int(match[1]))),
     (re.compile(r"(100|[0-9]{1,2}(?:\.[0-9]+)?) ?%"), lambda match: FractionPosition(float(match[1]) / 100)),
     (re.compile(r"(?:([0-9]{1,6}):)?([0-9]{1,6}):([0-5]?[0-9](?:\.[0-9]+)?)"), _elapsed),

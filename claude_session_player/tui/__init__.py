@@ -1,1 +1,1 @@
-"""Windows for people, in the terminal. They show what `play` and `store` know, and know nothing themselves."""
+"""Full-screen programs for the terminal: the player, the list of sessions, and the list of running sessions."""

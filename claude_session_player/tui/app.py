@@ -1,4 +1,4 @@
-"""What all full-screen programs have in common: the colours of the terminal, and nothing that is not asked for."""
+"""What all full-screen programs share: terminal colours, plain notifications, signals, and a safe way out."""
 
 from __future__ import annotations
 
@@ -38,26 +38,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import FrameType
 
-_REST: Final = 0.05
-"""Seconds until the keyboard is read again: an error that stays must not keep a core busy."""
+    from textual.notifications import SeverityLevel
+
+_RETRY_SECONDS: Final = 0.05
+"""Seconds until the keyboard is read again: a persistent error must not keep a core busy."""
 
 
 class TerminalDriver(linux_driver.LinuxDriver):
-    """Passes over what Textual cannot read: it would end the program."""
+    """Skips input that Textual cannot parse, which would end the program otherwise."""
 
     def run_input_thread(self) -> None:
-        """Read keys until the program ends; after a sequence that is refused, begin anew."""
+        """Read keys until the program ends; start again after a sequence that cannot be parsed."""
         while not self.exit_event.is_set():
             try:
                 super().run_input_thread()
-            except OSError:  # there is no terminal any more
+            except OSError:  # the terminal is gone
                 raise
             except Exception:
-                self.exit_event.wait(_REST)
+                self.exit_event.wait(_RETRY_SECONDS)
 
 
 def _lenient_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
-    """Bytes that are no text become signs that no key has, and nothing around them is lost."""
+    """Bytes that are not valid text become replacement characters, so that no key around them is lost."""
     return partial(codecs.getincrementaldecoder(encoding), "replace")
 
 
@@ -66,10 +68,10 @@ _module.getincrementaldecoder = _lenient_decoder
 
 
 class HarmlessFilter(LineFilter):
-    """Lets nothing through that a terminal would obey, whichever widget drew it. No row changes its width."""
+    """Replaces control characters and links in whatever a widget draws. No row changes its width."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Segments are as they were, unless they hold something of that kind, or a link."""
+        """The segments; only those with a control character or a link are changed."""
         return [segment if segment.control or _is_harmless(segment) else _as_text(segment) for segment in segments]
 
 
@@ -80,26 +82,26 @@ def _is_harmless(segment: Segment) -> bool:
 def _as_text(segment: Segment) -> Segment:
     text, style, _ = segment
     if mark_controls(text) != text:
-        text = "".join(sign if mark_controls(sign) == sign else "�" * cell_len(sign) for sign in text)
+        text = "".join(char if mark_controls(char) == char else "�" * cell_len(char) for char in text)
     return Segment(text, style.update_link(None) if style and style.link else style)
 
 
 HARMLESS: Final = HarmlessFilter()
 
 
-_THREAD_PATIENCE: Final = 1.0
-"""Seconds in which work may come to its end by itself, and again as many in which it may tidy up."""
+_THREAD_SECONDS: Final = 1.0
+"""Seconds in which threads may finish by themselves, and again in which interrupted ones may clean up."""
 
 
 class DaemonThreads(ThreadPoolExecutor):
-    """A thread for each piece of work. At the end it is waited for a short time only, because it may hang."""
+    """Runs each job in a thread of its own. Shutting down waits for a short time only, because a job may hang."""
 
     def __init__(self) -> None:
-        super().__init__(max_workers=1)  # it is never used
+        super().__init__(max_workers=1)  # the pool of the base class is never used
         self._running: set[threading.Thread] = set()
 
     def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Begin at once."""
+        """Start at once."""
         future: Future[Any] = Future()
         thread = threading.Thread(target=self._run, args=(future, work, args, kwargs), daemon=True)
         self._running.add(thread)
@@ -107,7 +109,7 @@ class DaemonThreads(ThreadPoolExecutor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for a while; then interrupt what still runs, so that it leaves nothing behind that is half done."""
+        """Wait for a while, then interrupt what still runs, so that it can remove what is half written."""
         if wait and not self._have_ended():
             for thread in tuple(self._running):
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
@@ -116,7 +118,7 @@ class DaemonThreads(ThreadPoolExecutor):
             self._have_ended()
 
     def _have_ended(self) -> bool:
-        until = time.monotonic() + _THREAD_PATIENCE
+        until = time.monotonic() + _THREAD_SECONDS
         for thread in tuple(self._running):
             thread.join(max(until - time.monotonic(), 0))
         return not self._running
@@ -134,17 +136,22 @@ class DaemonThreads(ThreadPoolExecutor):
 _ENDINGS: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
 )
-"""How a program is told from outside that it is over. By default it would not tidy up the terminal."""
-_PATIENCE: Final = 3.0
-"""Seconds for which a program may tidy up that has no terminal any more."""
-_CRASHED: Final = 1
-_LONGEST: Final = 200
-_KILLED: Final = 128
-"""What a shell adds to the number of a signal, as an exit code."""
+"""Signals that end a program. By default it would not restore the terminal."""
+_CLEANUP_SECONDS: Final = 3.0
+"""Seconds for which a program without a terminal may clean up."""
+_CRASH_CODE: Final = 1
+_ERROR_LENGTH: Final = 200
+_SIGNAL_CODE: Final = 128
+"""What a shell adds to the number of a signal to get an exit code."""
 
 
 class TerminalApp(App[ReturnType]):
     """A full-screen program in the terminal's own sixteen colours, on its own background."""
+
+    DEFAULT_CSS = """
+    TerminalApp Toast { width: auto; max-width: 100%; margin-top: 0; padding: 0 1; }
+    TerminalApp Toast:ansi { background: ansi_default; }
+    """
 
     ENABLE_COMMAND_PALETTE: ClassVar = False
     BINDING_GROUP_TITLE = "Everywhere"
@@ -155,20 +162,30 @@ class TerminalApp(App[ReturnType]):
 
     def __init__(self) -> None:
         super().__init__(ansi_color=True)
-        gc.enable()  # whoever looks may stay for hours
+        gc.enable()  # it may run for hours
         self.theme = terminal_theme()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Every row of every widget goes through these on its way to the terminal; ours is the last."""
+        """The filters for every row of every widget; ours is the last."""
         return [*super().get_line_filters(), HARMLESS]
 
     def get_driver_class(self) -> type[Driver]:
-        """The usual one, but for terminals of Unix."""
+        """Textual's own driver, except for Unix terminals."""
         usual = super().get_driver_class()
-        if usual.__name__ != "LinuxDriver":
-            return usual
+        return TerminalDriver if usual.__name__ == "LinuxDriver" else usual
 
-        return TerminalDriver
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """Show a notification instead of earlier ones. It is plain text, because it may quote a session."""
+        self.clear_notifications()
+        super().notify(printable(message), title=title, severity=severity, timeout=timeout, markup=False)
 
     async def run_action(
         self,
@@ -176,71 +193,71 @@ class TerminalApp(App[ReturnType]):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Run an action, unless it belongs to a screen that is not built yet: keys may come faster than it opens."""
+        """Run an action, unless its screen is not mounted yet: keys may arrive before it opens."""
         if isinstance(default_namespace, Screen) and not default_namespace.is_mounted:
             return False
         return await super().run_action(action, default_namespace, namespaces)
 
     def run(self, **options: Any) -> ReturnType | None:
-        """Run until somebody has seen enough. What goes wrong while it ends is told in one line, too."""
+        """Run until the viewer quits. An error on the way out is reported in one line, too."""
         try:
             return super().run(**options)
         except Exception as error:
-            self._return_code = _CRASHED
+            self._return_code = _CRASH_CODE
             self._finish_drawing()
             print(_crash_line(_crash_of(error)), file=sys.stderr)
             return None
 
     def _finish_drawing(self) -> None:
-        """Wait until the thread that draws has given the terminal back: the message would be lost among its output."""
+        """Wait until the drawing thread has restored the terminal: the message would be lost in its output."""
         if self._driver is not None:
-            with contextlib.suppress(Exception):  # nothing may hide the first error
+            with contextlib.suppress(Exception):  # the first error is the one to report
                 self._driver.close()
 
     async def run_async(self, **options: Any) -> ReturnType | None:
-        """Run until somebody has seen enough, and then wait for no thread."""
+        """Run until the viewer quits, and then do not wait for threads that hang."""
         asyncio.get_running_loop().set_default_executor(DaemonThreads())
         return await super().run_async(**options)
 
     def panic(self, *renderables: RenderableType) -> None:
-        """End because of a mistake in the program: the terminal is given back, and one line says what happened."""
-        self._return_code = _CRASHED
+        """End because of a bug: restore the terminal, and report the error in one line."""
+        self._return_code = _CRASH_CODE
         if not self._exit_renderables:
             error = sys.exc_info()[1] or self._exception
             where = _crash_of(error) if error else next(filter(None, map(_crash_in, renderables)), "unknown")
             super().panic(Text(_crash_line(where), overflow="fold"))
 
     def _fatal_error(self) -> None:
-        """Textual would print all variables of the program, and with them what is in the session."""
+        """Textual would print all local variables, and with them parts of the session."""
         self.panic()
 
     def on_mount(self) -> None:
-        """The terminal is left as it was found, also where somebody ends the program from outside."""
+        """Restore the terminal when a signal ends the program, too."""
         loop = asyncio.get_running_loop()
         for number in _ENDINGS:
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # only Unix, only the main thread
                 loop.add_signal_handler(number, self._end, number)
-        _go_on_only_in_a_terminal()
+        _resume_only_in_a_terminal()
 
     def _end(self, number: int) -> None:
-        """End as a signal wants it. Where the terminal is gone, nothing can keep the program from it."""
+        """End because of a signal; without a terminal, by force if need be."""
         if not _has_terminal():
-            last = threading.Timer(_PATIENCE, os._exit, (_KILLED + number,))
+            last = threading.Timer(_CLEANUP_SECONDS, os._exit, (_SIGNAL_CODE + number,))
             last.daemon = True
             last.start()
-        self.exit(return_code=_KILLED + number)
+        self.exit(return_code=_SIGNAL_CODE + number)
 
     def action_interrupt(self) -> None:
-        """End like any other program that is interrupted."""
-        self.exit(return_code=_KILLED + signal.SIGINT)
+        """End with the exit code of an interrupted program."""
+        self.exit(return_code=_SIGNAL_CODE + signal.SIGINT)
 
 
 def _crash_line(where: str) -> str:
-    return f"{PROGRAM}: the window had to be closed: {where}; please report this"
+    return f"{PROGRAM}: internal error: {where}; please report this"
 
 
 def _crash_in(renderable: RenderableType) -> str | None:
-    """What Textual has to tell of an error in one of its own threads: a traceback of rich, which takes long to load."""
+    """The error in a traceback of rich, with which Textual reports errors of its own threads."""
     stacks = getattr(getattr(renderable, "trace", None), "stacks", ())
     if not stacks:
         return None
@@ -250,25 +267,25 @@ def _crash_in(renderable: RenderableType) -> str | None:
 
 
 def _crash_of(error: BaseException) -> str:
-    """The kind of an error and where it happened."""
+    """The type of an error, its message, and where it happened."""
     place, trace = "", error.__traceback__
     while trace is not None:
         place, trace = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}", trace.tb_next
-    return printable(f"{type(error).__name__}: {truncate(str(error), _LONGEST)}{place}")
+    return printable(f"{type(error).__name__}: {truncate(str(error), _ERROR_LENGTH)}{place}")
 
 
-def _go_on_only_in_a_terminal() -> None:
-    """A lost connection also tells a program to go on. Textual would start to draw once more, and wait for ever.
+def _resume_only_in_a_terminal() -> None:
+    """Resume drawing after SIGCONT only if there is still a terminal, as after Ctrl+Z.
 
-    What it does is done only where there is still a terminal, as when somebody stopped the program for a while.
+    A lost connection sends SIGCONT as well, and Textual would draw again and wait for ever.
     """
-    go_on = signal.getsignal(signal.SIGCONT) if hasattr(signal, "SIGCONT") else None
-    if not callable(go_on):  # nothing draws on a terminal
+    resume = signal.getsignal(signal.SIGCONT) if hasattr(signal, "SIGCONT") else None
+    if not callable(resume):  # no driver draws on a terminal
         return
 
     def handle(number: int, frame: FrameType | None) -> None:
         if _has_terminal():
-            go_on(number, frame)
+            resume(number, frame)
 
     signal.signal(signal.SIGCONT, handle)
 

@@ -1,8 +1,9 @@
-"""The window in which sessions are found: a table, words to filter it, and a look at the session under the cursor."""
+"""The list of sessions: a table, a filter, and a preview of the session under the cursor."""
 
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +21,7 @@ from claude_session_player.store import Filter, default_roots
 from claude_session_player.tui import jobs, listing, player
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.jobs import ExportDone, JobFailed, SessionsArrived, StoreOpener, SummaryReady
-from claude_session_player.tui.keys import HelpScreen, KeyBar
+from claude_session_player.tui.keys import BROWSE_KEYS, FILTER_KEYS, HelpScreen, KeyBar
 from claude_session_player.tui.listing import (
     ListFilter,
     ProjectRow,
@@ -32,10 +33,10 @@ from claude_session_player.tui.listing import (
     with_use,
 )
 from claude_session_player.tui.popups import ExportPopup, ExportTarget, ProjectPopup, default_export_dir
-from claude_session_player.tui.widgets.preview import REST, PreviewPane
+from claude_session_player.tui.widgets.preview import REST_SECONDS, PreviewPane
 from claude_session_player.tui.widgets.rows import DrawnMarkdown
-from claude_session_player.tui.widgets.table import FILTER_KEYS, KEYS, FilterInput, RowTable, SessionTable
-from claude_session_player.tui.widgets.text import SaidLine, TextPopup
+from claude_session_player.tui.widgets.table import FilterInput, RowTable, SessionTable
+from claude_session_player.tui.widgets.text import TextPopup
 from claude_session_player.util.text import printable
 from claude_session_player.util.times import local_now
 
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _EVERYTHING: Final = Filter(include_subagents=True)
+_PATH_SECONDS: Final = 8.0
+"""Seconds for which a notification with a path is shown."""
 
 
 class BrowseScreen(Screen[None]):
@@ -65,35 +68,35 @@ class BrowseScreen(Screen[None]):
         &.-slim #status { display: none; }
     }
     """
-    # Textual does not declare these as what they are: variables of the class.
+    # Textual does not declare these as class variables.
     HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (50, "-narrow"), (100, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (14, "-low"), (18, "-high")]  # noqa: RUF012
 
-    def __init__(self, shelf: StoreOpener, words: str, clock: Callable[[], datetime], rest: float) -> None:
+    def __init__(self, opener: StoreOpener, words: str, clock: Callable[[], datetime], rest: float) -> None:
         super().__init__()
-        self._shelf = shelf
+        self._opener = opener
         self._clock = clock
         self._rest = rest
-        self._choice = ListFilter(words)
-        self._entries: list[SessionRow] = []
-        """All that is known, in the wanted order."""
+        self._filter = ListFilter(words)
+        self._rows: list[SessionRow] = []
+        """All sessions known so far, in the wanted order."""
         self._waiting: int | None = None
-        self._export_folder = ""
-        """Where the last export went: the next one is proposed to go there, too."""
+        """How many files are still to be read; `None` before that is known."""
+        self._export_dir = ""
+        """The directory of the last export, proposed for the next one."""
 
     def compose(self) -> ComposeResult:
-        """Words on top, then the table, beside it or below it a look at one session."""
-        yield SaidLine()
+        """The filter on top, then the table, and the preview beside it or below it."""
         with Horizontal(id="top"):
-            yield FilterInput(self._choice.words)
+            yield FilterInput(self._filter.words)
             yield Static(id="status", markup=False)
         with Vertical(id="middle"):
             yield SessionTable(self._clock)
             yield PreviewPane(self._rest)
-        yield KeyBar(KEYS, FILTER_KEYS)
+        yield KeyBar(BROWSE_KEYS, FILTER_KEYS)
 
     def on_mount(self) -> None:
-        """Begin to read."""
+        """Start to read the stores."""
         self.set_focus(self._table)
         self.action_reload()
 
@@ -101,74 +104,69 @@ class BrowseScreen(Screen[None]):
     def _table(self) -> SessionTable:
         return self.query_one(SessionTable)
 
-    @property
-    def _said(self) -> SaidLine:
-        return self.query_one(SaidLine)
-
     # --- the table ------------------------------------------------------------------------------
 
     @work(thread=True, exclusive=True, group="reading")
     def _read(self) -> None:
-        """Look at the stores. Whether sessions are in use is asked last: their files are opened for it."""
+        """Read the stores. Whether sessions are in use is found out last, because that opens their files."""
         worker = get_current_worker()
-        entries: list[SessionRow] = []
+        rows: list[SessionRow] = []
         try:
-            with self._shelf.opened(partial(_go_on, worker)) as store:
-                for look in store.arriving(_EVERYTHING):
-                    entries = [session_row(session) for session in look.sessions]
+            with closing(self._opener.open(partial(_check_cancelled, worker))) as store:
+                for snapshot in store.arriving(_EVERYTHING):
+                    rows = [session_row(session) for session in snapshot.sessions]
                     if worker.is_cancelled:
                         return
-                    self.post_message(SessionsArrived(entries, look.waiting))
-            self.post_message(SessionsArrived([with_use(entry) for entry in entries], 0))
+                    self.post_message(SessionsArrived(rows, snapshot.waiting))
+            self.post_message(SessionsArrived([with_use(row) for row in rows], 0))
         except (SessionError, OSError) as error:
             self.post_message(JobFailed(str(error)))
 
     @on(SessionsArrived)
-    def _take(self, message: SessionsArrived) -> None:
-        self._entries = self._choice.sort(message.entries)
+    def _take_sessions(self, message: SessionsArrived) -> None:
+        self._rows = self._filter.sort(message.rows)
         self._waiting = message.waiting
         self._show()
 
     @on(JobFailed)
-    def _complain(self, message: JobFailed) -> None:
-        self._said.say(message.reason, is_whole=True)
+    def _show_failure(self, message: JobFailed) -> None:
+        self.notify(message.reason, severity="error", timeout=_PATH_SECONDS)
 
     @on(Input.Changed)
-    def _filter(self, event: Input.Changed) -> None:
-        self._said.be_silent()  # who types wants to see it
-        self._choice = self._choice._replace(words=event.value)
+    def _filter_by_words(self, event: Input.Changed) -> None:
+        self._filter = self._filter._replace(words=event.value)
         self._show()
 
     def _show(self) -> None:
-        """Show what is wanted of what is known. The cursor stays on its session; at the top it stays there."""
+        """Show the sessions that the filter lets through. The cursor stays on its session, or at the top."""
         table = self._table
-        rows = self._choice.select(self._entries)
-        total = len(self._choice.wider().select(self._entries))
+        rows = self._filter.select(self._rows)
+        total = len(self._filter.wider().select(self._rows))
         key = table.current.key if table.current and table.cursor else None
         table.show(rows, row_position(rows, key, table.cursor))
-        self.query_one("#status", Static).update(listing.list_status(self._choice, len(rows), total, self._waiting))
+        self.query_one("#status", Static).update(listing.list_status(self._filter, len(rows), total, self._waiting))
 
-    def _change(self, choice: ListFilter) -> None:
-        """Want something else."""
-        if (choice.order, choice.is_reversed) != (self._choice.order, self._choice.is_reversed):
-            self._entries = choice.sort(self._entries)
-        self._choice = choice
-        self.query_one(FilterInput).value = choice.words
+    def _change(self, wanted: ListFilter) -> None:
+        """Apply another filter or order."""
+        if (wanted.order, wanted.is_reversed) != (self._filter.order, self._filter.is_reversed):
+            self._rows = wanted.sort(self._rows)
+        self._filter = wanted
+        self.query_one(FilterInput).value = wanted.words
         self._show()
 
     @on(RowTable.Moved)
     def _show_preview(self) -> None:
-        self.query_one(PreviewPane).show(self._table.current, listing.empty_reason(self._choice, self._waiting))
+        self.query_one(PreviewPane).show(self._table.current, listing.empty_reason(self._filter, self._waiting))
 
     @on(DescendantFocus)
     def _show_keys(self) -> None:
         is_typing = isinstance(self.focused, FilterInput)
-        self.query_one(KeyBar).show(FILTER_KEYS if is_typing else KEYS)
+        self.query_one(KeyBar).show(FILTER_KEYS if is_typing else BROWSE_KEYS)
 
     # --- keys -----------------------------------------------------------------------------------
 
     def on_key(self, event: textual_events.Key) -> None:
-        """A click beside everything, or a terminal that says it is in the background, leaves no widget for keys."""
+        """Give the focus back to the table: a click elsewhere, or a terminal in the background, takes it away."""
         if self.focused is None:
             self.set_focus(self._table)
             if self._table.has_focus:
@@ -176,30 +174,30 @@ class BrowseScreen(Screen[None]):
                 self.app.simulate_key(event.key)
 
     @on(RowTable.Chosen)
-    def _choose(self) -> None:
+    def _play_chosen(self) -> None:
         self.action_play(False)
 
     def action_play(self, live: bool) -> None:
-        """Play a session, or follow it. Keys are those of the table afterwards: whoever plays has found a session."""
-        if entry := self._table.current:
+        """Play the session, or follow it. The table has the focus afterwards: the session has been found."""
+        if row := self._table.current:
             self.set_focus(self._table)
             try:
-                player.open_player(self.app, entry.session, live=live, open_store=self._shelf.open)
+                player.open_player(self.app, row.session, live=live, open_store=self._opener.open)
             except SessionError as error:
-                self._said.say(str(error))
+                self.notify(str(error), severity="error")
 
     def action_summary(self) -> None:
-        """Show what a session comes to."""
-        if entry := self._table.current:
+        """Show duration, tool use, files, tokens and cost of the session."""
+        if row := self._table.current:
             popup = TextPopup("Summary", "reading…")
             self.app.push_screen(popup)
-            self._summarize(entry, popup)
+            self._summarize(row, popup)
 
     @work(thread=True, exclusive=True, group="summary")
-    def _summarize(self, entry: SessionRow, popup: TextPopup) -> None:
+    def _summarize(self, row: SessionRow, popup: TextPopup) -> None:
         text: RenderableType
         try:
-            text = DrawnMarkdown(jobs.summary_text(self._shelf, entry.session.found))
+            text = DrawnMarkdown(jobs.summary_text(self._opener, row.session.found))
         except (SessionError, OSError) as error:
             text = printable(str(error))
         self.post_message(SummaryReady(popup, text))
@@ -207,77 +205,77 @@ class BrowseScreen(Screen[None]):
     @on(SummaryReady)
     def _show_summary(self, message: SummaryReady) -> None:
         if message.popup.is_attached:
-            message.popup.tell(message.text)
+            message.popup.show(message.text)
 
     def action_export(self) -> None:
-        """Ask where a session shall be written to, and write it."""
-        if entry := self._table.current:
-            folder = self._export_folder or default_export_dir(self._shelf.roots or default_roots())
-            self.app.push_screen(ExportPopup(entry.session.id, folder), partial(self._export_to, entry))
+        """Ask for a file, and export the session to it."""
+        if row := self._table.current:
+            folder = self._export_dir or default_export_dir(self._opener.roots or default_roots())
+            self.app.push_screen(ExportPopup(row.session.id, folder), partial(self._export_to, row))
 
-    def _export_to(self, entry: SessionRow, target: ExportTarget | None) -> None:
+    def _export_to(self, row: SessionRow, target: ExportTarget | None) -> None:
         if target is not None:
-            self._export(entry, target)
+            self._export(row, target)
 
     @work(thread=True, group="export")
-    def _export(self, entry: SessionRow, target: ExportTarget) -> None:
+    def _export(self, row: SessionRow, target: ExportTarget) -> None:
         try:
-            jobs.write_export(entry.session, target)
+            jobs.write_export(row.session, target)
         except SessionError as error:
             self.post_message(JobFailed(str(error)))
         else:
             self.post_message(ExportDone(target))
 
     @on(ExportDone)
-    def _tell_export(self, message: ExportDone) -> None:
-        self._export_folder = os.path.dirname(message.target.path)
-        self._said.say(f"written to {message.target.path}", is_whole=True)
+    def _report_export(self, message: ExportDone) -> None:
+        self._export_dir = os.path.dirname(message.target.path)
+        self.notify(f"Exported to {message.target.path}", timeout=_PATH_SECONDS)
 
     def action_copy(self) -> None:
-        """Copy the command that goes on with a session."""
-        if entry := self._table.current:
-            command = resume_command(entry.session)
-            if not command.isprintable():  # a shell would obey what is pasted, quoted or not
-                self._said.say("not copied: the name of the directory has control characters in it")
+        """Copy the command that resumes the session."""
+        if row := self._table.current:
+            command = resume_command(row.session)
+            if not command.isprintable():  # quoting does not stop a shell from obeying pasted control characters
+                self.notify("Not copied: the directory name contains control characters.", severity="error")
                 return
             self.app.copy_to_clipboard(command)
-            self._said.say(f"copied: {command}")
+            self.notify(f"Copied: {command}")
 
     def action_filter(self) -> None:
-        """Let words be typed."""
+        """Let the filter be typed."""
         self.set_focus(self.query_one(FilterInput))
 
     def action_table(self) -> None:
-        """Go back to the table."""
+        """Return to the table."""
         self.set_focus(self._table)
 
     def action_widen(self) -> None:
-        """Leave nothing out."""
-        self._change(self._choice.wider())
+        """Clear the filter."""
+        self._change(self._filter.wider())
         self.set_focus(self._table)
 
     def action_sort(self) -> None:
-        """Sort by what comes next."""
-        self._change(self._choice.next_order())
+        """Use the next sort order."""
+        self._change(self._filter.next_order())
 
     def action_reverse(self) -> None:
-        """Turn the order around."""
-        self._change(self._choice._replace(is_reversed=not self._choice.is_reversed))
+        """Reverse the order."""
+        self._change(self._filter._replace(is_reversed=not self._filter.is_reversed))
 
     def action_subagents(self) -> None:
-        """Show sub-agents as well, or no longer."""
-        self._change(self._choice._replace(with_subagents=not self._choice.with_subagents))
+        """Show or hide sub-agents."""
+        self._change(self._filter._replace(with_subagents=not self._filter.with_subagents))
 
     def action_projects(self) -> None:
         """Choose a project, or all of them."""
-        projects = list_projects(self._entries)
+        projects = list_projects(self._rows)
         everything = ProjectRow("all projects", sum(project.sessions for project in projects), "")
         names = [None, *(project.name for project in projects)]
-        cursor = names.index(self._choice.project) if self._choice.project in names else 0
+        cursor = names.index(self._filter.project) if self._filter.project in names else 0
 
         def choose(project: ProjectRow | None) -> None:
             if project is not None:
-                self._change(self._choice._replace(project=None if project is everything else project.name))
+                self._change(self._filter._replace(project=None if project is everything else project.name))
 
         self.app.push_screen(ProjectPopup([everything, *projects], cursor, self._clock()), choose)
 
@@ -287,25 +285,30 @@ class BrowseScreen(Screen[None]):
         self._read()
 
     def action_help(self) -> None:
-        """Tell what the keys do."""
-        keys = dict.fromkeys((*KEYS, *FILTER_KEYS))  # some are in both
-        self.app.push_screen(HelpScreen("Keys of the list", tuple(keys), listing.NOTES))
+        """Show all keys."""
+        keys = dict.fromkeys((*BROWSE_KEYS, *FILTER_KEYS))  # some are in both
+        self.app.push_screen(HelpScreen("List keys", tuple(keys), listing.NOTES))
 
 
-def _go_on(worker: Worker[None], done: int, total: int) -> None:
-    """Told after every file that was read: whoever wants to leave does not wait for the rest."""
+def _check_cancelled(worker: Worker[None], done: int, total: int) -> None:
+    """Called after every file that was read, so that quitting does not wait for the rest."""
     if worker.is_cancelled:
         raise WorkerCancelled
 
 
 class BrowseApp(TerminalApp[None]):
-    """Finds sessions; what is done with one of them opens over it."""
+    """Lists sessions; whatever is done with one of them opens over the list."""
 
     def __init__(
-        self, shelf: StoreOpener, words: str = "", *, clock: Callable[[], datetime] = local_now, rest: float = REST
+        self,
+        opener: StoreOpener,
+        words: str = "",
+        *,
+        clock: Callable[[], datetime] = local_now,
+        rest: float = REST_SECONDS,
     ) -> None:
         super().__init__()
-        self._first = BrowseScreen(shelf, words, clock, rest)
+        self._first = BrowseScreen(opener, words, clock, rest)
 
     def get_default_screen(self) -> Screen[None]:
         """The list of sessions is below everything else."""

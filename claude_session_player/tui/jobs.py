@@ -1,12 +1,12 @@
-"""Work that goes on while somebody looks. Each part of it is told; no widget is touched here."""
+"""Work behind the screens. Each job reports with messages, so that no widget is touched outside of its own handlers."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import aclosing, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,10 +15,10 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from claude_session_player.errors import CannotRead, CannotWrite, NotASession
+from claude_session_player.errors import CannotRead, CannotWrite, NotASession, SessionError
 from claude_session_player.export import write_session
 from claude_session_player.export.summary import summary_markdown
-from claude_session_player.models import View
+from claude_session_player.models import ToolCall, View
 from claude_session_player.playback import replay, start_replay
 from claude_session_player.player import FileChange
 from claude_session_player.stats import Prices, summarize
@@ -32,34 +32,42 @@ from claude_session_player.store import (
     WatchedDir,
     watch_changes,
 )
+from claude_session_player.tools import AGENTS
 from claude_session_player.util.fsutil import atomic_file
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
-    from claude_session_player.player import FrameSearch, Playback
+    from claude_session_player.player import FrameSearch, Playback, Recording
     from claude_session_player.store import Progress, Session
     from claude_session_player.tui.listing import SessionRow
     from claude_session_player.tui.popups import ExportTarget
     from claude_session_player.tui.widgets.text import TextPopup
 
+Post = Callable[[Message], object]
+"""Where a job sends its messages: `post_message` of the widget that started it."""
+
+
+# --- messages ---------------------------------------------------------------------------------------
+# They do not bubble: a player opened over a list must not be mistaken for the list's own job.
+
 
 @dataclass
-class SessionsArrived(Message):
-    """All sessions that are known by now, and how many files are still to be read."""
+class SessionsArrived(Message, bubble=False):
+    """All sessions known so far, and how many files are still to be read."""
 
-    entries: list[SessionRow]
+    rows: list[SessionRow]
     waiting: int
 
 
 @dataclass
-class JobFailed(Message):
-    """Something that was asked for cannot be done."""
+class JobFailed(Message, bubble=False):
+    """A job could not be done."""
 
     reason: str
 
 
 class PreviewRequest(NamedTuple):
-    """Which session is looked at, in which state, and how large the look is."""
+    """Which session is previewed, in which state of its file, and in how much space."""
 
     key: str
     stamp: FileStamp
@@ -67,69 +75,117 @@ class PreviewRequest(NamedTuple):
 
 
 @dataclass
-class PreviewReady(Message):
+class PreviewReady(Message, bubble=False):
     """The last rows of a session's screen."""
 
-    glance: PreviewRequest
+    request: PreviewRequest
     rows: list[Strip]
 
 
 @dataclass
-class SummaryReady(Message):
-    """What a window waits for."""
+class SummaryReady(Message, bubble=False):
+    """The text that a popup waits for."""
 
     popup: TextPopup
     text: RenderableType
 
 
 @dataclass
-class ExportDone(Message):
-    """A session was written into a file."""
+class ExportDone(Message, bubble=False):
+    """A session was written to a file."""
 
     target: ExportTarget
 
 
-class StoreOpener(NamedTuple):
-    """The stores as they were named, and where the catalogue is kept; see `Store.open`.
+@dataclass
+class SessionOpened(Message, bubble=False):
+    """The session to be followed, or why it cannot be."""
 
-    Whoever works in a thread opens the store anew: what cannot be read there is not mixed with what others look at.
+    session: Session | SessionError
+
+
+@dataclass
+class TitleReady(Message, bubble=False):
+    """The title of a recording, and the directory that it was made in."""
+
+    title: str
+    place: str
+
+
+@dataclass
+class FramesChanged(Message, bubble=False):
+    """There are more frames, or others; `notice` says what the viewer should know."""
+
+    notice: str = ""
+
+
+@dataclass
+class SearchAdvanced(Message, bubble=False):
+    """More frames were searched; `notice` says what went wrong."""
+
+    notice: str = ""
+
+
+@dataclass
+class FilesWritten(Message, bubble=False):
+    """Session files were written to."""
+
+    changes: FileChanges
+
+
+@dataclass
+class SubagentReady(Message, bubble=False):
+    """The recording of the sub-agent that a call started, or why it cannot be played.
+
+    Without a recording and a reason, no call in question started a sub-agent.
+    """
+
+    recording: Recording | None = None
+    reason: str = ""
+
+
+# --- the store --------------------------------------------------------------------------------------
+
+
+class StoreOpener(NamedTuple):
+    """The stores as they were named, and where their index is kept; see `Store.open`.
+
+    Each thread opens the store for itself, so that its read problems are not mixed with those of others.
     """
 
     roots: tuple[str, ...] = ()
     cache: str | None = DEFAULT_CACHE
 
-    @contextmanager
-    def opened(self, progress: Progress | None = None) -> Iterator[Store]:
-        """The stores, for the thread that asks. Raises `NoStore`."""
-        store = self.open(progress)
-        try:
-            yield store
-        finally:
-            store.close()
-
     def open(self, progress: Progress | None = None) -> Store:
-        """The same, for whoever closes it, or lets it go. Raises `NoStore`."""
+        """The stores; the caller closes them. Raises `NoStore`."""
         return Store.open(*self.roots, cache=self.cache, progress=progress)
 
-    def session(self, found: SessionFile) -> Session:
+    def session(self, file: SessionFile) -> Session:
         """What the stores know of a file. Raises `SessionError`."""
-        with self.opened() as store:
-            return store.of(found)
-
-    def prices(self) -> Prices:
-        """The usual prices. Raises `BadPrices`."""
-        return Prices.load()
+        with closing(self.open()) as store:
+            return store.of(file)
 
 
-def summary_text(shelf: StoreOpener, found: SessionFile) -> str:
+def find_session(opener: StoreOpener, path: str, post: Post) -> None:
+    """Look up the session in a file."""
+    try:
+        session: Session | SessionError = opener.open().at(path)
+    except SessionError as error:
+        session = error
+    except OSError as error:
+        session = CannotRead(str(error))
+    post(SessionOpened(session))
+
+
+def summary_text(opener: StoreOpener, file: SessionFile) -> str:
     """What `summary` prints of a session. Raises `SessionError` or `OSError`."""
-    with shelf.opened() as store:
-        summary = summarize(store.of(found), shelf.prices())
-    return summary_markdown(summary, summary.id, shelf.roots)
+    with closing(opener.open()) as store:
+        summary = summarize(store.of(file), Prices.load())
+    return summary_markdown(summary, summary.id, opener.roots)
 
 
 def write_export(session: Session, target: ExportTarget) -> None:
-    """Write a whole session into a file. Raises `SessionError`, and then there is no such file."""
+    """Write a whole session to a file. Raises `SessionError`, and then leaves no file behind."""
     view = View(history=True)
     view = view.of_subagent() if session.is_subagent else view
     try:
@@ -138,57 +194,85 @@ def write_export(session: Session, target: ExportTarget) -> None:
                 target.format, file, lambda: replay(session.path, view), lambda: start_replay(session.path, view)
             )
             if not state.account.is_session:
-                raise NotASession(f"{display_path(session.path)} holds no session any more")
+                raise NotASession(f"{display_path(session.path)} no longer holds a session")
     except OSError as error:
-        raise CannotWrite(f"{target.path} is not written: {error.strerror or error}") from error
+        raise CannotWrite(f"Cannot write {target.path}: {error.strerror or error}") from error
 
 
-_USUAL: Final = (FileChange.NOTHING, FileChange.GREW)
-_OFTEN: Final = 0.1
-"""Seconds between two pictures of something that is not complete."""
+# --- frames -----------------------------------------------------------------------------------------
 
-Tell = Callable[[str], None]
-"""Is told that something is new, and what there is to be said about it."""
+_ORDINARY: Final = (FileChange.NOTHING, FileChange.GREW)
+_REPORT_SECONDS: Final = 0.1
+"""Seconds between two reports of a job that is not done."""
 
 
-async def build_frames(projection: Playback, tell: Tell) -> None:
-    """Take in all of a film that there is now, and let everything else happen after each portion of it."""
-    news, told = FileChange.GREW, time.monotonic()
+async def build_frames(playback: Playback, post: Post) -> None:
+    """Build all frames that the file has now, and let other tasks run after each portion of them."""
+    change, reported = FileChange.GREW, time.monotonic()
     try:
-        while news is FileChange.GREW or news.is_new_film:
-            news = projection.develop()
-            words = "" if news in _USUAL else f"the session file: {news.value}"
-            if words or time.monotonic() - told >= _OFTEN:
-                tell(words)
-                told = time.monotonic()
+        while change is FileChange.GREW or change.needs_new_index:
+            change = playback.read_more()
+            notice = "" if change in _ORDINARY else f"Session file: {change.value}"
+            if notice or time.monotonic() - reported >= _REPORT_SECONDS:
+                post(FramesChanged(notice))
+                reported = time.monotonic()
             await asyncio.sleep(0)
-        projection.finish()
+        playback.finish()
     except CannotRead as error:
-        tell(str(error))
+        post(FramesChanged(str(error)))
     else:
-        tell("")
+        post(FramesChanged())
 
 
-async def follow_frames(projection: Playback, tell: Tell, notice: Callable[[FileChanges], None]) -> None:
-    """Take in what is there, and whatever is appended to it; all files that change are noticed."""
-    path = os.path.abspath(projection.recording.path or "")
+async def follow_frames(playback: Playback, post: Post) -> None:
+    """Build the frames that there are and, from then on, those that are appended; report all files that change."""
+    path = os.path.abspath(playback.recording.path or "")
     folders = (WatchedDir(os.path.dirname(path), files=(path,)), WatchedDir(path.removesuffix(SUFFIX), is_deep=True))
-    await build_frames(projection, tell)
+    await build_frames(playback, post)
     async with aclosing(watch_changes(folders)) as stream:
-        async for noticed in stream:
-            if path in noticed.files:
-                await build_frames(projection, tell)
-            notice(noticed)
+        async for changes in stream:
+            if path in changes.files:
+                await build_frames(playback, post)
+            post(FilesWritten(changes))
 
 
-async def search_frames(search: FrameSearch, is_wanted: Callable[[], bool], tell: Tell) -> None:
-    """Look through a whole film, for as long as somebody wants to know."""
-    while is_wanted() and not search.is_over:
+async def search_frames(search: FrameSearch, is_wanted: Callable[[], bool], post: Post) -> None:
+    """Search all frames, for as long as the search is wanted."""
+    while is_wanted() and not search.is_complete:
         try:
-            search.go_on()
+            search.search_more()
         except CannotRead as error:
-            tell(str(error))
+            post(SearchAdvanced(str(error)))
             return
-        tell("")
+        post(SearchAdvanced())
         await asyncio.sleep(0)
-    tell("")
+    post(SearchAdvanced())
+
+
+# --- parts of a recording that take long ------------------------------------------------------------
+
+
+def describe_recording(recording: Recording, post: Post) -> None:
+    """Look up a better title than the file alone gives."""
+    try:
+        found = recording.describe()
+    except (SessionError, OSError):  # the title that is shown will do
+        return
+    if found is not None:
+        post(TitleReady(*found))
+
+
+def find_subagent(recording: Recording, calls: Sequence[ToolCall], post: Post) -> None:
+    """Look up the sub-agent of the first call that started one. Any tool can start one, whatever its name."""
+    try:
+        agents = recording.find_subagents()
+    except (SessionError, OSError) as error:
+        post(SubagentReady(reason=str(error)))
+        return
+    call = next((call for call in calls if call.id in agents or call.tool_name in AGENTS), None)
+    if call is None:
+        post(SubagentReady())
+    elif found := agents.get(call.id or ""):
+        post(SubagentReady(found[0]))
+    else:
+        post(SubagentReady(reason="Only the result of this sub-agent was recorded."))

@@ -1,4 +1,4 @@
-"""The keys of the player."""
+"""The keys of all screens: bindings, footer and help are made from the same tables."""
 
 from __future__ import annotations
 
@@ -14,37 +14,39 @@ from claude_session_player.tui.widgets.text import TextPopup
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_WIDTH = 14
+_LABEL_WIDTH: Final = 14
 
 
 class Key(NamedTuple):
-    """Keys that do one thing."""
+    """Keys for one purpose, with a label and a word for the footer and a sentence for the help."""
 
     keys: tuple[str, ...]
     """As Textual names them."""
     actions: tuple[str, ...]
     """One for all keys, or one for each of them."""
-    shown: str
+    label: str
     word: str
     about: str
-    is_first: bool = False
-    """It goes before all others, so that what is typed behind it, however fast, is meant for what it opens."""
+    has_priority: bool = False
+    """It is handled first, so that whatever is typed after it, however fast, goes to the line that it opens."""
 
 
 def bindings(keys: Sequence[Key]) -> list[BindingType]:
-    """What Textual needs to know of the keys."""
+    """The bindings of these keys, as Textual needs them."""
     return [
-        Binding(name, key.actions[number if len(key.actions) > 1 else 0], key.word, show=False, priority=key.is_first)
+        Binding(
+            name, key.actions[number if len(key.actions) > 1 else 0], key.word, show=False, priority=key.has_priority
+        )
         for key in keys
         for number, name in enumerate(key.keys)
     ]
 
 
 def footer_lines(keys: Sequence[Key], width: int) -> list[Text]:
-    """All keys in a few words, over as many lines as needed; none is separated from what it does."""
+    """All keys with a word each, on as many lines as needed; a key and its word stay on one line."""
     lines = [Text()]
     for key in keys:
-        one = Text.assemble((key.shown, "bold"), (f" {key.word}", "dim"))
+        one = Text.assemble((key.label, "bold"), (f" {key.word}", "dim"))
         if lines[-1] and lines[-1].cell_len + 2 + one.cell_len > width:
             lines.append(one)
         else:
@@ -53,21 +55,21 @@ def footer_lines(keys: Sequence[Key], width: int) -> list[Text]:
 
 
 def help_text(keys: Sequence[Key]) -> Text:
-    """All keys, one a line, with what they do."""
+    """All keys, one per line, with what they do."""
     text = Text()
     for key in keys:
-        text.append(f"  {key.shown:<{_WIDTH}}", style="bold")
+        text.append(f"  {key.label:<{_LABEL_WIDTH}}", style="bold")
         text.append(f"{key.about}\n")
     return text
 
 
 class KeyBar(Widget):
-    """The footer: every key, and a word for it. Where the keys change, its height does not."""
+    """The footer: every key and a word for it. Its height stays the same when other keys are shown."""
 
     DEFAULT_CSS = "KeyBar { height: auto; }"
 
     def __init__(self, *tables: Sequence[Key]) -> None:
-        """The keys that may be shown; at first it is the first table of them."""
+        """The tables of keys that may be shown; the first one is shown first."""
         super().__init__()
         self._tables = tables
         self._keys = tables[0]
@@ -78,16 +80,16 @@ class KeyBar(Widget):
         self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many lines as the keys need."""
+        """As many lines as the longest table needs."""
         return max(len(footer_lines(keys, width)) for keys in self._tables)
 
     def render(self) -> Text:
-        """The keys."""
+        """The keys that are shown."""
         return Text("\n").join(footer_lines(self._keys, self.size.width))
 
 
 class HelpScreen(TextPopup):
-    """Every key and what it does, above whatever was there."""
+    """Every key and what it does, over the present screen."""
 
     DEFAULT_CSS = """
     HelpScreen > #box { width: auto; }
@@ -98,10 +100,12 @@ class HelpScreen(TextPopup):
         super().__init__(title, help_text(keys) + Text(f"\n{notes}" if notes else "", style="dim"))
 
 
-_BACK: Final = Key(("escape",), ("back",), "Esc", "back", "end the search, else back to the caller or list")
+# --- the player -------------------------------------------------------------------------------------
 
-KEYS: Final = (
-    Key(("space",), ("pause",), "space", "pause", "pause; or go on, and return to what is played"),
+_BACK: Final = Key(("escape",), ("back",), "Esc", "back", "end the search, or go back")
+
+PLAYER_KEYS: Final = (
+    Key(("space",), ("pause",), "space", "pause", "pause, or resume and catch up"),
     Key(("right", "left"), ("step(1)", "step(-1)"), "→ ←", "frame", "next or previous frame"),
     Key(("shift+right", "shift+left"), ("chapter(1)", "chapter(-1)"), "⇧→ ⇧←", "prompt", "next or previous prompt"),
     Key(
@@ -111,44 +115,85 @@ KEYS: Final = (
         "speed",
         "speed: 1 is 0.25×, 3 is 1×, 9 is 64×; faster, slower",
     ),
-    Key(("r",), ("real_time",), "r", "real time", "real time: with all pauses, or without"),
-    Key(("p",), ("paced",), "p", "paced", "paced: each frame as long as its text needs, or not"),
-    Key(("g",), ("screen.goto",), "g", "go to", "go to a line, a percentage, a time or a moment", is_first=True),
-    Key(
-        ("home", "end"),
-        ("home", "end"),
-        "Home End",
-        "ends",
-        "first or last frame; after scrolling, End returns",
-    ),
-    Key(("slash",), ("screen.search",), "/", "search", "search, also in what is cut off on the screen", is_first=True),
-    Key(("n", "N"), ("hit(1)", "hit(-1)"), "n N", "hit", "next or previous hit"),
-    Key(("t",), ("thinking",), "t", "thinking", "show thoughts, or not"),
+    Key(("r",), ("real_time",), "r", "real time", "keep idle gaps at full length, or shorten them"),
+    Key(("p",), ("paced",), "p", "paced", "time each frame by the length of its text, or not"),
+    Key(("g",), ("screen.goto",), "g", "go to", "go to a line, percentage, time or timestamp", has_priority=True),
+    Key(("home", "end"), ("home", "end"), "Home End", "ends", "first or last frame; after scrolling, End catches up"),
+    Key(("slash",), ("screen.search",), "/", "search", "search, including truncated text", has_priority=True),
+    Key(("n", "N"), ("match(1)", "match(-1)"), "n N", "next", "next or previous match"),
+    Key(("t",), ("thinking",), "t", "thinking", "show or hide thinking"),
     Key(("up", "down"), ("cursor(-1)", "cursor(1)"), "↑ ↓", "cursor", "move the cursor"),
-    Key(("enter",), ("expand",), "Enter", "expand", "all of the element: result, diff, list, picture"),
+    Key(("enter",), ("expand",), "Enter", "expand", "expand or collapse: result, diff, todo list, image"),
     Key(
         ("pageup", "pagedown"),
         ("page(-1)", "page(1)"),
         "PgUp PgDn",
         "scroll",
-        "scroll: it plays on, and End or any step returns",
+        "scrolling back pauses following; press End to catch up",
     ),
-    Key(("s",), ("agent",), "s", "sub-agent", "into the sub-agent at the cursor, or above it, and back"),
+    Key(("s",), ("agent",), "s", "sub-agent", "open the sub-agent at or above the cursor, or go back"),
     _BACK,
-    Key(("h",), ("history",), "h", "history", "keep what was before a compaction, or not"),
+    Key(("h",), ("history",), "h", "history", "include messages from before compactions, or not"),
     Key(("c",), ("copy",), "c", "copy", "copy the element at the cursor"),
-    Key(("question_mark",), ("help",), "?", "help", "this help"),
-    Key(("q",), ("app.quit",), "q", "quit", "quit, from anywhere"),
+    Key(("question_mark",), ("help",), "?", "help", "show this help"),
+    Key(("q",), ("app.quit",), "q", "quit", "quit"),
 )
-"""All of them."""
-ASKING_KEYS: Final = (
+PROMPT_KEYS: Final = (
     Key(("enter",), (), "Enter", "go", "go there, or search"),
-    Key(("escape",), (), "Esc", "cancel", "ask for nothing"),
+    Key(("escape",), (), "Esc", "cancel", "cancel"),
 )
-"""What keys do while something is typed; the line in which it is typed has them."""
+"""What the footer shows while a position or search words are typed; the search bar binds them."""
 
 
 def footer_keys(*, has_search: bool, can_go_back: bool) -> tuple[Key, ...]:
-    """The keys that do something now, each with the word for it."""
+    """The player's keys that do something now, each with the word for it."""
     word = "end search" if has_search else "back" if can_go_back else None
-    return tuple(key._replace(word=word or "") if key is _BACK else key for key in KEYS if word or key is not _BACK)
+    return tuple(
+        key._replace(word=word or "") if key is _BACK else key for key in PLAYER_KEYS if word or key is not _BACK
+    )
+
+
+# --- the list of sessions ---------------------------------------------------------------------------
+
+MOVE: Final = Key(
+    ("up,k", "down,j", "pageup", "pagedown", "home", "end"),
+    ("move(-1)", "move(1)", "page(-1)", "page(1)", "first", "last"),
+    "↑ ↓",
+    "move",
+    "move; also k, j, PgUp, PgDn, Home, End and the mouse",
+)
+_PLAY: Final = Key(("enter",), ("screen.play(False)",), "Enter", "play", "play the session")
+_ALL: Final = Key(("escape",), ("screen.widen",), "Esc", "all", "clear the filter and show all sessions")
+
+BROWSE_KEYS: Final = (
+    _PLAY,
+    Key(("f",), ("screen.play(True)",), "f", "follow", "follow the session as it is written"),
+    Key(("v",), ("screen.summary",), "v", "summary", "show duration, tool use, files, tokens and cost"),
+    Key(("e",), ("screen.export",), "e", "export", "export the session to a file"),
+    Key(("y",), ("screen.copy",), "y", "copy", "copy the command that resumes the session"),
+    Key(("slash",), ("screen.filter",), "/", "filter", "show only sessions with all these words", has_priority=True),
+    Key(("s", "S"), ("screen.sort", "screen.reverse"), "s S", "sort", "change the sort order; reverse it"),
+    Key(("p",), ("screen.projects",), "p", "project", "choose a project"),
+    Key(("a",), ("screen.subagents",), "a", "sub-agents", "show or hide sub-agents"),
+    Key(("r",), ("screen.reload",), "r", "reload", "read the stores again"),
+    _ALL,
+    MOVE,
+    Key(("question_mark",), ("screen.help",), "?", "help", "show this help"),
+    Key(("q",), ("app.quit",), "q", "quit", "quit"),
+)
+FILTER_KEYS: Final = (
+    _PLAY,
+    Key(("down,up",), ("screen.table",), "↑ ↓", "to the table", "while typing: back to the table"),
+    _ALL,
+)
+"""The keys of the line in which the filter is typed."""
+
+# --- running sessions -------------------------------------------------------------------------------
+
+RUNNING_KEYS: Final = (
+    Key(("up,k", "down,j"), ("move(-1)", "move(1)"), "↑ ↓", "move", "previous or next session"),
+    Key(("enter",), ("open",), "Enter", "follow", "follow the session or sub-agent in the player"),
+    Key(("home", "end"), ("move(-9999)", "move(9999)"), "Home End", "ends", "first or last session"),
+    Key(("question_mark",), ("help",), "?", "help", "show this help"),
+    Key(("q",), ("quit",), "q", "quit", "quit"),
+)

@@ -1,4 +1,4 @@
-"""Which sessions are listed, and in which order: everything about a list of sessions that needs no screen."""
+"""The list of sessions without its screen: rows, filter, order, and the texts about them."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class SessionRow(NamedTuple):
 
     session: Session
     haystack: str
-    """All that words are looked for in, in small letters."""
+    """The text that is filtered, in lower case."""
     in_use: bool = False
 
     @property
     def key(self) -> str:
-        """What tells it from all others."""
+        """Identifies the session in the list."""
         return self.session.found.name
 
     @property
     def project(self) -> str:
-        """The project of the session, or of the one that a sub-agent belongs to."""
+        """The project of the session, or of a sub-agent's session."""
         return project_name(self.session)
 
 
@@ -48,7 +48,7 @@ class ProjectRow(NamedTuple):
 
 
 class ListFilter(NamedTuple):
-    """What is wanted of a list. Each of the words has to be somewhere in a session."""
+    """Which sessions are listed, and in which order. Each word must occur in a session."""
 
     words: str = ""
     project: str | None = None
@@ -58,73 +58,72 @@ class ListFilter(NamedTuple):
 
     @property
     def is_narrow(self) -> bool:
-        """True where something is left out that could be shown."""
+        """True if words or a project are set."""
         return bool(self.words.strip()) or self.project is not None
 
     def wider(self) -> ListFilter:
-        """The same order, and nothing left out."""
+        """The same order, without words and project."""
         return self._replace(words="", project=None)
 
     def next_order(self) -> ListFilter:
-        """The same sessions in the order that comes next."""
+        """The same sessions in the next order."""
         following = (ORDERS.index(self.order) + 1) % len(ORDERS)
         return self._replace(order=ORDERS[following], is_reversed=False)
 
-    def sort(self, entries: Iterable[SessionRow]) -> list[SessionRow]:
-        """Entries in the wanted order."""
+    def sort(self, rows: Iterable[SessionRow]) -> list[SessionRow]:
+        """Rows in the wanted order."""
         key, largest_first = SORTS[self.order]
-        ordered = sorted(entries, key=lambda entry: entry.key)
-        ordered.sort(key=lambda entry: key(entry.session), reverse=largest_first != self.is_reversed)
+        ordered = sorted(rows, key=lambda row: row.key)
+        ordered.sort(key=lambda row: key(row.session), reverse=largest_first != self.is_reversed)
         return ordered
 
-    def select(self, entries: Iterable[SessionRow]) -> list[SessionRow]:
-        """The entries that are wanted, in the order in which they come."""
+    def select(self, rows: Iterable[SessionRow]) -> list[SessionRow]:
+        """The rows that match, in the order in which they come."""
         words = self.words.casefold().split()
-        some = (entry for entry in entries if self.with_subagents or not entry.session.is_subagent)
+        matching = (row for row in rows if self.with_subagents or not row.session.is_subagent)
         if self.project is not None:
-            some = (entry for entry in some if entry.project == self.project)
-        return [entry for entry in some if all(word in entry.haystack for word in words)]
+            matching = (row for row in matching if row.project == self.project)
+        return [row for row in matching if all(word in row.haystack for word in words)]
 
 
 def session_row(session: Session) -> SessionRow:
-    """A session as an entry. Whether it is in use is not asked: that would take a look at its file."""
-    facts = session.facts
-    told = (session.title, project_name(session), session.id, session.parent_id, *facts.branches)
-    texts = (*told, session.speech.first_prompt, session.agent)
+    """The row of a session. Whether it is in use is left open, because finding out opens its file."""
+    names = (session.title, project_name(session), session.id, session.parent_id, *session.facts.branches)
+    texts = (*names, session.speech.first_prompt, session.agent)
     haystack = "\n".join(text for text in texts if text).casefold()
     return SessionRow(session, haystack)
 
 
-def with_use(entry: SessionRow) -> SessionRow:
-    """The same entry, if one may look at its file: whether it is in use is known."""
-    return entry._replace(in_use=entry.session.in_use)
+def with_use(row: SessionRow) -> SessionRow:
+    """The same row with the mark of a session in use; this opens its file."""
+    return row._replace(in_use=row.session.in_use)
 
 
 def project_name(session: Session) -> str:
-    """The project that a session belongs to; in brackets, where only the name of its directory is known."""
+    """The project of a session; in brackets if only the name of its directory in the store is known."""
     head = session.head
     path = head.project or session.project
     return path or f"({display_path(session.found.project or session.found.kind)})"
 
 
-def list_projects(entries: Iterable[SessionRow]) -> list[ProjectRow]:
+def list_projects(rows: Iterable[SessionRow]) -> list[ProjectRow]:
     """The projects of some sessions, the last active first."""
     known: dict[str, list[str]] = {}
-    for entry in entries:
-        if not entry.session.is_subagent:
-            known.setdefault(entry.project, []).append(entry.session.updated_at)
+    for row in rows:
+        if not row.session.is_subagent:
+            known.setdefault(row.project, []).append(row.session.updated_at)
     projects = [ProjectRow(name, len(times), max(times)) for name, times in known.items()]
     return sorted(projects, key=lambda project: (project.updated_at, project.name), reverse=True)
 
 
-def row_position(entries: Sequence[SessionRow], key: str | None, default: int) -> int:
-    """Where an entry is now; if it is no more, the place where it was, or the last one."""
-    found = next((number for number, entry in enumerate(entries) if entry.key == key), None)
-    return max(min(default, len(entries) - 1), 0) if found is None else found
+def row_position(rows: Sequence[SessionRow], key: str | None, default: int) -> int:
+    """The position of a row; if it is gone, the default, or the last row if there are fewer."""
+    found = next((number for number, row in enumerate(rows) if row.key == key), None)
+    return max(min(default, len(rows) - 1), 0) if found is None else found
 
 
 def resume_command(session: Session) -> str:
-    """The command that goes on with a session, or with the one that a sub-agent belongs to.
+    """The command that resumes a session, or the session of a sub-agent.
 
     Claude Code finds a session only from the directory of its project.
     """
@@ -133,38 +132,34 @@ def resume_command(session: Session) -> str:
     return f"cd {shlex.quote(folder)} && {resume}" if folder else resume
 
 
-_BETWEEN: Final = " · "
+_SEPARATOR: Final = " · "
 _SHORT_ID: Final = 8
-NOTES: Final = (
-    f"{IN_USE} somebody works with this session   {STALE} it has changed, and is being read\n"
-    "A bare letter is a key: words that shall be found are typed behind /."
-)
-"""What the help says beside the keys."""
+NOTES: Final = f"{IN_USE} session in use   {STALE} changed, being read\nLetters are keys; press / to type a filter."
+"""The notes below the keys in the help."""
 
 
-def list_status(choice: ListFilter, shown: int, total: int, waiting: int | None) -> str:
-    """How many sessions there are, of which project, in which order, and whether more are to come."""
-    count = f"{shown} of {plural(total, 'session')}" if choice.is_narrow else plural(total, "session")
+def list_status(filter: ListFilter, shown: int, total: int, waiting: int | None) -> str:
+    """How many sessions are listed, of which project, in which order, and how many files are still to be read."""
+    count = f"{shown} of {plural(total, 'session')}" if filter.is_narrow else plural(total, "session")
     parts = (
         "" if waiting is None else count,
-        printable(base_name(choice.project)) if choice.project else "",
-        f"by {choice.order}" + (" ↑" if choice.is_reversed else ""),
+        printable(base_name(filter.project)) if filter.project else "",
+        f"by {filter.order}" + (" ↑" if filter.is_reversed else ""),
         "" if waiting == 0 else "reading…" if waiting is None else f"{plural(waiting, 'file')} to read",
     )
-    return _BETWEEN.join(part for part in parts if part)
+    return _SEPARATOR.join(part for part in parts if part)
 
 
 def session_about(session: Session) -> str:
-    """What the table has no room for, in two lines: the first is what one would miss most."""
-    facts = session.facts
-    branch = facts.branches[-1] if facts.branches else ""
+    """Facts that the table has no room for, in two lines; in a small preview only the first is visible."""
+    branch = session.facts.branches[-1] if session.facts.branches else ""
     name = short_model_name(session.speech.models[-1]) if session.speech.models else ""
     first = (session.id[:_SHORT_ID], branch, name, session.agent or "")
-    return "\n".join((_BETWEEN.join(printable(part) for part in first if part), printable(project_name(session))))
+    return "\n".join((_SEPARATOR.join(printable(part) for part in first if part), printable(project_name(session))))
 
 
-def empty_reason(choice: ListFilter, waiting: int | None) -> str:
+def empty_reason(filter: ListFilter, waiting: int | None) -> str:
     """Why the table is empty."""
     if waiting != 0:
         return "reading…"
-    return "no session is like this: Esc shows all" if choice.is_narrow else "there is no session here"
+    return "No sessions match this filter; press Esc to clear it." if filter.is_narrow else "No sessions in this store."

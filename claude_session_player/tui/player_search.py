@@ -1,184 +1,188 @@
-"""Going to a place, and searching: what is asked for is typed into a line below the timeline."""
+"""The player's search bar: a line for a position or for search words, and the search for these words."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.events import DescendantFocus
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input
 
-from claude_session_player.errors import SessionError
-from claude_session_player.formatter import element_text
-from claude_session_player.player import BRIEFLY, FrameSearch, parse_position
-from claude_session_player.tui.jobs import search_frames
-from claude_session_player.tui.keys import ASKING_KEYS, footer_keys
-from claude_session_player.tui.player_window import PlayerWindow
+from claude_session_player.player import POSITION_HINT, FrameSearch
+from claude_session_player.tui.jobs import SearchAdvanced, search_frames
 
 if TYPE_CHECKING:
-    from claude_session_player.tui.widgets.text import Question
+    from collections.abc import Callable
 
-_GO, _FIND = "go", "find"
-_ASKING = ("goto", "search")
+    from claude_session_player.player import Playback
 
 
-class SearchingWindow(PlayerWindow):
-    """A window in which places can be found."""
+class SearchBar(Widget):
+    """Asks for a position or for words, and moves the player to the frames in which the words occur.
 
-    class Found(Message):
-        """A search went on, and maybe something is to be said about it."""
+    It takes no space unless something is being typed. Its owner shows what `Changed` and `MatchReached` report.
+    """
 
-        def __init__(self, words: str) -> None:
-            super().__init__()
-            self.words = words
+    DEFAULT_CSS = """
+    SearchBar { height: auto; display: none; }
+    SearchBar > Input { height: 1; border: none; padding: 0; background: ansi_default; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", show=False)]
 
-    search: FrameSearch | None = None
-    _question: Question | None = None
-    _is_looking = False
-    """True until the first hit of a search is shown, or there is none."""
+    @dataclass
+    class PositionEntered(Message):
+        """A position was typed."""
 
-    def flags(self) -> list[str]:
-        """What is switched on, and which hit of how many this is."""
-        if self.search is None:
-            return super().flags()
-        number = self.search.number(self.player.position) or "-"
-        more = "" if self.search.is_over else "…"
-        return [*super().flags(), f"/{self.search.words} {number}/{len(self.search.hits)}{more}"]
+        text: str
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While something is typed, `/` and `g` are letters like all others."""
-        return not (self._is_typing and action in _ASKING)
+    class Changed(Message):
+        """The line was closed, or the search began, advanced or ended."""
+
+    class MatchReached(Message):
+        """The player is at a match."""
+
+    def __init__(self, playback: Playback) -> None:
+        super().__init__()
+        self._playback = playback
+        self._search: FrameSearch | None = None
+        self._awaits_match = False
+        """True until the first match of a search is shown, or there is none."""
+        self._line = Input(compact=True)
+        self._accept: Callable[[str], None] = self.start
+        """What is done with the text of the line."""
+
+    def compose(self) -> ComposeResult:
+        """The line for what is typed."""
+        yield self._line
+
+    # --- the line ---------------------------------------------------------------------------------------
 
     @property
-    def _is_typing(self) -> bool:
-        return self._question is not None and self.focused is self._question
+    def is_typing(self) -> bool:
+        """True while a position or words are typed."""
+        return self.is_attached and self.screen.focused is self._line
 
-    def forget_search(self) -> None:
-        """Look for nothing any more."""
-        self.search, self.pane.needle, self._is_looking = None, "", False
-        self._show_keys()
-        self.pane.redraw()
-        self.show_status()
+    def ask_position(self) -> None:
+        """Ask for a position."""
+        self._ask(self._post_position, POSITION_HINT)
 
-    async def action_goto(self) -> None:
-        """Ask where to go."""
-        await self._ask(_GO, BRIEFLY)
+    def ask_words(self) -> None:
+        """Ask for words; those of the present search are proposed."""
+        self._ask(self.start, "search", self.words)
 
-    async def action_search(self) -> None:
-        """Ask what to look for."""
-        await self._ask(_FIND, "search", self.search.words if self.search else "")
+    def _ask(self, accept: Callable[[str], None], hint: str, text: str = "") -> None:
+        """The line has the focus at once, so that it gets whatever is typed next."""
+        self._accept, self._line.placeholder, self._line.value = accept, hint, text
+        self.display = True
+        self.screen.set_focus(self._line)
 
-    async def _ask(self, about: str, hint: str, text: str = "") -> None:
-        """What is typed next, however fast, is typed into the question."""
-        from claude_session_player.tui.widgets.text import Question
+    @on(Input.Submitted)
+    def _take_answer(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_close()
+        if event.value.strip():
+            self._accept(event.value)
 
-        if self._question is not None:
-            await self._question.remove()
-        self._question = Question(about, hint, text)
-        await self.mount(self._question, after=self._status)
-        self.set_focus(self._question)
+    def action_close(self) -> None:
+        """Close the line. It loses the focus at once, so that the next key does not go to it."""
+        self.display = False
+        self.screen.set_focus(None)
+        self.post_message(self.Changed())
 
-    @on(DescendantFocus)
-    def _show_keys(self) -> None:
-        """Tell in the footer what keys do now."""
-        keys = footer_keys(has_search=self.search is not None, can_go_back=self.can_go_back)
-        self._keys.show(ASKING_KEYS if self._is_typing else keys)
+    def _post_position(self, text: str) -> None:
+        self.post_message(self.PositionEntered(text))
 
-    def on_question_answered(self, event: Message) -> None:
-        """Somebody answered, or gave up."""
-        from claude_session_player.tui.widgets.text import Question
+    # --- the search -------------------------------------------------------------------------------------
 
-        assert isinstance(event, Question.Answered)
-        self.hush()
-        if self._question is not None:
-            self._question.remove()
-        self._question = None
-        self.pane.focus()
-        if event.text.strip():
-            {_GO: self._go, _FIND: self._find}[event.about](event.text)
+    @property
+    def words(self) -> str:
+        """What is searched for; empty if there is no search."""
+        return self._search.words if self._search else ""
 
-    def _go(self, text: str) -> None:
-        try:
-            self.projection.go(parse_position(text))
-            self.pane.go_to_end()
-        except SessionError as error:
-            self.say(str(error))
-        self.show_frame()
+    def status(self) -> str:
+        """The words, and which of how many matches is shown."""
+        search = self._search
+        if search is None:
+            return ""
+        number = search.number(self._playback.player.position) or "-"
+        more = "" if search.is_complete else "…"
+        return f"/{search.words} {number}/{len(search.hits)}{more}"
 
-    def _find(self, words: str) -> None:
-        self.search = FrameSearch(self.projection.film, words)
-        self._show_keys()
-        self.pane.needle = words
-        self._is_looking = True
-        self.projection.stay()
-        self.player.pause()
-        self._go_on_searching(self.search)
+    def start(self, words: str) -> None:
+        """Search for words, and go to their first match from here on."""
+        self.app.clear_notifications()
+        self._search = FrameSearch(self._playback.frame_index, words)
+        self._awaits_match = True
+        self._hold_player()
+        self.post_message(self.Changed())
+        self._search_on(self._search)
 
-    def _go_on_searching(self, search: FrameSearch) -> None:
-        work = search_frames(search, lambda: self._is_wanted(search), self._tell_hits)
+    def end(self) -> None:
+        """End the search."""
+        self._search, self._awaits_match = None, False
+        self.post_message(self.Changed())
+
+    def stop_waiting(self) -> None:
+        """Do not go to the first match any more: the viewer went elsewhere."""
+        self._awaits_match = False
+
+    def update_frames(self) -> None:
+        """Search new frames, too. The matches in replaced frames are void, so that their search ends."""
+        if self._search is not None and self._search.frame_index is not self._playback.frame_index:
+            self.end()
+        elif self._search is not None and not self._search.is_complete:
+            self._search_on(self._search)
+        elif self._awaits_match:
+            self._show_matches()
+
+    def _search_on(self, search: FrameSearch) -> None:
+        work = search_frames(search, lambda: self._is_current(search), self.post_message)
         self.run_worker(work, exclusive=True, group="search")
 
-    def _is_wanted(self, search: FrameSearch) -> bool:
-        return self.search is search and search.film is self.projection.film
+    def _is_current(self, search: FrameSearch) -> bool:
+        return self._search is search and search.frame_index is self._playback.frame_index
 
-    def film_has_changed(self) -> None:
-        """What is new is searched, too; what was found in another film leads nowhere in this one."""
-        if self.search is not None and self.search.film is not self.projection.film:
-            self.forget_search()
-        elif self.search is not None and not self.search.is_over:
-            self._go_on_searching(self.search)
-        elif self._is_looking:
-            self._show_hits()
+    @on(SearchAdvanced)
+    def _take_matches(self, event: SearchAdvanced) -> None:
+        self._show_matches()
+        if event.notice:
+            self.notify(event.notice, severity="error")
 
-    def _tell_hits(self, words: str) -> None:
-        self.post_message(self.Found(words))
-
-    @on(Found)
-    def _go_to_hits(self, event: Found) -> None:
-        self._show_hits()
-        if event.words:
-            self.say(event.words)
-
-    def _show_hits(self) -> None:
-        """Show how many hits there are, and the first of them, where none was shown."""
-        search = self.search
+    def _show_matches(self) -> None:
+        """Report how many matches there are; go to the first one as soon as it is known."""
+        search, position = self._search, self._playback.player.position
         if search is None:
             return
-        is_at_hit = search.number(self.player.position) is not None
-        is_known = search.has_after(self.player.position) or (search.is_over and self.projection.is_over)
-        if self._is_looking and not is_at_hit and is_known:
-            self.action_hit(1)
-        self._is_looking = self._is_looking and not is_known
-        self.pane.redraw()
-        self.show_status()
+        is_known = search.has_after(position) or self._is_complete(search)
+        if self._awaits_match and is_known and search.number(position) is None:
+            self.go_to_match(1)
+        self._awaits_match = self._awaits_match and not is_known
+        self.post_message(self.Changed())
 
-    def action_hit(self, direction: int) -> None:
-        """Go to the next hit, or to the one before."""
-        search = self.search
-        self.hush()
+    def go_to_match(self, direction: int) -> None:
+        """Go to the next match, or to the previous one."""
+        search, position = self._search, self._playback.player.position
+        self.app.clear_notifications()
         if search is None:
-            self.say("search first, with /")
+            self.notify("Nothing to search for yet; press / first.")
             return
-        frame = search.after(self.player.position) if direction > 0 else search.before(self.player.position)
+        frame = search.after(position) if direction > 0 else search.before(position)
         if frame is None:
-            is_all = search.is_over and self.projection.is_over
-            self.say(f"{search.words!r} is nowhere" if is_all else f"{search.words!r} is not found so far")
+            so_far = "" if self._is_complete(search) else " so far"
+            self.notify(f"No match for {search.words!r}{so_far}.", severity="warning")
             return
-        self.projection.stay()
-        self.player.pause()
-        self.player.seek(frame)
-        self.pane.go_to_end()
-        self.show_frame()
-        self._point_at_hit(search)
+        self._hold_player()
+        self._playback.player.seek(frame)
+        self.post_message(self.MatchReached())
 
-    def _point_at_hit(self, search: FrameSearch) -> None:
-        """Put the cursor on the element that has the hit, with all that it has where else nothing would be seen."""
-        line = self.projection.frame.line if self.projection.frame else 0
-        elements = self.pane.elements
-        for number in range(len(elements) - 1, -1, -1):
-            element = elements[number]
-            if line in (element.line, getattr(element, "result_line", None)):
-                if search.words.lower() not in element_text(element, self.pane.view).lower():
-                    self.pane.unfold(number)
-                self.pane.stand(number)
-                return
+    def _is_complete(self, search: FrameSearch) -> bool:
+        return search.is_complete and self._playback.is_complete
+
+    def _hold_player(self) -> None:
+        """The player stays where the search takes it."""
+        self._playback.forget_destination()
+        self._playback.player.pause()

@@ -1,4 +1,4 @@
-"""A small window that asks in which format, and into which file, a session is exported."""
+"""Popups of the list of sessions: choosing a project, and exporting a session."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from textual.widgets import Input, Static
 
 from claude_session_player.export import Format, export_formats
 from claude_session_player.tui.listing import ProjectRow
-from claude_session_player.tui.widgets.table import RowTable, TableColumn
+from claude_session_player.tui.widgets.table import RowTable
 from claude_session_player.util.humanize import ago
+from claude_session_player.util.tables import TableColumn
 from claude_session_player.util.text import printable
 
 if TYPE_CHECKING:
@@ -37,12 +38,12 @@ class ProjectTable(RowTable[ProjectRow]):
         self._now = now
 
     def cells(self, row: ProjectRow) -> Sequence[str]:
-        """Its path, how many sessions it has, and when something happened there."""
+        """The text for each column."""
         return row.name, str(row.sessions), ago(row.updated_at, self._now) if row.updated_at else ""
 
 
 class ProjectPopup(ModalScreen[ProjectRow | None]):
-    """Which project is wanted; none where the window is closed."""
+    """Asks for a project; gives none if it is closed."""
 
     DEFAULT_CSS = """
     ProjectPopup { align: center middle; background: transparent; }
@@ -75,20 +76,20 @@ class ProjectPopup(ModalScreen[ProjectRow | None]):
         self.query_one(ProjectTable).show(self._projects, self._cursor)
 
     def on_row_table_chosen(self) -> None:
-        """Two clicks are as good as `enter`."""
+        """A double click chooses, like `enter`."""
         self.action_choose()
 
     def action_choose(self) -> None:
-        """The project under the cursor is wanted."""
+        """Choose the project under the cursor."""
         self.dismiss(self.query_one(ProjectTable).current)
 
 
-_KEYS: Final = "↑ ↓ format · Enter write · Esc back"
-_REPLACE_KEYS: Final = "y replace it · Esc another name · q quit"
+_EXPORT_KEYS: Final = "↑ ↓ format · Enter export · Esc back"
+_REPLACE_KEYS: Final = "y replace · Esc another name · q quit"
 
 
 class ExportTarget(NamedTuple):
-    """Where a session is exported to, and how; what is there already may be replaced only if somebody said so."""
+    """The file that a session is exported to, and its format; an existing file is replaced only if confirmed."""
 
     path: str
     format: Format
@@ -96,7 +97,7 @@ class ExportTarget(NamedTuple):
 
 
 class ExportPopup(ModalScreen[ExportTarget | None]):
-    """Asks for the target of an export; none where it is cancelled."""
+    """Asks for the target of an export; gives none if it is cancelled."""
 
     DEFAULT_CSS = """
     ExportPopup { align: center middle; background: transparent; }
@@ -105,7 +106,7 @@ class ExportPopup(ModalScreen[ExportTarget | None]):
         border: round ansi_cyan; background: ansi_default; padding: 0 1;
     }
     ExportPopup #path:disabled { opacity: 1; }
-    ExportPopup #answer { color: ansi_yellow; height: auto; }
+    ExportPopup #message { color: ansi_yellow; height: auto; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back"),
@@ -116,34 +117,34 @@ class ExportPopup(ModalScreen[ExportTarget | None]):
     ]
 
     def __init__(self, id: str, folder: str) -> None:
-        """The path that is proposed is a file in this folder, named by the session."""
+        """Proposes a file in this folder, named by the session's id."""
         super().__init__()
         self._formats = export_formats()
         first = self._formats[0]
         self._target = ExportTarget(os.path.join(folder, f"{id}{first.suffix}"), first)
         self._is_replacing = False
-        """True while it is asked whether a file may be replaced."""
+        """True while the popup asks whether to replace a file."""
 
     def compose(self) -> ComposeResult:
-        """The formats, the path of the file, and what is to be said about it."""
+        """The formats, the path of the file, and a message about it."""
         with Vertical(id="box") as box:
-            box.border_title, box.border_subtitle = "Export to", _KEYS
+            box.border_title, box.border_subtitle = "Export to", _EXPORT_KEYS
             yield Static(id="formats", markup=False)
             path = Input(self._target.path, compact=True, select_on_focus=False, id="path")
             path.cursor_blink = False
             yield path
-            yield Static(id="answer", markup=False)
+            yield Static(id="message", markup=False)
 
     def on_mount(self) -> None:
         """Show the formats."""
         self._show_formats()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While it is asked whether a file may be replaced, its format stays; else nothing can be replaced."""
+        """`replace` works only while the popup asks for it, `format` only while it does not."""
         return self._is_replacing == (action == "replace") if action in ("replace", "format") else True
 
     def action_format(self, step: int) -> None:
-        """Take the next format; a path that ends like its format goes along."""
+        """Choose the next format; a path with the suffix of the format is renamed."""
         chosen = self._formats[(self._formats.index(self._target.format) + step) % len(self._formats)]
         path = self.query_one(Input)
         path.value = rename_for_format(path.value, self._target.format.suffix, chosen.suffix)
@@ -152,75 +153,75 @@ class ExportPopup(ModalScreen[ExportTarget | None]):
         self._show_formats()
 
     @on(Input.Changed)
-    def _forget_answer(self, event: Input.Changed) -> None:
+    def _take_path(self, event: Input.Changed) -> None:
         self._target = self._target._replace(path=event.value)
-        self._say("")
+        self._show_message("")
 
     @on(Input.Submitted)
     def _accept(self, event: Input.Submitted) -> None:
-        """Give the target back, where it can be written; a file that is there is not replaced without a question."""
+        """Close with the target, if it can be written; ask before an existing file is replaced."""
         typed = event.value.strip()
         path = full_path(typed)
         if not typed:
-            self._say("Type the path of a file.")
+            self._show_message("Type the path of a file.")
         elif os.path.isdir(path):
-            self._say(f"{path} is a directory: add the name of a file.")
+            self._show_message(f"{path} is a directory; add a file name.")
         elif not os.path.isdir(os.path.dirname(path)):
-            self._say(f"There is no directory {os.path.dirname(path)}.")
+            self._show_message(f"No such directory: {os.path.dirname(path)}")
         elif os.path.lexists(path):
-            self._ask_to_replace(True, f"{path} exists already. Replace it?")
+            self._ask_to_replace(True, f"{path} already exists. Replace it?")
         else:
             self.dismiss(self._target._replace(path=path))
 
     def _ask_to_replace(self, is_asked: bool, question: str = "") -> None:
-        """Ask, or no longer. Another key than that of the path is the answer, so that nobody gives it by accident."""
+        """Ask, or stop asking. The answer is a key that does not submit the path, so that it is never an accident."""
         self._is_replacing = is_asked
         path = self.query_one(Input)
         path.disabled = is_asked
-        self.query_one("#box").border_subtitle = _REPLACE_KEYS if is_asked else _KEYS
-        self._say(question)
+        self.query_one("#box").border_subtitle = _REPLACE_KEYS if is_asked else _EXPORT_KEYS
+        self._show_message(question)
         if not is_asked:
             path.focus()
 
     def action_replace(self) -> None:
-        """The file may be replaced."""
+        """Replace the file."""
         self.dismiss(self._target._replace(path=full_path(self._target.path), may_replace=True))
 
     def action_back(self) -> None:
-        """Back to the path, or to what is below this window."""
+        """Return to the path, or close the popup."""
         if self._is_replacing:
             self._ask_to_replace(False)
         else:
             self.dismiss(None)
 
-    def _say(self, words: str) -> None:
-        self.query_one("#answer", Static).update(printable(words))
+    def _show_message(self, message: str) -> None:
+        self.query_one("#message", Static).update(printable(message))
 
     def _show_formats(self) -> None:
-        words = [f"[{one.name}]" if one == self._target.format else f" {one.name} " for one in self._formats]
-        self.query_one("#formats", Static).update(" ".join(words))
+        names = [f"[{one.name}]" if one == self._target.format else f" {one.name} " for one in self._formats]
+        self.query_one("#formats", Static).update(" ".join(names))
 
 
 def full_path(typed: str) -> str:
-    """The file that somebody means: `~` is their home, and what is not absolute is in the working directory."""
+    """The absolute path of what was typed; `~` is the home directory."""
     return os.path.abspath(os.path.expanduser(typed.strip()))
 
 
 def default_export_dir(roots: Iterable[str]) -> str:
-    """Where an export goes if nobody says otherwise: the working directory.
+    """The directory that is proposed for exports: the working directory.
 
-    Where that cannot be written to, or is inside of a store, which stays as it is, the home directory.
+    It is the home directory if the working directory is not writable, or inside a store, which is read-only.
     """
     try:
         here = os.getcwd()
-    except OSError:  # somebody deleted it
+    except OSError:  # it was deleted
         return os.path.expanduser("~")
     is_in_store = os.path.join(here, "").startswith(tuple(os.path.join(os.path.realpath(root), "") for root in roots))
     return here if os.access(here, os.W_OK) and not is_in_store else os.path.expanduser("~")
 
 
 def rename_for_format(name: str, old: str, new: str) -> str:
-    """The name of a file whose format has another suffix now, where the name told the format.
+    """The name of a file after a change of its format: the suffix of the old format is replaced.
 
     >>> rename_for_format("a.md", ".md", ".txt"), rename_for_format("notes", ".md", ".txt")
     ('a.txt', 'notes')

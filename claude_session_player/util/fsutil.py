@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, TextIO
 
 from claude_session_player.errors import AlreadyThere, CannotWrite
+from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,3 +148,8 @@ def _put(part: str, path: str, may_replace: bool) -> None:
         raise AlreadyThere(f"{path} was created by another program meanwhile") from None
     except OSError as error:
         raise CannotWrite(f"{path}: {error.strerror or error}") from error
+
+
+def describe_os_error(error: OSError, path: str) -> str:
+    """What went wrong and where; `path` is named if the error names no file."""
+    return f"{display_path(error.filename or path)}: {error.strerror or error}"

@@ -88,12 +88,12 @@ def session_id(number: int) -> str:
 
 def vault_of(place: Path, kinds: dict[str, bytes]) -> Path:
     """An archive directory with a good archive, and some others beside it, by their ids."""
-    folder = place / "vault" / "-p"
+    folder = place / "archive_dir" / "-p"
     folder.mkdir(parents=True)
     (folder / f"{ONE}.tar.zst").write_bytes(sound(ONE))
     for id, data in kinds.items():
         (folder / f"{id}.tar.zst").write_bytes(data)
-    return place / "vault"
+    return place / "archive_dir"
 
 
 def ids(done: Done) -> list[str]:
@@ -130,12 +130,12 @@ def test_a_hostile_archive_is_refused_and_leaves_nothing_behind(tmp_path: Path, 
 
 @pytest.mark.parametrize("kind", sample(list(ODD), 2))
 def test_an_odd_archive_is_used_and_does_no_harm(tmp_path: Path, kind: str) -> None:
-    vault, target = vault_of(tmp_path, {session_id(1): ODD[kind](session_id(1))}), tmp_path / "target"
-    assert run(tmp_path, "archive", "verify", "--archive", vault).code == 0
-    run(tmp_path, "archive", "list", "--archive", vault)
-    assert sorted(ids(run(tmp_path, "archive", "list", "--jsonl", "--archive", vault))) == [session_id(1), ONE]
-    assert run(tmp_path, "list", "--archive", vault).code == 0
-    assert run(tmp_path, "restore", "--all", "--archive", vault, "--root", target).code == 0
+    archive_dir, target = vault_of(tmp_path, {session_id(1): ODD[kind](session_id(1))}), tmp_path / "target"
+    assert run(tmp_path, "archive", "verify", "--archive", archive_dir).code == 0
+    run(tmp_path, "archive", "list", "--archive", archive_dir)
+    assert sorted(ids(run(tmp_path, "archive", "list", "--jsonl", "--archive", archive_dir))) == [session_id(1), ONE]
+    assert run(tmp_path, "list", "--archive", archive_dir).code == 0
+    assert run(tmp_path, "restore", "--all", "--archive", archive_dir, "--root", target).code == 0
     assert restored(target) == GOOD | {main_of(session_id(1))}
     assert (target / main_of(session_id(1))).stat().st_mode & 0o133 == 0
 
@@ -143,55 +143,55 @@ def test_an_odd_archive_is_used_and_does_no_harm(tmp_path: Path, kind: str) -> N
 @pytest.mark.parametrize("kind", KIND_NAMES[:: len(KIND_NAMES) // pick(1, 64)])
 def test_a_hostile_archive_costs_little_and_does_not_stop_another(tmp_path: Path, kind: str) -> None:
     bad = session_id(1)
-    vault, target, alone = vault_of(tmp_path, {bad: KINDS[kind](bad)}), tmp_path / "target", tmp_path / "alone"
-    path = vault / "-p" / f"{bad}.tar.zst"
-    before = seen(vault)
-    assert ONE in ids(run(tmp_path, "archive", "list", "--jsonl", "--archive", vault))
-    checked = run(tmp_path, "archive", "verify", "--archive", vault)
+    archive_dir, target, alone = vault_of(tmp_path, {bad: KINDS[kind](bad)}), tmp_path / "target", tmp_path / "alone"
+    path = archive_dir / "-p" / f"{bad}.tar.zst"
+    before = seen(archive_dir)
+    assert ONE in ids(run(tmp_path, "archive", "list", "--jsonl", "--archive", archive_dir))
+    checked = run(tmp_path, "archive", "verify", "--archive", archive_dir)
     assert checked.code == 1
     assert checked.out == "2 archives: 1 refused\n"
     assert str(path) in checked.err
-    listed = run(tmp_path, "list", "--jsonl", "--archive", vault)
+    listed = run(tmp_path, "list", "--jsonl", "--archive", archive_dir)
     assert (listed.code, ids(listed)) == (0, [ONE])
     assert str(path) in listed.err
-    assert "hostile" in run(tmp_path, "show", ONE, "--archive", vault).out
+    assert "hostile" in run(tmp_path, "show", ONE, "--archive", archive_dir).out
     for reference in (path, bad):
-        assert run(tmp_path, "show", reference, "--archive", vault).code == 10
+        assert run(tmp_path, "show", reference, "--archive", archive_dir).code == 10
     assert run(tmp_path, "restore", path, "--root", alone).code == 10
     assert restored(alone) == set()
-    assert run(tmp_path, "archive", "verify", path, ONE, "--archive", vault).out == "2 archives: 1 refused\n"
-    both = run(tmp_path, "restore", path, ONE, "--archive", vault, "--root", alone)
+    assert run(tmp_path, "archive", "verify", path, ONE, "--archive", archive_dir).out == "2 archives: 1 refused\n"
+    both = run(tmp_path, "restore", path, ONE, "--archive", archive_dir, "--root", alone)
     assert (both.code, restored(alone)) == (1, GOOD)
-    everything = run(tmp_path, "restore", "--all", "--archive", vault, "--root", target)
+    everything = run(tmp_path, "restore", "--all", "--archive", archive_dir, "--root", target)
     assert (everything.code, restored(target)) == (1, GOOD)
     assert (target / main_of(ONE)).read_bytes() == CONTENT
-    assert seen(vault) == before
+    assert seen(archive_dir) == before
 
 
 def test_many_hostile_archives_do_not_stop_a_good_one(tmp_path: Path) -> None:
     kinds = {session_id(number): KINDS[kind](session_id(number)) for number, kind in enumerate(KIND_NAMES, 1)}
-    vault, target = vault_of(tmp_path, kinds), tmp_path / "target"
-    assert ONE in ids(run(tmp_path, "archive", "list", "--jsonl", "--archive", vault))
-    checked = run(tmp_path, "archive", "verify", "--jsonl", "--archive", vault)
+    archive_dir, target = vault_of(tmp_path, kinds), tmp_path / "target"
+    assert ONE in ids(run(tmp_path, "archive", "list", "--jsonl", "--archive", archive_dir))
+    checked = run(tmp_path, "archive", "verify", "--jsonl", "--archive", archive_dir)
     records = [json.loads(line) for line in checked.out.splitlines()]
     assert [Path(record["archive"]).name for record in records if record["sound"]] == [f"{ONE}.tar.zst"]
     assert len(records) == len(KINDS) + 1
-    listed = run(tmp_path, "list", "--jsonl", "--archive", vault)
+    listed = run(tmp_path, "list", "--jsonl", "--archive", archive_dir)
     assert (listed.code, ids(listed)) == (0, [ONE])
-    done = run(tmp_path, "restore", "--all", "--archive", vault, "--root", target)
+    done = run(tmp_path, "restore", "--all", "--archive", archive_dir, "--root", target)
     assert (done.code, restored(target)) == (1, GOOD)
 
 
 @pytest.mark.parametrize("kind", sample(["a file is another", "a file is missing", "something between two files"], 1))
 def test_a_hostile_archive_that_is_said_to_be_newer_does_not_hide_an_older_one(tmp_path: Path, kind: str) -> None:
-    vault, target = vault_of(tmp_path, {f"{ONE}.2": KINDS[kind](ONE)}), tmp_path / "target"
-    listed = run(tmp_path, "list", "--jsonl", "--archive", vault)
+    archive_dir, target = vault_of(tmp_path, {f"{ONE}.2": KINDS[kind](ONE)}), tmp_path / "target"
+    listed = run(tmp_path, "list", "--jsonl", "--archive", archive_dir)
     assert ids(listed) == [ONE]
     assert f"{ONE}.2.tar.zst" in listed.err
     for reference in (ONE, "latest", "hostile"):
-        assert "hostile" in run(tmp_path, "show", reference, "--archive", vault).out
+        assert "hostile" in run(tmp_path, "show", reference, "--archive", archive_dir).out
     for arguments in (["--all"], [ONE]):
-        done = run(tmp_path, "restore", *arguments, "--archive", vault, "--root", target)
+        done = run(tmp_path, "restore", *arguments, "--archive", archive_dir, "--root", target)
         assert (done.code, restored(target)) == (1, GOOD)
         shutil.rmtree(target)
 
@@ -203,40 +203,40 @@ def test_an_archive_that_does_not_fit_on_the_disk_is_not_unpacked(tmp_path: Path
     parts = (first(bad, [entry(main_of(bad), size=size)]), header(f"files/{main_of(bad)}", size))
     if size >> 15 > 512 << 20:
         pytest.skip("the disk is too large for an archive that does not fit on it")
-    vault, target = vault_of(tmp_path, {bad: frame(*parts, Zeros(size))}), tmp_path / "target"
-    done = run(tmp_path, "restore", bad, "--archive", vault, "--root", target)
+    archive_dir, target = vault_of(tmp_path, {bad: frame(*parts, Zeros(size))}), tmp_path / "target"
+    done = run(tmp_path, "restore", bad, "--archive", archive_dir, "--root", target)
     assert (done.code, restored(target)) == (5, set())
     assert "not enough space (" in done.err
     assert "--root" in done.err
-    assert "TMPDIR" in run(tmp_path, "show", bad, "--archive", vault).err
-    listed = run(tmp_path, "list", "--jsonl", "--archive", vault)
+    assert "TMPDIR" in run(tmp_path, "show", bad, "--archive", archive_dir).err
+    listed = run(tmp_path, "list", "--jsonl", "--archive", archive_dir)
     assert (listed.code, ids(listed)) == (0, [ONE])
     assert "not enough space (" in listed.err
-    done = run(tmp_path, "restore", "--all", "--archive", vault, "--root", target)
+    done = run(tmp_path, "restore", "--all", "--archive", archive_dir, "--root", target)
     assert (done.code, restored(target)) == (1, GOOD)
 
 
 def test_a_session_from_an_unknown_store_does_not_stop_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = tmp_path / "store"
     bad = session_id(1)
-    vault = vault_of(tmp_path, {bad: ODD["a root elsewhere"](bad)})
+    archive_dir = vault_of(tmp_path, {bad: ODD["a root elsewhere"](bad)})
     good = frame(first(ONE, root=str(store)), own(ONE), END)
-    (vault / "-p" / f"{ONE}.tar.zst").write_bytes(good)
+    (archive_dir / "-p" / f"{ONE}.tar.zst").write_bytes(good)
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{store},{tmp_path / 'other'}")
-    done = run(tmp_path, "restore", "--all", "--archive", vault)
+    done = run(tmp_path, "restore", "--all", "--archive", archive_dir)
     assert (done.code, restored(store)) == (1, GOOD)
     assert "--root" in done.err
 
 
 def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
-    vault = vault_of(tmp_path, {})
-    pipe, link = vault / "-p" / f"{session_id(1)}.tar.zst", vault / "-p" / f"{session_id(2)}.tar.zst"
+    archive_dir = vault_of(tmp_path, {})
+    pipe, link = archive_dir / "-p" / f"{session_id(1)}.tar.zst", archive_dir / "-p" / f"{session_id(2)}.tar.zst"
     os.mkfifo(pipe)
     link.symlink_to("/dev/zero")
     for path in (pipe, link):
-        for command in (["archive", "verify"], ["restore"], ["show", "--archive", vault]):
+        for command in (["archive", "verify"], ["restore"], ["show", "--archive", archive_dir]):
             assert run(tmp_path, *command, path).code in (3, 10)
-    assert ids(run(tmp_path, "list", "--jsonl", "--archive", vault)) == [ONE]
+    assert ids(run(tmp_path, "list", "--jsonl", "--archive", archive_dir)) == [ONE]
 
 
 def test_a_file_that_is_empty_for_ever_is_not_read_to_its_end(tmp_path: Path) -> None:
@@ -266,6 +266,6 @@ def test_true_content_may_be_as_dense_as_it_is(tmp_path: Path) -> None:
 
 
 def test_versions_with_long_numbers_hinder_nobody(tmp_path: Path) -> None:
-    vault = vault_of(tmp_path, {f"{ONE}.{'9' * 200}": sound(ONE)})
-    assert run(tmp_path, "archive", "list", "--archive", vault).code == 0
-    assert read_manifest(str(vault / "-p" / f"{ONE}.tar.zst")).id == ONE
+    archive_dir = vault_of(tmp_path, {f"{ONE}.{'9' * 200}": sound(ONE)})
+    assert run(tmp_path, "archive", "list", "--archive", archive_dir).code == 0
+    assert read_manifest(str(archive_dir / "-p" / f"{ONE}.tar.zst")).id == ONE

@@ -122,7 +122,7 @@ def test_a_long_line_is_a_mark_with_its_length_and_takes_no_memory(tmp_path: Pat
     if command[0] != "verify":
         assert "get --line 3 prints it" in told
     else:
-        assert "too large to be read" in told
+        assert "too long to read" in told
 
 
 @pytest.mark.parametrize("command", [("summary",), ("files",), ("tree",), ("list", "--json")], ids=" ".join)
@@ -359,18 +359,18 @@ def test_a_tail_takes_a_heavy_line_for_too_long(
     monkeypatch.setattr(line_reader, "HEAVIEST", 30_000)
     path = SessionBuilder().prompt("Hello").write(tmp_path / "a.jsonl")
     tail, followed = FileTail(str(path)), FollowedFile(str(path))
-    lines = tail.lines()
+    lines = tail.read_lines()
     followed.catch_up()
     heavy = json.dumps({"type": "user", "message": {"content": "é" * 2000}}, ensure_ascii=False).encode()
     parts = (heavy[:read_before], heavy[read_before:], b"\n", b'{"type":"user","message":{"content":"x"}}\n')
     for part in parts:
         with path.open("ab") as file:
             file.write(part)
-        lines += tail.lines()
+        lines += tail.read_lines()
         followed.catch_up()
     assert [event.kind for event in decode_lines(lines, 0, 0)] == ["user", "(too long)", "user"]
     assert sum(map(len, lines)) == path.stat().st_size
-    assert [issue.line for issue in followed.film.account.issues] == [2]
+    assert [issue.line for issue in followed.frame_index.audit.issues] == [2]
 
 
 def test_a_first_line_on_standard_input_that_is_too_heavy_is_a_mark(tmp_path: Path) -> None:
@@ -396,12 +396,14 @@ def _assert_agreement(path: Path, longest: int, numbers: Collection[int] = range
     assert sum(length for length, _ in batches) == path.stat().st_size == film.size
     expected = [length > longest and line in numbers for line, (length, _) in enumerate(batches, 1)]
     assert [kind is LongLine for _, kind in batches] == expected
-    assert [event.kind for line in range(1, film.lines + 1) for event in film.events(line)] == [e.kind for e in events]
-    assert film.account.issues == replay(path).account.issues
+    assert [event.kind for line in range(1, film.line_count + 1) for event in film.events_on(line)] == [
+        e.kind for e in events
+    ]
+    assert film.audit.issues == replay(path).account.issues
     kept = MemorySource(read_lines(path.open("rb")))
     again = FrameIndex(kept)
     again.finish()
-    assert [issue.reason for issue in again.account.issues] == [issue.reason for issue in film.account.issues]
+    assert [issue.reason for issue in again.audit.issues] == [issue.reason for issue in film.audit.issues]
     assert again.screen(len(again.frames) - 1).to_markdown() == replay(path).to_markdown()
 
 
@@ -410,18 +412,18 @@ def test_a_long_line_that_grows_while_it_is_followed_becomes_one_mark(tmp_path: 
     path = session.write(tmp_path / "a.jsonl")
     followed, tail = FollowedFile(str(path)), FileTail(str(path))
     followed.catch_up()
-    lines = tail.lines()
+    lines = tail.read_lines()
     with path.open("ab", buffering=0) as file:
         for part in (b'{"type":"user","x":"', *[b"{x}" * 100] * 20, b'"}\n'):
             file.write(part)
             followed.catch_up()
-            lines += tail.lines()
+            lines += tail.read_lines()
         file.write(b'{"type":"user","message":{"content":"And on"}}\n')
     followed.catch_up()
-    lines += tail.lines()
+    lines += tail.read_lines()
     assert [event.kind for event in decode_lines(lines, 0, 0)] == ["user", "(too long)", "user"]
-    assert [issue.line for issue in followed.film.account.issues] == [2]
-    assert followed.film.lines == 3
+    assert [issue.line for issue in followed.frame_index.audit.issues] == [2]
+    assert followed.frame_index.line_count == 3
 
 
 def test_a_tail_holds_no_more_of_a_line_than_the_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -429,13 +431,13 @@ def test_a_tail_holds_no_more_of_a_line_than_the_bound(tmp_path: Path, monkeypat
     path = SessionBuilder().prompt("Hello").write(tmp_path / "a.jsonl")
     os.truncate(path, 1 << 40)
     tail = FileTail(str(path))
-    assert [event.kind for event in decode_lines(tail.lines(), 0, 0)] == ["user"]
+    assert [event.kind for event in decode_lines(tail.read_lines(), 0, 0)] == ["user"]
     with path.open("ab") as file:
         file.write(b'"}\n{"type":"user"}\n')
-    assert [event.kind for event in decode_lines(tail.lines(), 0, 0)] == ["(too long)", "user"]
+    assert [event.kind for event in decode_lines(tail.read_lines(), 0, 0)] == ["(too long)", "user"]
     os.truncate(path, 2 << 40)
-    tail.lines()
-    assert tail.count < 16 * MEGABYTE
+    tail.read_lines()
+    assert tail.bytes_read < 16 * MEGABYTE
 
 
 # --- sparse files ---------------------------------------------------------------------------------

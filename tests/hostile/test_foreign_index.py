@@ -93,7 +93,7 @@ def test_a_forged_row_takes_no_subagent_of_another_session_along(builder: StoreB
 
     forge(cache, swap)
     made = plan_clean(builder.open(cache), CleanRules(older_than=datetime.now(UTC) - timedelta(days=5)))
-    assert [[item.path.rpartition("/")[2] for item in bundle.items] for bundle in made.bundles] == [[f"{TWO}.jsonl"]]
+    assert [[item.path.rpartition("/")[2] for item in session.items] for session in made.sessions] == [[f"{TWO}.jsonl"]]
 
 
 def open_to_all(folder: Path) -> None:

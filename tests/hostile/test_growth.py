@@ -59,13 +59,13 @@ def _film(path: Path, store: Path) -> None:
     for frame in range(len(film.frames)):
         film.screen(frame)
     search = FrameSearch(film, "engine")
-    while not search.is_over:
-        search.go_on()
+    while not search.is_complete:
+        search.search_more()
 
 
 def _follow(path: Path, store: Path) -> None:
     company = FollowedGroup(session_file_at(str(path)), View())
-    company.begin()
+    company.initial_text()
     company.close()
 
 
@@ -252,7 +252,7 @@ def test_what_cannot_be_read_is_looked_up_in_proportion_to_sessions_and_files() 
 
         def look() -> None:
             unreadable = UnreadableFiles(troubles)
-            assert not any(map(unreadable.of, sessions))
+            assert not any(map(unreadable.reason_for, sessions))
 
         return look
 

@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.archive import removal, trash
+from claude_session_player.archive import locks, removal
+from claude_session_player.archive.locks import HAS_LEASES, Leases
 from claude_session_player.archive.removal import Removal, remove_sessions
 from claude_session_player.archive.session_files import SessionFiles, describe_change
-from claude_session_player.archive.trash import HAS_LEASES, Leases
 from tests import agreement
 from tests.archives import seen
-from tests.bins import bundle, fine
 from tests.hostile.effort import pick
+from tests.interrupted_removals import fine, session_files
 from tests.stores import ONE, TWO, StoreBuilder, settle
 from tests.users import ADA, BOB, Writer, csp_as, give, needs_users, shared_folder
 
@@ -103,11 +103,11 @@ def test_a_session_with_a_file_of_somebody_else_is_left_alone(shared: StoreBuild
     os.chown(path, BOB, BOB)
     done = clean(shared)
     assert (done.returncode, path.exists()) == (1, True)
-    assert b"a file of it belongs to another user" in done.stderr
+    assert b"one of its files belongs to another user" in done.stderr
 
 
 def test_a_lease_is_refused_for_a_writer_and_not_for_a_reader(builder: StoreBuilder) -> None:
-    found = bundle(builder, ONE)
+    found = session_files(builder, ONE)
     path = builder.home() / ONE / "tool-results" / "toolu_9.txt"
     with path.open("rb"), Leases(found) as held:
         assert (held.refusal, held.missing, held.are_broken) == (None, 0, False)
@@ -121,7 +121,7 @@ def test_whoever_opens_a_file_for_writing_breaks_the_lease_and_nothing_else(
 ) -> None:
     before = signal.signal(signal.SIGIO, handler)
     try:
-        with Leases(bundle(builder, ONE)) as held:
+        with Leases(session_files(builder, ONE)) as held:
             path = builder.home() / f"{ONE}.jsonl"
             opener = subprocess.run([sys.executable, "-c", _OPENER, str(path)], capture_output=True, check=True)
             assert (opener.stdout, held.are_broken) == (b"has to wait\n", True)
@@ -140,8 +140,8 @@ def test_a_session_stays_that_somebody_opens_for_writing_at_the_last_moment(
         return describe_change(inside)
 
     monkeypatch.setattr(removal, "describe_change", opened_meanwhile)
-    assert list(remove_sessions([Removal(bundle(builder, ONE))], fine, lambda _: None)) == [
-        "in use: somebody opens it for writing right now"
+    assert list(remove_sessions([Removal(session_files(builder, ONE))], fine, lambda _: None)) == [
+        "in use: a process is just opening it for writing"
     ]
     assert seen(builder.root) == before
 
@@ -149,11 +149,11 @@ def test_a_session_stays_that_somebody_opens_for_writing_at_the_last_moment(
 def test_more_files_than_leases_are_held_are_all_asked_for(
     builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trash, "_MOST", 2)
+    monkeypatch.setattr(locks, "_MAX_HELD", 2)
     path = builder.home() / ONE / "tool-results" / "toolu_9.txt"
-    with path.open("ab"), Leases(bundle(builder, ONE)) as held:
+    with path.open("ab"), Leases(session_files(builder, ONE)) as held:
         assert held.refusal is not None
-    with Leases(bundle(builder, ONE)) as held:
+    with Leases(session_files(builder, ONE)) as held:
         assert (held.refusal, held.missing) == (None, 0)
 
 
@@ -169,13 +169,13 @@ def test_where_no_lease_can_be_had_a_session_is_removed_and_its_files_are_counte
         return real(handle, command, *argument)
 
     monkeypatch.setattr(fcntl, "fcntl", refuse)
-    found, missing = bundle(builder, ONE), list[int]()
+    found, missing = session_files(builder, ONE), list[int]()
     assert list(remove_sessions([Removal(found)], fine, lambda _: None, missing.append)) == [None]
     assert missing == [len(found.files)]
 
 
 def test_a_lease_is_taken_on_the_file_of_the_plan_and_on_no_other(builder: StoreBuilder) -> None:
-    found = bundle(builder, ONE)
+    found = session_files(builder, ONE)
     path = builder.home() / f"{ONE}.jsonl"
     shutil.copy2(path, builder.root / "copy")
     (builder.root / "copy").rename(path)
@@ -184,7 +184,7 @@ def test_a_lease_is_taken_on_the_file_of_the_plan_and_on_no_other(builder: Store
 
 
 def test_it_is_said_where_no_lease_was_granted(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trash, "HAS_LEASES", False)
+    monkeypatch.setattr(locks, "HAS_LEASES", False)
     options = ["--root", str(builder.root), "--archive", str(builder.root.parent / "archive"), "--no-cache"]
     code, _, talk = agreement.csp("clean", "--older-than", "1d", "--apply", *options)
     assert code == 0

@@ -19,7 +19,7 @@ from PIL import Image
 
 from claude_session_player.format.content import Picture, image_type, to_picture
 from claude_session_player.tui.widgets import parts
-from claude_session_player.tui.widgets.parts import Allowance, picture_rows
+from claude_session_player.tui.widgets.parts import PixelBudget, picture_rows
 from tests.builder import SessionBuilder
 from tests.hostile.effort import pick
 from tests.hostile.pictures import MAGIC, ODD_PICTURES, ODD_PICTURES_SHOWN, SHOWN, block, every_format, png, saved
@@ -43,11 +43,11 @@ print(shown.count("[image image/png]"), *sorted(loaded))
 """
 
 
-def rows(source: Any, allowance: Allowance | None = None) -> int:
+def rows(source: Any, allowance: PixelBudget | None = None) -> int:
     return len(picture_rows(to_picture("image", Raw(json.dumps(source).encode())), 80, allowance))
 
 
-def rows_of(data: bytes, allowance: Allowance | None = None) -> int:
+def rows_of(data: bytes, allowance: PixelBudget | None = None) -> int:
     return rows(block(data)["source"], allowance)
 
 
@@ -159,7 +159,7 @@ def test_whatever_a_decoder_raises_is_a_mark(error: type[Exception], monkeypatch
 
 
 def test_all_pictures_of_an_element_share_what_may_be_decoded() -> None:
-    allowance, large = Allowance(), png(4_000, 4_000, bytes(12_001 * 4_000))
+    allowance, large = PixelBudget(), png(4_000, 4_000, bytes(12_001 * 4_000))
     assert [rows_of(large, allowance) > 1 for _ in range(4)] == [True, True, False, False]
     assert rows_of(FORMATS["PNG"], allowance) > 1
 
@@ -221,6 +221,6 @@ def test_a_picture_with_too_much_data_is_not_even_decoded(monkeypatch: pytest.Mo
 
 def test_a_webp_is_bounded_before_it_takes_memory_for_its_points(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", None)  # what it was is put back in the end
-    monkeypatch.setattr(parts, "MOST_POINTS", 2)
+    monkeypatch.setattr(parts, "MOST_PIXELS", 2)
     with pytest.raises(Image.DecompressionBombError):
-        parts._opened(_picture(saved("WEBP")), Allowance())
+        parts._open_image(_picture(saved("WEBP")), PixelBudget())

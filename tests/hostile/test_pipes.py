@@ -121,12 +121,11 @@ ALLOWED = (
     "cli/__init__.py: os.open(os.devnull",
     "cli/_refs.py: open(path, 'rb')",  # what is named on the command line may be a pipe
     "stats/prices.py: ",  # and so may this; the other is a file of the package
-    "archive/handles.py: os.open(path, os.O_RDONLY",  # directories
-    "archive/handles.py: os.open(path, _NEW",  # new files
-    "archive/handles.py: ",  # waits for nothing, and follows no link
-    "archive/trash.py: open(_opened_note(bin)",  # opened in such a directory
-    "archive/trash.py: os.open(path, _OPEN)",  # waits for nothing, and has no use for what is in it
-    "archive/pack.py: os.open(bundle.place(item), _OPEN)",  # does not wait, and compares what it opened
+    "archive/directories.py: os.open(path, os.O_RDONLY",  # directories
+    "archive/directories.py: ",  # waits for nothing, and follows no link
+    "archive/trash.py: open(_open_info(trash)",  # opened in such a directory
+    "archive/locks.py: os.open(path, _OPEN_FLAGS)",  # waits for nothing, and has no use for what is in it
+    "archive/pack.py: os.open(session.path_of(item), _OPEN_FLAGS)",  # does not wait, and compares what it opened
     "archive/pack.py: open(handle",
     "archive/pack.py: os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL",
     "store/index.py: os.open(path, os.O_CREAT",
@@ -238,12 +237,12 @@ def test_following_in_a_pipe_says_that_its_session_is_no_file_any_more(store: St
 
 HANG = """
 import sys, time
-from claude_session_player.tui import preview_pane
+from claude_session_player.tui.widgets import preview
 mark = sys.argv.pop(1)
 def hang(*_):
     open(mark, "w").close()
     time.sleep(600)
-preview_pane.preview_of = hang
+preview.preview_of = hang
 from claude_session_player.cli import main
 main()
 """

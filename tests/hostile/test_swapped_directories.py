@@ -17,8 +17,8 @@ import pytest
 
 from claude_session_player.archive.archive_dir import ArchiveDir
 from tests.archives import archived, contents
-from tests.bins import interrupted
 from tests.hostile.effort import pick, sample
+from tests.interrupted_removals import interrupted
 from tests.program import PATIENCE
 from tests.stores import ONE, TWO, Opened, StoreBuilder, settle
 
@@ -139,7 +139,7 @@ def run(world: Path, swap: Swap, operation: int) -> subprocess.CompletedProcess[
 def kept(world: Path) -> set[bytes]:
     """The contents of everything in the store, aside and in the archive."""
     found = {path.read_bytes() for name in (STORE, ASIDE) for path in (world / name).rglob("*") if path.is_file()}
-    for path in ArchiveDir(world / ARCHIVE).files():
+    for path in ArchiveDir(world / ARCHIVE).archive_paths():
         found |= set(contents(path).values())
     return found
 

@@ -101,7 +101,7 @@ def test_no_message_about_a_wrong_argument_makes_a_terminal_obey_it(tmp_path: Pa
             (f"--{word}",),
             (tmp_path / f"{word}.jsonl",),
             ("--root", tmp_path / word),
-            ("--from", word),
+            ("--archive", word),
         ):
             ran = screen(command, *words)
             check(ran, command, *words)
@@ -153,7 +153,7 @@ def test_an_export_from_a_window_names_its_file_without_being_obeyed(tmp_path: P
     with Window("browse", "--root", tmp_path / "store", cwd=folder, HOME=str(tmp_path)) as window:
         window.until("Coffee")
         window.type(b"e")
-        window.until("Enter write")
+        window.until("Enter export")
         window.type(b"\r")
         window.rest()
         window.press(b"q")

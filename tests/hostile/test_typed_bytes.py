@@ -101,7 +101,7 @@ def test_bytes_that_are_no_keys_neither_end_nor_hang_a_window(store: StoreBuilde
 
 CRASH = """
 import sys, time
-from claude_session_player.tui import player_window
+from claude_session_player.tui import player
 from textual.drivers import linux_driver
 
 class SlowTerminal:
@@ -118,7 +118,7 @@ linux_driver.WriterThread = SlowWriter
 def crash(self, *args):
     raise KeyError("a mistake \\x1b[31m of the program")
 
-setattr(player_window.PlayerWindow, sys.argv.pop(1), crash)
+setattr(player.PlayerScreen, sys.argv.pop(1), crash)
 from claude_session_player.cli import main
 main()
 """

@@ -1,1 +1,1 @@
-"""The parts that windows are made of."""
+"""Widgets of the full-screen programs."""

@@ -1,4 +1,4 @@
-"""Pictures in a terminal: two of their points in each sign, in 24-bit colour."""
+"""Expanded elements in rows: text, code, diffs, todo lists, JSON, and images with two pixels per character."""
 
 from __future__ import annotations
 
@@ -49,14 +49,15 @@ _JPEG_SCAN: Final = 0xDA
 _JPEG_FRAMES: Final = frozenset((0xC0, 0xC1, 0xC2))
 """Baseline, extended, progressive."""
 _JPEG_NEEDED: Final = _JPEG_FRAMES | {0xC4, 0xDB, 0xDD, 0xE0, 0xEE}
-"""Besides frames: tables, intervals, and the two notes that tell how colours are coded."""
-_JPEG_NOTES: Final = frozenset((*range(0xE0, 0xF0), 0xFE))
+"""Besides frames: tables, intervals, and the two application segments that define the colour encoding."""
+_JPEG_IGNORED: Final = frozenset((*range(0xE0, 0xF0), 0xFE))
+"""Application segments and comments."""
 MOST_SCANS: Final = 32
-"""Scans of a JPEG, each of which goes over the whole picture. Encoders write ten or so."""
+"""Scans of a JPEG, each of which decodes the whole image. Encoders write about ten."""
 
 
 def bare_png(data: bytes) -> bytes:
-    """The chunks of a PNG that its points are made of."""
+    """A PNG without the chunks that its pixels do not need."""
     kept, at = [data[:_PNG_HEADER]], _PNG_HEADER
     while at + 12 <= len(data):
         length, kind = struct.unpack_from(">I4s", data, at)
@@ -77,7 +78,7 @@ def bare_jpeg(data: bytes) -> bytes:
         if marker in _JPEG_NEEDED:
             frames += marker in _JPEG_FRAMES
             kept.append(data[at:end])
-        elif marker not in _JPEG_NOTES:
+        elif marker not in _JPEG_IGNORED:
             raise ValueError(f"marker {marker:02x} before the first scan of a JPEG")
         at = end
     scans = data[at:]
@@ -93,53 +94,53 @@ def _marker(data: bytes, at: int) -> int:
     return int(marker)
 
 
-_HIGHEST: Final = 20
-_UPPER: Final = "▀"
+_MOST_ROWS: Final = 20
+_UPPER_HALF: Final = "▀"
 _MOST_DATA: Final = 16 << 20
-"""Characters of base64 of a picture that is still opened: more than the API takes."""
-MOST_POINTS: Final = 1 << 25
-"""Points of all pictures of an element together, so that it is drawn in a second or two: those of one 8K screen."""
+"""Base64 characters of an image that is opened: more than the API accepts."""
+MOST_PIXELS: Final = 1 << 25
+"""Pixels of all images of an element, about one 8K screen, so that it is drawn in a second or two."""
 
 
-class Allowance:
-    """How many points may still be decoded for an element."""
+class PixelBudget:
+    """How many pixels may still be decoded for an element."""
 
     def __init__(self) -> None:
-        self._left = MOST_POINTS
+        self._left = MOST_PIXELS
 
-    def take(self, points: int) -> None:
-        """Raises `ValueError` where there are more points than are left."""
-        if points > self._left:
-            raise ValueError("too many points")
-        self._left -= points
+    def take(self, pixels: int) -> None:
+        """Raises `ValueError` if fewer pixels are left."""
+        if pixels > self._left:
+            raise ValueError("too many pixels")
+        self._left -= pixels
 
 
-def picture_rows(picture: Picture, width: int, allowance: Allowance | None = None) -> list[Strip]:
-    """A picture in rows of this width, and a word about it; the word alone where the picture cannot be shown."""
-    rows = [] if os.environ.get("NO_COLOR") else _points(picture, width, allowance or Allowance())
+def picture_rows(picture: Picture, width: int, budget: PixelBudget | None = None) -> list[Strip]:
+    """An image in rows of this width and a label; the label alone if the image cannot be shown."""
+    rows = [] if os.environ.get("NO_COLOR") else _pixel_rows(picture, width, budget or PixelBudget())
     is_refused = not rows and bool(picture.data) and not os.environ.get("NO_COLOR")
     about = f"{_about(picture)} (cannot be shown)" if is_refused else _about(picture)
     return [*rows, *draw_rows(Text(about, style="dim"), width)]
 
 
-def _points(picture: Picture, width: int, allowance: Allowance) -> list[Strip]:
-    """The points of a picture in rows; none where it is damaged, too large, or of another type than these four.
+def _pixel_rows(picture: Picture, width: int, budget: PixelBudget) -> list[Strip]:
+    """The pixels of an image in rows; no rows if it is damaged, too large, or of an unsupported type.
 
-    Decoders raise anything on data that is made for it, also `MemoryError`, and a picture is not worth the player.
+    Crafted data makes decoders raise any exception, even `MemoryError`; no image may end the player.
     """
     try:
-        image = _opened(picture, allowance)
-        wide, high = _fitted(image.size, width)
-        points = image.convert("RGB").resize((wide, high * 2)).load()
-        assert points is not None
-        rows = [[_sign(points[x, 2 * y], points[x, 2 * y + 1]) for x in range(wide)] for y in range(high)]
+        image = _open_image(picture, budget)
+        wide, high = _fit_size(image.size, width)
+        pixels = image.convert("RGB").resize((wide, high * 2)).load()
+        assert pixels is not None
+        rows = [[_cell(pixels[x, 2 * y], pixels[x, 2 * y + 1]) for x in range(wide)] for y in range(high)]
     except Exception:
         return []
     return list(map(Strip, rows))
 
 
 def _about(picture: Picture) -> str:
-    """What a picture is, in a few words.
+    """A label for an image: its kind, type and address.
 
     >>> _about(Picture("image", "image/png")), _about(Picture("document", url="file.pdf"))
     ('[image image/png]', '[document file.pdf]')
@@ -147,39 +148,40 @@ def _about(picture: Picture) -> str:
     return printable(f"[{' '.join(filter(None, (picture.kind, picture.media_type, picture.url)))}]")
 
 
-def _fitted(size: tuple[int, int], width: int) -> tuple[int, int]:
-    """Columns and rows of a picture of some points; a sign is twice as high as wide.
+def _fit_size(size: tuple[int, int], width: int) -> tuple[int, int]:
+    """The columns and rows for an image of some pixels; a terminal cell is twice as high as wide.
 
-    >>> _fitted((100, 100), 80), _fitted((1000, 10), 80), _fitted((4, 4), 80)
+    >>> _fit_size((100, 100), 80), _fit_size((1000, 10), 80), _fit_size((4, 4), 80)
     ((40, 20), (80, 1), (4, 2))
     """
     wide, high = size
-    scale = min(width / wide, 2 * _HIGHEST / high, 1.0)
+    scale = min(width / wide, 2 * _MOST_ROWS / high, 1.0)
     return max(round(wide * scale), 1), max(round(high * scale / 2), 1)
 
 
-def _sign(upper: Any, lower: Any) -> Segment:
-    return Segment(_UPPER, Style.parse(f"rgb({','.join(map(str, upper))}) on rgb({','.join(map(str, lower))})"))
+def _cell(upper: Any, lower: Any) -> Segment:
+    """Two pixels in one terminal cell."""
+    return Segment(_UPPER_HALF, Style.parse(f"rgb({','.join(map(str, upper))}) on rgb({','.join(map(str, lower))})"))
 
 
-def _opened(picture: Picture, allowance: Allowance) -> Image:
-    """The first frame of a picture, decoded. Raises anything."""
+def _open_image(picture: Picture, budget: PixelBudget) -> Image:
+    """The first frame of an image, decoded. Raises any exception."""
     if len(picture.data) > _MOST_DATA:
         raise ValueError("too much data")
     data = base64.b64decode(raw_as_text(picture.data), validate=False)
     kind = image_type(data)
     if kind is None:
-        raise ValueError("no picture of a type that is opened")
+        raise ValueError("unsupported image type")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they would be written across the screen
         image = _DECODERS[kind](data)
-        allowance.take(image.width * image.height)
+        budget.take(image.width * image.height)
         image.load()
     return image
 
 
-# `PIL.Image.open` is not used: to find WebP it loads the plugins of all formats, one of which starts Ghostscript,
-# and it takes some JPEGs for MPO.
+# `PIL.Image.open` is not used: to recognise WebP it loads the plugins of all formats, one of which starts Ghostscript,
+# and it mistakes some JPEGs for MPO.
 
 
 def _png(data: bytes) -> Image:
@@ -197,56 +199,59 @@ def _jpeg(data: bytes) -> Image:
 def _gif(data: bytes) -> Image:
     from PIL.GifImagePlugin import GifImageFile
 
-    _limit_points()
+    _limit_pixels()
     return GifImageFile(BytesIO(data))
 
 
 def _webp(data: bytes) -> Image:
     from PIL.WebPImagePlugin import WebPImageFile
 
-    _limit_points()
+    _limit_pixels()
     return WebPImageFile(BytesIO(data))
 
 
-def _limit_points() -> None:
-    """GIF and WebP take memory for their points before they tell their size; Pillow refuses twice this limit."""
+def _limit_pixels() -> None:
+    """Limit Pillow itself, which allocates the pixels of GIF and WebP before their size is known.
+
+    It refuses images with more than twice this limit.
+    """
     from PIL import Image
 
-    Image.MAX_IMAGE_PIXELS = MOST_POINTS // 2
+    Image.MAX_IMAGE_PIXELS = MOST_PIXELS // 2
 
 
 _DECODERS: Final[dict[ImageType, Callable[[bytes], Image]]] = {PNG: _png, JPEG: _jpeg, GIF: _gif, WEBP: _webp}
 
 
-_MOST, _MOST_LINES = 200_000, 3000
-"""Characters and lines of a part that are shown: a hundred screens."""
+_MOST_CHARACTERS, _MOST_LINES = 200_000, 3000
+"""How much of a part is shown: a hundred screens."""
 _DIFF_STYLES: Final = {"+": "green", "-": "red", "@": "cyan"}
 _DONE, _OPEN = "☑ ", "☐ "
 _INDENT: Final = "    "
 
 
 def details_rows(head: list[Strip], details: ElementDetails, width: int) -> list[Strip]:
-    """An element with everything that is known of it: its first row, what was given, and what came back."""
+    """An expanded element: its first row, the whole input, and the whole result."""
     rows = head[:1]
-    inner, allowance = width - len(_INDENT), Allowance()
+    inner, budget = width - len(_INDENT), PixelBudget()
     about = " ".join(filter(None, (details.words, details.name)))
     if about:
         rows += indent_rows(draw_rows(Text(_plain(about), style="dim"), inner), _INDENT)
     for part in details.given:
-        rows += indent_rows(part_rows(part, inner, details.name, allowance), _INDENT)
+        rows += indent_rows(part_rows(part, inner, details.name, budget), _INDENT)
     if details.outcome:
         rows += indent_rows(draw_rows(Text(details.outcome, style="dim"), inner), "  └ ", Style(dim=True))
     mark, style = ("  ✗ ", Style(color="red")) if details.is_error else ("  └ ", Style(dim=True))
     for part in details.returned:
-        rows += indent_rows(part_rows(part, inner, details.name, allowance), mark, style)
+        rows += indent_rows(part_rows(part, inner, details.name, budget), mark, style)
         mark = _INDENT
     return rows
 
 
-def part_rows(part: Part, width: int, name: str = "", allowance: Allowance | None = None) -> list[Strip]:
-    """One part in rows of this width; `name` is the file that it is about, `allowance` bounds its pictures."""
+def part_rows(part: Part, width: int, name: str = "", budget: PixelBudget | None = None) -> list[Strip]:
+    """One part in rows of this width; `name` is the file that it is about, `budget` limits its images."""
     if isinstance(part, Picture):
-        return picture_rows(part, width, allowance)
+        return picture_rows(part, width, budget)
     return draw_rows(_DRAWINGS[type(part)](part, name), width)
 
 
@@ -305,7 +310,7 @@ def _plain(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    """A text without what a terminal would obey, and without what nobody could read here."""
-    kept = "\n".join(text[:_MOST].split("\n", _MOST_LINES)[:_MOST_LINES])
+    """The beginning of a text, without control characters; says how much is left out."""
+    kept = "\n".join(text[:_MOST_CHARACTERS].split("\n", _MOST_LINES)[:_MOST_LINES])
     more = len(text) - len(kept)
-    return f"{_plain(kept)}\n… ({plural(more, 'more character')}: 'show --full' has them all)" if more else _plain(kept)
+    return f"{_plain(kept)}\n… ({plural(more, 'more character')}; 'show --full' prints all)" if more else _plain(kept)

@@ -1,4 +1,4 @@
-"""A look at one session: what the table has no room for, and its last screen."""
+"""The preview of a session: facts that the table has no room for, and the end of its screen."""
 
 from __future__ import annotations
 
@@ -32,36 +32,36 @@ if TYPE_CHECKING:
     from claude_session_player.store import Session
     from claude_session_player.tui.listing import SessionRow
 
-_ENDS: Final = (1 << 18, 1 << 21, 1 << 24)
-"""How many bytes of the end are read: more, only where less of it shows nothing."""
+_TAIL_SIZES: Final = (1 << 18, 1 << 21, 1 << 24)
+"""How many bytes are read from the end of a file; more only if fewer leave the screen empty."""
 _BLANK: Final = Strip([])
 
 
 def preview_of(session: Session, size: Size) -> list[Strip]:
-    """The last rows of a session's screen that fit into some space, or why there are none."""
+    """The last rows of a session's screen that fit into a size, or why there are none."""
     try:
         state = last_screen(session.path, is_subagent=session.is_subagent)
     except OSError as error:
-        return text_rows(Text(f"cannot be read: {error.strerror or error}", style="red"), size.width)
+        return text_rows(Text(f"Cannot read the session: {error.strerror or error}", style="red"), size.width)
     if not state.elements:
-        return text_rows(Text("there is nothing to see on its screen", style="dim"), size.width)
+        return text_rows(Text("The screen is empty.", style="dim"), size.width)
     return last_rows(state, size)
 
 
 def last_screen(path: str, *, is_subagent: bool = False) -> ScreenState:
-    """What the end of a session file leaves on the screen. Raises `OSError`."""
+    """The screen that the end of a session file leaves. Raises `OSError`."""
     view = View(sidechains=is_subagent)
     state = ScreenState(view)
     size = os.path.getsize(path)
-    for end in _ENDS:
-        state = replay(_lines_at_end(path, end), view)
-        if state.elements or end >= size:
+    for tail in _TAIL_SIZES:
+        state = replay(_lines_at_end(path, tail), view)
+        if state.elements or tail >= size:
             break
     return state
 
 
 def last_rows(state: ScreenState, size: Size) -> list[Strip]:
-    """The last rows of a screen, as the player shows them; only the elements that they belong to are laid out."""
+    """The last rows of a screen, as the player shows them; only the elements in these rows are laid out."""
     rows: list[Strip] = []
     following = None
     for element in reversed(state.elements):
@@ -74,7 +74,7 @@ def last_rows(state: ScreenState, size: Size) -> list[Strip]:
 
 
 def _lines_at_end(path: str, count: int) -> list[bytes]:
-    """The whole lines among the last bytes of a file."""
+    """The complete lines among the last bytes of a file."""
     with open(path, "rb", opener=regular_opener) as file:
         start = max(file.seek(0, os.SEEK_END) - count, 0)
         file.seek(start)
@@ -82,14 +82,14 @@ def _lines_at_end(path: str, count: int) -> list[bytes]:
     return lines[1:] if start else lines
 
 
-REST: Final = 0.1
-"""So many seconds the cursor rests on a session before its file is read."""
+REST_SECONDS: Final = 0.1
+"""Seconds for which the cursor rests on a session before its file is read."""
 _PLAIN: Final = Style()
-"""Without colours, Textual asks every piece of a line for its style."""
+"""Without colours, Textual expects every segment to have a style."""
 
 
 class RowsView(Widget):
-    """Rows that were laid out before; of too many, the last ones."""
+    """Rows that are laid out already; if there are too many, the last ones."""
 
     DEFAULT_CSS = "RowsView { height: 1fr; }"
 
@@ -111,7 +111,7 @@ class RowsView(Widget):
 
 
 class PreviewPane(Vertical):
-    """Shows what is known of a session at once, and its screen as soon as nobody wants another one."""
+    """Shows facts about a session at once, and its screen as soon as the cursor rests on it."""
 
     DEFAULT_CSS = "PreviewPane #about { height: 1; text-style: bold; }"
 
@@ -120,61 +120,61 @@ class PreviewPane(Vertical):
         self._rest = rest
         self._timer: Timer | None = None
         self._wanted: SessionRow | None = None
-        self._otherwise = ""
+        self._placeholder = ""
         self._shown: PreviewRequest | None = None
-        """What is shown, or being read."""
+        """The preview that is shown, or being read."""
 
     def compose(self) -> ComposeResult:
-        """A few words, and below them the screen."""
+        """The facts, and below them the screen."""
         yield Static(id="about", markup=False)
         yield RowsView()
 
-    def show(self, entry: SessionRow | None, otherwise: str) -> None:
-        """Show a session; if there is none, say something else."""
-        self._wanted, self._otherwise = entry, otherwise
-        self.query_one("#about", Static).update(listing.session_about(entry.session) if entry else "")
+    def show(self, row: SessionRow | None, placeholder: str) -> None:
+        """Show a session, or a placeholder if there is none."""
+        self._wanted, self._placeholder = row, placeholder
+        self.query_one("#about", Static).update(listing.session_about(row.session) if row else "")
         self._begin()
 
     def forget(self) -> None:
-        """Read the screen anew, the next time that it is wanted."""
+        """Read the screen again the next time that it is wanted."""
         self._shown = None
 
     def on_show(self) -> None:
-        """There is room now for what was wanted before."""
+        """Show what was wanted while the pane was hidden."""
         self._begin()
 
     def on_resize(self) -> None:
-        """Another width makes other rows."""
+        """Lay out the rows for the new width."""
         self._begin()
 
     def _begin(self) -> None:
-        """Words are said at once; a file is read when the cursor has come to rest."""
+        """Show a placeholder at once; read a file only when the cursor has come to rest."""
         if self._timer is not None:
             self._timer.stop()
         if self._wanted is None:
             self._shown = None
-            self._rows.show(text_rows(Text(self._otherwise), self._rows.size.width))
+            self._rows.show(text_rows(Text(self._placeholder), self._rows.size.width))
         else:
-            self._timer = self.set_timer(self._rest, self.look)
+            self._timer = self.set_timer(self._rest, self.read)
 
-    def look(self) -> None:
-        """Read the screen that is wanted, unless it is shown already, or there is no room for it."""
+    def read(self) -> None:
+        """Read the wanted screen, unless it is shown already or there is no room for it."""
         if self._wanted is None or not self._rows.size:
             return
-        glance = PreviewRequest(self._wanted.key, self._wanted.session.found.stamp, self._rows.size)
-        if glance != self._shown:
-            self._shown = glance
-            self._read(self._wanted, glance)
+        request = PreviewRequest(self._wanted.key, self._wanted.session.found.stamp, self._rows.size)
+        if request != self._shown:
+            self._shown = request
+            self._read(self._wanted, request)
 
     @work(thread=True, exclusive=True, group="preview")
-    def _read(self, entry: SessionRow, glance: PreviewRequest) -> None:
-        rows = preview_of(entry.session, glance.size)
+    def _read(self, row: SessionRow, request: PreviewRequest) -> None:
+        rows = preview_of(row.session, request.size)
         if not get_current_worker().is_cancelled:
-            self.post_message(PreviewReady(glance, rows))
+            self.post_message(PreviewReady(request, rows))
 
     @on(PreviewReady)
     def _draw(self, message: PreviewReady) -> None:
-        if message.glance == self._shown:
+        if message.request == self._shown:
             self._rows.show(message.rows)
 
     @property

@@ -1,6 +1,6 @@
-"""Elements of a screen to rows of a terminal: wrapped, with their colours, and answers with their markdown drawn.
+"""Elements of a screen as rows of a terminal: wrapped, coloured, responses with their markdown rendered.
 
-What is loaded for markdown and code is loaded when it is first needed: most sessions begin with a prompt.
+The libraries for markdown and code are imported on first use: most sessions begin with a prompt.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LIGHT_BACKGROUNDS: Final = frozenset(("7", "15"))
 
 
 def is_light(colours: str) -> bool:
-    """Whether a terminal is light, by what it says of its colours in `COLORFGBG`; where it says nothing, it is dark.
+    """True for a terminal with a light background, by the value of `COLORFGBG`; without a value it is dark.
 
     >>> is_light("0;15"), is_light("15;0"), is_light("")
     (True, False, False)
@@ -40,12 +40,12 @@ def is_light(colours: str) -> bool:
 
 
 def terminal_theme() -> str:
-    """The theme of windows. Both use the colours of the terminal; they differ in those that are hard to see on one."""
+    """Textual's theme for this terminal. Both use its own colours, and avoid those that are hard to see."""
     return f"ansi-{_shade()}"
 
 
 def code_theme() -> str:
-    """The colours of code."""
+    """The theme for highlighted code."""
     return f"ansi_{_shade()}"
 
 
@@ -54,9 +54,9 @@ def _shade() -> str:
 
 
 MOST_DRAWN: Final = 20_000
-"""Characters of an answer that are drawn as markdown; a longer one is shown as it is."""
+"""Characters of a response that is rendered as markdown; a longer one is shown as it is."""
 MOST_SHOWN: Final = 50_000
-"""Characters of an element that are shown in its place, on the screen."""
+"""Characters that are shown of an element that is not expanded."""
 _NARROWEST: Final = 8
 
 _STYLES: Final = Theme(
@@ -75,7 +75,7 @@ _STYLES: Final = Theme(
         "markdown.table.border": "dim",
     }
 )
-"""Nothing but colours that the terminal has, and none behind the text: it may be dark or light."""
+"""Only the terminal's own colours, and no backgrounds: the terminal may be dark or light."""
 
 
 def element_rows(element: ScreenElement, view: View, width: int) -> list[Strip]:
@@ -88,13 +88,13 @@ def element_rows(element: ScreenElement, view: View, width: int) -> list[Strip]:
 
 
 def markdown_rows(text: str, width: int) -> list[Strip]:
-    """Markdown, drawn."""
+    """Rendered markdown, in rows of this width."""
     return _without_wide_gaps(draw_rows(_markdown(text), width))
 
 
 @dataclass(frozen=True)
 class DrawnMarkdown:
-    """Markdown as something that any widget can show, in any width."""
+    """Markdown that any widget can show, in any width."""
 
     text: str
 
@@ -105,10 +105,11 @@ class DrawnMarkdown:
 
 
 def text_rows(text: Text, width: int) -> list[Strip]:
-    """A text in rows; what does not fit goes on below the words of its line, not below its mark."""
+    """A text in rows; a wrapped line continues below its words, not below its mark."""
     text.expand_tabs(8)
     rows = list(fold_lines(text.plain, max(width, _NARROWEST)))
-    pieces = text.divide([place for row in rows for place in (row.start, row.end)])  # one is between two rows
+    # Every other piece lies between two rows.
+    pieces = text.divide([place for row in rows for place in (row.start, row.end)])
     return [Strip(_segments(piece, row.blanks)) for row, piece in zip(rows, pieces[1::2], strict=True)]
 
 
@@ -118,22 +119,22 @@ def _segments(text: Text, blanks: int) -> list[Segment]:
     return [Segment(" " * blanks), *segments] if blanks else segments
 
 
-def draw_rows(what: RenderableType, width: int) -> list[Strip]:
-    """Anything that can be drawn, in rows of this width."""
+def draw_rows(renderable: RenderableType, width: int) -> list[Strip]:
+    """A renderable in rows of this width."""
     console = _console()
     options = console.options.update(width=max(width, _NARROWEST))
-    lines = console.render_lines(what, options, pad=False)
+    lines = console.render_lines(renderable, options, pad=False)
     return [Strip(_without_spaces(line)) for line in lines]
 
 
 def indent_rows(rows: Iterable[Strip], first: str, style: Style | None = None) -> list[Strip]:
-    """Rows with something before the first of them, and as much space before the others."""
+    """Rows with a text before the first of them, and as much space before the others."""
     space = Segment(" " * len(first))
     return [Strip([space if n else Segment(first, style), *row]) for n, row in enumerate(rows)]
 
 
 def _shortened(element: ScreenElement) -> ScreenElement:
-    """The element without what nobody could read in one place."""
+    """The element without the end of a text that is too long to be shown."""
     name = "result" if isinstance(element, ToolCall) else "text"
     text = getattr(element, name, None)
     if not isinstance(text, str) or len(text) <= MOST_SHOWN:
@@ -150,7 +151,7 @@ def _markdown(text: str) -> RenderableType:
 
 
 def _without_wide_gaps(rows: list[Strip]) -> list[Strip]:
-    """Rows without empty ones at the ends, and with one where there are several: code comes with its own."""
+    """Rows without empty ones at both ends, and without several in a row: code blocks bring their own."""
     kept: list[Strip] = []
     for row in rows:
         if row.text.strip() or (kept and kept[-1].text.strip()):
@@ -159,7 +160,7 @@ def _without_wide_gaps(rows: list[Strip]) -> list[Strip]:
 
 
 def _without_spaces(line: list[Segment]) -> list[Segment]:
-    """A row without the spaces that it ends with, where they have no colour: they say nothing."""
+    """A row without trailing spaces, unless they have a background."""
     while line and not (line[-1].style and line[-1].style.bgcolor):
         last = line[-1]
         text = last.text.rstrip(" ")

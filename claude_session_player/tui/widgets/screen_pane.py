@@ -1,4 +1,4 @@
-"""The screen of a session in a window: scrolled by rows, with a cursor that stands on one of its elements."""
+"""The screen of a session: scrolled by rows, with a cursor on one of its elements."""
 
 from __future__ import annotations
 
@@ -18,81 +18,81 @@ from claude_session_player.tui.widgets.rows import element_rows
 
 
 class RowPlace(NamedTuple):
-    """A row: the element that it belongs to, and its number in it."""
+    """A row: the number of its element, and its number in this element."""
 
     element: int
     row: int
 
 
 class Viewport:
-    """A window of some rows. It sticks to the end of the list until somebody scrolls away from it."""
+    """The visible rows of a list of elements. It stays at the end of the list until it is scrolled back."""
 
     def __init__(self, height_of: Callable[[int], int]) -> None:
         self._height_of = height_of
         self.count = 0
         """How many elements there are."""
         self.height = 0
-        """How many rows are in sight."""
+        """How many rows are visible."""
         self.is_at_end = True
         self._top = RowPlace(0, 0)
 
     @property
     def top(self) -> RowPlace:
-        """The first row in sight."""
+        """The first visible row."""
         return self._top
 
     def shift(self, elements: int) -> None:
-        """Keep the same rows in sight where their elements have other numbers now."""
+        """Keep the same rows visible after their elements were renumbered."""
         self._top = self._top._replace(element=self._top.element + elements)
 
     def rows(self) -> list[RowPlace]:
-        """The rows in sight, from the top down; fewer than the height where there are no more."""
+        """The visible rows from the top down; fewer than the height if there are no more."""
         if self.is_at_end:
             self._top = self._up(RowPlace(self.count, 0), self.height)
         rows = self._down(self._top, self.height)
-        if len(rows) < self.height and self._top > (0, 0):  # there is less than before
+        if len(rows) < self.height and self._top > (0, 0):  # the list has become shorter
             self.is_at_end = True
             self._top = self._up(RowPlace(self.count, 0), self.height)
             rows = self._down(self._top, self.height)
         return rows
 
     def scroll(self, rows: int) -> None:
-        """Move the window down, or up with a negative number, as far as there are rows."""
+        """Scroll down, or up with a negative number, as far as there are rows."""
         self.rows()
         if rows < 0:
             before, self._top = self._top, self._up(self._top, -rows)
-            self.is_at_end = self.is_at_end and self._top == before  # with nothing above, the end is not left
+            self.is_at_end = self.is_at_end and self._top == before  # with nothing above, it stays at the end
             return
         self.is_at_end = False
         height = max(self.height, 1)
         below = self._down(self._top, height + rows + 1)
-        if len(below) <= height + rows:  # nothing is left below
+        if len(below) <= height + rows:  # nothing more is below
             self.is_at_end = True
         else:
             self._top = below[rows]
 
     def reveal_head(self, element: int) -> None:
-        """Have an element in sight, from its beginning on."""
+        """Scroll until the first row of an element is visible."""
         self.reveal(element)
         if RowPlace(element, 0) not in self.rows():
             self._top = RowPlace(element, 0)
             self.is_at_end = len(self._down(self._top, self.height + 1)) <= self.height
 
     def reveal(self, element: int) -> None:
-        """Move the window as little as needed to have an element in sight; its beginning, where it is too large."""
+        """Scroll as little as needed to make an element visible; if it is too high, its beginning."""
         rows = self.rows()
-        seen = [place.row for place in rows if place.element == element]
-        if len(seen) >= min(self._height_of(element), self.height):
+        visible = [place.row for place in rows if place.element == element]
+        if len(visible) >= min(self._height_of(element), self.height):
             return
         self.is_at_end = False
-        if element < rows[0].element or (seen and seen[0] > 0) or self._height_of(element) >= self.height:
+        if element < rows[0].element or (visible and visible[0] > 0) or self._height_of(element) >= self.height:
             self._top = RowPlace(element, 0)
         else:
             self._top = self._up(RowPlace(element + 1, 0), self.height)
         self.is_at_end = len(self._down(self._top, self.height + 1)) <= self.height
 
     def _down(self, start: RowPlace, count: int) -> list[RowPlace]:
-        """So many rows from one on."""
+        """Up to `count` rows, from `start` down."""
         rows: list[RowPlace] = []
         element, row = start
         while element < self.count and len(rows) < count:
@@ -102,7 +102,7 @@ class Viewport:
         return rows
 
     def _up(self, start: RowPlace, count: int) -> RowPlace:
-        """The row that is so many rows above one; the first of all where there are not so many."""
+        """The row `count` rows above `start`, or the first row of all."""
         element, row = start
         while count > row:
             if element == 0:
@@ -115,21 +115,21 @@ class Viewport:
 
 _CURSOR: Final = Segment("▌", Style(color="blue"))
 _NO_CURSOR: Final = Segment(" ")
-_HIT: Final = Style(color="black", bgcolor="yellow", dim=False)
+_MATCH: Final = Style(color="black", bgcolor="yellow", dim=False)
 _NO_STYLE: Final = Style()
-"""Terminals without colours need a style for everything, be it none."""
+"""Without colours, Textual expects every segment to have a style."""
 _HINT: Final = Style(reverse=True)
 _BLANK: Final = Strip([])
-_MOST_KEPT: Final = 2000
-_WHEEL: Final = 3
+_CACHE_SIZE: Final = 2000
+_WHEEL_ROWS: Final = 3
 
-Key = tuple[int, int]
-"""What an element is known by on every screen: its line, and its number among those of this line."""
-Details = Callable[[ScreenElement, int], list[Strip]]
-"""The rows of an element with all that is known of it, in some width."""
+ElementKey = tuple[int, int]
+"""Identifies an element across frames: its line, and its number among the elements of this line."""
+DetailRows = Callable[[ScreenElement, int], list[Strip]]
+"""Draws an expanded element in a width."""
 
 
-class _Kept(NamedTuple):
+class _CachedRows(NamedTuple):
     """The rows of an element, and what they depend on."""
 
     element: ScreenElement
@@ -139,35 +139,36 @@ class _Kept(NamedTuple):
 
 
 class ScreenPane(Widget, can_focus=True):
-    """Shows the elements of a screen; whoever owns it says which, and what is done with the one at the cursor."""
+    """Shows the elements of a screen. Scrolling back pauses following: the view stays while more is appended."""
 
     DEFAULT_CSS = "ScreenPane { height: 1fr; width: 1fr; }"
 
-    def __init__(self, view: View, details: Details) -> None:
+    def __init__(self, view: View, detail_rows: DetailRows) -> None:
         super().__init__()
         self.view = view
         self.needle = ""
-        """What is searched for, and therefore shown in another colour."""
-        self._details = details
+        """The text to highlight."""
+        self._detail_rows = detail_rows
         self._elements: Sequence[ScreenElement] = ()
-        """What is shown."""
+        """The elements that are shown."""
         self._latest: Sequence[ScreenElement] = ()
-        """What there is now."""
+        """The elements of the current frame."""
         self._is_held = False
-        """True where what is shown is older, because a compaction took away what somebody reads."""
+        """True if older elements are shown, because a compaction removed those in view."""
         self._known_line = 0
-        """The line of the last element that was there when the end was left, or that was scrolled to since."""
+        """The line of the last element that was visible at the end, or that was scrolled to since."""
         self._cursor: int | None = None
-        """The element at the cursor; `None` for the last one, whichever it is."""
-        self._expanded: set[Key] = set()
-        self._kept: dict[int, _Kept] = {}
+        """The number of the element at the cursor; `None` for the last one, also when more are appended."""
+        self._expanded: set[ElementKey] = set()
+        self._cache: dict[int, _CachedRows] = {}
         self._viewport = Viewport(lambda element: len(self._rows(element)))
         self._places: list[RowPlace] | None = None
+        """The visible rows; `None` until they are laid out."""
 
     # --- what is shown ----------------------------------------------------------------------------------
 
     def show(self, elements: Sequence[ScreenElement]) -> None:
-        """Show these elements, up to the last one; where somebody has scrolled away from it, the view stays there."""
+        """Show the elements of a frame up to the last one; after scrolling back, the view stays where it is."""
         self._latest = elements
         moved = 0 if self._viewport.is_at_end else self._moved_by(elements)
         self._is_held = moved is None
@@ -175,7 +176,7 @@ class ScreenPane(Widget, can_focus=True):
             self._elements = elements
             self._known_line = elements[-1].line if elements else 0
         elif moved is not None:
-            self._elements = list(elements)  # the player goes on with its own list
+            self._elements = list(elements)  # the player changes its own list
             self._viewport.shift(moved)
             self._cursor = None if self._cursor is None else max(self._cursor + moved, 0)
         self._viewport.count = len(self._elements)
@@ -184,11 +185,11 @@ class ScreenPane(Widget, can_focus=True):
         self.redraw()
 
     def _moved_by(self, elements: Sequence[ScreenElement]) -> int | None:
-        """By how many places the first element in sight has moved among others; `None` where it is gone."""
+        """By how many places the first visible element has moved in these elements; `None` if it is gone."""
         number = self._viewport.top.element
         if number >= len(self._elements):
             return None
-        line, place = self.key(number)
+        line, place = _key(self._elements, number)
         if number < len(elements) and _key(elements, number) == (line, place):
             return 0
         found = next((other for other, element in enumerate(elements) if element.line == line), None)
@@ -198,33 +199,38 @@ class ScreenPane(Widget, can_focus=True):
 
     @property
     def is_at_end(self) -> bool:
-        """True where the view goes along with the end; false where somebody has scrolled away from it."""
+        """True if the view follows the end; false after scrolling back."""
         return self._viewport.is_at_end
 
     @property
     def unseen(self) -> int:
-        """How many elements have appeared below since somebody scrolled away."""
+        """How many elements were appended since the view was scrolled back."""
         return len(self._latest) - bisect_right(self._latest, self._known_line, key=lambda element: element.line)
 
     def go_to_end(self) -> None:
-        """Go back to the end, and stay there; the cursor comes along. What there is now is shown by `show`."""
+        """Follow the end again, with the cursor on the last element; `show` draws it."""
         if not self._viewport.is_at_end:
             self._viewport.is_at_end, self._cursor = True, None
 
-    def redraw(self, *, anew: bool = False) -> None:
-        """Draw what is in sight; with `anew`, no row that was drawn before is used again."""
-        if anew:
-            self._kept.clear()
+    def redraw(self, *, is_stale: bool = False) -> None:
+        """Draw the visible rows; with `is_stale`, without rows that were laid out before."""
+        if is_stale:
+            self._cache.clear()
         self._places = None
         self.refresh()
 
     @property
     def elements(self) -> Sequence[ScreenElement]:
-        """What is shown."""
+        """The elements that are shown."""
         return self._elements
 
+    def find_line(self, line: int) -> int | None:
+        """The number of the last element that a line of the file shows, or whose result it is."""
+        numbers = range(len(self._elements) - 1, -1, -1)
+        return next((number for number in numbers if line in _lines(self._elements[number])), None)
+
     def render_line(self, y: int) -> Strip:
-        """One row of the window."""
+        """One row of the terminal."""
         if self._places is None:
             self._viewport.height = self.size.height
             self._places = self._viewport.rows()
@@ -233,7 +239,7 @@ class ScreenPane(Widget, can_focus=True):
         return self._row(y)
 
     def _with_hint(self, strip: Strip) -> Strip:
-        """The last row in sight, and at its right side what is below it, with the key that leads there."""
+        """The last visible row, with the number of new elements and the key that leads to them at its right end."""
         hint = Strip([Segment(f" {scroll_hint(self.unseen)} ", _HINT)])
         left = max(self.size.width - hint.cell_length, 0)
         return Strip.join([strip.crop(0, left), hint]).crop(0, self.size.width)
@@ -251,27 +257,27 @@ class ScreenPane(Widget, can_focus=True):
     def _rows(self, number: int) -> list[Strip]:
         element = self._elements[number]
         has_gap = self._gap(number) > 0
-        is_expanded = self.key(number) in self._expanded if self._expanded else False
-        kept = self._kept.get(id(element))
-        if kept is not None and kept.element is element and kept[1:3] == (is_expanded, has_gap):
-            return kept.rows
+        is_expanded = _key(self._elements, number) in self._expanded if self._expanded else False
+        cached = self._cache.get(id(element))
+        if cached is not None and cached.element is element and cached[1:3] == (is_expanded, has_gap):
+            return cached.rows
         width = self.size.width - 1
-        rows = self._details(element, width) if is_expanded else element_rows(element, self.view, width)
+        rows = self._detail_rows(element, width) if is_expanded else element_rows(element, self.view, width)
         rows = [_BLANK, *rows] if has_gap else rows
-        if len(self._kept) >= _MOST_KEPT:
-            self._kept.clear()
-        self._kept[id(element)] = _Kept(element, is_expanded, has_gap, rows)
+        if len(self._cache) >= _CACHE_SIZE:
+            self._cache.clear()
+        self._cache[id(element)] = _CachedRows(element, is_expanded, has_gap, rows)
         return rows
 
     def _gap(self, number: int) -> int:
-        """How many empty rows stand before an element."""
+        """How many empty rows are above an element."""
         return len(gap_between(self._elements[number - 1], self._elements[number])) - 1 if number else 0
 
     # --- the cursor ---------------------------------------------------------------------------------------
 
     @property
     def cursor(self) -> int:
-        """The number of the element at the cursor; -1 where there is none."""
+        """The number of the element at the cursor; -1 if there are no elements."""
         return len(self._elements) - 1 if self._cursor is None else self._cursor
 
     @property
@@ -279,69 +285,64 @@ class ScreenPane(Widget, can_focus=True):
         """The element at the cursor."""
         return self._elements[self.cursor] if self._elements else None
 
-    def key(self, number: int) -> Key:
-        """What an element is known by, on this screen and on others."""
-        return _key(self._elements, number)
-
     def move(self, step: int) -> None:
-        """Move the cursor; beyond the last element it stays with whichever is the last."""
+        """Move the cursor; from the last element on, it follows the end."""
         if self._elements:
-            self.stand(min(max(self.cursor + step, 0), len(self._elements) - 1))
+            self.move_to(min(max(self.cursor + step, 0), len(self._elements) - 1))
 
-    def stand(self, number: int) -> None:
-        """Put the cursor on an element, and have it in sight."""
+    def move_to(self, number: int) -> None:
+        """Put the cursor on an element, and make it visible."""
         self._cursor = None if number == len(self._elements) - 1 else number
         self._viewport.reveal(number)
         self._settle()
 
-    def fold(self) -> None:
-        """Show all that is known of the element at the cursor, or no longer."""
+    def toggle_element(self) -> None:
+        """Expand or collapse the element at the cursor."""
         if self._elements:
-            self._expanded ^= {self.key(self.cursor)}
+            self._expanded ^= {_key(self._elements, self.cursor)}
             self._viewport.reveal_head(self.cursor)
             self._settle()
 
-    def unfold(self, number: int) -> None:
-        """Show all that is known of an element."""
-        self._expanded.add(self.key(number))
+    def expand_element(self, number: int) -> None:
+        """Expand an element."""
+        self._expanded.add(_key(self._elements, number))
         self.redraw()
 
     # --- scrolling ------------------------------------------------------------------------------------------
 
     def scroll_rows(self, rows: int) -> None:
-        """Scroll down, or up."""
+        """Scroll down, or up with a negative number."""
         self._viewport.scroll(rows)
-        self._take_along()
+        self._keep_cursor_visible()
         self._settle()
 
-    def _take_along(self) -> None:
-        """The cursor does not stay behind, out of sight."""
-        seen = [element for element, row in self._viewport.rows() if row >= self._gap(element)]
-        if self._viewport.is_at_end:  # it goes on with the end, wherever that will be
+    def _keep_cursor_visible(self) -> None:
+        visible = [element for element, row in self._viewport.rows() if row >= self._gap(element)]
+        if self._viewport.is_at_end:  # the cursor follows the end, too
             self._cursor = None
-        elif seen and not seen[0] <= self.cursor <= seen[-1]:
-            self._cursor = seen[0] if self.cursor < seen[0] else seen[-1]
+        elif visible and not visible[0] <= self.cursor <= visible[-1]:
+            self._cursor = visible[0] if self.cursor < visible[0] else visible[-1]
 
     def _settle(self) -> None:
-        """Draw the view where it is now: what is in sight is not new any more."""
+        """Draw the view where it is now; visible elements no longer count as new."""
         if self._viewport.is_at_end and self._is_held:
             self._cursor = None
             self.show(self._latest)
         elif self._viewport.is_at_end:
             self._known_line = self._elements[-1].line if self._elements else 0
         elif rows := self._viewport.rows():
-            self._elements = list(self._elements)  # the player goes on with its own list
-            self._cursor = self.cursor  # a cursor that goes on with the end would leave the view
+            self._elements = list(self._elements)  # the player changes its own list
+            self._cursor = self.cursor  # a cursor that follows the end would leave the view
             self._known_line = max(self._known_line, self._elements[rows[-1].element].line)
         self.redraw()
 
     def scroll_page(self, direction: int) -> None:
-        """Scroll down, or up, by almost all that is in sight."""
+        """Scroll by almost one screen."""
         self.scroll_rows(direction * max(self.size.height - 2, 1))
 
     def on_resize(self) -> None:
-        """Another width makes other rows, and more of them may be in sight."""
-        self._kept.clear()
+        """Lay out the rows for the new size."""
+        self._cache.clear()
         self._viewport.height = self.size.height
         self._viewport.rows()
         self._settle()
@@ -349,24 +350,29 @@ class ScreenPane(Widget, can_focus=True):
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """The wheel scrolls."""
         event.stop()
-        self.scroll_rows(_WHEEL)
+        self.scroll_rows(_WHEEL_ROWS)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """The wheel scrolls."""
         event.stop()
-        self.scroll_rows(-_WHEEL)
+        self.scroll_rows(-_WHEEL_ROWS)
 
     def on_click(self, event: events.Click) -> None:
-        """A click puts the cursor on an element; a second one expands it."""
+        """A click moves the cursor, a double click expands or collapses the element."""
         if self._places and event.y < len(self._places):
             number = self._places[event.y].element
             if number == self.cursor and event.chain > 1:
-                self.fold()
+                self.toggle_element()
             else:
-                self.stand(number)
+                self.move_to(number)
 
 
-def _key(elements: Sequence[ScreenElement], number: int) -> Key:
+def _lines(element: ScreenElement) -> tuple[int | None, int | None]:
+    """The line that shows an element, and that of its result."""
+    return element.line, getattr(element, "result_line", None)
+
+
+def _key(elements: Sequence[ScreenElement], number: int) -> ElementKey:
     line = elements[number].line
     first = number
     while first and elements[first - 1].line == line:
@@ -375,7 +381,7 @@ def _key(elements: Sequence[ScreenElement], number: int) -> Key:
 
 
 def scroll_hint(unseen: int) -> str:
-    """What is said where the end is out of sight.
+    """What is shown while the end is out of view.
 
     >>> scroll_hint(12), scroll_hint(0)
     ('↓ 12 new · End', '↓ End')
@@ -384,23 +390,22 @@ def scroll_hint(unseen: int) -> str:
 
 
 def highlight_matches(strip: Strip, needle: str) -> Strip:
-    """A row with every occurrence of a text, in capitals or not, in another colour.
+    """A row with every occurrence of a text highlighted, in upper or lower case.
 
     >>> [segment.text for segment in highlight_matches(Strip([Segment("One tea, two Teas")]), "tea")]
     ['One ', 'tea', ', two ', 'Tea', 's']
     """
     text, wanted = strip.text.lower(), needle.lower()
-    if wanted not in text or len(text) != len(strip.text):  # some signs are longer in lower case
+    if wanted not in text or len(text) != len(strip.text):  # some characters are longer in lower case
         return strip
     parts: list[Strip] = []
     end = 0
     while (start := text.find(wanted, end)) >= 0:
         left, right = strip.index_to_cell_position(start), strip.index_to_cell_position(start + len(wanted))
-        parts += [strip.crop(strip.index_to_cell_position(end), left), _coloured(strip.crop(left, right))]
+        parts += [strip.crop(strip.index_to_cell_position(end), left), _highlighted_strip(strip.crop(left, right))]
         end = start + len(wanted)
     return Strip.join([*parts, strip.crop(strip.index_to_cell_position(end))])
 
 
-def _coloured(strip: Strip) -> Strip:
-    """The same row, in the colour of what was searched for."""
-    return Strip([Segment(segment.text, (segment.style or Style()) + _HIT) for segment in strip])
+def _highlighted_strip(strip: Strip) -> Strip:
+    return Strip([Segment(segment.text, (segment.style or Style()) + _MATCH) for segment in strip])

@@ -1,7 +1,8 @@
-"""Sessions that run, as lines of text: what each does in a word, how this is known, and what was said last."""
+"""Text about sessions: the state of running ones, and the player's title and status lines."""
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -10,16 +11,17 @@ from rich.text import Text
 from textual.geometry import Size
 from textual.widget import Widget
 
-from claude_session_player.live import Phase
-from claude_session_player.player import IS_DELETED, IS_IDLE, IS_LIVE, Pace, Player
+from claude_session_player.live import Phase, RunningSessions
+from claude_session_player.player import LiveState, Pace, Player
+from claude_session_player.store import AGENT
 from claude_session_player.tui.widgets.timeline import fraction_of
 from claude_session_player.util.humanize import UNKNOWN_TIME, clock_time, short_duration, transcript_time
-from claude_session_player.util.text import base_name, display_path, printable
+from claude_session_player.util.text import base_name, display_path, printable, truncate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence, Set as AbstractSet
 
-    from claude_session_player.live import RunningSession
+    from claude_session_player.live import RunningSession, SessionStatus
     from claude_session_player.player import Frame
 
 IDLE_MARK: Final = "○"
@@ -36,61 +38,62 @@ _INDENT: Final = "  "
 
 
 class StatusLine(NamedTuple):
-    """A line, and the row that it belongs to."""
+    """A line of text, and the number of the session that it belongs to."""
 
     row: int
     text: Text
     is_head: bool = True
+    """True for the first line of a session."""
 
 
 def status_lines(rows: list[RunningSession], now: float, width: int) -> list[StatusLine]:
-    """The lines of all rows: a session has a head, how its state is known, and its last words; a sub-agent a head."""
+    """The lines of all sessions: a head, the evidence for the state, and the last message; of sub-agents the head."""
     lines: list[StatusLine] = []
     for number, row in enumerate(rows):
         if row.is_subagent:
             lines.append(StatusLine(number, agent_head(row, now, width)))
             continue
         lines.append(StatusLine(number, _head(row, now, width)))
-        words = row.glimpse.words
-        told = (row.status.how, "" if words == row.glimpse.title else words)
-        lines += [StatusLine(number, _below(text, width), is_head=False) for text in told if text]
+        words = row.peek.last_text
+        texts = (row.status.reason, "" if words == row.peek.title else words)
+        lines += [StatusLine(number, _below(text, width), is_head=False) for text in texts if text]
     return lines
 
 
 def running_name(row: RunningSession) -> str:
-    """How a session or a sub-agent is called."""
-    glimpse = row.glimpse
-    return printable(glimpse.title or display_path(glimpse.found.id))
+    """The title of a session or sub-agent, or its id."""
+    peek = row.peek
+    return printable(peek.title or display_path(peek.file.id))
 
 
 def _head(row: RunningSession, now: float, width: int) -> Text:
     mark, style = _LOOKS[row.status.phase]
-    project = printable(base_name(row.glimpse.project or "") or row.glimpse.found.project or "")
+    project = printable(base_name(row.peek.project or "") or row.peek.file.project or "")
     return _fitted(
         width,
         (f"{mark} {row.status.phase.value:<{_STATE_WIDTH}}", style),
-        (f"{_since(row, now):>{_SINCE_WIDTH}}  ", "dim"),
+        (f" {_since(row, now):>{_SINCE_WIDTH}}  ", "dim"),
         (set_cell_size(project, _PROJECT_WIDTH) + "  ", "cyan"),
         (running_name(row), "bold" if row.status.is_live else "dim"),
     )
 
 
 def state_line(row: RunningSession, width: int) -> Text:
-    """What a session does, and how this is known."""
+    """The state of a session, and the evidence for it."""
     mark, style = _LOOKS[row.status.phase]
-    return _fitted(width, (f"{mark} {row.status.phase.value}", style), (f"  {printable(row.status.how)}", "dim"))
+    return _fitted(width, (f"{mark} {row.status.phase.value}", style), (f"  {printable(row.status.reason)}", "dim"))
 
 
 def agent_head(row: RunningSession, now: float, width: int) -> Text:
-    """What a sub-agent is called, and what it does."""
+    """The name of a sub-agent, its state, and the evidence for it."""
     mark, style = _LOOKS[row.status.phase]
-    agent = printable(row.glimpse.agent or "sub-agent")
+    agent = printable(row.peek.agent or "sub-agent")
     return _fitted(
         width,
         (f"{_INDENT}└ {mark} {agent}", style),
         (f" {_since(row, now)} ", "dim"),
         (running_name(row), ""),
-        (f"  {printable(row.status.how)}", "dim"),
+        (f"  {printable(row.status.reason)}", "dim"),
     )
 
 
@@ -103,26 +106,43 @@ def _since(row: RunningSession, now: float) -> str:
 
 
 def _fitted(width: int, *parts: tuple[str, str]) -> Text:
-    """Parts side by side; what does not fit is cut off."""
+    """Parts side by side, truncated to a width."""
     text = Text.assemble(*parts, no_wrap=True)
     text.truncate(width, overflow="ellipsis")
     return text
 
 
 class SubagentBar(Widget):
-    """Nothing, where nothing is known; else the session's state, and a line for each sub-agent at work."""
+    """The state of a followed session, and a line for each of its running sub-agents. Empty if nothing is known."""
 
     DEFAULT_CSS = "SubagentBar { height: auto; max-height: 4; }"
 
-    def __init__(self) -> None:
+    def __init__(self, path: str, clock: Callable[[], float]) -> None:
+        """The session is in the file `path`; the clock gives seconds since 1970."""
         super().__init__()
+        self._path = path
+        self._clock = clock
+        self._sessions = RunningSessions((), in_use=[path])
         self._rows: Sequence[RunningSession] = ()
         self._now = 0.0
 
-    def show(self, rows: Sequence[RunningSession], now: float) -> None:
-        """Show what these do at a moment."""
+    def read(self, files: AbstractSet[str] | None = None) -> None:
+        """Read what was appended to the session file; given the files that changed, to those of sub-agents, too."""
+        if files is None:
+            files = {self._path}
+        agents = {path for path in files if os.path.basename(path).startswith(AGENT)}
+        self._sessions.update(agents | (files & {self._path}), self._clock())
+
+    def status(self) -> SessionStatus | None:
+        """The state of the session now."""
+        return self._sessions.status(self._path, self._clock())
+
+    def show(self) -> None:
+        """Show what is true now."""
+        self._now = self._clock()
+        rows = [row for row in self._sessions.rows(self._now) if row.belongs_to(self._path)]
         is_same_height = len(rows) == len(self._rows)
-        self._rows, self._now = rows, now
+        self._rows = rows
         self.refresh(layout=not is_same_height)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -136,19 +156,27 @@ class SubagentBar(Widget):
         return Text("\n").join(draw)
 
 
-_LIVE_LOOKS: Final = {
-    IS_LIVE: (f"● {IS_LIVE}", "bold red"),
-    IS_IDLE: (f"{IDLE_MARK} {IS_IDLE}", "dim"),
-    IS_DELETED: (f"● {IS_DELETED}", "bold red"),
+_CALLER_WIDTH: Final = 24
+"""Characters of a caller's title; the title of what is played has to fit beside it."""
+_LIVE_LOOKS: Final[dict[str, tuple[str, str]]] = {
+    LiveState.LIVE: (f"● {LiveState.LIVE}", "bold red"),
+    LiveState.IDLE: (f"{IDLE_MARK} {LiveState.IDLE}", "dim"),
+    LiveState.DELETED: (f"● {LiveState.DELETED}", "bold red"),
 }
 
 
-def status_text(
-    player: Player, frame: Frame | None, lines: int, *, live_word: str = "", flags: str = "", message: str = ""
-) -> Text:
-    """Everything that is true of the player now, or what has to be said first.
+def title_text(titles: Sequence[str], place: str) -> Text:
+    """The title of a recording behind those of its callers, and its directory."""
+    *callers, title = titles
+    shown = " › ".join((*(truncate(caller, _CALLER_WIDTH) for caller in callers), title))
+    text = Text(printable(shown), "bold", no_wrap=True, overflow="ellipsis")
+    return text.append(f"  {printable(place)}", style="not bold dim")
 
-    `live_word` is what is said of a session that is followed, while its end is shown.
+
+def status_text(player: Player, frame: Frame | None, lines: int, *, live_word: str = "", flags: str = "") -> Text:
+    """The player's state, position, time and flags.
+
+    `live_word` is the state of a followed session, which is shown while the player is at its end.
     """
     text = Text(no_wrap=True, overflow="ellipsis")
     if player.is_live and live_word:
@@ -158,8 +186,6 @@ def status_text(
         text.append(f" {speed_word(player)}")
     if player.is_growing and not live_word:
         text.append("  reading…", style="dim")
-    if message:
-        return text.append(f"  {message}", style="yellow")
     text.append(f"  {clock_time(player.elapsed)}/{clock_time(player.total)}  {fraction_of(player):.0%}")
     if frame is not None:
         text.append(f"  {_moment(frame.time)}", style="dim")
@@ -170,14 +196,14 @@ def status_text(
 
 
 def _state(player: Player) -> tuple[str, str]:
-    """A sign and its style."""
+    """A symbol and its style."""
     if player.is_playing:
         return "▶", "bold green"
     return ("■" if player.is_at_end else "❚❚"), "bold yellow"
 
 
 def speed_word(player: Player) -> str:
-    """How fast it plays.
+    """The speed, or the pace that replaces it.
 
     >>> player = Player(lambda: 0.0)
     >>> player.set_speed(0.25)

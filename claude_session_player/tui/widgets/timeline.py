@@ -1,4 +1,4 @@
-"""The timeline: how much happened when, where something is worth to be seen, and how far it is played."""
+"""The timeline: how much happened when, marks for prompts and errors, and the current position."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
     from claude_session_player.player import Player
 
 _LEVELS: Final = " ▁▂▃▄▅▆▇█"
-_SIGNS: Final = (
+_SYMBOLS: Final = (
     (FrameMark.COMPACTION, "╪", Style(color="yellow", bold=True)),
     (FrameMark.PROMPT, "◆", Style(color="cyan", bold=True)),
     (FrameMark.ERROR, "✗", Style(color="red", bold=True)),
     (FrameMark.AGENT, "◇", Style(color="magenta", bold=True)),
 )
-"""What stands on the timeline; where several things meet, the first of these."""
+"""The marks on the timeline; if several fall into one column, the first of these."""
 _PLAYED, _LEFT = Style(color="blue"), Style(dim=True)
 _HERE: Final = Segment("┃", Style(bold=True))
 _GROWTH: Final = 1.01
-"""By how much a film may grow until it is drawn anew: less than a column."""
-LEGEND: Final = "Timeline: ◆ prompt  ✗ error  ╪ compaction  ◇ sub-agent; above, how much"
+"""By which factor a recording may grow until its columns are computed again: less than one column."""
+LEGEND: Final = "Timeline: ◆ prompt  ✗ error  ╪ compaction  ◇ sub-agent; bars: activity"
 
 
 class _Columns(NamedTuple):
-    """What is drawn in each column, whatever is played."""
+    """What is drawn in each column, independent of the position."""
 
     heights: list[int]
     marks: list[FrameMark]
 
 
 class TimelineBar(Widget):
-    """Two rows: a histogram, and a line with marks. A click on it is told as `Sought`."""
+    """Two rows: a histogram, and a line with marks. A click on it posts `Sought`."""
 
     DEFAULT_CSS = "TimelineBar { height: 2; }"
 
     class Sought(Message):
-        """Somebody wants to be at this part of the film, from 0 to 1."""
+        """Go to this part of the recording, from 0 to 1."""
 
         def __init__(self, fraction: float) -> None:
             super().__init__()
@@ -60,11 +60,12 @@ class TimelineBar(Widget):
         self._columns: _Columns | None = None
         self._key: tuple[object, ...] = ()
         self._count = 0
-        """How many frames the columns were drawn for, and how long they take."""
+        """How many frames the columns were computed for."""
         self._total = 0.0
+        """The duration of these frames."""
 
     def show(self, frames: Sequence[Frame]) -> None:
-        """Draw the timeline of these frames, and where the player is."""
+        """Draw the timeline of these frames, and the current position."""
         self._frames = frames
         self.refresh()
 
@@ -93,7 +94,7 @@ class TimelineBar(Widget):
 
     @property
     def _is_outdated(self) -> bool:
-        """True where there are other frames than were drawn; of a long film that grows, a few do not count."""
+        """True if the frames have changed; a few more frames of a long recording do not count."""
         player, drawn = self._player, self._count
         if player.count == drawn:
             return False
@@ -102,7 +103,7 @@ class TimelineBar(Widget):
 
 
 def columns_of(frames: Sequence[Frame], moments: Sequence[float], width: int) -> _Columns:
-    """How much happens, and what is worth to be seen, in each column of a timeline."""
+    """The activity and the marks in each column of a timeline."""
     total = moments[-1] if moments else 0.0
     marks = [FrameMark.NONE] * width
     for frame, moment in zip(frames, moments, strict=True):
@@ -112,24 +113,24 @@ def columns_of(frames: Sequence[Frame], moments: Sequence[float], width: int) ->
 
 
 def _weight(frame: Frame) -> int:
-    """How much a frame counts: that it appears, and a little for its length."""
+    """How much a frame counts as activity: a fixed part, and a little for its length."""
     return 10 + isqrt(frame.size)
 
 
 def _moments(player: Player) -> Sequence[float]:
-    """When each frame appears; where none takes any time, each takes as much as any other."""
+    """When each frame appears; if no frame takes any time, all take the same."""
     return player.starts if player.total > 0 else [float(number) for number in range(player.count)]
 
 
 def _progress(player: Player) -> tuple[float, float]:
-    """How far the film is played, and how long it is."""
+    """The position in the recording, and its duration."""
     if player.total > 0:
         return player.elapsed, player.total
     return float(max(player.position, 0)), float(max(player.count - 1, 0))
 
 
 def fraction_of(player: Player) -> float:
-    """The part of the film that is played, from 0 to 1."""
+    """The part of the recording that was played, from 0 to 1."""
     done, total = _progress(player)
     return done / total if total > 0 else 1.0 if player.count else 0.0
 
@@ -137,16 +138,16 @@ def fraction_of(player: Player) -> float:
 def _histogram_row(heights: list[int], here: int) -> list[Segment]:
     highest = max(heights, default=0) or 1
     top = len(_LEVELS) - 1
-    signs = [_LEVELS[-(-height * top // highest)] for height in heights]
-    return [Segment("".join(signs[: here + 1]), _PLAYED), Segment("".join(signs[here + 1 :]), _LEFT)]
+    bars = [_LEVELS[-(-height * top // highest)] for height in heights]
+    return [Segment("".join(bars[: here + 1]), _PLAYED), Segment("".join(bars[here + 1 :]), _LEFT)]
 
 
 def _marks_row(marks: list[FrameMark], here: int) -> list[Segment]:
-    return [_HERE if column == here else _sign(mark, column < here) for column, mark in enumerate(marks)]
+    return [_HERE if column == here else _symbol(mark, column < here) for column, mark in enumerate(marks)]
 
 
-def _sign(mark: FrameMark, is_played: bool) -> Segment:
-    for wanted, sign, style in _SIGNS:
+def _symbol(mark: FrameMark, is_played: bool) -> Segment:
+    for wanted, symbol, style in _SYMBOLS:
         if mark & wanted:
-            return Segment(sign, style)
+            return Segment(symbol, style)
     return Segment("━", _PLAYED) if is_played else Segment("─", _LEFT)

@@ -1,4 +1,4 @@
-"""A film of a file that grows, is cut off, replaced or deleted."""
+"""A followed file and its frame index, while the file grows, is truncated, replaced or deleted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.builder import SessionBuilder, call, text
 
 
 class CountingTape(FileSource):
-    """A tape that counts the bytes that were read from it."""
+    """A source that counts the bytes that were read from it."""
 
     count = 0
 
@@ -32,7 +32,7 @@ def append(path: Path, data: bytes) -> None:
 
 
 def shown(followed: FollowedFile) -> str:
-    return followed.film.screen(len(followed.film.frames) - 1).to_markdown()
+    return followed.frame_index.screen(len(followed.frame_index.frames) - 1).to_markdown()
 
 
 @pytest.fixture
@@ -84,16 +84,16 @@ def test_a_whole_record_is_shown_before_its_line_ends(
     append(path, end + session.response(text("It stops.")).flush())
     assert followed.catch_up() is FileChange.GREW
     assert shown(followed).endswith("● It runs.\n\n● It stops.")
-    assert [frame.line for frame in followed.film.frames] == [1, 2, 3]
-    assert followed.film.size == path.stat().st_size
+    assert [frame.line for frame in followed.frame_index.frames] == [1, 2, 3]
+    assert followed.frame_index.size == path.stat().st_size
 
 
 def test_a_file_that_is_cut_off_is_filmed_anew(followed: FollowedFile, path: Path) -> None:
-    film = followed.film
+    index = followed.frame_index
     path.write_bytes(b"")
     assert followed.catch_up() is FileChange.SHORTENED
-    assert followed.film is not film
-    assert followed.film.frames == []
+    assert followed.frame_index is not index
+    assert followed.frame_index.frames == []
     append(path, SessionBuilder().prompt("Again").data())
     assert followed.catch_up() is FileChange.GREW
     assert shown(followed) == "❯ Again"
@@ -193,10 +193,10 @@ def test_a_long_file_is_taken_in_by_portions(tmp_path: Path) -> None:
         session.prompt(f"{number} " + "x" * 1000)
     followed = FollowedFile(str(session.write(tmp_path / "session.jsonl")))
     looks = 0
-    while followed.catch_up(portion=5000) is FileChange.GREW:
+    while followed.catch_up(size=5000) is FileChange.GREW:
         looks += 1
     assert looks > 10
-    assert len(followed.film.frames) == 50
+    assert len(followed.frame_index.frames) == 50
 
 
 def test_following_reads_no_more_than_is_appended(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_following_reads_no_more_than_is_appended(tmp_path: Path) -> None:
     followed.catch_up()
     assert path.stat().st_size <= CountingTape.count <= path.stat().st_size * 2.2
     shown(followed)
-    CountingTape.count, appended, decoded = 0, 0, followed.film.decoded
+    CountingTape.count, appended, decoded = 0, 0, followed.frame_index.lines_decoded
     for number in range(200):
         data = session.prompt(f"More {number}").flush()
         append(path, data)
@@ -220,4 +220,4 @@ def test_following_reads_no_more_than_is_appended(tmp_path: Path) -> None:
         assert followed.catch_up() is FileChange.GREW
         shown(followed)
     assert CountingTape.count <= 2 * appended + 200 * 2 * 64
-    assert followed.film.decoded - decoded == 2 * 200
+    assert followed.frame_index.lines_decoded - decoded == 2 * 200

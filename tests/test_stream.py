@@ -1,4 +1,4 @@
-"""A session that unfolds once, while it is read."""
+"""The stream of a session: its frames and their delays, in one pass."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from claude_session_player.playback import start_replay
 from claude_session_player.player.stream import Timing, fit_timing, stream_frames, text_frames
 from claude_session_player.player.timeline import Pace
 from tests.builder import SessionBuilder, call, text
-from tests.test_film import RECORDS, developed, lines_of, prompt
+from tests.test_frame_index import RECORDS, build_index, lines_of, prompt
 
 
 @given(st.lists(RECORDS, max_size=40), st.booleans())
 def test_its_frames_are_those_of_its_film(records: list[Any], history: bool) -> None:
     lines, view = lines_of(*records), View(history=history)
     state, events = start_replay(lines, view)
-    assert list(stream_frames(events, state)) == developed(lines, view).frames
+    assert list(stream_frames(events, state)) == build_index(lines, view).frames
 
 
 def test_two_records_on_one_line_are_one_frame() -> None:
@@ -33,7 +33,7 @@ def test_two_records_on_one_line_are_one_frame() -> None:
 
 def test_no_more_is_read_than_was_asked_for() -> None:
     state, events = start_replay(SessionBuilder().prompt("a").prompt("b").prompt("c").prompt("d").lines)
-    timed = Timing().timed(stream_frames(events, state), lambda frame: frame)
+    timed = Timing().with_delays(stream_frames(events, state), lambda frame: frame)
     next(timed)
     assert [element.line for element in state.elements] == [1]
 

@@ -18,26 +18,26 @@ class Killed(BaseException):
     """Ends a removal where nothing can be done about it any more, as a kill does."""
 
 
-def bundle(store: StoreBuilder, id: str) -> SessionFiles:
+def session_files(store: StoreBuilder, id: str) -> SessionFiles:
     """All that belongs to a session."""
     opened = store.open()
     sessions = [session for session in opened.sessions(Filter()) if session.id == id]
-    (found,) = collect_session_files(sessions, opened.roots).bundles
+    (found,) = collect_session_files(sessions, opened.roots).sessions
     return found
 
 
-def fine(bundles: Sequence[SessionFiles]) -> list[None]:
+def fine(sessions: Sequence[SessionFiles]) -> list[None]:
     """Nothing speaks against a removal."""
-    return [None] * len(bundles)
+    return [None] * len(sessions)
 
 
 def interrupted(store: StoreBuilder, id: str, *, is_gone: bool) -> Path:
-    """The bin of a session whose removal was killed after everything was moved into it, or when it was decided."""
+    """The trash of a session whose removal was killed after everything was moved into it, or when it was decided."""
 
     def kill(*_: object) -> None:
         raise Killed
 
-    found = bundle(store, id)
+    found = session_files(store, id)
     steps: dict[str, Any] = {"delete_trashed": kill} if is_gone else {"describe_change": kill, "move_back": kill}
     try:
         with patch.multiple(removal, **steps):
@@ -45,5 +45,5 @@ def interrupted(store: StoreBuilder, id: str, *, is_gone: bool) -> Path:
     except Killed:
         pass
     mark = GONE if is_gone else MOVING
-    (bin,) = store.root.rglob(f"{mark}{id}")
-    return bin
+    (trash,) = store.root.rglob(f"{mark}{id}")
+    return trash

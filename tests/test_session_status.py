@@ -1,4 +1,4 @@
-"""What goes on in a session, by its last events."""
+"""The status of a session, by its latest events."""
 
 from __future__ import annotations
 
@@ -30,76 +30,76 @@ def stopped(session: SessionBuilder, reason: str) -> SessionBuilder:
 
 
 STATES: list[tuple[Phase, str, Build]] = [
-    (IDLE, "nobody has said anything yet", lambda s: s),
-    (THINKING, "a prompt came 12s ago, and no answer yet", lambda s: s.prompt("Start")),
-    (THINKING, "the last thought came 12s ago", lambda s: s.prompt("Start").response(thought())),
+    (IDLE, "no prompt yet", lambda s: s),
+    (THINKING, "prompt 12s ago, no response yet", lambda s: s.prompt("Start")),
+    (THINKING, "last thinking 12s ago", lambda s: s.prompt("Start").response(thought())),
     (
         RUNNING,
-        "a call of Bash has no result for 12s; it runs, or waits for permission",
+        "Bash without a result for 12s; running, or waiting for permission",
         lambda s: s.prompt("Start").response(text("I look."), call("Bash", "a", command="ls")),
     ),
     (
         RUNNING,
-        "a call of Bash has no result for 13s",
+        "Bash without a result for 13s",
         lambda s: s.response(call("Bash", "a")).progress("bash_progress", "a", fullOutput="1 %"),
     ),
-    (RUNNING, "a call of Task has no result for 12s", lambda s: s.response(call("Task", "a", prompt="Look"))),
+    (RUNNING, "Task without a result for 12s", lambda s: s.response(call("Task", "a", prompt="Look"))),
     (
         RUNNING,
-        "2 calls have no result for 13s: Read, Bash; they run, or wait for permission",
+        "2 calls without a result for 13s: Read, Bash; running, or waiting for permission",
         lambda s: s.response(call("Read", "a"), call("Bash", "b")),
     ),
     (
         RUNNING,
-        "a call of Bash has no result for 13s; it runs, or waits for permission",
+        "Bash without a result for 13s; running, or waiting for permission",
         lambda s: s.response(call("Read", "a"), call("Bash", "b")).result("a"),
     ),
     (
         THINKING,
-        "the last result came 12s ago, the model has the word",
+        "last tool result 12s ago, no response yet",
         lambda s: s.response(call("Bash", "a")).result("a"),
     ),
-    (WAITING, "the last answer, 12s ago, calls no tool", lambda s: s.prompt("Start").response(text("It runs."))),
-    (WAITING, "the turn was over 12s ago", lambda s: s.response(text("Yes.")).system("turn_duration", durationMs=1)),
-    (WAITING, "AskUserQuestion has no answer for 12s", lambda s: s.response(call("AskUserQuestion", "a"))),
-    (WAITING, "ExitPlanMode has no answer for 12s", lambda s: s.response(call("ExitPlanMode", "a"))),
+    (WAITING, "last response 12s ago, without a tool call", lambda s: s.prompt("Start").response(text("It runs."))),
+    (WAITING, "turn ended 12s ago", lambda s: s.response(text("Yes.")).system("turn_duration", durationMs=1)),
+    (WAITING, "AskUserQuestion without an answer for 12s", lambda s: s.response(call("AskUserQuestion", "a"))),
+    (WAITING, "ExitPlanMode without an answer for 12s", lambda s: s.response(call("ExitPlanMode", "a"))),
     (
         WAITING,
-        "the person interrupted it 12s ago",
+        "interrupted 12s ago",
         lambda s: s.response(call("Bash", "a")).prompt([text("[Request interrupted by user for tool use]")]),
     ),
     (
         WAITING,
-        "the last was a command of the person, 12s ago",
+        "last command 12s ago",
         lambda s: s.prompt("<command-name>/model</command-name>").prompt(
             "<local-command-stdout></local-command-stdout>"
         ),
     ),
     (
         WAITING,
-        "the last was a command of the person, 12s ago",
+        "last command 12s ago",
         lambda s: s.response(text("Yes.")).compaction(trigger="manual"),
     ),
-    (THINKING, "it was compacted 12s ago, and goes on", lambda s: s.response(call("Bash", "a")).compaction()),
-    (THINKING, "a request failed 12s ago, and is tried again", lambda s: s.prompt("Start").system("api_error")),
+    (THINKING, "compacted 12s ago, continuing", lambda s: s.response(call("Bash", "a")).compaction()),
+    (THINKING, "request failed 12s ago, being retried", lambda s: s.prompt("Start").system("api_error")),
     (
         WAITING,
-        "the last request failed 12s ago",
+        "last request failed 12s ago",
         lambda s: s.prompt("Start").response(text("API Error: 500"), isApiErrorMessage=True),
     ),
     (
         THINKING,
-        "a prompt came 12s ago, and no answer yet",
+        "prompt 12s ago, no response yet",
         lambda s: s.prompt("<task-notification><summary>Done</summary></task-notification>"),
     ),
     (
         THINKING,
-        "a prompt came 12s ago, and no answer yet",
+        "prompt 12s ago, no response yet",
         lambda s: s.response(text("Yes.")).attachment("queued_command", prompt="And now?"),
     ),
     (
         WAITING,
-        "the last answer, 13s ago, calls no tool",
+        "last response 13s ago, without a tool call",
         lambda s: s.response(text("Yes.")).prompt("Base directory for this skill", isMeta=True),
     ),
 ]
@@ -110,7 +110,7 @@ def test_the_last_events_tell_what_goes_on(phase: Phase, how: str, build: Build)
     session = SessionBuilder()
     build(session)
     found = status(session)
-    assert (found.phase, found.how) == (phase, how)
+    assert (found.phase, found.reason) == (phase, how)
 
 
 def test_an_answer_that_may_go_on_is_no_end_yet() -> None:
@@ -123,7 +123,7 @@ def test_an_answer_that_may_go_on_is_no_end_yet() -> None:
 def test_an_answer_that_says_that_a_call_follows_is_never_the_last() -> None:
     session = stopped(SessionBuilder().response(text("I look.")), "tool_use")
     found = status(session, 60)
-    assert (found.phase, found.how) == (THINKING, "an answer came 1m ago, and a call is to follow")
+    assert (found.phase, found.reason) == (THINKING, "response 1m ago, a tool call follows")
 
 
 def test_after_ten_minutes_without_a_word_a_session_is_idle() -> None:
@@ -131,7 +131,7 @@ def test_after_ten_minutes_without_a_word_a_session_is_idle() -> None:
     assert status(session, 599).phase is RUNNING
     found = status(session, 600)
     assert found.phase is IDLE
-    assert found.how.startswith("nothing was written for 10m; a call of Bash has no result for 10m")
+    assert found.reason.startswith("nothing written for 10m; Bash without a result for 10m")
 
 
 def test_a_file_that_is_written_to_is_not_idle_whatever_its_times_say() -> None:
@@ -139,7 +139,7 @@ def test_a_file_that_is_written_to_is_not_idle_whatever_its_times_say() -> None:
     activity.take(read_events(SessionBuilder().prompt("Start").lines))
     now = (to_epoch(timestamp(1)) or 0) + 5000
     assert activity.status(now).phase is IDLE
-    assert activity.status(now, written=now - 1).phase is THINKING
+    assert activity.status(now, written_at=now - 1).phase is THINKING
 
 
 def test_a_result_that_comes_before_its_call_closes_it() -> None:
@@ -168,7 +168,7 @@ def test_the_latest_time_counts_though_an_earlier_one_comes_behind_it() -> None:
 
 def test_a_hook_that_tells_of_itself_is_no_sign_that_the_tool_runs() -> None:
     session = SessionBuilder().response(call("Bash", "a")).progress("hook_progress", "a")
-    assert status(session).how.endswith("it runs, or waits for permission")
+    assert status(session).reason.endswith("running, or waiting for permission")
 
 
 def test_what_the_harness_says_in_the_persons_place_is_no_prompt() -> None:
@@ -201,4 +201,4 @@ def test_a_sub_agent_inside_of_a_session_does_not_count_but_in_its_own_file() ->
 def test_times_that_are_missing_do_no_harm() -> None:
     activity = SessionActivity()
     activity.take(read_events([b'{"type":"user","message":{"content":"Hi"}}']))
-    assert activity.status(0.0).how == "a prompt came at a time that is not known, and no answer yet"
+    assert activity.status(0.0).reason == "prompt at an unknown time, no response yet"

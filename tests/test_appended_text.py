@@ -1,4 +1,4 @@
-"""What is new on a screen, told as text that is only added to."""
+"""The text that each screen adds to what was written before."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 
 from claude_session_player import View
 from claude_session_player.export.terminal import FollowWriter
-from claude_session_player.player import follow as company_module
+from claude_session_player.player import follow as follow_module
 from claude_session_player.player.follow import FileChange, FollowedGroup, FollowedText
 from claude_session_player.store.layout import session_file_at
 from tests.builder import SessionBuilder, call, text
@@ -29,9 +29,9 @@ class Following:
 
     def begin(self, lines: int = 20) -> None:
         """Begin to follow it."""
-        self.company = FollowedGroup(session_file_at(str(self.path)), View())
+        self.group = FollowedGroup(session_file_at(str(self.path)), View())
         self.teller = FollowWriter(self.file, View())
-        self.teller.write_last_lines(self.company.begin(), lines)
+        self.teller.write_last_lines(self.group.initial_text(), lines)
 
     def agent_file(self, id: str, folder: str = f"{ONE}/subagents") -> Path:
         """The file of a sub-agent."""
@@ -42,7 +42,7 @@ class Following:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab") as file:
             file.write(session.flush())
-        found = list(self.company.notice([str(path)]))
+        found = list(self.group.read_changes([str(path)]))
         for told in found:
             self.teller.write_new(told)
         return found
@@ -128,7 +128,7 @@ def test_every_file_that_is_followed_gives_account_of_its_lines(following: Follo
     following.begin()
     following.grow(following.path, following.main.raw(b"{broken\n"))
     following.grow(following.agent_file("a1"), agent().prompt("Dig").line({"type": "novelty"}))
-    (name, main), (agent_name, other) = following.company.accounts()
+    (name, main), (agent_name, other) = following.group.audits()
     assert (name, [issue.line for issue in main.issues]) == ("", [2])
     assert (agent_name, dict(other.unknown_events)) == ("a1", {"novelty": 1})
 
@@ -162,24 +162,24 @@ def test_however_many_sub_agents_there_are_few_files_are_held_open(following: Fo
         (told,) = following.grow(following.agent_file(f"a{number}"), agent().prompt("Look"))
         assert told.task is not None
     assert open_files() - before <= 32
-    following.company.close()
+    following.group.close()
     assert open_files() < before
 
 
 def test_what_could_not_be_read_of_a_sub_agent_that_was_let_go_is_not_forgotten(
     following: Following, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(company_module, "_MOST", 1)
+    monkeypatch.setattr(follow_module, "_MAX_FOLLOWED", 1)
     following.begin()
     following.grow(following.agent_file("a1"), agent().prompt("Look").raw(b"oops\n"))
     following.grow(following.agent_file("a2"), agent().prompt("Look"))
-    assert sum(len(account.issues) for _, account in following.company.accounts()) == 1
+    assert sum(len(account.issues) for _, account in following.group.audits()) == 1
 
 
 def test_a_sub_agent_that_was_let_go_goes_on_where_it_was(
     following: Following, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(company_module, "_MOST", 2)
+    monkeypatch.setattr(follow_module, "_MAX_FOLLOWED", 2)
     following.begin()
     agents = {id: agent().prompt("Look") for id in ("a1", "a2", "a3")}
     for id, session in agents.items():
@@ -197,7 +197,7 @@ def test_a_sub_agent_that_was_let_go_goes_on_where_it_was(
 def test_the_one_that_is_let_go_is_the_one_that_was_silent_for_longest(
     following: Following, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(company_module, "_MOST", 2)
+    monkeypatch.setattr(follow_module, "_MAX_FOLLOWED", 2)
     following.begin()
     first, second = agent().prompt("Look"), agent().prompt("Look")
     following.grow(following.agent_file("a1"), first)
@@ -205,33 +205,35 @@ def test_the_one_that_is_let_go_is_the_one_that_was_silent_for_longest(
     following.grow(following.agent_file("a1"), first.response(text("Here.")))
     following.grow(following.agent_file("a3"), agent().prompt("Look"))
     following.agent_file("a2").unlink()
-    assert list(following.company.notice([str(following.agent_file("a2"))])) == []
+    assert list(following.group.read_changes([str(following.agent_file("a2"))])) == []
     following.agent_file("a1").unlink()
-    assert [told.news for told in following.company.notice([str(following.agent_file("a1"))])] == [FileChange.DELETED]
+    assert [told.change for told in following.group.read_changes([str(following.agent_file("a1"))])] == [
+        FileChange.DELETED
+    ]
 
 
 def test_a_sub_agent_that_cannot_be_read_is_told_once_and_shown_as_soon_as_it_can(following: Following) -> None:
     following.begin()
     path = following.agent_file("a1")
     path.mkdir(parents=True)
-    (told,) = following.company.notice([str(path)])
+    (told,) = following.group.read_changes([str(path)])
     assert (told.agent, told.problem) == ("a1", "not a regular file")
-    assert list(following.company.notice([str(path)])) == []
+    assert list(following.group.read_changes([str(path)])) == []
     path.rmdir()
-    assert list(following.company.notice([str(path)])) == []
+    assert list(following.group.read_changes([str(path)])) == []
     assert [told.task for told in following.grow(path, agent().prompt("Look"))] == [""]
 
 
 def test_a_file_that_is_replaced_or_deleted_is_told_as_that(following: Following) -> None:
     following.begin()
     following.path.write_bytes(b"")
-    assert [told.news for told in following.grow(following.path, SessionBuilder().prompt("Again"))] == [
+    assert [told.change for told in following.grow(following.path, SessionBuilder().prompt("Again"))] == [
         FileChange.SHORTENED
     ]
     assert following.printed.endswith("❯ Again\n")
     following.path.unlink()
-    assert [told.news for told in following.company.notice([str(following.path)])] == [FileChange.DELETED]
-    following.company.close()
+    assert [told.change for told in following.group.read_changes([str(following.path)])] == [FileChange.DELETED]
+    following.group.close()
 
 
 def test_on_a_terminal_there_are_colours_and_nothing_that_it_would_obey(following: Following) -> None:

@@ -1,4 +1,4 @@
-"""Bundles: what belongs to a session, and what is refused."""
+"""The files of a session: what belongs to it, and what is refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from claude_session_player.archive.session_files import (
     collect_session_files,
     describe_change,
 )
-from tests.archives import bundles
+from tests.archives import all_session_files
 from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder, touch
 
 
@@ -24,12 +24,12 @@ def store(tmp_path: Path) -> StoreBuilder:
 
 
 def only(store: StoreBuilder) -> SessionFiles:
-    (bundle,) = bundles(store)
-    return bundle
+    (session,) = all_session_files(store)
+    return session
 
 
-def names(bundle: SessionFiles) -> list[str]:
-    return [item.path.rpartition("/")[2] for item in bundle.items]
+def names(session: SessionFiles) -> list[str]:
+    return [item.path.rpartition("/")[2] for item in session.items]
 
 
 def gathered(store: StoreBuilder) -> CollectedFiles:
@@ -39,7 +39,7 @@ def gathered(store: StoreBuilder) -> CollectedFiles:
 
 def test_a_bundle_is_everything_of_a_session_and_nothing_else(store: StoreBuilder) -> None:
     store.every_layout()
-    by_id = {bundle.id: bundle for bundle in bundles(store)}
+    by_id = {session.id: session for session in all_session_files(store)}
     assert set(by_id) == {ONE, TWO, "ses_0001", f"{ONE}-2026-01-17"}
     home = by_id[ONE].main.rpartition("/")[0]
     own = sorted(os.path.relpath(path, store.root) for path in (store.home() / ONE).rglob("*"))
@@ -70,16 +70,16 @@ def test_flat_sub_agents_of_another_session_do_not_belong_to_it(store: StoreBuil
     store.session()
     store.session(TWO)
     store.agent(session=TWO)
-    assert {bundle.id: len(bundle.items) for bundle in bundles(store)} == {ONE: 1, TWO: 2}
+    assert {session.id: len(session.items) for session in all_session_files(store)} == {ONE: 1, TWO: 2}
 
 
 def test_orphans_of_one_session_are_one_bundle(store: StoreBuilder) -> None:
     store.agent("flat0001", THREE)
     store.agent("nest0001", THREE, place="subagents")
-    bundle = only(store)
-    assert (bundle.id, bundle.kind) == (THREE, "subagent")
-    assert bundle.main.endswith(f"/{THREE}.jsonl")
-    assert sorted(names(bundle)) == sorted(["agent-flat0001.jsonl", THREE, "subagents", "agent-nest0001.jsonl"])
+    session = only(store)
+    assert (session.id, session.kind) == (THREE, "subagent")
+    assert session.main.endswith(f"/{THREE}.jsonl")
+    assert sorted(names(session)) == sorted(["agent-flat0001.jsonl", THREE, "subagents", "agent-nest0001.jsonl"])
 
 
 def test_names_that_are_no_utf8_are_kept(store: StoreBuilder) -> None:
@@ -95,7 +95,7 @@ def test_a_project_that_is_a_link_out_of_the_store_is_refused(store: StoreBuilde
     store.home().rename(tmp_path / "elsewhere")
     store.home().symlink_to(tmp_path / "elsewhere")
     found = gathered(store)
-    assert not found.bundles
+    assert not found.sessions
     reason = str(found.refused[0][1])
     assert "leads out of the store" in reason
     assert "--root" in reason
@@ -123,8 +123,8 @@ def test_a_link_that_may_lead_out_of_the_session_is_refused(store: StoreBuilder,
     (store.home() / ONE).mkdir()
     (store.home() / ONE / "link").symlink_to(target)
     found = gathered(store)
-    assert [bundle.id for bundle in found.bundles] == [TWO]
-    assert "leads out of the session: take it away" in str(found.refused[0][1])
+    assert [session.id for session in found.sessions] == [TWO]
+    assert "leads out of the session: move it away" in str(found.refused[0][1])
 
 
 def test_a_session_file_that_is_a_link_is_refused(store: StoreBuilder, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_pipe_inside_of_a_session_is_refused_without_waiting(store: StoreBuild
     store.session()
     (store.home() / ONE).mkdir()
     os.mkfifo(store.home() / ONE / "pipe")
-    assert "cannot be kept; take it away" in str(gathered(store).refused[0][1])
+    assert "cannot be archived: move it away" in str(gathered(store).refused[0][1])
 
 
 def test_a_directory_belongs_only_to_a_session_with_an_id(store: StoreBuilder) -> None:
@@ -145,9 +145,9 @@ def test_a_directory_belongs_only_to_a_session_with_an_id(store: StoreBuilder) -
     (store.home() / "memory").mkdir()
     (store.home() / "memory" / "MEMORY.md").write_text("Tea")
     store.agent(session="memory")
-    bundle = only(store)
-    assert names(bundle) == ["memory.jsonl", f"agent-{AGENT}.jsonl"]
-    assert describe_change(bundle) is None
+    session = only(store)
+    assert names(session) == ["memory.jsonl", f"agent-{AGENT}.jsonl"]
+    assert describe_change(session) is None
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -156,24 +156,24 @@ def test_subagents_in_a_directory_that_is_no_sessions_own_are_refused(store: Sto
         store.session("notes")
     store.agent(session="notes", place="subagents")
     found = gathered(store)
-    assert not found.bundles
-    assert "notes: no session is called so" in str(found.refused[0][1])
+    assert not found.sessions
+    assert "notes: the name is not a session id" in str(found.refused[0][1])
 
 
 def test_changes_of_a_bundle_are_told(store: StoreBuilder) -> None:
     main = store.session()
     agent = store.agent()
     (store.home() / ONE).mkdir()
-    bundle = only(store)
-    assert describe_change(bundle) is None
+    session = only(store)
+    assert describe_change(session) is None
     (store.home() / ONE / "more").write_text("x")
-    assert "more is new" in str(describe_change(bundle))
+    assert "more is new" in str(describe_change(session))
     (store.home() / ONE / "more").unlink()
-    assert describe_change(bundle) is None
+    assert describe_change(session) is None
     touch(main)
-    assert f"{ONE}.jsonl has changed" in str(describe_change(bundle))
+    assert f"{ONE}.jsonl has changed" in str(describe_change(session))
     touch(main, -1)
     store.meta(agent, agentType="Explore")
-    assert "meta.json is new" in str(describe_change(bundle))
+    assert "meta.json is new" in str(describe_change(session))
     agent.unlink()
-    assert describe_change(bundle) is not None
+    assert describe_change(session) is not None
