@@ -16,7 +16,8 @@ PATH = Path(__file__).parents[1] / "docs" / "cli.md"
 _INTRO = f"""\
 # Command line
 
-`{PROGRAM}` (short: `csp`) writes data to stdout and messages to stderr. This page is made from `--help` by `make docs`.
+`{PROGRAM}` (short: `csp`) writes data to stdout and messages to stderr. `make docs` generates this page from
+`--help`.
 """
 
 

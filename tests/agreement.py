@@ -366,7 +366,7 @@ def _from_follow(table: Table, found: SessionFile, roots: tuple[str, ...]) -> No
     while projection.read_more() is FileChange.GREW:
         pass
     _from_film(table, "follow", projection)
-    glimpse = SessionPeek(found, Store.open(*roots, required=False).of)
+    glimpse = SessionPeek(found, Store.open(*roots, required=False).session_of)
     glimpse.catch_up()
     table.add("title", "follow --all", glimpse.title or None)
 

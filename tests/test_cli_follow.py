@@ -165,7 +165,7 @@ def test_without_a_ref_the_session_is_followed_that_was_written_to_last(live: Li
     [
         (["--all", "1f2e"], "--all and REF are mutually exclusive", 2),
         (["-"], "standard input cannot be followed", 3),
-        (["nothing-like-it"], "there is no file", 7),
+        (["nothing-like-it"], "no file and none of", 7),
         (["./nothing.jsonl"], "No such file", 3),
         (["/"], "is a directory", 3),
         (["/dev/null"], "not a regular file", 3),

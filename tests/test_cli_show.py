@@ -191,7 +191,7 @@ def test_an_output_that_was_too_large_is_whole_in_full(store: StoreBuilder) -> N
     assert "Preview" in show(store)
     full = show(store, "--full")
     assert "```\nbegin\nmiddle\nend\n```" in full
-    assert "the whole output is not there" in full
+    assert "the whole output is missing" in full
 
 
 @pytest.mark.parametrize("form", ["markdown", "json"])
@@ -308,7 +308,7 @@ def test_a_name_of_an_output_that_cannot_be_one_is_not_there(store: StoreBuilder
     told = "<persisted-output>\nFull output saved to: /x/a\0b\n\nPreview\n</persisted-output>"
     session = SessionBuilder(session_id=ONE).response(call("Bash", "b")).result("b", told)
     session.write(store.home() / f"{ONE}.jsonl")
-    assert "the whole output is not there" in show(store, "--full")
+    assert "the whole output is missing" in show(store, "--full")
 
 
 def test_a_chain_tells_each_sub_agent_once_and_finds_the_outputs_of_all(store: StoreBuilder) -> None:

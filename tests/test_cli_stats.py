@@ -217,7 +217,7 @@ def test_without_a_cache_nothing_is_kept(builder: StoreBuilder, tmp_path: Path) 
     kept = csp("stats", "--root", builder.root, XDG_CACHE_HOME=str(cache))
     warm = csp("stats", "--root", builder.root, XDG_CACHE_HOME=str(cache))
     assert first.stdout == kept.stdout == warm.stdout
-    assert [path.suffix for path in cache.rglob("catalogue*")] == [".sqlite"]
+    assert [path.suffix for path in cache.rglob("index*")] == [".sqlite"]
 
 
 def test_a_reader_that_has_seen_enough_ends_it(builder: StoreBuilder) -> None:

@@ -86,9 +86,9 @@ class StoreOptions:
                 yield store
         except NoSuchSession:
             if store is not None:  # the session may be in a file that could not be read
-                warn_unreadable(store.troubles)
+                warn_unreadable(store.problems)
             raise
-        warn_unreadable(store.troubles)
+        warn_unreadable(store.problems)
         if (refusal := store.refused_index) is not None:
             from claude_session_player.util.text import display_path, printable
 
@@ -168,7 +168,7 @@ def _filter_decorator(
     from_help: str = _FROM, to_help: str = _TO, to_name: str = "--to", *, with_subagents: bool
 ) -> Decorator:
     """The options that select sessions, as the parameter `filter`."""
-    from claude_session_player.store import SORTS, Filter
+    from claude_session_player.store import SORT_KEYS, Filter
 
     subagents = click.option("--include-subagents", is_flag=True, help="Include sub-agents that have their own files.")
     options: list[Decorator] = [
@@ -181,7 +181,11 @@ def _filter_decorator(
         click.option("--title", metavar="TEXT", help="Only sessions with TEXT in their title."),
         *([subagents] if with_subagents else []),
         click.option(
-            "--sort", type=click.Choice(list(SORTS)), default="updated", show_default=True, help="Sort by this field."
+            "--sort",
+            type=click.Choice(list(SORT_KEYS)),
+            default="updated",
+            show_default=True,
+            help="Sort by this field.",
         ),
         click.option("--reverse", is_flag=True, help="Reverse the order."),
         click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N sessions. Default: all."),

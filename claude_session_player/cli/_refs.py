@@ -6,19 +6,17 @@ import os
 import stat
 import sys
 from itertools import chain
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from claude_session_player.cli._options import StoreOptions
 from claude_session_player.cli._output import start_bar, stdout
 from claude_session_player.errors import CannotRead, NoSuchSession, NotASession, SessionError
 from claude_session_player.store import (
-    BREADCRUMB_SIZE,
     LATEST,
-    follow_breadcrumb,
+    MAX_BREADCRUMB_SIZE,
+    Breadcrumb,
     looks_like_path,
     not_a_session_reason,
-    parse_breadcrumb,
-    read_breadcrumb,
 )
 from claude_session_player.util.terminal import is_terminal
 
@@ -78,12 +76,12 @@ def find_source(ref: str, stores: StoreOptions | None = None) -> SessionSource:
         if crumb is None:
             return SessionSource("standard input", lines=lines, head=head)
     elif _is_path(ref):
-        crumb = read_breadcrumb(ref) if os.path.isfile(ref) else None
+        crumb = Breadcrumb.read(ref) if os.path.isfile(ref) else None
         _refuse_directory(ref)
         if crumb is None:
             return SessionSource(ref, ref)
     with stores.open(required=crumb is not None or needs_store(ref)) as store:
-        return _source_of(store.locate(ref) if crumb is None else follow_breadcrumb(store, crumb))
+        return _source_of(store.locate(ref) if crumb is None else crumb.follow(store))
 
 
 def source_in(store: Store, ref: str) -> SessionSource:
@@ -93,13 +91,13 @@ def source_in(store: Store, ref: str) -> SessionSource:
     crumb, head, lines = _standard_input()
     if crumb is None:
         return SessionSource("standard input", lines=lines, head=head)
-    return _source_of(follow_breadcrumb(store, crumb))
+    return _source_of(crumb.follow(store))
 
 
 def _source_of(session: SessionFile | Session) -> SessionSource:
     if isinstance(session, tuple):
         return SessionSource(session.name, session.path, session)
-    found = session.found
+    found = session.file
     return SessionSource(found.name, found.path, found, session if session.is_inline else None)
 
 
@@ -110,7 +108,7 @@ def find_session(store: Store, ref: str) -> Session:
         if crumb is None:
             example = '{"project": …, "sessionId": …}'
             raise NoSuchSession(f"standard input holds no breadcrumb: write one JSON object like {example}")
-        return store.of(follow_breadcrumb(store, crumb))
+        return store.session_of(crumb.follow(store))
     session = store.resolve(ref)
     if _is_path(ref) and not session.facts.is_session:
         raise NotASession(f"{ref} holds no Claude Code session: no line is a known record")
@@ -120,7 +118,7 @@ def find_session(store: Store, ref: str) -> Session:
 def needs_store(ref: str) -> bool:
     """True where a reference cannot be resolved without a store."""
     if _is_path(ref):
-        return os.path.isfile(ref) and read_breadcrumb(ref) is not None
+        return os.path.isfile(ref) and Breadcrumb.read(ref) is not None
     return not os.path.isdir(ref) or _is_latest(ref)  # a directory is refused as one even without a store
 
 
@@ -149,19 +147,19 @@ def _is_latest(ref: str) -> bool:
     return ref.partition(":")[0] == LATEST
 
 
-def _standard_input() -> tuple[dict[str, Any] | None, bytes, Iterable[bytes]]:
+def _standard_input() -> tuple[Breadcrumb | None, bytes, Iterable[bytes]]:
     """The breadcrumb on standard input, if it is one; else its beginning, and all of its lines."""
     from claude_session_player.format.line_reader import LongLine, complete_line, read_lines, split_lines
 
     if sys.stdin is None:
         raise CannotRead("standard input is closed")
     stream = sys.stdin.buffer
-    head = stream.readline(BREADCRUMB_SIZE)
-    if (crumb := parse_breadcrumb(head)) is not None:
+    head = stream.readline(MAX_BREADCRUMB_SIZE)
+    if (crumb := Breadcrumb.parse(head)) is not None:
         return crumb, head, ()
     if head.strip() == b"{":  # JSON over several lines
-        head += stream.read(BREADCRUMB_SIZE - len(head))
-        if (crumb := parse_breadcrumb(head)) is not None:
+        head += stream.read(MAX_BREADCRUMB_SIZE - len(head))
+        if (crumb := Breadcrumb.parse(head)) is not None:
             return crumb, head, ()
     *first, last = split_lines(head) or [b""]
     lines = chain(first, filter(None, (last := complete_line(last, stream),)), read_lines(stream))

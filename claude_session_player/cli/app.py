@@ -220,11 +220,11 @@ def _is_file_or_latest(word: str) -> bool:
 
 def _names_session(word: str, roots: Sequence[str]) -> bool:
     """True for an id, or the beginning of one. No session file is opened."""
-    from claude_session_player.store import AGENT, SHORTEST, Store
+    from claude_session_player.store import AGENT_PREFIX, MIN_PREFIX_LENGTH, Store
 
     try:
         ids = [file.id.casefold() for file in Store.open(*roots, cache=None, required=False).files()]
     except SessionError:  # the command itself reports a wrong --root
         return False
-    folded = word.removeprefix(AGENT).casefold()
-    return folded in ids or (len(folded) >= SHORTEST and any(id.startswith(folded) for id in ids))
+    folded = word.removeprefix(AGENT_PREFIX).casefold()
+    return folded in ids or (len(folded) >= MIN_PREFIX_LENGTH and any(id.startswith(folded) for id in ids))

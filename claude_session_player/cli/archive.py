@@ -123,7 +123,7 @@ def add(options: AddOptions, filter: Filter, archive: str | None, form: JsonForm
         raise
     warn_unreadable(archive_dir.problems)
     _report(collected, outcomes, form)
-    is_unread = bool(store.troubles) and not options.refs
+    is_unread = bool(store.problems) and not options.refs
     return NOT_ALL if is_unread or collected.refused or any(outcome.reason for outcome in outcomes) else 0
 
 
@@ -141,7 +141,8 @@ def _archive(
 
     with archive_dir.lock():
         steps = plan_archive(archive_dir, collected.sessions, verify=is_checked)
-        with work_bar("archiving", sum(step.work for step in steps)) as progress:
+        total = sum(step.work for step in steps)
+        with work_bar("archiving", total) as progress:
             outcomes.extend(archive_sessions(archive_dir, steps, progress))
 
 

@@ -180,7 +180,7 @@ def command(
         _confirm(plan)
     outcomes = _apply(plan, archive_dir, options.delete, report)
     reasons = [one.reason for one in outcomes] + [one.reason for one in finished]
-    return NOT_ALL if plan.skipped or any(reasons) or store.troubles else 0
+    return NOT_ALL if plan.skipped or any(reasons) or store.problems else 0
 
 
 def _check(rules: CleanRules) -> None:

@@ -30,7 +30,7 @@ from claude_session_player.live import Phase, RunningSession, RunningSessions, S
 from claude_session_player.models import View
 from claude_session_player.player import FileChange, FollowedGroup, FollowedText
 from claude_session_player.store import (
-    POLLED,
+    POLLING_NOTICE,
     FileChanges,
     WatchedDir,
     dirs_to_watch,
@@ -172,23 +172,23 @@ def _follow_all(options: FollowOptions, stores: StoreOptions) -> int:
 
 def _files_in_use(store: Store) -> list[str]:
     """The files that a process has open for writing, or locked."""
-    from claude_session_player.store import LOCKED, WRITING, InUse
+    from claude_session_player.store import InUse, UseKind
 
     since = (wall_clock() - _USED_SECONDS) * 1_000_000_000
     paths = [file.path for file in store.files() if file.stamp.mtime_ns > since]
-    return [sign.path for sign in InUse().uses(paths) if sign.how in (LOCKED, WRITING)]
+    return [sign.path for sign in InUse().uses(paths) if sign.how in (UseKind.LOCKED, UseKind.OPEN_FOR_WRITING)]
 
 
 def _last_written(stores: StoreOptions) -> SessionFile:
     """The session that was written to last, in its own file or in that of a sub-agent."""
-    from claude_session_player.store import SESSION, SUBAGENT
+    from claude_session_player.store import SessionKind
 
     with stores.open() as store:
-        files = [file for file in store.files() if file.kind in (SESSION, SUBAGENT)]
+        files = [file for file in store.files() if file.kind in (SessionKind.SESSION, SessionKind.SUBAGENT)]
         if not files:
             raise NoSuchSession(f"there is no session in {', '.join(store.roots)}: start one, or name a file")
         last = max(files, key=lambda file: file.stamp.mtime_ns)
-        return store.of(last).head.found if last.is_agent else last
+        return store.session_of(last).head.file if last.is_agent else last
 
 
 def _find_file(ref: str, stores: StoreOptions) -> SessionFile:
@@ -318,7 +318,7 @@ async def _watch(
             changes = await _next(stream, lambda: handle(None), tick)
             if changes.is_polled and not has_noted_polling:
                 has_noted_polling = True
-                note(POLLED)
+                note(POLLING_NOTICE)
             handle(changes)
 
 

@@ -50,7 +50,7 @@ def command(filter: Filter, form: JsonForm | None, stores: StoreOptions) -> None
     elif sessions:
         from claude_session_player.cli import _tables
 
-        _tables.print_sessions(sessions, [file.id for file in store.seen()])
+        _tables.print_sessions(sessions, [file.id for file in store.last_files()])
     else:
         say(no_sessions(store.roots, is_filtered=filter != Filter()))
 

@@ -35,25 +35,23 @@ def command(ref: str | None, as_json: bool, stores: StoreOptions) -> int:
 
     With REF (see 'help refs') the exit code is 9 if that session is in use, else 0.
     """
-    from claude_session_player.store import look_for_use
-
     with stores.open(required=ref is None or needs_store(ref)) as store:
         sessions = store.sessions() if ref is None else [find_session(store, ref)]
-        look = look_for_use(sessions)
+        look = store.look_for_use()
         known = [file.id for file in store.files()]
-    everything = [(session, look.signs(session.paths)) for session in sessions]
+    everything = [(session, look.evidence(session.paths)) for session in sessions]
     noticed = [(session, signs) for session, signs in everything if signs]
     used = [session for session, signs in noticed if _is_used(signs)]
     exit_code = SessionInUse.exit_code if ref and used else 0
     if as_json:
-        print_object(_record(everything if ref else noticed, look.ways))
+        print_object(_record(everything if ref else noticed, look.methods))
         return exit_code
     if noticed:
         _print_table(noticed, known)
     if not used:
         one = printable(f"Session {display_path(sessions[0].id)} is not in use.") if ref else ""
         say(one or "No session is in use.")
-    for message in _limits(look.ways):
+    for message in _limits(look.methods):
         note(message)
     return exit_code
 

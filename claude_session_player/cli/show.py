@@ -231,7 +231,7 @@ def _subagents_of(store: Store, sources: Iterable[SessionSource]) -> SubagentFin
             continue
         is_linked = True
         own: dict[str, list[Subagent]] = {}
-        for agent in all_subagents(store.of(source.found)):
+        for agent in all_subagents(store.session_of(source.found)):
             own.setdefault(agent.id, []).append(subagent_of(agent))
         agents = own | agents
     return SubagentFinder(chain.from_iterable(agents.values()), is_linked=is_linked)
@@ -271,7 +271,7 @@ def _chain_sources(store: Store, source: SessionSource) -> list[SessionSource]:
 
     if source.found is None or source.inline is not None:
         raise click.UsageError("--chain needs a session with its own file")
-    files = [session.found for session in chain_of(store.of(source.found), store)]
+    files = [session.file for session in chain_of(store.session_of(source.found), store)]
     return [SessionSource(file.name, file.path, file) for file in files]
 
 
@@ -424,7 +424,7 @@ class _TranscriptPrinter:
             from claude_session_player.export.summary import facts_markdown
             from claude_session_player.stats import summarize
 
-            session = self._store.of(found)
+            session = self._store.session_of(found)
             if session.facts.is_session:
                 yield f"{facts_markdown(summarize(session, load_prices()))}\n\n---\n\n"
 

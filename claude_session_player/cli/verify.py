@@ -90,7 +90,7 @@ def command(
         print_records(map(finding_record, findings), form)
     else:
         print_styled("\n".join(report_text(report, least, in_colour=stdout().isatty())))
-    if store.troubles or any(finding.kind is UNREADABLE for finding in report.findings):
+    if store.problems or any(finding.kind is UNREADABLE for finding in report.findings):
         return CANNOT_READ
     return FOUND_PROBLEMS if findings else 0
 
@@ -100,15 +100,15 @@ def _named_files(store: Store, refs: Sequence[str]) -> list[SessionFile]:
     files: dict[str, SessionFile] = {}
     for ref in refs:
         located = store.locate(ref)
-        session = store.of(located) if isinstance(located, tuple) else located
-        files |= {part.path: part.found for part in session.parts}
+        session = store.session_of(located) if isinstance(located, tuple) else located
+        files |= {part.path: part.file for part in session.parts}
     return list(files.values())
 
 
 def _matching_files(store: Store, filter: Filter) -> list[SessionFile]:
     if filter == Filter():  # nothing has to be known of them
         return store.files()
-    return list({part.path: part.found for session in store.sessions(filter) for part in session.parts}.values())
+    return list({part.path: part.file for session in store.sessions(filter) for part in session.parts}.values())
 
 
 # --- the report ---------------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ class BrowseScreen(Screen[None]):
         rows: list[SessionRow] = []
         try:
             with closing(self._opener.open(partial(_check_cancelled, worker))) as store:
-                for snapshot in store.arriving(_EVERYTHING):
+                for snapshot in store.snapshots(_EVERYTHING):
                     rows = [session_row(session) for session in snapshot.sessions]
                     if worker.is_cancelled:
                         return
@@ -197,7 +197,7 @@ class BrowseScreen(Screen[None]):
     def _summarize(self, row: SessionRow, popup: TextPopup) -> None:
         text: RenderableType
         try:
-            text = DrawnMarkdown(jobs.summary_text(self._opener, row.session.found))
+            text = DrawnMarkdown(jobs.summary_text(self._opener, row.session.file))
         except (SessionError, OSError) as error:
             text = printable(str(error))
         self.post_message(SummaryReady(popup, text))

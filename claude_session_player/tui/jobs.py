@@ -24,7 +24,7 @@ from claude_session_player.player import FileChange
 from claude_session_player.stats import Prices, summarize
 from claude_session_player.store import (
     DEFAULT_CACHE,
-    SUFFIX,
+    SESSION_SUFFIX,
     FileChanges,
     FileStamp,
     SessionFile,
@@ -163,7 +163,7 @@ class StoreOpener(NamedTuple):
     def session(self, file: SessionFile) -> Session:
         """What the stores know of a file. Raises `SessionError`."""
         with closing(self.open()) as store:
-            return store.of(file)
+            return store.session_of(file)
 
 
 def find_session(opener: StoreOpener, path: str, post: Post) -> None:
@@ -180,7 +180,7 @@ def find_session(opener: StoreOpener, path: str, post: Post) -> None:
 def summary_text(opener: StoreOpener, file: SessionFile) -> str:
     """What `summary` prints of a session. Raises `SessionError` or `OSError`."""
     with closing(opener.open()) as store:
-        summary = summarize(store.of(file), Prices.load())
+        summary = summarize(store.session_of(file), Prices.load())
     return summary_markdown(summary, summary.id, opener.roots)
 
 
@@ -227,7 +227,10 @@ async def build_frames(playback: Playback, post: Post) -> None:
 async def follow_frames(playback: Playback, post: Post) -> None:
     """Build the frames that there are and, from then on, those that are appended; report all files that change."""
     path = os.path.abspath(playback.recording.path or "")
-    folders = (WatchedDir(os.path.dirname(path), files=(path,)), WatchedDir(path.removesuffix(SUFFIX), is_deep=True))
+    folders = (
+        WatchedDir(os.path.dirname(path), files=(path,)),
+        WatchedDir(path.removesuffix(SESSION_SUFFIX), is_deep=True),
+    )
     await build_frames(playback, post)
     async with aclosing(watch_changes(folders)) as stream:
         async for changes in stream:

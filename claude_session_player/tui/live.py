@@ -18,7 +18,7 @@ from textual.strip import Strip
 
 from claude_session_player.errors import SessionError
 from claude_session_player.live import RunningSession, RunningSessions
-from claude_session_player.store import POLLED, watch_changes, watched_files
+from claude_session_player.store import POLLING_NOTICE, watch_changes, watched_files
 from claude_session_player.tui import jobs
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.jobs import FilesWritten, SessionOpened
@@ -222,4 +222,4 @@ def _summary(rows: Sequence[RunningSession], *, is_polled: bool) -> Text:
         counts[row.status.phase.value] = counts.get(row.status.phase.value, 0) + 1
     text = Text(plural(len(sessions), "session"), "bold", no_wrap=True, overflow="ellipsis")
     text.append("".join(f"  {count} {name}" for name, count in counts.items()), "not bold dim")
-    return text.append(f"  ({POLLED})" if is_polled else "", "yellow")
+    return text.append(f"  ({POLLING_NOTICE})" if is_polled else "", "yellow")

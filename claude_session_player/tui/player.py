@@ -29,7 +29,7 @@ from claude_session_player.player import (
     element_details,
     parse_position,
 )
-from claude_session_player.store import POLLED
+from claude_session_player.store import POLLING_NOTICE
 from claude_session_player.tui import jobs
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.jobs import FilesWritten, FramesChanged, SubagentReady, TitleReady
@@ -234,7 +234,7 @@ class PlayerScreen(Screen[None]):
         self._subagents.read(event.changes.files)
         if event.changes.is_polled and not self._is_polled:
             self._is_polled = True
-            self.notify(POLLED, severity="warning")
+            self.notify(POLLING_NOTICE, severity="warning")
         self._show_running()
 
     def _show_running(self) -> None:
