@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from claude_session_player.store import Store
 
 PLAIN_HELP: Final = "Print text line by line instead of using the full screen. Default without a terminal."
+_FROM_HELP: Final = f"Start at {POSITION_HELP}. Default: the beginning."
 _LONGEST_SLEEP: Final = 3600.0
 """Seconds: a session may pause for longer than a system can sleep."""
 

@@ -101,7 +101,7 @@ def test_no_message_about_a_wrong_argument_makes_a_terminal_obey_it(tmp_path: Pa
             (f"--{word}",),
             (tmp_path / f"{word}.jsonl",),
             ("--root", tmp_path / word),
-            ("--since", word),
+            ("--from", word),
         ):
             ran = screen(command, *words)
             check(ran, command, *words)
