@@ -17,7 +17,17 @@ from claude_session_player import __version__
 from claude_session_player.cli import app
 from claude_session_player.cli.app import ALIASES, COMMANDS
 from tests.builder import SessionBuilder, call, text, thought
-from tests.program import PATIENCE, PROGRAM, csp, is_asleep, on_terminal, told_on_terminal, unread, wait_until
+from tests.program import (
+    PATIENCE,
+    PROGRAM,
+    csp,
+    is_asleep,
+    not_measured,
+    on_terminal,
+    told_on_terminal,
+    unread,
+    wait_until,
+)
 from tests.stores import StoreBuilder
 
 
@@ -246,6 +256,7 @@ def test_a_directory_of_a_store_is_refused_with_the_commands_that_list_it(tmp_pa
     assert refused(csp("replay", store / inside), 3, "is a directory", listed)
 
 
+@not_measured
 def test_a_file_without_permission(session: Path) -> None:
     session.chmod(0)
     code = f"""

@@ -14,6 +14,7 @@ from rich.console import RenderableType
 from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
+from textual.worker import get_current_worker
 
 from claude_session_player.errors import CannotRead, CannotWrite, NotASession, SessionError
 from claude_session_player.export import write_session
@@ -265,16 +266,21 @@ def describe_recording(recording: Recording, post: Post) -> None:
 
 
 def find_subagent(recording: Recording, calls: Sequence[ToolCall], post: Post) -> None:
-    """Look up the sub-agent of the first call that started one. Any tool can start one, whatever its name."""
+    """Look up the sub-agent of the first call that started one, unless another look-up replaces this one."""
+    found = _look_up_subagent(recording, calls)
+    if not get_current_worker().is_cancelled:
+        post(found)
+
+
+def _look_up_subagent(recording: Recording, calls: Sequence[ToolCall]) -> SubagentReady:
+    """The sub-agent of the first call that started one. Any tool can start one, whatever its name."""
     try:
         agents = recording.find_subagents()
     except (SessionError, OSError) as error:
-        post(SubagentReady(reason=str(error)))
-        return
+        return SubagentReady(reason=str(error))
     call = next((call for call in calls if call.id in agents or call.tool_name in AGENTS), None)
     if call is None:
-        post(SubagentReady())
-    elif found := agents.get(call.id or ""):
-        post(SubagentReady(found[0]))
-    else:
-        post(SubagentReady(reason="Only the result of this sub-agent was recorded."))
+        return SubagentReady()
+    if found := agents.get(call.id or ""):
+        return SubagentReady(found[0])
+    return SubagentReady(reason="Only the result of this sub-agent was recorded.")

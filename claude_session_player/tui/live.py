@@ -206,6 +206,8 @@ class RunningApp(TerminalApp[None]):
 
     @on(SessionOpened)
     def _open(self, event: SessionOpened) -> None:
+        if len(self.screen_stack) > 1:  # the key was pressed twice
+            return
         try:
             if isinstance(event.session, SessionError):
                 raise event.session
