@@ -363,7 +363,7 @@ def test_any_zone_and_any_time_can_be_shown(builder: StoreBuilder, zone: str) ->
         (["get", "qqqqqqqq"], 7, "none of 8 sessions"),
         (["get", "zz"], 7, "at least 4 characters"),
         (["replay", "latest:77"], 7, "there are 5 sessions"),
-        (["get", "1f2e"], 8, "fits 3 sessions"),
+        (["get", "1f2e"], 8, "matches 3 sessions"),
         (["get", "-"], 7, "standard input holds no breadcrumb"),
         (["completion", "tcsh"], 2, "'bash', 'zsh', 'fish'"),
     ],
