@@ -244,7 +244,7 @@ def test_what_cannot_be_read_is_looked_up_in_proportion_to_sessions_and_files() 
         sessions: list[Any] = [
             SimpleNamespace(
                 id=f"s{number}",
-                found=SimpleNamespace(home="/p"),
+                file=SimpleNamespace(home="/p"),
                 facts=SimpleNamespace(calls=[SimpleNamespace(named=((f"{number + n:08}", 1),))]),
             )
             for number in range(n)
