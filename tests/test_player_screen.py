@@ -148,7 +148,7 @@ def test_g_goes_to_a_line_a_part_a_time_or_a_moment(typed: str, line: int) -> No
 
 
 def test_g_says_what_can_be_typed_where_it_is_something_else() -> None:
-    assert "'soon' is no place" in played(keys("g", *"soon", "enter"), size=LARGE)
+    assert "'soon' is not a position" in played(keys("g", *"soon", "enter"), size=LARGE)
 
 
 def test_who_gives_up_a_question_is_where_they_were() -> None:
