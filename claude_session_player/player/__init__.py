@@ -51,8 +51,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "SubagentRecordings": "recording",
-    "POSITION_HINT": "timeline",
+    "DEFAULT_IDLE": "timeline",
     "Destination": "timeline",
     "ElementDetails": "search",
     "FileChange": "follow",
@@ -61,14 +60,15 @@ _HOMES = {
     "Frame": "frame_index",
     "FrameMark": "frame_index",
     "FrameSearch": "search",
-    "POSITION_HELP": "timeline",
-    "DEFAULT_IDLE": "timeline",
     "LiveState": "playback",
+    "POSITION_HELP": "timeline",
+    "POSITION_HINT": "timeline",
     "Pace": "timeline",
     "Playback": "playback",
     "Player": "playback",
     "Recording": "recording",
     "SPEEDS": "timeline",
+    "SubagentRecordings": "recording",
     "TextPiece": "stream",
     "Timing": "stream",
     "call_details": "search",
