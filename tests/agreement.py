@@ -25,7 +25,7 @@ from claude_session_player.cli import run
 from claude_session_player.cli._refs import find_source
 from claude_session_player.cli.play import open_recording
 from claude_session_player.formatter import PROMPT
-from claude_session_player.live.peek import SessionPeek
+from claude_session_player.live.running import SessionPeek
 from claude_session_player.models import ScreenElement, ToolCall, UserMessage, View
 from claude_session_player.player.follow import FileChange, FollowedGroup
 from claude_session_player.player.playback import Playback

@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player.live.peek import HEAD_SIZE, TAIL_SIZE, FileTail, SessionPeek
-from claude_session_player.live.running import RunningSession, RunningSessions
+from claude_session_player.live.running import (
+    HEAD_SIZE,
+    TAIL_SIZE,
+    FileTail,
+    RunningSession,
+    RunningSessions,
+    SessionPeek,
+)
 from claude_session_player.live.status import Phase
 from claude_session_player.store.layout import session_file_at
 from claude_session_player.store.watch import watched_files

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from claude_session_player.doctor.verify import VerifyReport as VerifyReport, verify_files as verify_files
 
 _HOMES = {
-    "FINDING_KINDS": "findings",
     "Finding": "findings",
+    "FINDING_KINDS": "findings",
+    "SESSION_NOT_FOUND": "findings",
     "REJECTED_SUFFIX": "repair",
     "RepairReport": "repair",
-    "SESSION_NOT_FOUND": "findings",
     "Severity": "findings",
     "UNREADABLE": "findings",
     "VerifyReport": "verify",

@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING
 from claude_session_player.util.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from claude_session_player.live.peek import SessionLookup as SessionLookup, SessionPeek as SessionPeek
-    from claude_session_player.live.running import RunningSession as RunningSession, RunningSessions as RunningSessions
+    from claude_session_player.live.running import (
+        RunningSession as RunningSession,
+        RunningSessions as RunningSessions,
+        SessionLookup as SessionLookup,
+        SessionPeek as SessionPeek,
+    )
     from claude_session_player.live.status import Phase as Phase, SessionStatus as SessionStatus
 
 _HOMES = {
+    "SessionLookup": "running",
     "Phase": "status",
     "RunningSession": "running",
     "RunningSessions": "running",
-    "SessionLookup": "peek",
-    "SessionPeek": "peek",
+    "SessionPeek": "running",
     "SessionStatus": "status",
 }
 """The module of each public name, imported when the name is first used."""

@@ -1,16 +1,271 @@
-"""The running sessions of some stores, each with its status and its working sub-agents."""
+"""Running sessions: what each does, its title and its latest text, of which only the ends of the files are read."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import BinaryIO, Final, NamedTuple
 
-from claude_session_player.live.peek import SessionLookup, SessionPeek
-from claude_session_player.live.status import Phase, SessionStatus
-from claude_session_player.store import PROJECTS, SUFFIX, WatchedDir, session_file_at
+from claude_session_player.errors import SessionError
+from claude_session_player.format.blocks import Text
+from claude_session_player.format.events import Assistant, Event, QueueOperation, Title
+from claude_session_player.format.line_reader import LongLine, bounded_line, is_too_long, split_lines
+from claude_session_player.linking.prompts import PromptQueue, human_prompt
+from claude_session_player.linking.titles import note_prompt, note_title, session_title
+from claude_session_player.live.status import Phase, SessionActivity, SessionStatus
+from claude_session_player.parser import decode_lines, is_whole_record, is_worth_decoding
+from claude_session_player.store import (
+    META,
+    PROJECTS,
+    SUFFIX,
+    Session,
+    SessionFile,
+    WatchedDir,
+    read_document,
+    real_path,
+    scalar_text,
+    session_file_at,
+)
+from claude_session_player.util.fsutil import regular_opener
+from claude_session_player.util.text import strip_escapes, to_title
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+HEAD_SIZE: Final = 1 << 16
+"""Bytes that are read at the beginning of a long file."""
+TAIL_SIZE: Final = 1 << 18
+"""Bytes that are first read at the end of a long file; more, if they contain no complete line."""
+_MAX_TRAILING_SPACE: Final = 80
+"""The end of a record is looked for among this many of the last bytes."""
+
+
+class FileTail:
+    """Reads a file as it grows, and starts again if it was truncated or replaced. The file is open only while read."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.written_at: float | None = None
+        """When the file was last written to, in seconds since 1970; `None` if it does not exist."""
+        self.is_restarted = False
+        """True if the latest lines are from the beginning of the file, at first or after a restart."""
+        self.has_gap = False
+        """True if the middle of a long file was skipped."""
+        self.bytes_read = 0
+        self._offset = 0
+        """The end of what was read or skipped."""
+        self._inode: int | None = None
+        self._incomplete = bytearray()
+        """The beginning of a line that has no end yet."""
+        self._skipped = 0
+        """The length of such a line, if it is too long to be kept."""
+        self._tried = 0
+        """The length of the incomplete line when it was last tried as a record, and was not one."""
+
+    def read_lines(self) -> list[bytes]:
+        """The new complete lines; none if the file does not exist. Raises `OSError`."""
+        try:
+            with open(self.path, "rb", buffering=0, opener=regular_opener) as file:
+                status = os.fstat(file.fileno())
+                self.written_at = status.st_mtime
+                self.is_restarted = status.st_ino != self._inode or not self._can_continue(status.st_size)
+                if self.is_restarted:
+                    self._inode, self._incomplete, self._skipped, self._tried = status.st_ino, bytearray(), 0, 0
+                    return self._begin(file, status.st_size)
+                return self._complete_lines(self._read(file, self._offset, status.st_size))
+        except FileNotFoundError:
+            self.written_at = None
+            return []
+
+    def _can_continue(self, size: int) -> bool:
+        """True if the file was not truncated, and no more was appended than fits into memory."""
+        return size >= self._offset and not is_too_long(size - self._offset)
+
+    def _begin(self, file: BinaryIO, size: int) -> list[bytes]:
+        """The lines at both ends of a long file; all lines of a short one."""
+        self.has_gap = False
+        if size <= HEAD_SIZE + TAIL_SIZE:
+            return self._complete_lines(self._read(file, 0, size))
+        head = self._read(file, 0, HEAD_SIZE)
+        start = size - TAIL_SIZE
+        while start > HEAD_SIZE and not is_too_long(size - start):
+            end = self._read(file, start, size)
+            cut = end.find(b"\n") + 1
+            if end.rfind(b"\n") >= cut:
+                self.has_gap = True
+                return [*_lines(head), *self._complete_lines(end[cut:])]
+            start -= 3 * (size - start)
+        if is_too_long(size - HEAD_SIZE):  # the last line is too long, and its beginning is unknown
+            self.has_gap, self._offset, self._skipped = True, size, size - HEAD_SIZE
+            return _lines(head)
+        return self._complete_lines(head + self._read(file, HEAD_SIZE, size))
+
+    def _read(self, file: BinaryIO, start: int, end: int) -> bytes:
+        file.seek(start)
+        data = file.read(end - start)
+        self._offset = start + len(data)
+        self.bytes_read += len(data)
+        return data
+
+    def _complete_lines(self, data: bytes) -> list[bytes]:
+        """The complete lines; the rest is kept for later, unless it is a complete record without a line end."""
+        end = data.rfind(b"\n") + 1
+        lines = self._join_lines(data[:end]) if end else []
+        if self._skipped:
+            self._skipped += len(data)
+            return []
+        self._incomplete += memoryview(data)[end:]
+        if is_too_long(len(self._incomplete)):
+            self._incomplete, self._skipped = bytearray(), len(self._incomplete)
+        elif data[-_MAX_TRAILING_SPACE:].rstrip().endswith(b"}") and is_worth_decoding(
+            len(self._incomplete), self._tried
+        ):
+            self._tried = len(self._incomplete)
+            if is_whole_record(rest := bounded_line(bytes(self._incomplete))):
+                lines.append(rest)
+                self._incomplete, self._tried = bytearray(), 0
+        return lines
+
+    def _join_lines(self, data: bytes) -> list[bytes]:
+        """Complete lines, of which the first continues the incomplete line."""
+        first, *others = split_lines(data)
+        size = self._skipped + len(self._incomplete) + len(first)
+        if is_too_long(size - 1) or isinstance(first, LongLine):
+            first = LongLine(size, is_complete=True)
+        elif self._incomplete:
+            first = bounded_line(bytes(self._incomplete) + first)
+        self._incomplete, self._skipped, self._tried = bytearray(), 0, 0
+        return [first, *others]
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return split_lines(data[: data.rfind(b"\n") + 1])
+
+
+SessionLookup = Callable[[SessionFile], Session]
+"""Gives the session of a file as the store knows it. Raises `SessionError`."""
+_MAX_CWDS: Final = 8
+
+
+class SessionPeek:
+    """What both ends of a file reveal about a session or sub-agent. What is appended later is read once."""
+
+    def __init__(self, file: SessionFile, look_up: SessionLookup | None = None) -> None:
+        """With `look_up`, the title and prompts of a file with a gap are looked up once."""
+        self.file = file
+        self._look_up = look_up
+        self.tail = FileTail(file.path)
+        self.session_id = file.parent if file.is_agent else file.id
+        """The id of the session, or of a sub-agent's session; `None` if unknown."""
+        self._begin()
+        self._agent: str | None = None
+        self._description: str | None = None
+
+    def _begin(self) -> None:
+        self.last_text = ""
+        """The latest prompt or response, on one line."""
+        self._activity = SessionActivity(is_subagent=self.file.is_agent)
+        self._cwds: tuple[str, ...] = ()
+        self._titles: dict[str, str] = {}
+        self._queue = PromptQueue()
+        self.first_prompt: str | None = None
+        self.last_prompt: str | None = None
+        self.topic: str | None = None
+        self.first_line = self.last_line = self.topic_line = self._lines = 0
+
+    def catch_up(self) -> bool:
+        """Read what was appended; false if nothing was. Raises `OSError`."""
+        if self.file.is_agent and self._agent is None:
+            self._describe()
+        lines = self.tail.read_lines()
+        if self.tail.is_restarted:
+            self._begin()
+            if self.tail.has_gap or (self.file.is_agent and not self._description):
+                self._look_up_rest()
+        events = decode_lines(lines, self._lines, 0)
+        self._lines += len(lines)
+        self._activity.take(events)
+        for event in events:
+            self._add_event(event)
+        return bool(lines)
+
+    @property
+    def title(self) -> str:
+        """The title; empty if there is none."""
+        return session_title(self._titles, self._description, self.topic, self.first_prompt) or ""
+
+    @property
+    def description(self) -> str:
+        """The description of a sub-agent's task; empty if there is none."""
+        return self._description or ""
+
+    @property
+    def agent(self) -> str:
+        """The type of a sub-agent; empty if unknown."""
+        return self._agent or ""
+
+    @property
+    def project(self) -> str | None:
+        """The real path of the project, if known."""
+        return real_path(self.file.project or "", self._cwds)
+
+    @property
+    def written_at(self) -> float | None:
+        """When the file was last written to, in seconds since 1970; `None` if it does not exist."""
+        return self.tail.written_at
+
+    def status(self, now: float, written_at: float | None = None) -> SessionStatus:
+        """What the session does at a time; `written_at` is when any of its sub-agents was last written to."""
+        times = [time for time in (self.written_at, written_at) if time is not None]
+        return self._activity.status(now, max(times, default=None))
+
+    def _describe(self) -> None:
+        """Read the description file of a sub-agent, which may be written later than the first lines."""
+        document = read_document(self.file.path.removesuffix(SUFFIX) + META, [])
+        if isinstance(document, dict):
+            self._agent = scalar_text(document.get("agentType")) or ""
+            self._description = to_title(scalar_text(document.get("description")) or "") or None
+
+    def _add_event(self, event: Event) -> None:
+        if event.cwd and event.cwd not in self._cwds and len(self._cwds) < _MAX_CWDS:
+            self._cwds = (*self._cwds, event.cwd)
+        if self.session_id is None:
+            self.session_id = event.session_id
+        if isinstance(event, QueueOperation):
+            self._take_queued(event)
+            return
+        is_own = self.file.is_agent or not (event.is_sidechain or event.agent_call)
+        if isinstance(event, Title):
+            note_title(self._titles, event.kind, event.title)
+        elif is_own and (prompt := human_prompt(event)) is not None:
+            self.last_text = to_title(prompt)
+            note_prompt(self, prompt, event.line)
+        elif isinstance(event, Assistant):
+            self._queue.settle()
+            said = event.message_content
+            texts = [said] if isinstance(said, str) else [block.text for block in said or () if type(block) is Text]
+            self.last_text = next((to_title(strip_escapes(one)) for one in reversed(texts) if one), self.last_text)
+
+    def _take_queued(self, event: QueueOperation) -> None:
+        """Note a queued prompt that reached the model; a record of its own may follow with the same text."""
+        taken = self._queue.operate(event)
+        if taken is not None and taken.text is not None:
+            self.last_text = to_title(taken.text)
+            note_prompt(self, taken.text, taken.line)
+
+    def _look_up_rest(self) -> None:
+        """Take over what the store knows of the whole file, and of the call that started a sub-agent."""
+        if self._look_up is None:
+            return
+        try:
+            session = self._look_up(self.file)
+        except SessionError:
+            return
+        speech = session.speech
+        self._titles = dict(session.facts.titles)
+        self.first_prompt, self.topic = speech.first_prompt, speech.topic
+        self.last_prompt = speech.last_prompt or speech.first_prompt
+        if self.file.is_agent:
+            self._agent = self._agent or session.agent or ""
+            self._description = self._description or session.description
+
 
 RECENT_SECONDS: Final = 30 * 60
 """A session that was written to within this time counts as running."""

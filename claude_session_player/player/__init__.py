@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "DEFAULT_IDLE": "timeline",
+    "SubagentRecordings": "recording",
+    "POSITION_HINT": "timeline",
     "Destination": "timeline",
     "ElementDetails": "search",
     "FileChange": "follow",
@@ -60,15 +61,14 @@ _HOMES = {
     "Frame": "frame_index",
     "FrameMark": "frame_index",
     "FrameSearch": "search",
-    "LiveState": "playback",
     "POSITION_HELP": "timeline",
-    "POSITION_HINT": "timeline",
+    "DEFAULT_IDLE": "timeline",
+    "LiveState": "playback",
     "Pace": "timeline",
     "Playback": "playback",
     "Player": "playback",
     "Recording": "recording",
     "SPEEDS": "timeline",
-    "SubagentRecordings": "recording",
     "TextPiece": "stream",
     "Timing": "stream",
     "call_details": "search",

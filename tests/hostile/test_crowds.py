@@ -21,7 +21,7 @@ from claude_session_player.doctor.checks import CheckJob, inspect_file
 from claude_session_player.doctor.repair import repair_file
 from claude_session_player.format import line_reader
 from claude_session_player.format.line_reader import LongLine, read_batches, read_lines
-from claude_session_player.live.peek import FileTail
+from claude_session_player.live.running import FileTail
 from claude_session_player.parser import decode_lines
 from claude_session_player.player.follow import FollowedFile
 from claude_session_player.player.frame_index import FrameIndex

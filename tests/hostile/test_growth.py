@@ -16,7 +16,7 @@ from claude_session_player import View
 from claude_session_player.archive.clean import UnreadableFiles
 from claude_session_player.cli import run
 from claude_session_player.export.outline import draw_outline
-from claude_session_player.live.peek import SessionPeek
+from claude_session_player.live.running import SessionPeek
 from claude_session_player.player.follow import FollowedGroup
 from claude_session_player.player.frame_index import FrameIndex
 from claude_session_player.player.recording import FileSource
