@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SESSION ?=
 
-.PHONY: play test coverage test-busy test-faults test-hostile fuzz test-lowest test-lowest-short test-newest system check shape bench docs prices release clean
+.PHONY: play test coverage test-busy test-faults test-hostile fuzz test-lowest test-lowest-short test-newest system check shape bench docs docs-site prices release clean
 
 play: .venv/.installed  ## play the demo, or SESSION=REF; without a terminal, print the screen
 ifeq ($(SESSION),)
@@ -59,7 +59,7 @@ check: .venv/.installed-dev  ## check lint, format, types and import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-#	$(BIN)/python -m scripts.shape --check  # from the commit on that meets all limits
+	$(BIN)/python -m scripts.shape --check
 
 shape: .venv/.installed-dev  ## compare the layout of the package to its limits; ARGS='--details --check --time'
 	$(BIN)/python -m scripts.shape $(ARGS)
@@ -67,10 +67,20 @@ shape: .venv/.installed-dev  ## compare the layout of the package to its limits;
 bench: .venv/.installed-dev  ## measure speed and memory, as ratios to references
 	$(BIN)/python -m bench
 
-docs: .venv/.installed-dev  ## generate the CLI reference and the pictures
+docs: .venv/.installed-dev  ## regenerate the CLI reference, the output of examples, and the pictures
 	$(BIN)/python -m scripts.cli_reference
+	$(BIN)/python -m scripts.doc_examples
 	$(BIN)/python -m scripts.picture
 	$(BIN)/python -m scripts.screens
+
+# The second command fails if a page, a picture or a style sheet would load anything from the network; scripts are not examined.
+docs-site: .venv/.installed-docs  ## build the documentation as a site that needs no network: site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --clean
+	$(BIN)/python scripts/check_site.py site
+
+.venv/.installed-docs: pyproject.toml .venv/.installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
 
 prices: .venv/.installed-dev  ## generate the price table from the installed genai-prices, before a release
 	$(BIN)/python -m scripts.price_table
@@ -99,4 +109,4 @@ release: .venv/.installed-dev  ## build wheel and sdist in dist/, check them, an
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-lowest .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
+	rm -rf .venv .venv-lowest .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage* site

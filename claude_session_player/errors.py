@@ -1,4 +1,4 @@
-"""The errors that users see, each with its exit code.
+"""Errors that a user can cause or solve, each with its exit code.
 
 Library code raises them; only the command line turns them into a message and an exit code.
 """
@@ -9,14 +9,14 @@ from typing import ClassVar
 
 
 class SessionError(Exception):
-    """A request that cannot be fulfilled: the message says what happened, where, and what to do."""
+    """The base of all errors; its message says what happened, where, and what to do next."""
 
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str, *details: str) -> None:
         super().__init__(message)
         self.details = details
-        """Further lines of the message, one for each possible meaning."""
+        """More lines for people, for example the sessions that a reference could mean."""
 
 
 class CannotRead(SessionError):
@@ -26,45 +26,45 @@ class CannotRead(SessionError):
 
 
 class NotASession(SessionError):
-    """The file is readable, but not a session."""
+    """The file can be read, but holds no session."""
 
     exit_code = 4
 
 
 class CannotWrite(SessionError):
-    """The output could not be written: the disk is full, or stdout is closed."""
+    """The output cannot be written: the disk is full, or stdout is closed."""
 
     exit_code = 5
 
 
 class NoSpace(CannotWrite):
-    """The disk has too little space; the message says how much is needed, and where."""
+    """There is too little free space; the message says how much is needed, and where."""
 
 
 class AlreadyThere(CannotWrite):
-    """The file to be written exists already, and was not to be replaced."""
+    """The target of a write already exists, and may not be replaced."""
 
 
 class BadFilter(SessionError):
-    """The value of a filter is invalid; the message says which values are valid."""
+    """The value of a filter is not understood; the message says which values are."""
 
     exit_code = 2
 
 
 class BadPrices(SessionError):
-    """A price file is invalid; the message says where."""
+    """A file of prices is invalid; the message says where."""
 
     exit_code = 2
 
 
 class NoStore(SessionError):
-    """There is no Claude store at the given place."""
+    """There is no Claude store at the expected places."""
 
     exit_code = 6
 
 
 class NoSuchSession(SessionError):
-    """No session of the store matches a reference."""
+    """A reference matches no session."""
 
     exit_code = 7
 
@@ -76,24 +76,24 @@ class Ambiguous(SessionError):
 
 
 class SessionInUse(SessionError):
-    """The session is in use, so nothing was done to it; the message names the evidence."""
+    """A process is using the session, so it is left alone; the message gives the evidence."""
 
     exit_code = 9
 
 
 class BadArchive(SessionError):
-    """An archive is damaged, or contains what no archive should: nothing of it is used."""
+    """An archive is damaged, or has unexpected content; nothing of it is used."""
 
     exit_code = 10
 
 
 class NoSuchFile(SessionError):
-    """No file that the session touched matches a path."""
+    """A path matches no file that the session touched."""
 
     exit_code = 7
 
 
 class NotKnown(SessionError):
-    """The session does not record what was asked for."""
+    """The session has no record of what was requested."""
 
     exit_code = 1

@@ -19,11 +19,11 @@ from claude_session_player.models import (
     UserMessage,
     View,
 )
-from claude_session_player.util.humanize import turn_duration
 from claude_session_player.util.text import ELLIPSIS, Cut, hanging_indent, one_line, truncate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TextIO
 
 PROMPT: Final = "❯"
 RESPONSE: Final = "● "
@@ -207,3 +207,20 @@ class MarkdownWindow:
         element = elements[position]
         text = "".join(_FORMATS[type(element)](element, self.state.view))
         return gap_between(elements[position - 1], element) + text if position else text
+
+
+def write_markdown(state: ScreenState, file: TextIO) -> None:
+    """Write the text of `to_markdown`, with a final line break unless the screen is empty."""
+    file.writelines(markdown_pieces(state.elements, state.view))
+    if state.elements:
+        file.write("\n")
+
+
+def turn_duration(milliseconds: int) -> str:
+    """How long a turn took, as on the screen: whole seconds, rounded down; with minutes from 60 seconds on.
+
+    >>> turn_duration(59_999), turn_duration(60_000), turn_duration(7_384_000)
+    ('59s', '1m 0s', '123m 4s')
+    """
+    minutes, seconds = divmod(milliseconds // 1000, 60)
+    return f"{minutes}m {seconds}s" if minutes else f"{seconds}s"

@@ -1,4 +1,4 @@
-"""Writes docs/cli.md from the `--help` of every command."""
+"""Writes docs/cli.md from the help of every command and topic."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from claude_session_player.cli.app import COMMANDS, app
+from claude_session_player.cli.help import TOPICS
 from claude_session_player.util.dirs import PROGRAM
 
 PATH = Path(__file__).parents[1] / "docs" / "cli.md"
@@ -15,7 +16,8 @@ PATH = Path(__file__).parents[1] / "docs" / "cli.md"
 _INTRO = f"""\
 # Command line
 
-`{PROGRAM}` (short: `csp`) writes data to stdout and messages to stderr. This page is made from `--help` by `make docs`.
+`{PROGRAM}` (short: `csp`) writes data to stdout and messages to stderr. `make docs` generates this page from
+`--help`.
 """
 
 
@@ -27,11 +29,12 @@ def reference() -> str:
             command = app.get_command(context, name)
             assert command is not None
             sections += _sections(command, name, context)
+    sections += [_section(f"{PROGRAM} help {topic}", page()) for topic, (_, page) in TOPICS.items()]
     return _INTRO + "".join(sections)
 
 
 def _sections(command: click.Command, name: str, above: click.Context) -> Iterator[str]:
-    """A command, and those below it."""
+    """A command and its subcommands."""
     with click.Context(command, info_name=name, parent=above) as context:
         yield _section(context.command_path, command.get_help(context))
         for inner, subcommand in getattr(command, "commands", {}).items():

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from claude_session_player.cli import run
+from claude_session_player.cli._options import StoreOptions
 from claude_session_player.cli._refs import find_source
 from claude_session_player.cli.play import open_recording
 from claude_session_player.formatter import PROMPT
@@ -343,7 +344,8 @@ def _from_replay(table: Table, answers: Mapping[str, str]) -> None:
 
 
 def _from_player(table: Table, ref: str, roots: tuple[str, ...], head: Record) -> None:
-    with open_recording(find_source(ref, roots=roots), roots=roots) as recording:
+    stores = StoreOptions(roots)
+    with open_recording(find_source(ref, stores), stores) as recording:
         projection = Playback(recording, _VIEW, lambda: 0.0, Timing())
         projection.finish()
         _from_film(table, "play", projection)
@@ -364,7 +366,7 @@ def _from_follow(table: Table, found: SessionFile, roots: tuple[str, ...]) -> No
     while projection.read_more() is FileChange.GREW:
         pass
     _from_film(table, "follow", projection)
-    glimpse = SessionPeek(found, Store.open(*roots, required=False).of)
+    glimpse = SessionPeek(found, Store.open(*roots, required=False).session_of)
     glimpse.catch_up()
     table.add("title", "follow --all", glimpse.title or None)
 

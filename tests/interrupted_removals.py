@@ -10,7 +10,7 @@ from unittest.mock import patch
 from claude_session_player import Filter
 from claude_session_player.archive import removal
 from claude_session_player.archive.session_files import SessionFiles, collect_session_files
-from claude_session_player.archive.trash import GONE, MOVING
+from claude_session_player.archive.trash import REMOVED_PREFIX, REMOVING_PREFIX
 from tests.stores import StoreBuilder
 
 
@@ -44,6 +44,6 @@ def interrupted(store: StoreBuilder, id: str, *, is_gone: bool) -> Path:
             list(removal.remove_sessions([removal.Removal(found)], fine, lambda _: None))
     except Killed:
         pass
-    mark = GONE if is_gone else MOVING
+    mark = REMOVED_PREFIX if is_gone else REMOVING_PREFIX
     (trash,) = store.root.rglob(f"{mark}{id}")
     return trash

@@ -139,9 +139,9 @@ def keys(*names: str) -> Script:
 
 async def to_agent(pilot: Pilot[Any], clock: Clock) -> None:
     """Step into the sub-agent of the teapot, and go to its end."""
+    caller = pilot.app.screen
     await pilot.press("end", "s")
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
+    await until_true(pilot, lambda: pilot.app.screen is not caller and pilot.app.screen.is_mounted)
     await pilot.press("end")
     await pilot.pause()
 

@@ -17,11 +17,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import pytest
+
 from tests.fork_server import fork_server
 
 PROGRAM = [sys.executable, "-m", "claude_session_player"]
 PATIENCE: Final = 120
 """Seconds until a test gives up waiting for a state: more than a busy machine needs. Tests that pass never spend it."""
+not_measured = pytest.mark.skipif(
+    "COVERAGE_PROCESS_CONFIG" in os.environ, reason="coverage loads modules, writes files and ends threads of its own"
+)
 _STREAMS: Final = 3
 _FOR_THE_INTERPRETER: Final = ("PYTHON", "LC_", "LANG")
 """How variables begin that are read when the interpreter starts: a fork would not see them."""

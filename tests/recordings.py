@@ -10,7 +10,7 @@ import pyte
 
 from claude_session_player.export import asciicast
 from claude_session_player.export.asciicast import WRAP_OFF, WRAP_ON, RecordingSetup
-from claude_session_player.export.terminal_rows import folded_rows
+from claude_session_player.export.terminal import folded_rows
 from claude_session_player.formatter import gap_between
 from claude_session_player.models import ScreenState, View
 from claude_session_player.parser import Source

@@ -291,13 +291,14 @@ class _Reading:
             if number > taken and record.get("type") == "assistant":
                 return None
             said = _user_text(record)
-            if said is not None and number not in claimed and _plain(said) == _plain(text):
+            if said is not None and number not in claimed and _typed(said) == _typed(text):
                 return number
         return None
 
 
-def _plain(text: str) -> str:
-    return text.replace("\r\n", "\n").strip()
+def _typed(text: str) -> str:
+    """What a person typed for this text to be written: `/compact` for the tags of that command."""
+    return (classify(text) or text).replace("\r\n", "\n").strip()
 
 
 def _user_text(record: Record) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_session_player import Store
-from claude_session_player.store.roots import encode_project_path
+from claude_session_player.store.layout import encode_project_path
 from tests.builder import START, SessionBuilder, call, text
 
 ONE = "1f2e3d4c-0001-4000-8000-000000000001"
@@ -27,7 +27,7 @@ class StoreBuilder:
         (root / "projects").mkdir(parents=True)
 
     def open(self, cache: Path | None = None) -> Store:
-        """The store, with a catalogue or without."""
+        """The store, with an index or without."""
         return Store.open(self.root, cache=str(cache) if cache else None)
 
     def home(self, cwd: str = ENGINE) -> Path:

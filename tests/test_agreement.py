@@ -12,7 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from claude_session_player.store import in_use
 from tests import cases, corpus, odd_sessions
@@ -26,8 +26,10 @@ from tests.built_sessions import (
     fork,
     inline_subagent,
     prompt,
+    queued,
     sessions,
     subagent,
+    typed_compaction,
 )
 from tests.stores import ONE, StoreBuilder
 from tests.test_subagent_links import reporting
@@ -85,6 +87,7 @@ def test_commands_agree_about_a_real_file(path: str) -> None:
 # --- built sessions -------------------------------------------------------------------------------------
 
 
+@example([queued("/compact", "remove"), typed_compaction], True)
 @given(sessions, st.booleans())
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], report_multiple_bugs=False)
 def test_commands_agree_about_any_built_session(steps: list[Step], is_settled: bool) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from claude_session_player.archive.manifest import is_claude_file_name, is_project_dir_name
-from claude_session_player.store.roots import project_dir_spellings
+from claude_session_player.store.layout import project_dir_spellings
 from tests.archives import all_session_files
 from tests.corpus import STORE
 from tests.stores import Opened, StoreBuilder

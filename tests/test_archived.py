@@ -184,7 +184,7 @@ def test_an_empty_archive_is_said_and_so_is_one_that_is_not_there(tmp_path: Path
     for arguments in (["--archive", tmp_path], ["--archived"]):
         done = csp("list", *arguments, XDG_DATA_HOME=str(tmp_path / "data"))
         assert (done.returncode, done.stdout) == (0, b"")
-        assert b"there is no session" in done.stderr
+        assert b"No sessions in" in done.stderr
     done = csp("list", "--archive", tmp_path / "none")
     assert (done.returncode, done.stdout) == (3, b"")
 

@@ -13,22 +13,22 @@ from textual.geometry import Size
 from textual.pilot import Pilot
 from textual.strip import Strip
 
-from claude_session_player.store.library import Library
+from claude_session_player.store.index import StoreIndex
 from claude_session_player.store.session import Session
 from claude_session_player.tui import jobs, player
 from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.jobs import StoreOpener
 from claude_session_player.tui.player import PlayerScreen
+from claude_session_player.tui.popups import TextPopup
 from claude_session_player.tui.widgets import preview
 from claude_session_player.tui.widgets.preview import PreviewPane
 from claude_session_player.tui.widgets.table import FilterInput
-from claude_session_player.tui.widgets.text import TextPopup
 from tests.browsing import KETTLE, NOW, browse, kettles, settled, table, titles
 from tests.builder import SessionBuilder
 from tests.players import notice
 from tests.screens import LARGE, SMALL, check_picture, run, text_of, until
 from tests.stores import ONE, THREE, TWO, StoreBuilder
-from tests.test_arriving import opened_files
+from tests.test_snapshots import opened_files
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_the_first_paint_opens_no_session_file(builder: StoreBuilder, monkeypatc
     builder.open(Path(cache)).sessions()
     os.utime(builder.home() / f"{ONE}.jsonl")
     seen = threading.Event()
-    monkeypatch.setattr(Library, "_digested", lambda *_: iter(()) if seen.wait() else None)
+    monkeypatch.setattr(StoreIndex, "_extract", lambda *_: iter(()) if seen.wait() else None)
     app = BrowseApp(StoreOpener((str(builder.root),), cache), clock=lambda: NOW, rest=1000)
 
     async def script(pilot: Pilot[Any]) -> None:

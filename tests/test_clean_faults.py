@@ -12,7 +12,7 @@ import pytest
 
 from claude_session_player.archive.archive_dir import ArchiveDir
 from claude_session_player.archive.session_files import SessionFiles
-from claude_session_player.archive.trash import GONE, MOVING
+from claude_session_player.archive.trash import REMOVED_PREFIX, REMOVING_PREFIX
 from tests.archives import Seen, all_session_files, contents, litter, seen
 from tests.disks import disk, read_only
 from tests.faults import Scenario, survives
@@ -57,12 +57,12 @@ def blocked(world: Path) -> None:
 
 
 def recover(world: Path) -> list[str | Path]:
-    return ["clean", "--recover", "--no-cache", "--root", world / STORE, "--to", world / ARCHIVE]
+    return ["clean", "--recover", "--no-cache", "--root", world / STORE, "--archive", world / ARCHIVE]
 
 
 def clean(world: Path) -> list[str | Path]:
     options = ["--before", "2026-06-01", "--apply", "--no-cache"]
-    return ["clean", *options, "--root", world / STORE, "--to", world / ARCHIVE]
+    return ["clean", *options, "--root", world / STORE, "--archive", world / ARCHIVE]
 
 
 def delete(world: Path) -> list[str | Path]:
@@ -84,7 +84,7 @@ def part(store: Seen, one: SessionFiles) -> Seen:
 
 def undecided(store: Seen, one: SessionFiles) -> Seen:
     """What will be put back of a session."""
-    content = f"{one.main.rpartition('/')[0]}/{MOVING}{one.id}/content/"
+    content = f"{one.main.rpartition('/')[0]}/{REMOVING_PREFIX}{one.id}/content/"
     return part({path.removeprefix(content): what for path, what in store.items() if path.startswith(content)}, one)
 
 
@@ -93,7 +93,7 @@ def is_decided(world: Path, store: Seen, one: SessionFiles) -> bool:
     log = world / ARCHIVE / "log.jsonl"
     lines = log.read_text().splitlines() if log.exists() else []
     is_logged = any(json.loads(line)["id"] == one.id for line in lines)
-    return is_logged or f"{one.main.rpartition('/')[0]}/{GONE}{one.id}" in store
+    return is_logged or f"{one.main.rpartition('/')[0]}/{REMOVED_PREFIX}{one.id}" in store
 
 
 def is_archived(world: Path, one: SessionFiles, before: Seen) -> bool:
@@ -224,4 +224,4 @@ def test_where_the_store_is_read_only_every_session_is_skipped_and_named(tmp_pat
     assert (done.returncode, told.count("\n"), told.count("skipped ")) == (1, 4, 4)
     assert told.count("Read-only file system") == 4
     assert f"{tmp_path / STORE / 'transcripts'}: Read-only file system" in told
-    assert MOVING not in told
+    assert REMOVING_PREFIX not in told

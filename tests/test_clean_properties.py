@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from claude_session_player import Filter
 from claude_session_player.archive.archive_dir import ArchiveDir
 from claude_session_player.archive.clean import CleanRules, clean_sessions, plan_clean
-from claude_session_player.store.filters import SORTS
+from claude_session_player.store.filters import SORT_KEYS
 from tests.archives import Seen, contents, litter, seen
 from tests.builder import START, SessionBuilder
 from tests.stores import ONE, THREE, TWO, StoreBuilder, settle
@@ -58,7 +58,7 @@ STORES = st.lists(MADE, min_size=2, max_size=6, unique_by=lambda made: (made.id,
 DAYS = st.integers(3, 12).map(lambda days: START + timedelta(days=days))
 FILTERS = st.fixed_dictionaries(
     {
-        "sort": st.sampled_from(sorted(SORTS)),
+        "sort": st.sampled_from(sorted(SORT_KEYS)),
         "reverse": st.booleans(),
         "include_subagents": st.booleans(),
         "include_orphans": st.booleans(),

@@ -35,7 +35,7 @@ def to(tmp_path: Path) -> Path:
 
 
 def archive(store: StoreBuilder, to: Path, *more: str | Path) -> subprocess.CompletedProcess[bytes]:
-    return csp("archive", *more, "--root", store.root, "--to", to)
+    return csp("archive", *more, "--root", store.root, "--archive", to)
 
 
 def records(done: subprocess.CompletedProcess[bytes], kind: str) -> list[dict[str, Any]]:
@@ -59,7 +59,7 @@ def test_what_was_done_is_told_in_a_line_each_and_a_sum(store: StoreBuilder, to:
 def test_only_sessions_that_fit_are_archived(store: StoreBuilder, to: Path) -> None:
     assert [r["id"] for r in records(archive(store, to, "--project", "kettle", "--json"), "archiving")] == [TWO]
     assert [r["id"] for r in records(archive(store, to, ONE[:13], "--json"), "archiving")] == [ONE]
-    assert records(archive(store, to, "--before", "2020", "--json"), "archiving") == []
+    assert records(archive(store, to, "--to", "2020", "--json"), "archiving") == []
 
 
 def test_a_sub_agent_is_archived_with_its_session(store: StoreBuilder, to: Path) -> None:
@@ -103,27 +103,27 @@ def test_damaged_archives_are_replaced_where_all_is_checked(store: StoreBuilder,
     data = bytearray(damaged.read_bytes())
     data[len(data) // 2] ^= 1
     damaged.write_bytes(data)
-    done = csp("archive", "verify", "--from", to)
+    done = csp("archive", "verify", "--archive", to)
     assert done.returncode == 1
     assert b"archive --all --check" in done.stderr
     assert done.stderr.decode().count(str(damaged)) == 1
     statuses = {r["id"]: r["status"] for r in records(archive(store, to, "--all", "--check", "--json"), "archiving")}
     assert statuses == {ONE: "grown", TWO: "unchanged"}
-    assert csp("archive", "verify", "--from", to).returncode == 0
+    assert csp("archive", "verify", "--archive", to).returncode == 0
 
 
 def test_other_versions_can_be_reached(store: StoreBuilder, to: Path, tmp_path: Path) -> None:
     (store.home() / ONE).mkdir()
     (store.home() / ONE / "only-before").write_text("x")
     archive(store, to, "--all")
-    assert b"versions" not in csp("archive", "list", "--from", to).stderr
+    assert b"versions" not in csp("archive", "list", "--archive", to).stderr
     (store.home() / ONE / "only-before").unlink()
     store.session(prompt="Begin anew")
     archive(store, to, "--all")
-    assert b"several versions: --json" in csp("archive", "list", "--from", to).stderr
+    assert b"several versions: --json" in csp("archive", "list", "--archive", to).stderr
     older = next(path for path in ArchiveDir(to).archive_paths() if path.endswith(f"{ONE}.tar.zst"))
     for number, refs in enumerate((["--all"], [ONE])):
-        done = csp("restore", *refs, "--from", to, "--root", tmp_path / str(number))
+        done = csp("restore", *refs, "--archive", to, "--root", tmp_path / str(number))
         assert f"another version with 2 other files: restore {older}" in done.stderr.decode()
         assert done.returncode == 0
     done = csp("restore", older, "--root", tmp_path / "older")
@@ -133,7 +133,7 @@ def test_other_versions_can_be_reached(store: StoreBuilder, to: Path, tmp_path: 
 
 def test_a_file_is_no_directory_of_archives(store: StoreBuilder, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    for done in (archive(store, tmp_path / "file", "--all"), csp("archive", "list", "--from", tmp_path / "file")):
+    for done in (archive(store, tmp_path / "file", "--all"), csp("archive", "list", "--archive", tmp_path / "file")):
         assert b"is not a directory" in done.stderr
         assert done.returncode in (3, 5)
 
@@ -174,17 +174,17 @@ def test_without_a_directory_it_is_the_platforms(store: StoreBuilder, tmp_path: 
 
 def test_the_archive_is_listed(store: StoreBuilder, to: Path) -> None:
     archive(store, to, "--all")
-    listed = records(csp("archive", "list", "--to", to, "--json"), "archived")
+    listed = records(csp("archive", "list", "--archive", to, "--json"), "archived")
     assert {record["title"] for record in listed} == {"Start the engine", "Oil it"}
-    assert b"Oil it" in csp("archive", "list", "--to", to).stdout
+    assert b"Oil it" in csp("archive", "list", "--archive", to).stdout
 
 
 @pytest.mark.parametrize("command", [["archive", "list"], ["archive", "verify"], ["restore", "--all"]])
 def test_an_archive_that_is_not_there_is_said_and_an_empty_one_is_fine(tmp_path: Path, command: list[str]) -> None:
-    named = csp(*command, "--from", tmp_path / "none")
+    named = csp(*command, "--archive", tmp_path / "none")
     assert (named.returncode, named.stdout) == (3, b"")
     assert b"no such archive" in named.stderr
-    assert csp(*command, "--from", tmp_path).returncode == 0
+    assert csp(*command, "--archive", tmp_path).returncode == 0
     assert csp(*command, XDG_DATA_HOME=str(tmp_path / "data")).returncode == 0
 
 
@@ -200,18 +200,18 @@ def test_the_manifest_is_as_the_schema_says(store: StoreBuilder, to: Path) -> No
 
 def test_damage_is_found_and_named(store: StoreBuilder, to: Path) -> None:
     archive(store, to, "--all")
-    sound = csp("archive", "verify", "--to", to)
+    sound = csp("archive", "verify", "--archive", to)
     assert (sound.returncode, sound.stdout) == (0, b"2 archives: all sound\n")
     damaged = Path(next(path for path in ArchiveDir(to).archive_paths() if ONE in path))
     damaged.write_bytes(damaged.read_bytes()[:-30])
-    done = csp("archive", "verify", "--to", to, "--json")
+    done = csp("archive", "verify", "--archive", to, "--json")
     assert done.returncode == 1
     assert str(damaged) in done.stderr.decode()
     assert [r["archive"] for r in records(done, "checked_archive") if not r["sound"]] == [str(damaged)]
-    assert csp("archive", "verify", ONE[:13], "--to", to).returncode == 10
+    assert csp("archive", "verify", ONE[:13], "--archive", to).returncode == 10
     assert csp("archive", "verify", damaged).returncode == 10
-    assert csp("archive", "verify", TWO, "--to", to).returncode == 0
-    assert csp("archive", "verify", "nowhere", "--to", to).returncode == 7
+    assert csp("archive", "verify", TWO, "--archive", to).returncode == 0
+    assert csp("archive", "verify", "nowhere", "--archive", to).returncode == 7
 
 
 def test_sessions_come_back_by_id_title_path_or_all_at_once(store: StoreBuilder, to: Path, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_sessions_come_back_by_id_title_path_or_all_at_once(store: StoreBuilder,
     path = next(path for path in ArchiveDir(to).archive_paths() if ONE in path)
     for number, refs in enumerate(([ONE], [ONE[:13]], ["start the engine"], [path], [ONE, TWO], ["--all"])):
         root = tmp_path / f"target{number}"
-        done = csp("restore", *refs, "--from", to, "--root", root, "--json")
+        done = csp("restore", *refs, "--archive", to, "--root", root, "--json")
         assert done.returncode == 0, done.stderr
         assert {record["status"] for record in records(done, "restoring")} == {"restored"}
         assert (root / "projects" / store.home().name / f"{ONE}.jsonl").exists()
@@ -229,7 +229,7 @@ def test_a_session_that_is_there_with_other_content_is_named(store: StoreBuilder
     archive(store, to, "--all")
     main = store.session(prompt="Mine")
     before = main.read_bytes()
-    done = csp("restore", "--all", "--from", to, "--root", store.root, "--json")
+    done = csp("restore", "--all", "--archive", to, "--root", store.root, "--json")
     assert done.returncode == 1
     assert main.read_bytes() == before
     assert f"skipped {ONE}" in done.stderr.decode()
@@ -253,7 +253,7 @@ def test_restore_has_to_know_which_sessions(refs: list[str]) -> None:
 
 def test_a_reference_that_fits_several_lists_them(store: StoreBuilder, to: Path) -> None:
     archive(store, to, "--all")
-    done = csp("restore", "1f2e", "--from", to)
+    done = csp("restore", "1f2e", "--archive", to)
     assert done.returncode == 8
     assert ONE in done.stderr.decode()
 
@@ -263,13 +263,13 @@ def test_sessions_that_claude_code_would_delete_again_are_pointed_out(
 ) -> None:
     os.utime(store.home() / f"{ONE}.jsonl", (10**9, 10**9))
     archive(store, to, "--all")
-    done = csp("restore", "--all", "--from", to, "--root", tmp_path / "target")
+    done = csp("restore", "--all", "--archive", to, "--root", tmp_path / "target")
     assert b"cleanupPeriodDays" in done.stderr
     assert done.returncode == 0
 
 
 def test_the_output_ends_where_nobody_reads_it(store: StoreBuilder, to: Path) -> None:
-    command = " ".join([*PROGRAM, "archive", "--all", "--root", str(store.root), "--to", str(to)])
+    command = " ".join([*PROGRAM, "archive", "--all", "--root", str(store.root), "--archive", str(to)])
     done = subprocess.run(["sh", "-c", f"{command} | true"], capture_output=True, check=False)
     assert done.stderr == b""
     assert len(list(ArchiveDir(to).archive_paths())) == 2
@@ -277,14 +277,14 @@ def test_the_output_ends_where_nobody_reads_it(store: StoreBuilder, to: Path) ->
 
 def test_a_shell_completes_ids_of_the_archive(store: StoreBuilder, to: Path) -> None:
     archive(store, to, "--all")
-    for command in (f"csp restore --from {to} 1f2e", f"csp archive verify --to {to} 1f2e"):
+    for command in (f"csp restore --archive {to} 1f2e", f"csp archive verify --archive {to} 1f2e"):
         count = str(len(command.split()) - 1)
         asked = {"_CSP_COMPLETE": "bash_complete", "COMP_WORDS": command, "COMP_CWORD": count}
         assert sorted(csp(environment=asked).stdout.decode().split()) == [f"plain,{ONE}", f"plain,{TWO}"]
 
 
 def test_a_terminal_shows_a_table(store: StoreBuilder, to: Path) -> None:
-    shown = on_terminal("archive", "--all", "--root", store.root, "--to", to)
+    shown = on_terminal("archive", "--all", "--root", store.root, "--archive", to)
     assert "TITLE" in shown
     assert "2 new" in shown
     assert all(len(line) <= 200 for line in shown.splitlines())
@@ -298,10 +298,10 @@ def test_of_several_versions_the_one_archived_last_comes_back_and_a_damaged_one_
     path.write_bytes(b'{"type":"mode","mode":"plan"}\n')
     archive(store, to, ONE)
     second = Path(next(one for one in ArchiveDir(to).archive_paths() if f"{ONE}.2" in one))
-    assert csp("restore", ONE, "--from", to, "--root", tmp_path / "new").returncode == 0
+    assert csp("restore", ONE, "--archive", to, "--root", tmp_path / "new").returncode == 0
     assert (tmp_path / "new" / path.relative_to(store.root)).read_bytes() == path.read_bytes()
     second.write_bytes(b"oops" + second.read_bytes()[4:])
-    done = csp("restore", ONE, "--from", to, "--root", tmp_path / "old")
+    done = csp("restore", ONE, "--archive", to, "--root", tmp_path / "old")
     assert done.returncode == 1
     assert str(second) in done.stderr.decode()
 
@@ -316,7 +316,7 @@ def test_a_session_of_two_stores_comes_back_to_each_as_it_was_there(
     archive(other, to, ONE)
     for path, one, content in ((mine, store, contents[0]), (theirs, other, contents[1])):
         path.unlink()
-        assert csp("restore", ONE, "--from", to, "--root", one.root).returncode == 0
+        assert csp("restore", ONE, "--archive", to, "--root", one.root).returncode == 0
         assert path.read_bytes() == content
 
 
@@ -326,8 +326,8 @@ def test_what_can_be_removed_can_be_put_back(store: StoreBuilder, to: Path) -> N
     for path in store.root.rglob("*.jsonl"):
         os.utime(path, (1_700_000_000, 1_700_000_000))
     before = seen(store.root)
-    csp("clean", "--older-than", "1d", "--apply", "--root", store.root, "--to", to)
-    assert csp("restore", "--all", "--from", to, "--root", store.root).returncode == 0
+    csp("clean", "--older-than", "1d", "--apply", "--root", store.root, "--archive", to)
+    assert csp("restore", "--all", "--archive", to, "--root", store.root).returncode == 0
     assert seen(store.root) == before
 
 
@@ -336,8 +336,8 @@ def test_what_is_no_file_hinders_no_other_archive(store: StoreBuilder, to: Path)
     folder = to / store.home().name
     os.mkfifo(folder / "pipe.tar.zst")
     (folder / "link.tar.zst").symlink_to("nowhere")
-    assert len(json.loads(csp("archive", "list", "--json", "--from", to).stdout)) == 2
-    checked = csp("archive", "verify", "--from", to)
+    assert len(json.loads(csp("archive", "list", "--json", "--archive", to).stdout)) == 2
+    checked = csp("archive", "verify", "--archive", to)
     assert (checked.returncode, checked.stdout) == (1, b"2 archives: all sound\n")
     assert checked.stderr.count(b"not a regular file") == 2
 
@@ -346,5 +346,5 @@ def test_an_archive_that_was_renamed_is_found_by_its_session(store: StoreBuilder
     archive(store, to, ONE)
     (path,) = map(Path, ArchiveDir(to).archive_paths())
     path.rename(path.with_name("renamed.tar.zst"))
-    done = csp("restore", ONE, "--from", to, "--root", tmp_path / "new")
+    done = csp("restore", ONE, "--archive", to, "--root", tmp_path / "new")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, b"1 session: 1 restored")

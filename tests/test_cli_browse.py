@@ -95,7 +95,7 @@ def test_a_store_that_is_none_is_told_before_the_terminal_is_taken(tmp_path: Pat
     written, code = told_on_terminal("browse", "--root", str(tmp_path), typed="")
     assert code == 6
     assert ENTERED not in written
-    assert "this is no Claude store" in written
+    assert "not a Claude store" in written
 
 
 def test_the_bare_command_shows_the_help_where_nobody_can_browse(builder: StoreBuilder) -> None:

@@ -40,8 +40,8 @@ def archive(tmp_path: Path) -> Path:
 
 def clean(builder: StoreBuilder, archive: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     """Run the command; how many processes of others there are is not the same everywhere, and left out."""
-    done = csp("clean", *arguments, "--root", builder.root, "--to", archive, "--no-cache")
-    done.stderr = re.sub(rb"note: \d+ process(es)? of other users could not be looked into; .*\n", b"", done.stderr)
+    done = csp("clean", *arguments, "--root", builder.root, "--archive", archive, "--no-cache")
+    done.stderr = re.sub(rb"note: \d+ process(es)? of other users could not be inspected; .*\n", b"", done.stderr)
     return done
 
 
@@ -80,8 +80,8 @@ def test_it_prints_the_plan_and_does_nothing(builder: StoreBuilder, archive: Pat
     assert heading.split() == ["ID", "LAST", "ACTIVE", "TITLE", "PROJECT", "FILES", "SIZE"]
     assert "Boil water" in row
     assert total.startswith("1 session, 1 file, ")
-    assert total.endswith(": older than 2026-01-20 00:00, project has 'kettle'")
-    assert done.stderr.decode() == f"nothing was done: --apply removes them, and keeps them in {archive}\n"
+    assert total.endswith(": older than 2026-01-20 00:00, project contains 'kettle'")
+    assert done.stderr.decode() == f"Nothing was changed: --apply moves them to the archive {archive}.\n"
     assert (done.returncode, seen(builder.root), archive.exists()) == (0, before, False)
 
 
@@ -93,7 +93,7 @@ def test_it_archives_and_removes(builder: StoreBuilder, archive: Path) -> None:
     assert {path.name for path in archive.rglob("*.tar.zst")} == {f"{ONE}.tar.zst", f"{THREE}.tar.zst"}
     again = clean(builder, archive, "--older-than", "2026-01-20", "--apply")
     assert (again.returncode, again.stdout) == (0, b"")
-    assert again.stderr == b"there is nothing to clean up: no session is like this\n"
+    assert again.stderr == b"No sessions match these filters.\n"
 
 
 def test_json_tells_the_plan_and_what_became_of_it(builder: StoreBuilder, archive: Path) -> None:
@@ -127,10 +127,10 @@ def test_a_session_in_use_is_named_and_the_exit_code_says_so(builder: StoreBuild
 def test_it_is_said_where_all_that_could_be_removed_is_skipped(builder: StoreBuilder, archive: Path) -> None:
     os.utime(builder.home() / f"{TWO}.jsonl")
     one = clean(builder, archive, "--title", "stop")
-    assert one.stderr.startswith(b"nothing can be removed now: the session that fits is skipped\nskipped ")
+    assert one.stderr.startswith(b"Nothing can be removed now: the matching session is skipped.\nskipped ")
     os.utime(builder.home() / f"{ONE}.jsonl")
     two = clean(builder, archive, "--project", "engine", "--apply")
-    assert two.stderr.startswith(b"nothing can be removed now: the 2 sessions that fit are skipped\nskipped ")
+    assert two.stderr.startswith(b"Nothing can be removed now: the 2 matching sessions are skipped.\nskipped ")
 
 
 def test_what_cannot_be_read_is_not_all_that_was_asked_for(builder: StoreBuilder, archive: Path) -> None:
@@ -155,7 +155,7 @@ def test_delete_is_refused_where_nobody_can_be_asked(builder: StoreBuilder, arch
 
 def test_delete_without_apply_shows_the_plan(builder: StoreBuilder, archive: Path) -> None:
     done = clean(builder, archive, "--older-than", "2027", "--delete", "--yes")
-    assert (done.returncode, done.stderr) == (0, b"nothing was done: --apply --delete deletes them\n")
+    assert (done.returncode, done.stderr) == (0, b"Nothing was changed: --apply --delete deletes them.\n")
     assert names(builder) == {ONE, TWO, THREE}
 
 
@@ -174,11 +174,11 @@ def test_delete_with_yes_keeps_no_archive(builder: StoreBuilder, archive: Path) 
 def test_delete_asks_for_what_is_going_to_happen(
     builder: StoreBuilder, archive: Path, typed: str, code: int, left: set[str]
 ) -> None:
-    arguments = ("clean", "--older-than", "2026-01-20", "--root", builder.root, "--to", archive, "--no-cache")
+    arguments = ("clean", "--older-than", "2026-01-20", "--root", builder.root, "--archive", archive, "--no-cache")
     told, ended = told_on_terminal(*arguments, "--apply", "--delete", typed=typed)
-    assert "To go on, type 'delete 2 sessions':" in told
+    assert "To continue, type 'delete 2 sessions':" in told
     assert (ended, names(builder)) == (code, left)
-    assert ("nothing is deleted" in told) == (code == 1)
+    assert ("nothing was deleted" in told) == (code == 1)
 
 
 def test_an_archive_inside_of_the_store_is_refused(builder: StoreBuilder) -> None:
@@ -232,8 +232,8 @@ def test_a_session_that_waits_in_a_hidden_directory_is_told_by_list_and_verify(b
     bin = interrupted(builder, ONE, is_gone=False)
     interrupted(builder, THREE, is_gone=True)
     where = ("--root", builder.root, "--no-cache")
-    wait = "note: 2 sessions wait in the store since a clean-up was interrupted"
-    note = f"{wait}: see 'claude-session-player clean --recover'\n"
+    wait = "note: 2 sessions are held by an interrupted removal"
+    note = f"{wait}: run 'claude-session-player clean --recover'\n"
     for listed in (csp("list", *where), csp("list", "--json", *where)):
         assert (listed.returncode, listed.stderr.decode()) == (0, note)
     checked = csp("verify", "--all", "--json", *where)
@@ -270,7 +270,7 @@ def test_recover_puts_back_what_waits_and_completes_what_was_decided(builder: St
     assert seen(builder.home()) == before
     assert (names(builder), litter(builder.root)) == ({ONE, TWO}, [])
     again = clean(builder, archive, "--recover")
-    assert (again.returncode, again.stderr) == (0, b"there is nothing to recover: no removal was interrupted\n")
+    assert (again.returncode, again.stderr) == (0, b"Nothing to recover: no removal was interrupted.\n")
 
 
 def test_recover_archives_what_cannot_go_back_because_something_new_is_there(
@@ -289,7 +289,7 @@ def test_recover_archives_what_cannot_go_back_because_something_new_is_there(
     assert list(contents(one["archive"]).values()) == [old]
     assert (b"Something new" in new.read_bytes(), litter(builder.root)) == (True, [])
     assert clean(builder, archive, "--title", "no such title", "--apply").returncode == 0
-    assert csp("restore", one["archive"], "--root", tmp_path / "elsewhere", "--from", archive).returncode == 0
+    assert csp("restore", one["archive"], "--root", tmp_path / "elsewhere", "--archive", archive).returncode == 0
     (restored,) = (tmp_path / "elsewhere").rglob(f"{ONE}.jsonl")
     assert restored.read_bytes() == old
     log = [json.loads(line) for line in (archive / "log.jsonl").read_text().splitlines()]
@@ -301,9 +301,9 @@ def test_recover_leaves_alone_what_does_not_say_which_session_it_is(builder: Sto
     (bin / "session.json").write_text("{")
     before = seen(builder.root)
     done = clean(builder, archive, "--recover")
-    assert f"skipped {bin}: it does not say which session is in it" in done.stderr.decode()
+    assert f"skipped {bin}: it does not say which session it holds" in done.stderr.decode()
     assert (done.returncode, seen(builder.root)) == (1, before)
-    assert b"1 session waits" in csp("list", "--root", builder.root, "--no-cache").stderr
+    assert b"1 session is held by an interrupted removal" in csp("list", "--root", builder.root, "--no-cache").stderr
 
 
 @pytest.mark.parametrize("more", [("--apply",), ("--older-than", "1d"), ("--delete", "--yes"), ("--title", "x")])
@@ -320,7 +320,7 @@ def test_restore_brings_back_what_was_cleaned_up(tmp_path: Path, archive: Path) 
     before = seen(builder.root)
     assert clean(builder, archive, "--before", "2027", "--apply").returncode == 0
     assert seen(builder.root) != before
-    assert csp("restore", "--all", "--from", archive, "--root", builder.root).returncode == 0
+    assert csp("restore", "--all", "--archive", archive, "--root", builder.root).returncode == 0
     assert seen(builder.root) == before
 
 
@@ -333,7 +333,7 @@ def test_where_the_log_cannot_be_written_it_is_not_said_that_there_was_nothing(
     done = clean(builder, archive, "--older-than", "1d", "--apply")
     assert done.returncode == 5
     assert b"log.jsonl" in done.stderr
-    assert b"nothing to clean up" not in done.stderr
+    assert b"No sessions match" not in done.stderr
 
 
 @pytest.mark.parametrize(("more", "is_large"), [(0, False), (1, True)])

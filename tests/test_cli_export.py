@@ -76,7 +76,7 @@ def test_a_file_that_is_there_is_overwritten_only_by_force(path: Path, tmp_path:
     target.write_text("precious")
     done = csp("export", path, "--history", "-o", target)
     assert done.returncode == 5
-    assert done.stderr.decode() == f"claude-session-player: {target} already exists: --force overwrites it\n"
+    assert done.stderr.decode() == f"claude-session-player: {target} already exists: use --force to overwrite it\n"
     assert target.read_text() == "precious"
     assert csp("export", path, "--history", "-o", target, "--force").returncode == 0
     assert target.read_text() == "❯ Make tea\n\n● Gladly.\n\n── compacted (auto, 167503 tokens) ──\n"
@@ -127,15 +127,15 @@ def test_a_recording_does_not_go_to_a_terminal(path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        (("--width", "40"), "--width is for asciicast, not for markdown"),
-        (("--real-time",), "--real-time is for asciicast, not for markdown"),
+        (("--width", "40"), "--width applies to asciicast only, not to markdown"),
+        (("--real-time",), "--real-time applies to asciicast only, not to markdown"),
         ((*CAST, "--idle", "soon"), "'soon' is not a number of seconds, or none"),
         ((*CAST, "--idle", "-1"), "'-1' is not a number of seconds, or none"),
         ((*CAST, "--speed", "0"), "0 is not from 0.01 to 1000"),
         ((*CAST, "--speed", "nan"), "'nan' is not a number"),
-        ((*CAST, "--real-time", "--speed", "2"), "--speed has no meaning with --real-time"),
-        ((*CAST, "--paced", "--idle", "2"), "--idle has no meaning with --paced"),
-        ((*CAST, "--paced", "--real-time"), "--real-time has no meaning with --paced"),
+        ((*CAST, "--real-time", "--speed", "2"), "--real-time and --speed are mutually exclusive"),
+        ((*CAST, "--paced", "--idle", "2"), "--paced and --idle are mutually exclusive"),
+        ((*CAST, "--paced", "--real-time"), "--paced and --real-time are mutually exclusive"),
         ((*CAST, "--width", "9"), "9 is not in the range"),
     ],
 )

@@ -120,14 +120,14 @@ def test_times_of_several_days_are_told_with_the_day(builder: StoreBuilder) -> N
 
 def test_a_session_that_touched_nothing_says_so(builder: StoreBuilder) -> None:
     builder.session(ONE)
-    assert run(builder, ONE, "--main") == ("", "the session touched no file\n", 0)
+    assert run(builder, ONE, "--main") == ("", "The session touched no files.\n", 0)
     assert run(builder, ONE, "--main", "--json") == ("[]\n", "", 0)
     assert run(builder, ONE, "--main", "x.py")[1:] == ("claude-session-player: the session touched no files\n", 7)
 
 
 def test_a_filter_that_matches_nothing_says_so(builder: StoreBuilder) -> None:
     output, error, code = run(builder, AGENT, "--only", "written")
-    assert (output, error, code) == ("", "the session touched 2 files, but none was written\n", 0)
+    assert (output, error, code) == ("", "The session touched 2 files, but none was written.\n", 0)
 
 
 # --- the content ------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def test_a_file_that_is_known_is_printed_to_the_byte(builder: StoreBuilder) -> N
 
 
 def test_parts_are_printed_with_marks_for_the_rest_and_a_word_on_stderr(builder: StoreBuilder) -> None:
-    output, error, code = run(builder, ONE, "kettle.py", "--at", "2")
+    output, error, code = run(builder, ONE, "kettle.py", "--until", "2")
     lines = ["… line 1 is not known …", "line 2", "line 3", "line 4", "line 5", "… lines 6–11 are not known …"]
     assert (output.splitlines(), code) == (lines, 1)
     assert error.splitlines()[0] == "warning: 4 of 11 lines are known; line 1 is not known; lines 6–11 are not known"
@@ -164,10 +164,10 @@ def test_nothing_known_is_one_line_and_where_else_to_look(builder: StoreBuilder)
         f"claude-session-player: nothing is known of {ENGINE}/only.py: no tool showed its content",
         f"  sub-agent {AGENT} touched it: see 'claude-session-player files {AGENT} {ENGINE}/only.py'",
     ]
-    assert " at line 1: " in run(builder, ONE, "kettle.py", "--at", "1")[1]
+    assert " at line 1: " in run(builder, ONE, "kettle.py", "--until", "1")[1]
 
 
-@pytest.mark.parametrize("arguments", [["kettle.py"], ["src/tea.py"], ["only.py"], ["kettle.py", "--at", "2"]])
+@pytest.mark.parametrize("arguments", [["kettle.py"], ["src/tea.py"], ["only.py"], ["kettle.py", "--until", "2"]])
 @pytest.mark.parametrize("form", ["--json", "--jsonl"])
 def test_the_content_as_json_keeps_the_contract(builder: StoreBuilder, arguments: list[str], form: str) -> None:
     output, error, code = run(builder, ONE, *arguments, form)
@@ -183,7 +183,7 @@ def test_notes_are_words_and_data(builder: StoreBuilder) -> None:
     assert run(builder, ONE, PATH, "--main") == (
         "x\n",
         "warning: it was changed outside of the session's tools before line 4\n"
-        "warning: the Write of line 5 has no result: whether it was done is not known\n",
+        "warning: Write in line 5 has no result: whether it succeeded is not known\n",
         0,
     )
     notes = out(builder, ONE, PATH, "--main", "--json")["notes"]
@@ -242,10 +242,10 @@ def test_a_path_that_fits_none_names_the_nearest(builder: StoreBuilder, given: s
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--at", "3"], "--at needs a PATH"),
-        (["kettle.py", "--at", "0"], "0 is not in the range"),
-        (["kettle.py", "--only", "read"], "--only goes with a list"),
-        (["--only", "read,eaten"], "'eaten' is none of read, written, edited, failed"),
+        (["--until", "3"], "--until needs a PATH"),
+        (["kettle.py", "--until", "0"], "0 is not in the range"),
+        (["kettle.py", "--only", "read"], "--only selects files for the list"),
+        (["--only", "read,eaten"], "'eaten' is not one of read, written, edited, failed"),
     ],
 )
 def test_a_wrong_option_is_told_in_one_line(builder: StoreBuilder, arguments: list[str], words: str) -> None:

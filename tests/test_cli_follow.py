@@ -163,9 +163,9 @@ def test_without_a_ref_the_session_is_followed_that_was_written_to_last(live: Li
 @pytest.mark.parametrize(
     ("arguments", "words", "code"),
     [
-        (["--all", "1f2e"], "one of them is too much", 2),
+        (["--all", "1f2e"], "--all and REF are mutually exclusive", 2),
         (["-"], "standard input cannot be followed", 3),
-        (["nothing-like-it"], "there is no file", 7),
+        (["nothing-like-it"], "no file and none of", 7),
         (["./nothing.jsonl"], "No such file", 3),
         (["/"], "is a directory", 3),
         (["/dev/null"], "not a regular file", 3),
@@ -252,7 +252,7 @@ def test_where_nothing_is_there_yet_it_is_said_what_is_waited_for(
         live.path.unlink()
     child = terminal(*arguments)
     child.expect_exact(f"waiting for {what}")
-    child.expect_exact("(Ctrl-C ends it)")
+    child.expect_exact("(Ctrl-C to stop)")
     live.say("It runs.")
     child.expect("It runs|1f2e3d4c  engine  waiting for the person")
     child.sendintr()

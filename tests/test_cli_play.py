@@ -107,7 +107,7 @@ def test_a_terminal_without_colour_gets_the_text_alone(path: Path) -> None:
 def test_a_session_that_shows_nothing_is_no_failure(tmp_path: Path) -> None:
     done = csp("play", SessionBuilder().line({"type": "mode", "mode": "plan"}).write(tmp_path / "s.jsonl"))
     assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr == b"note: the screen is empty here\n"
+    assert done.stderr == b"note: the screen is empty at this point\n"
 
 
 def test_a_reader_that_leaves_ends_it_quietly(tmp_path: Path) -> None:

@@ -97,15 +97,15 @@ def test_counts_of_what_is_left_out_add_up(store: StoreBuilder, options: str) ->
 def test_a_choice_that_matches_nothing_says_so(store: StoreBuilder) -> None:
     done = csp("show", ONE, "--root", str(store.root), "--tool", "Nonesuch")
     assert (done.returncode, done.stdout) == (0, b"")
-    assert b"fits these choices" in done.stderr
+    assert b"match these filters" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--only", "nonsense"), "'nonsense' is none of user, assistant, tools"),
-        (("--from", "soon"), "'soon' is no line number and no time"),
-        (("--branch", "2"), "--branch 2: there is 1 branch"),
+        (("--only", "nonsense"), "'nonsense' is not one of user, assistant, tools"),
+        (("--from", "soon"), "'soon' is neither a line number nor a time"),
+        (("--fork", "2"), "--fork 2 does not exist: the conversation has 1 branch"),
     ],
 )
 def test_a_wrong_option_is_one_line(store: StoreBuilder, options: tuple[str, ...], message: str) -> None:
@@ -123,14 +123,14 @@ def test_pages_together_are_the_whole(store: StoreBuilder) -> None:
 
 
 def test_line_numbers_are_those_of_the_file(store: StoreBuilder) -> None:
-    assert "**User** (2026-01-17 20:31:59) · line 1\nStart" in show(store, "--lines")
+    assert "**User** (2026-01-17 20:31:59) · line 1\nStart" in show(store, "--line-numbers")
 
 
 def test_one_branch_is_told_without_the_others(store: StoreBuilder) -> None:
     session = SessionBuilder(session_id=ONE).prompt("First").response(text("One")).prompt("Left").response(text("L"))
     session.prompt("Right", parentUuid="00000000-0000-4000-8000-000000000002").response(text("R"))
     session.write(store.home() / f"{ONE}.jsonl")
-    first, second = (show(store, "--branch", number) for number in "12")
+    first, second = (show(store, "--fork", number) for number in "12")
     assert ("Left" in first, "Right" in first, "Left" in second, "Right" in second) == (True, False, False, True)
     assert "First" in first
     assert "First" in second
@@ -191,7 +191,7 @@ def test_an_output_that_was_too_large_is_whole_in_full(store: StoreBuilder) -> N
     assert "Preview" in show(store)
     full = show(store, "--full")
     assert "```\nbegin\nmiddle\nend\n```" in full
-    assert "the whole output is not there" in full
+    assert "the whole output is missing" in full
 
 
 @pytest.mark.parametrize("form", ["markdown", "json"])
@@ -272,7 +272,7 @@ def test_strict_names_everything_that_is_wrong(store: StoreBuilder) -> None:
     said = done.stderr.decode()
     for words in ("line 2: parent", "unknown block 'brand_new'", "unknown record 'brand-new'", "line 5: "):
         assert words in said
-    assert f"sub-agent {AGENT}: no call is known" in said
+    assert f"sub-agent {AGENT}: its call is not known" in said
     assert "line 6: " in said
 
 
@@ -287,7 +287,7 @@ def test_a_page_behind_the_last_one_is_named(store: StoreBuilder) -> None:
     for number in ("99", "9" * 30):
         done = csp("show", ONE, "--root", str(store.root), "--page", number)
         assert (done.returncode, done.stdout) == (0, b"")
-        assert b"there is 1 page" in done.stderr
+        assert b"the transcript has 1 page" in done.stderr
 
 
 def test_a_file_that_is_no_session_is_none_whatever_is_chosen(tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_a_name_of_an_output_that_cannot_be_one_is_not_there(store: StoreBuilder
     told = "<persisted-output>\nFull output saved to: /x/a\0b\n\nPreview\n</persisted-output>"
     session = SessionBuilder(session_id=ONE).response(call("Bash", "b")).result("b", told)
     session.write(store.home() / f"{ONE}.jsonl")
-    assert "the whole output is not there" in show(store, "--full")
+    assert "the whole output is missing" in show(store, "--full")
 
 
 def test_a_chain_tells_each_sub_agent_once_and_finds_the_outputs_of_all(store: StoreBuilder) -> None:

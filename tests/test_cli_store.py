@@ -13,7 +13,7 @@ import pytest
 from rich.cells import cell_len
 
 from claude_session_player.cli._output import SCHEMA_VERSION
-from claude_session_player.store.index import VERSION
+from claude_session_player.store.index import INDEX_VERSION
 from tests.builder import SessionBuilder, text
 from tests.program import PROGRAM, csp, on_terminal
 from tests.stores import ONE, THREE, TWO, StoreBuilder
@@ -197,7 +197,7 @@ def test_filters_of_the_command_line(builder: StoreBuilder) -> None:
 def test_nothing_found_is_said_and_is_no_failure(builder: StoreBuilder) -> None:
     done = csp("list", "--title", "nothing like it", "--root", builder.root)
     assert (done.stdout, done.returncode) == (b"", 0)
-    assert b"no session in" in done.stderr
+    assert done.stderr == b"No sessions match these filters.\n"
 
 
 def test_one_file_is_not_called_files(builder: StoreBuilder) -> None:
@@ -250,7 +250,7 @@ def test_without_a_cache_nothing_is_kept(builder: StoreBuilder, tmp_path: Path) 
     out(builder, "list", "--json", "--no-cache", XDG_CACHE_HOME=str(cache))
     assert not cache.exists()
     out(builder, "list", "--json", XDG_CACHE_HOME=str(cache))
-    assert [path.name for path in cache.rglob("*.sqlite")] == [f"catalogue-{VERSION}.sqlite"]
+    assert [path.name for path in cache.rglob("*.sqlite")] == [f"index-{INDEX_VERSION}.sqlite"]
 
 
 def test_a_long_first_scan_shows_a_progress_bar_on_stderr_alone(tmp_path: Path) -> None:
@@ -358,13 +358,13 @@ def test_any_zone_and_any_time_can_be_shown(builder: StoreBuilder, zone: str) ->
         (["list", "--to", "2026-99"], 2, "2026-01-17, 2026-01, 2026"),
         (["list", "--sort", "colour"], 2, "'updated'"),
         (["list", "--limit", "-1"], 2, "x>=0"),
-        (["get", ONE, "--events", "1-2"], 2, "FROM:TO"),
+        (["get", ONE, "--events", "1-2"], 2, "FIRST:LAST"),
         (["get", "./nothing.jsonl"], 3, "No such file"),
-        (["get", "qqqqqqqq"], 7, "no session among 8"),
+        (["get", "qqqqqqqq"], 7, "none of 8 sessions"),
         (["get", "zz"], 7, "at least 4 characters"),
         (["replay", "latest:77"], 7, "there are 5 sessions"),
-        (["get", "1f2e"], 8, "fits 3 sessions"),
-        (["get", "-"], 7, "no breadcrumb on standard input"),
+        (["get", "1f2e"], 8, "matches 3 sessions"),
+        (["get", "-"], 7, "standard input holds no breadcrumb"),
         (["completion", "tcsh"], 2, "'bash', 'zsh', 'fish'"),
     ],
 )

@@ -13,7 +13,7 @@ from claude_session_player import Filter, Store, View, replay
 from claude_session_player.flat_events import count_flat_events, flatten_event
 from claude_session_player.models import UserMessage
 from claude_session_player.renderer import EMPTY, NO_CONTENT
-from claude_session_player.store.roots import project_dir_spellings
+from claude_session_player.store.layout import project_dir_spellings
 from claude_session_player.util.text import truncate
 from tests import corpus
 from tests.test_cli_store import SCHEMA
@@ -35,7 +35,7 @@ def test_every_session_file_is_listed_once(store: Store) -> None:
     listed = Counter(session.path for session in store.sessions(EVERYTHING))
     assert set(listed) == files
     assert set(listed.values()) == {1}
-    assert store.troubles == []
+    assert store.problems == []
 
 
 def test_every_real_session_keeps_the_contract(store: Store) -> None:

@@ -42,10 +42,9 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", text))
 
 
-def _dev() -> list[str]:
-    declared: list[str] = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"][
-        "dev"
-    ]
+def _extra(name: str) -> list[str]:
+    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
+    declared: list[str] = project["optional-dependencies"][name]
     return declared
 
 
@@ -55,13 +54,15 @@ def test_the_package_imports_what_it_declares_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("folder", ["tests", "bench", "scripts"])
 def test_development_imports_only_what_is_declared(folder: str) -> None:
-    declared = lowest_versions().keys() | {_canonical(re.split(r"[<>=]", tool)[0]) for tool in _dev()}
+    declared = lowest_versions().keys() | {
+        _canonical(re.split(r"[<>=]", tool)[0]) for tool in (*_extra("dev"), *_extra("docs"))
+    }
     assert imported(folder) - declared == set()
 
 
 def test_pins_for_development_are_not_below_the_lowest_versions() -> None:
     lowest = lowest_versions()
-    pins = dict(tool.split("==") for tool in _dev() if "==" in tool)
+    pins = dict(tool.split("==") for tool in _extra("dev") if "==" in tool)
     assert [name for name in pins.keys() & lowest.keys() if _numbers(pins[name]) < _numbers(lowest[name])] == []
 
 

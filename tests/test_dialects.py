@@ -53,9 +53,9 @@ def test_the_output_of_a_result_line_stands_under_its_call(record: dict[str, Any
     assert reply.text == "hello"
     facts = [fact for event in read_events(session.lines) for fact in flatten_event(event)]
     assert facts[-1]["text"] == "hello"
-    digest = FileExtractor(is_agent=False)
-    digest.take(session.lines)
-    assert digest.main.events == len(facts)
+    extractor = FileExtractor(is_agent=False)
+    extractor.add_lines(session.lines)
+    assert extractor.main.events == len(facts)
 
 
 def test_the_player_finds_the_whole_result_of_a_line_that_does_not_name_its_call() -> None:
@@ -70,9 +70,9 @@ def test_the_player_finds_the_whole_result_of_a_line_that_does_not_name_its_call
 def test_a_message_of_several_results_is_several_facts_for_all() -> None:
     results = [{"type": "tool_result", "tool_use_id": id, "content": id} for id in ("t1", "t2")]
     session = result_line(message={"content": results})
-    digest = FileExtractor(is_agent=False)
-    digest.take(session.lines)
-    assert digest.main.events == sum(1 for event in read_events(session.lines) for _ in flatten_event(event)) == 4
+    extractor = FileExtractor(is_agent=False)
+    extractor.add_lines(session.lines)
+    assert extractor.main.events == sum(1 for event in read_events(session.lines) for _ in flatten_event(event)) == 4
 
 
 def test_results_of_one_line_of_calls_go_to_its_calls_in_order() -> None:

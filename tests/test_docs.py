@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import html
-import os
 import re
-import shlex
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import click
@@ -16,12 +11,22 @@ import pytest
 
 from claude_session_player import __version__, errors
 from claude_session_player.cli.app import COMMANDS, app
-from scripts import cli_reference, screens
+from claude_session_player.cli.help import TOPICS
+from scripts import check_site, cli_reference, doc_examples, screens
 from tests.screens import IS_LOWEST, svg_text
 
 by_newest = pytest.mark.skipif(IS_LOWEST, reason="made by the newest version of click, which wraps differently")
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = ROOT / "docs"
+PROJECT_PAGES = [ROOT / f"{name}.md" for name in ("ARCHITECTURE", "CHANGELOG", "CONTRIBUTING", "SECURITY")]
+TASK_PAGES = [page for page in doc_examples.PAGES if page != cli_reference.PATH]
+BY_TASK = "".join(page.read_text(encoding="utf-8") for page in TASK_PAGES)
+LINKED_PAGES = [*doc_examples.PAGES, *PROJECT_PAGES]
+
+
+def page_id(page: Path) -> str:
+    """A page's name in the report of a test."""
+    return page.name
 
 
 @by_newest
@@ -37,53 +42,98 @@ def test_every_command_is_documented(name: str) -> None:
         assert one.help
         assert all(param.help for param in one.params if isinstance(param, click.Option))
     assert f"## claude-session-player {name}" in cli_reference.PATH.read_text(encoding="utf-8")
-    assert re.search(rf"claude-session-player {name}\b", README)
+    assert re.search(rf"\b{name}\b", BY_TASK)
 
 
 def test_the_exit_codes_of_the_help_are_those_of_the_errors() -> None:
-    assert app.help
+    page = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.SessionError)]
     for code in {kind.exit_code for kind in kinds} | {130}:
-        assert re.search(rf"^ +{code} +\w", app.help, re.MULTILINE)
-        assert re.search(rf"^\| {code} \| [\w`]", README, re.MULTILINE)
+        assert re.search(rf"^ +{code} +\w", TOPICS["exit-codes"][1](), re.MULTILINE)
+        assert re.search(rf"^\| {code} \| [\w`]", page, re.MULTILINE)
 
 
 def test_the_changelog_has_an_entry_for_this_version() -> None:
     assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
-def test_examples_of_the_readme_print_what_they_show() -> None:
-    """Each `$ claude-session-player …` of the README is run, and its output compared to the letter."""
-    examples = re.findall(r"```console\n\$ claude-session-player (.*?)\n(.*?)```", README, re.DOTALL)
-    assert examples
-    two_hours_ago = time.time() - 7200  # a fresh clone looks as if its sessions were in use
-    for path in (ROOT / "tests" / "fixtures").rglob("*"):
-        os.utime(path, (two_hours_ago, two_hours_ago))
-    for arguments, expected in examples:
-        words = shlex.split(arguments)
-        done = subprocess.run(
-            [sys.executable, "-m", "claude_session_player", *words],
-            capture_output=True,
-            cwd=ROOT,
-            env={**os.environ, "TZ": "UTC"},
-            check=False,
-        )
-        assert (done.stdout + done.stderr).decode() == expected, arguments
+@pytest.mark.parametrize("page", doc_examples.PAGES, ids=page_id)
+def test_examples_print_what_the_page_shows(page: Path) -> None:
+    """Each command of a `console` block is run, and its output compared byte for byte."""
+    text = page.read_text(encoding="utf-8")
+    assert doc_examples.rewritten(text) == text, "run 'make docs' and review what changed"
 
 
-@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
-def test_links_between_pages_lead_somewhere(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
-        assert (ROOT / target).exists(), target
+@pytest.mark.parametrize("page", doc_examples.PAGES, ids=page_id)
+def test_console_blocks_begin_with_a_command(page: Path) -> None:
+    for block in doc_examples.blocks(page.read_text(encoding="utf-8")):
+        assert block.startswith(tuple(f"$ {program} " for program in doc_examples.PROGRAMS))
 
 
-def test_every_module_has_its_place_in_the_architecture() -> None:
+def test_examples_cover_all_tasks() -> None:
+    without = {
+        "index.md",
+        "sharing.md",
+        "python.md",
+        "format.md",
+        "glossary.md",
+    }  # what these show is not reproducible, or no command
+    pages = {page.name for page in TASK_PAGES if doc_examples.blocks(page.read_text(encoding="utf-8"))}
+    assert pages == {page.name for page in TASK_PAGES} - without
+
+
+def test_the_readme_stays_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+@pytest.mark.parametrize("page", LINKED_PAGES, ids=page_id)
+def test_links_between_pages_lead_to_a_heading(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", _without_code(page)):
+        linked = page.parent / target if target else page
+        assert linked.exists(), target
+        assert not anchor or anchor in _anchors(linked), f"{target}#{anchor}"
+
+
+def _without_code(page: Path) -> str:
+    """The prose of a page: code may contain what looks like a link or a heading."""
+    return re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub and MkDocs spell them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+def test_the_site_has_every_page() -> None:
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in (*DOCS.glob("*.md"), *PROJECT_PAGES):
+        assert re.search(rf": {page.name}$", site, re.MULTILINE), page.name
+
+
+def test_the_site_check_finds_what_a_page_loads_from_the_network(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<a href="https://a.example"></a><script src="//b.example/x.js"></script><img src="c.png">'
+    )
+    (tmp_path / "d.css").write_text("@import url(https://e.example/font.css); a { background: url(f.png) }")
+    assert [address for _, address in check_site.remote_loads(tmp_path)] == [
+        "//b.example/x.js",
+        "https://e.example/font.css",
+    ]
+
+
+def test_a_console_block_runs_no_other_program() -> None:
+    with pytest.raises(ValueError, match="not 'rm'"):
+        doc_examples.rewritten("```console\n$ rm -r .\n```\n")
+
+
+def test_every_room_has_its_place_in_the_architecture() -> None:
     page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     package = ROOT / "claude_session_player"
-    names = {path.name for path in package.glob("*.py")} | {f"{path.parent.name}/" for path in package.glob("*/*.py")}
-    missing = {name for name in names - {"__main__.py"} if name not in page}
-    assert not missing
+    rooms = {f"`{path.parent.name}/`" for path in package.glob("*/__init__.py")}
+    modules = {f"`{path.stem}`" for path in package.glob("*.py") if not path.stem.startswith("_")}
+    assert not {name for name in rooms | modules if name not in page}
 
 
 def test_the_picture_shows_the_demo() -> None:

@@ -62,11 +62,11 @@ def half_restored(world: Path) -> None:
 
 
 def archive(world: Path) -> list[str | Path]:
-    return ["archive", "--all", "--no-cache", "--root", world / STORE, "--to", world / ARCHIVE]
+    return ["archive", "--all", "--no-cache", "--root", world / STORE, "--archive", world / ARCHIVE]
 
 
 def restore(world: Path) -> list[str | Path]:
-    return ["restore", "--all", "--from", world / ARCHIVE, "--root", world / TARGET]
+    return ["restore", "--all", "--archive", world / ARCHIVE, "--root", world / TARGET]
 
 
 def kept(world: Path) -> dict[str, set[str]]:
@@ -158,7 +158,7 @@ def is_one_line(stderr: bytes) -> bool:
 def test_on_a_full_disk_nothing_half_is_archived(tmp_path: Path, small_disk: Path) -> None:
     build(tmp_path)
     before = seen(tmp_path / STORE)
-    done = csp("archive", "--all", "--no-cache", "--root", tmp_path / STORE, "--to", small_disk / ARCHIVE)
+    done = csp("archive", "--all", "--no-cache", "--root", tmp_path / STORE, "--archive", small_disk / ARCHIVE)
     assert done.returncode == 5
     assert is_one_line(done.stderr)
     assert seen(tmp_path / STORE) == before
@@ -169,7 +169,7 @@ def test_on_a_full_disk_nothing_half_is_archived(tmp_path: Path, small_disk: Pat
 
 def test_on_a_full_disk_nothing_half_is_restored(tmp_path: Path, small_disk: Path) -> None:
     with_archive(tmp_path)
-    done = csp("restore", "--all", "--from", tmp_path / ARCHIVE, "--root", small_disk / TARGET)
+    done = csp("restore", "--all", "--archive", tmp_path / ARCHIVE, "--root", small_disk / TARGET)
     assert done.returncode == 1  # what fits is restored
     assert b"not enough space" in done.stderr
     assert not litter(small_disk)
@@ -199,7 +199,7 @@ def test_files_that_may_not_grow_are_said_in_one_line(
 def test_an_archive_that_cannot_be_written_to_is_said_in_one_line(tmp_path: Path) -> None:
     build(tmp_path)
     (tmp_path / "file").write_text("x")
-    done = csp("archive", "--all", "--root", tmp_path / STORE, "--to", tmp_path / "file" / ARCHIVE)
+    done = csp("archive", "--all", "--root", tmp_path / STORE, "--archive", tmp_path / "file" / ARCHIVE)
     assert done.returncode == 5
     assert is_one_line(done.stderr)
 
@@ -208,8 +208,8 @@ def test_a_read_only_disk_is_said_in_one_line(tmp_path: Path, small_disk: Path) 
     build(tmp_path)
     archived(Opened(tmp_path / STORE), ArchiveDir(tmp_path / ARCHIVE))
     commands: list[list[str | Path]] = [
-        ["archive", "--all", "--root", tmp_path / STORE, "--to", small_disk / ARCHIVE],
-        ["restore", "--all", "--from", tmp_path / ARCHIVE, "--root", small_disk / TARGET],
+        ["archive", "--all", "--root", tmp_path / STORE, "--archive", small_disk / ARCHIVE],
+        ["restore", "--all", "--archive", tmp_path / ARCHIVE, "--root", small_disk / TARGET],
     ]
     with read_only(small_disk):
         runs = [csp(*arguments) for arguments in commands]

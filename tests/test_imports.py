@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.program import not_measured
+
 HEAVY = {
     "rich",
     "textual",
@@ -22,6 +24,7 @@ HEAVY = {
     "zstandard",
     "tarfile",
 }
+pytestmark = not_measured
 DEMO = Path(__file__).parents[1] / "claude_session_player" / "data" / "demo.jsonl"
 
 

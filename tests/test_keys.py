@@ -17,7 +17,6 @@ from claude_session_player.tui.keys import (
     FILTER_KEYS,
     PLAYER_KEYS,
     RUNNING_KEYS,
-    HelpScreen,
     Key,
     KeyBar,
     bindings,
@@ -26,6 +25,7 @@ from claude_session_player.tui.keys import (
 )
 from claude_session_player.tui.live import RunningApp
 from claude_session_player.tui.player import PlayerScreen
+from claude_session_player.tui.popups import HelpScreen
 from claude_session_player.tui.widgets.table import FilterInput, SessionTable
 from tests.screens import run, text_of
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from claude_session_player import ScreenState, render, replay
-from claude_session_player.export.terminal import write_markdown
+from claude_session_player.formatter import write_markdown
 from tests.builder import SessionBuilder, call, text, thought
 
 MEGABYTE = 1_000_000

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from claude_session_player import Filter
-from claude_session_player.store.filters import SORTS
+from claude_session_player.store.filters import SORT_KEYS
 from claude_session_player.tui import listing
 from claude_session_player.tui.listing import (
     ORDERS,
@@ -96,10 +96,10 @@ def test_the_orders_are_those_of_the_list_command(builder: StoreBuilder, order: 
 def test_the_orders_come_one_after_the_other_and_begin_again() -> None:
     choice = ListFilter()
     seen = []
-    for _ in SORTS:
+    for _ in SORT_KEYS:
         seen.append(choice.order)
         choice = choice.next_order()
-    assert (seen, choice) == (list(SORTS), ListFilter())
+    assert (seen, choice) == (list(SORT_KEYS), ListFilter())
 
 
 def test_an_order_can_be_turned_around(builder: StoreBuilder) -> None:

@@ -25,19 +25,7 @@ from claude_session_player.archive.clean import CleanRules, plan_clean
 from claude_session_player.doctor.verify import verify_files
 from claude_session_player.store import in_use
 from claude_session_player.store.filters import Filter
-from claude_session_player.store.in_use import (
-    FUTURE,
-    LOCKED,
-    READING,
-    WRITING,
-    WRITTEN,
-    InUse,
-    OpenFiles,
-    Process,
-    UseEvidence,
-    lock_holders,
-)
-from claude_session_player.store.session import look_for_use
+from claude_session_player.store.in_use import InUse, OpenFiles, Process, UseEvidence, UseKind, lock_holders
 from tests.program import csp
 from tests.stores import ONE, TWO, StoreBuilder
 
@@ -77,9 +65,9 @@ def builder(tmp_path: Path) -> StoreBuilder:
 
 def signs(builder: StoreBuilder) -> dict[str, list[UseEvidence]]:
     """What is known of every session that somebody does something with."""
-    sessions = builder.open().sessions()
-    look = look_for_use(sessions)
-    return {session.id: found for session in sessions if (found := look.signs(session.paths))}
+    store = builder.open()
+    sessions, look = store.sessions(), store.look_for_use()
+    return {session.id: found for session in sessions if (found := look.evidence(session.paths))}
 
 
 def test_a_session_that_nobody_touches_is_not_in_use(builder: StoreBuilder) -> None:
@@ -91,7 +79,7 @@ def test_a_session_that_nobody_touches_is_not_in_use(builder: StoreBuilder) -> N
 def test_a_write_in_the_last_minute_is_a_sign(builder: StoreBuilder) -> None:
     os.utime(builder.home() / f"{TWO}.jsonl")
     found = signs(builder)
-    assert [sign.how for sign in found.pop(TWO)] == [WRITTEN]
+    assert [sign.how for sign in found.pop(TWO)] == [UseKind.WRITTEN]
     assert not found
 
 
@@ -100,12 +88,18 @@ def test_a_write_in_the_last_minute_is_a_sign(builder: StoreBuilder) -> None:
 def test_a_lock_of_either_kind_is_a_sign_and_its_holder_is_named(builder: StoreBuilder, kind: str) -> None:
     with somebody(builder.home() / f"{ONE}.jsonl", "r+", kind) as pid:
         found = signs(builder)[ONE]
-    assert [(sign.how, sign.process and sign.process.pid) for sign in found] == [(LOCKED, pid), (WRITING, pid)]
+    assert [(sign.how, sign.process and sign.process.pid) for sign in found] == [
+        (UseKind.LOCKED, pid),
+        (UseKind.OPEN_FOR_WRITING, pid),
+    ]
     assert f"(pid {pid})" in found[0].words
     assert signs(builder) == {}
 
 
-@pytest.mark.parametrize(("mode", "how"), [("r", READING), ("r+", WRITING), ("a", WRITING)])
+@pytest.mark.parametrize(
+    ("mode", "how"),
+    [("r", UseKind.OPEN_FOR_READING), ("r+", UseKind.OPEN_FOR_WRITING), ("a", UseKind.OPEN_FOR_WRITING)],
+)
 @needs_proc
 def test_an_open_file_is_a_sign_and_says_whether_it_is_written(builder: StoreBuilder, mode: str, how: str) -> None:
     with somebody(builder.home() / f"{ONE}.jsonl", mode) as pid:
@@ -136,12 +130,12 @@ def test_a_look_changes_nothing_and_does_not_wait(builder: StoreBuilder) -> None
     before = path.stat()
     with path.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        assert [sign.how for sign in signs(builder)[ONE]] == [LOCKED]
+        assert [sign.how for sign in signs(builder)[ONE]] == [UseKind.LOCKED]
     after = path.stat()
     assert (before.st_mtime_ns, before.st_size, before.st_ino) == (after.st_mtime_ns, after.st_size, after.st_ino)
 
 
-def test_python_is_told_by_an_error_that_says_how_it_is_known(builder: StoreBuilder) -> None:
+def test_python_is_supported_by_an_error_that_says_how_it_is_known(builder: StoreBuilder) -> None:
     path = builder.home() / f"{ONE}.jsonl"
     with path.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -151,7 +145,7 @@ def test_python_is_told_by_an_error_that_says_how_it_is_known(builder: StoreBuil
 
 def test_a_system_without_proc_says_so(builder: StoreBuilder, tmp_path: Path) -> None:
     look = InUse(proc=str(tmp_path / "nothing"))
-    assert look.ways == (True, False, False, 0)
+    assert look.methods == (True, False, False, 0)
 
 
 def test_what_proc_says_is_understood(tmp_path: Path) -> None:
@@ -174,12 +168,12 @@ def test_what_proc_says_is_understood(tmp_path: Path) -> None:
     files = OpenFiles(str(tmp_path / "proc"))
     assert files.handles("s.jsonl", key) == [(Process(71, "claude"), False)]
     assert files.handles("s.jsonl", (0, 0)) == files.handles("t.jsonl", key) == []
-    assert (files.is_told, files.hidden) == (True, 0)
+    assert (files.is_supported, files.hidden) == (True, 0)
     assert lock_holders(str(tmp_path / "proc")) == {key: Process(71, "claude")}
 
 
 @pytest.mark.parametrize("odd", ["<none>:0", "00:2f", "xx:00:1", f"{'f' * 40}:00:1", "00:00:x"])
-def test_a_lock_that_is_told_of_in_another_way_is_passed_over(tmp_path: Path, odd: str) -> None:
+def test_a_lock_that_is_supported_of_in_another_way_is_passed_over(tmp_path: Path, odd: str) -> None:
     lines = (f"1: FLOCK  ADVISORY  WRITE 12 {odd} 0 EOF", "2: OFDLCK ADVISORY  WRITE -1 00:01:5 0 EOF", "3: odd")
     (tmp_path / "locks").write_text("\n".join(lines))
     assert lock_holders(str(tmp_path)) == {(os.makedev(0, 1), 5): None}
@@ -204,9 +198,9 @@ def test_a_write_counts_also_where_the_clock_of_the_files_is_ahead(
 
 def test_a_session_that_is_modified_in_the_future_is_in_use_and_stays(builder: StoreBuilder, tmp_path: Path) -> None:
     os.utime(builder.home() / f"{ONE}.jsonl", (4e9, 4e9))
-    assert [sign.how for sign in signs(builder)[ONE]] == [FUTURE]
+    assert [sign.how for sign in signs(builder)[ONE]] == [UseKind.FUTURE]
     assert answers(builder) == {ONE: {True}, TWO: {False}}
-    options = ("--older-than", "1d", "--apply", "--root", builder.root, "--to", tmp_path / "archive", "--no-cache")
+    options = ("--older-than", "1d", "--apply", "--root", builder.root, "--archive", tmp_path / "archive", "--no-cache")
     done = csp("clean", *options)
     assert f"skipped {ONE} (Start the engine): in use: its modification time is in the future" in done.stderr.decode()
     assert [path.stem for path in builder.home().glob("*.jsonl")] == [ONE]
@@ -224,7 +218,7 @@ def test_processes_that_may_not_be_looked_into_are_counted(tmp_path: Path) -> No
         return list_really(path)
 
     with patch.object(os, "listdir", refuse):
-        ways = InUse(proc=str(tmp_path)).ways
+        ways = InUse(proc=str(tmp_path)).methods
     assert ways == (True, False, True, 1)
 
 
@@ -237,7 +231,7 @@ def answers(builder: StoreBuilder) -> dict[str, set[bool]]:
     for id in (ONE, TWO):
         store = builder.open()
         session = next(one for one in store.sessions() if one.id == id)
-        report = verify_files(store, [part.found for part in session.parts])
+        report = verify_files(store, [part.file for part in session.parts])
         cleaned = plan_clean(store, CleanRules(Filter(title="Stop it" if id == TWO else "Start the engine")))
         try:
             require_unused(session)
@@ -248,7 +242,7 @@ def answers(builder: StoreBuilder) -> dict[str, set[bool]]:
             session.in_use,
             bool(json.loads(session.json)["in_use"]),
             any(finding.kind.name == "in-use" for finding in report.findings),
-            any(sign.is_use for sign in look_for_use([session]).signs(session.paths)),
+            any(sign.is_use for sign in session.tree.in_use.renew().evidence(session.paths)),
             any(skipped.id == id for skipped in cleaned.skipped),
             is_refused,
             store.resolve(id).in_use,
@@ -274,20 +268,20 @@ def test_everybody_gives_the_same_answer_about_a_process(
 def test_a_lock_of_either_kind_is_known_without_the_list_of_locks(
     builder: StoreBuilder, tmp_path: Path, kind: str
 ) -> None:
-    found = builder.open().resolve(ONE).found
+    found = builder.open().resolve(ONE).file
     look = InUse(proc=str(tmp_path / "nothing"))
     with patch.object(in_use, "lock_holders", side_effect=AssertionError("to read it takes long")):
         assert not look(found)
         with somebody(builder.home() / f"{ONE}.jsonl", "r+", kind):
             assert look(found)
     with somebody(builder.home() / f"{ONE}.jsonl", "r+", kind):
-        assert [sign.how for sign in look.signs([found.path])] == [LOCKED]
+        assert [sign.how for sign in look.evidence([found.path])] == [UseKind.LOCKED]
 
 
 def test_a_file_that_opens_only_when_a_lease_is_given_back_is_in_use(builder: StoreBuilder) -> None:
-    found = builder.open().resolve(ONE).found
+    found = builder.open().resolve(ONE).file
     with patch.object(os, "open", side_effect=BlockingIOError):
-        assert [sign.how for sign in InUse().signs([found.path])] == [LOCKED]
+        assert [sign.how for sign in InUse().evidence([found.path])] == [UseKind.LOCKED]
         assert InUse(proc="/nowhere")(found)
 
 
@@ -307,7 +301,7 @@ def test_a_reader_that_follows_a_session_is_no_use(builder: StoreBuilder) -> Non
         finally:
             tail.terminate()
     assert f"only read by tail (pid {tail.pid})".encode() in listed.stdout
-    assert b"no session is in use" in listed.stderr
+    assert b"No session is in use." in listed.stderr
     assert named.returncode == 0
     assert b"in use" not in checked.stdout
 
@@ -331,10 +325,10 @@ def test_everybody_gives_the_same_answer_about_a_write(writes: list[tuple[str, i
 def test_a_file_that_may_not_be_opened_and_a_pipe_are_looked_at_without_waiting(builder: StoreBuilder) -> None:
     path = builder.home() / f"{ONE}.jsonl"
     with patch.object(os, "open", side_effect=PermissionError):
-        assert [sign.how for sign in InUse(now=1e9).signs([str(path)])] == [WRITTEN]
+        assert [sign.how for sign in InUse(now=1e9).evidence([str(path)])] == [UseKind.WRITTEN]
     pipe = builder.home() / "pipe.jsonl"
     os.mkfifo(pipe)
-    assert InUse().signs([str(pipe), str(builder.home() / "none.jsonl")]) == []
+    assert InUse().evidence([str(pipe), str(builder.home() / "none.jsonl")]) == []
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -352,14 +346,14 @@ def test_the_command_lists_what_is_in_use(builder: StoreBuilder) -> None:
 def test_the_command_says_that_none_is_in_use(builder: StoreBuilder) -> None:
     done = csp("locks", "--root", builder.root)
     assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr.startswith(b"no session is in use\n")
+    assert done.stderr.startswith(b"No session is in use.\n")
 
 
-def test_a_script_is_told_by_the_exit_code_whether_a_session_is_in_use(builder: StoreBuilder) -> None:
+def test_a_script_is_supported_by_the_exit_code_whether_a_session_is_in_use(builder: StoreBuilder) -> None:
     os.utime(builder.home() / f"{TWO}.jsonl")
     free, used = csp("locks", ONE, "--root", builder.root), csp("locks", TWO, "--root", builder.root)
     assert (free.returncode, used.returncode) == (0, 9)
-    assert f"session {ONE} is not in use" in free.stderr.decode()
+    assert f"Session {ONE} is not in use." in free.stderr.decode()
     assert b"written in the last minute" in used.stdout
 
 
@@ -367,7 +361,7 @@ def test_a_strange_name_stays_on_one_line(builder: StoreBuilder) -> None:
     path = builder.session("new\nline")
     os.utime(path, (1e9, 1e9))
     done = csp("locks", path, "--root", builder.root)
-    assert (done.returncode, done.stderr.splitlines()[0]) == (0, "session new\ufffdline is not in use".encode())
+    assert (done.returncode, done.stderr.splitlines()[0]) == (0, "Session new\ufffdline is not in use.".encode())
 
 
 def test_json_says_how_it_is_known_and_which_ways_there_were(builder: StoreBuilder) -> None:
@@ -377,6 +371,6 @@ def test_json_says_how_it_is_known_and_which_ways_there_were(builder: StoreBuild
     assert told["ways"] == {"lock": True, "lock_holder": HAS_PROC, "open": HAS_PROC, "written": True}
     (session,) = told["sessions"]
     assert (session["id"], session["in_use"]) == (ONE, True)
-    assert [sign["how"] for sign in session["evidence"]] == [WRITTEN]
+    assert [sign["how"] for sign in session["evidence"]] == [UseKind.WRITTEN]
     told = json.loads(csp("locks", TWO, "--json", "--root", builder.root).stdout)
     assert [(session["id"], session["in_use"]) for session in told["sessions"]] == [(TWO, False)]

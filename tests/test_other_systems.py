@@ -18,9 +18,9 @@ from textual.pilot import Pilot
 
 from claude_session_player.format import line_reader
 from claude_session_player.stats import prices
-from claude_session_player.store import index, workers
 from claude_session_player.tui import app as tui_app
 from claude_session_player.tui.app import TerminalApp
+from claude_session_player.util import dirs, workers
 from tests.builder import SessionBuilder
 from tests.other_systems import SYSTEMS
 from tests.program import PATIENCE, csp, run_on_terminal
@@ -165,11 +165,10 @@ def test_a_system_without_directories_for_programs_has_neither_index_nor_prices(
     def fail(*_: object, **__: object) -> str:
         raise error("there is none")
 
-    monkeypatch.setattr(index, "_IS_LINUX", False)
-    monkeypatch.setattr(prices, "_IS_LINUX", False)
+    monkeypatch.setattr(dirs, "_IS_LINUX", False)
     monkeypatch.setattr("platformdirs.user_cache_dir", fail)
     monkeypatch.setattr("platformdirs.user_config_dir", fail)
-    assert index.default_index_dir() is None
+    assert dirs.cache_dir() is None
     assert prices.user_prices_path() is None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -31,7 +33,7 @@ from tests.players import (
     teapot,
     to_agent,
 )
-from tests.screens import LARGE, SMALL, check_picture, run, text_of
+from tests.screens import LARGE, SMALL, check_picture, run, text_of, until as until_true
 
 # --- pictures -------------------------------------------------------------------------------------------
 
@@ -452,15 +454,33 @@ def test_who_goes_elsewhere_is_not_pulled_to_a_place_that_was_asked_for_before()
 
 
 def test_s_pressed_twice_steps_in_once() -> None:
+    """The first look-up ends after the player has stepped in and back: its answer is dropped."""
+    made = recording()
+    asked, late, answered = threading.Event(), threading.Event(), threading.Event()
+
+    def find_subagents() -> dict[str, list[Recording]]:
+        if not asked.is_set():
+            asked.set()
+            late.wait()
+            answered.set()
+        return made.find_subagents()
+
     async def step_in(pilot: Pilot[Any], screen: PlayerScreen) -> None:
-        await pilot.press("end", "s", "s")
-        await pilot.app.workers.wait_for_complete()
-        await pilot.pause()
-        await pilot.press("escape")
+        try:
+            await pilot.press("end", "s")
+            await until_true(pilot, asked.is_set)
+            await pilot.press("s")
+            await until_true(pilot, lambda: pilot.app.screen is not screen and pilot.app.screen.is_mounted)
+            await pilot.press("escape")
+            await until_true(pilot, lambda: pilot.app.screen is screen)
+        finally:
+            late.set()  # the app waits for all threads when it ends
+        await until_true(pilot, answered.is_set)
+        await asyncio.get_running_loop().run_in_executor(None, lambda: None)
         await pilot.pause()
         assert pilot.app.screen is screen
 
-    played(step_in)
+    played(step_in, replace(made, find_subagents=find_subagents))
 
 
 def test_there_is_one_question_at_a_time() -> None:

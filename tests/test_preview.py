@@ -14,7 +14,7 @@ from claude_session_player.tui.widgets.preview import _TAIL_SIZES, last_rows, la
 from claude_session_player.tui.widgets.rows import element_rows
 from tests.builder import SessionBuilder, call, text
 from tests.stores import AGENT, ONE, StoreBuilder
-from tests.test_arriving import opened_files
+from tests.test_snapshots import opened_files
 
 SMALL_END = _TAIL_SIZES[0]
 USUAL = Size(40, 12)

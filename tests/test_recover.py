@@ -75,7 +75,7 @@ def test_recover_leaves_alone_what_a_process_writes_to_that_cannot_be_seen(build
 def test_recover_asks_whether_a_session_is_in_use(builder: StoreBuilder, tmp_path: Path) -> None:
     waiting = blocked(builder)
     with waiting.open("ab"):
-        done = csp("clean", "--recover", "--root", builder.root, "--to", tmp_path / "archive")
+        done = csp("clean", "--recover", "--root", builder.root, "--archive", tmp_path / "archive")
     assert (done.returncode, waiting.exists()) == (1, True)
     assert b"in use: open for writing by " in done.stderr
 
@@ -187,14 +187,14 @@ def test_what_waits_and_cannot_be_read_is_not_denied(unreadable: str) -> None:
         give(folder, ADA)
         (bin / unreadable).chmod(0)
         options = ("--root", builder.root, "--no-cache")
-        done = csp_as(ADA, "clean", "--recover", "--to", folder / "archive", *options)
+        done = csp_as(ADA, "clean", "--recover", "--archive", folder / "archive", *options)
         assert (done.returncode, done.stdout) == (1, b"")
         assert f"skipped {bin}: Permission denied" in done.stderr.decode()
-        assert b"1 session waits" in csp_as(ADA, "list", *options).stderr
-        plan = csp_as(ADA, "clean", "--empty", "--to", folder / "archive", *options)
-        assert f"{bin} was left by an interrupted clean-up: see --recover" in plan.stderr.decode()
-        applied = csp_as(ADA, "clean", "--empty", "--apply", "--to", folder / "archive", *options)
-        assert b"1 session waits" in applied.stderr
+        assert b"1 session is held by an interrupted removal" in csp_as(ADA, "list", *options).stderr
+        plan = csp_as(ADA, "clean", "--empty", "--archive", folder / "archive", *options)
+        assert f"{bin} was left by an interrupted run: see --recover" in plan.stderr.decode()
+        applied = csp_as(ADA, "clean", "--empty", "--apply", "--archive", folder / "archive", *options)
+        assert b"1 session is held by an interrupted removal" in applied.stderr
         assert csp_as(ADA, "verify", "--all", *options).returncode == 1
 
 
@@ -206,7 +206,7 @@ def test_where_sessions_may_wait_and_cannot_be_seen_that_is_said(unreadable: str
         builder.session(ONE)
         give(folder, ADA)
         (builder.root / unreadable).chmod(0)
-        done = csp_as(ADA, "clean", "--recover", "--to", folder / "archive", "--root", builder.root, "--no-cache")
+        done = csp_as(ADA, "clean", "--recover", "--archive", folder / "archive", "--root", builder.root, "--no-cache")
         assert done.returncode == 1
         assert f"{builder.root / unreadable}: Permission denied" in done.stderr.decode()
         assert b"nothing to recover" not in done.stderr

@@ -76,14 +76,14 @@ def test_a_path_of_a_subagent_knows_its_family(builder: StoreBuilder, store: Sto
 
 
 def test_a_beginning_that_fits_several_lists_them(store: Store) -> None:
-    with pytest.raises(Ambiguous, match="fits 3 sessions") as caught:
+    with pytest.raises(Ambiguous, match="matches 3 sessions") as caught:
         store.resolve("1f2e")
     assert [detail.split()[0] for detail in caught.value.details] == [ONE, TWO, f"{ONE}-2026-01-17"]
 
 
 def test_a_title_that_several_have_lists_them(builder: StoreBuilder) -> None:
     builder.session("bbbb0000", "Boil the water")
-    with pytest.raises(Ambiguous, match="fits 2 sessions"):
+    with pytest.raises(Ambiguous, match="matches 2 sessions"):
         builder.open().resolve("Boil the water")
 
 
@@ -106,7 +106,12 @@ def test_an_unknown_reference_suggests_the_nearest(store: Store, ref: str, near:
 
 @pytest.mark.parametrize(
     ("ref", "words"),
-    [("qqqqqqqq", "among 8"), ("zz", "at least 4 characters"), ("latest:99", "there are 5"), ("latest:0", "latest:1")],
+    [
+        ("qqqqqqqq", "none of 8 sessions"),
+        ("zz", "at least 4 characters"),
+        ("latest:99", "there are 5"),
+        ("latest:0", "latest:1"),
+    ],
 )
 def test_an_unknown_reference_says_why(store: Store, ref: str, words: str) -> None:
     with pytest.raises(NoSuchSession, match=words):
@@ -125,7 +130,7 @@ def test_a_directory_is_no_session(store: Store, tmp_path: Path) -> None:
 
 
 def test_an_empty_store_has_no_latest(tmp_path: Path) -> None:
-    with pytest.raises(NoSuchSession, match="there is no session in"):
+    with pytest.raises(NoSuchSession, match="there are no sessions in"):
         StoreBuilder(tmp_path / "empty").open().resolve("latest")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 from rich.text import Span, Text
 
-from claude_session_player.export import terminal_rows
+from claude_session_player.export import terminal
 from claude_session_player.models import (
     AssistantText,
     SystemOutput,
@@ -68,6 +68,6 @@ spans = st.builds(Span, st.integers(0, 12), st.integers(0, 12), st.sampled_from(
 def test_stretches_of_a_recording_have_the_styles_of_all_spans_that_cover_them(spans: list[Span]) -> None:
     """The plain reference asks every span at every stretch."""
     text = Text("twelve signs", spans=[span for span in spans if span.start <= span.end])
-    for start, end, *codes in terminal_rows._styled_spans(text):
+    for start, end, *codes in terminal._styled_spans(text):
         covering = [str(span.style) for span in text.spans if span.start <= start and end <= span.end]
-        assert tuple(codes) == terminal_rows._style_codes(" ".join(covering))
+        assert tuple(codes) == terminal._style_codes(" ".join(covering))

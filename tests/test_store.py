@@ -12,7 +12,7 @@ import pytest
 from claude_session_player import Filter, Store
 from claude_session_player.errors import Ambiguous, NoStore
 from claude_session_player.store.extract import FileExtractor
-from claude_session_player.store.roots import encode_project_path, project_dir_spellings, real_path
+from claude_session_player.store.layout import encode_project_path, project_dir_spellings, real_path
 from tests.builder import START, SessionBuilder, call, text
 from tests.stores import AGENT, ENGINE, ONE, THREE, TWO, StoreBuilder, only
 
@@ -60,7 +60,7 @@ def test_no_store_says_where_it_was_looked_for(tmp_path: Path, monkeypatch: pyte
         Store.open()
 
 
-@pytest.mark.parametrize(("path", "words"), [("missing", "no such directory"), (".", "no projects/ in it")])
+@pytest.mark.parametrize(("path", "words"), [("missing", "no such directory"), (".", "it has no projects/")])
 def test_a_root_that_is_no_store_is_refused(tmp_path: Path, path: str, words: str) -> None:
     with pytest.raises(NoStore, match=words):
         Store.open(tmp_path / path)
@@ -325,7 +325,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_listed(builder: StoreBuild
     builder.agent(AGENT).with_suffix(".meta.json").write_text("{no json")
     store = builder.open()
     assert [session.id for session in store.sessions()] == [ONE]
-    told = {os.path.basename(trouble.path): trouble.reason for trouble in store.troubles}
+    told = {os.path.basename(trouble.path): trouble.reason for trouble in store.problems}
     assert told == {
         "dangling.jsonl": "a link that leads nowhere",
         "pipe.jsonl": "not a regular file",
@@ -366,7 +366,7 @@ def test_directories_whose_names_are_no_utf_8_are_spelled_out(builder: StoreBuil
 
 def test_a_variable_that_names_a_missing_store_is_told(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{builder.root},/nowhere")
-    assert [trouble.path for trouble in Store.open(cache=None).troubles] == ["/nowhere"]
+    assert [trouble.path for trouble in Store.open(cache=None).problems] == ["/nowhere"]
 
 
 def test_a_workflow_that_cannot_be_read_says_why(builder: StoreBuilder) -> None:
@@ -384,11 +384,11 @@ def test_a_linked_project_directory_is_followed_once(builder: StoreBuilder, tmp_
 
 
 def test_another_directory_and_branch_are_found_in_any_batch_of_lines() -> None:
-    digest = FileExtractor(is_agent=False)
+    extractor = FileExtractor(is_agent=False)
     places = [("/a", "main"), ("/a", "main"), ("/a", "main"), ("/b", "topic"), ("/a", "topic"), (None, None)]
     session = SessionBuilder()
     for cwd, branch in places:
         session.prompt("Go", cwd=cwd, gitBranch=branch)
     for start in range(0, len(places), 2):
-        digest.take(session.lines[start : start + 2])
-    assert ([*digest.cwds], [*digest.branches]) == (["/a", "/b"], ["main", "topic"])
+        extractor.add_lines(session.lines[start : start + 2])
+    assert ([*extractor.cwds], [*extractor.branches]) == (["/a", "/b"], ["main", "topic"])

@@ -1,4 +1,4 @@
-"""Any tree of files: nothing raises, every session file is listed or named, and the catalogue changes nothing."""
+"""Any tree of files: nothing raises, every session file is listed or named, and the index changes nothing."""
 
 from __future__ import annotations
 
@@ -23,9 +23,15 @@ from claude_session_player.linking.prompts import human_prompt, with_queued_prom
 from claude_session_player.linking.subagents import BY_PROGRESS, Naming, strongest_namings
 from claude_session_player.linking.titles import PROMPT_LENGTH
 from claude_session_player.store import extract
-from claude_session_player.store.facts import FileFacts, decode_facts
+from claude_session_player.store.facts import (
+    LINE_KEY,
+    ExtractJob,
+    FileFacts,
+    Response,
+    decode_responses,
+    encode_responses,
+)
 from claude_session_player.store.layout import FileStamp, SessionFile
-from claude_session_player.store.workers import ExtractJob
 from claude_session_player.tools import AGENTS
 from claude_session_player.util.text import truncate
 from tests import corpus
@@ -110,7 +116,7 @@ def test_any_tree_is_listed_and_remembered_as_it_is(tree: dict[tuple[tuple[str, 
             assert record["subagent_count"] == sum(1 + child.subagent_count for child in session.subagents)
             assert store.at(session.path).summary == session.summary
         listed = {session.path for session in store.sessions(EVERYTHING)}
-        assert listed == {file.path for file in store.files()} - {trouble.path for trouble in store.troubles}
+        assert listed == {file.path for file in store.files()} - {trouble.path for trouble in store.problems}
         assert sum(project.size for project in store.projects()) == sum(
             os.path.getsize(file.path) for file in store.files() if file.project
         )
@@ -127,15 +133,39 @@ def test_a_file_that_grows_is_known_as_one_that_was_read_at_once(portions: list[
             with path.open("ab") as file:
                 file.write(b"".join(portion))
             grown = extract.extract_file(ExtractJob(found, state))
-            state = grown.state
-            assert grown == extract.extract_file(ExtractJob(found))
+            whole = extract.extract_file(ExtractJob(found))
+            assert grown == whole
+            assert grown.facts is not None
+            assert whole.facts is not None
+            assert (grown.facts.responses, grown.facts.state) == (whole.facts.responses, whole.facts.state)
+            state = grown.facts.state
 
 
-# --- a glance sees as much as a close look -------------------------------------------------------------
+# --- columns are what rows would be ---------------------------------------------------------------------
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+keys = texts | st.integers(1, 9).map(lambda line: f"{LINE_KEY}{line}")
+times = st.none() | texts | st.just("2026-01-17T20:31:59.197Z")
+counts = st.tuples(*[st.integers(0, 1 << 53)] * 5)
+responses = st.dictionaries(keys, st.tuples(counts, st.none() | st.sampled_from(["m", "n"]), times), max_size=6)
+
+
+@given(responses, st.dictionaries(keys, st.sampled_from(["a1", "a2"]), max_size=4))
+def test_encoded_responses_are_those_that_were_given(said: dict[str, Response], speakers: dict[str, str]) -> None:
+    expected = []
+    for key, (tokens, model, time) in said.items():
+        name = f"/p {key}" if key.startswith(LINE_KEY) else key
+        minute = time[:16] if time and time.endswith("Z") else time or ""
+        expected.append((name.replace("\n", "\0"), (tokens, model, minute.replace("\n", "\0")), speakers.get(key)))
+    rows = decode_responses(encode_responses("/p", said, speakers)).rows()
+    assert rows == expected
+
+
+# --- a peek yields as much as a full decode ------------------------------------------------------------
 
 
 def slowly(path: Path, is_agent: bool) -> dict[str, Any]:
-    """What a digest should find, by a close look at every event."""
+    """What an extraction should find: the plain implementation, which decodes every event."""
     events = list(read_events(path))
     own = [event for event in events if is_agent or not (event.is_sidechain or event.agent_call)]
     if not any(isinstance(event, CONVERSATION) for event in own):
@@ -155,27 +185,27 @@ def slowly(path: Path, is_agent: bool) -> dict[str, Any]:
 
 
 def quickly(path: Path, is_agent: bool) -> dict[str, Any]:
-    facts = digested(path, is_agent)
-    speech = facts.speech
-    first, last = speech.first_prompt, speech.last_prompt or speech.first_prompt
+    facts = extracted(path, is_agent)
+    conversation = facts.conversation
+    first, last = conversation.first_prompt, conversation.last_prompt or conversation.first_prompt
     return {
-        "events": speech.events,
+        "events": conversation.events,
         "prompts": (first, last) if first else None,
         "cwds": facts.cwds,
         "branch": facts.branches[-1] if facts.branches else None,
         "titles": set(facts.titles),
         "calls": [(call.id, sorted(call.named)) for call in facts.calls],
-        "tokens": speech.usage[1],
+        "tokens": conversation.usage[1],
         "malformed": facts.malformed,
     }
 
 
-def digested(path: Path, is_agent: bool) -> FileFacts:
-    row = extract.extract_file(
+def extracted(path: Path, is_agent: bool) -> FileFacts:
+    facts = extract.extract_file(
         ExtractJob(SessionFile(str(path), "a", "subagent" if is_agent else "session", FileStamp(0, 0, 0)))
-    ).row
-    assert row is not None
-    return decode_facts(row.facts)
+    ).facts
+    assert facts is not None
+    return facts
 
 
 def _calls(events: list[Event]) -> list[tuple[str | None, list[Naming]]]:

@@ -168,9 +168,9 @@ def test_a_sub_agent_that_reports_for_two_calls_is_named_for_both() -> None:
     session = SessionBuilder().prompt("Go")
     for call_id in ("t1", "t2", "t1"):
         report(session, "a1", call_id, "assistant", [text("Seen")])
-    digest = FileExtractor(is_agent=False)
-    digest.take(session.lines)
-    assert digest.namings == {"t1": {"a1": BY_PROGRESS}, "t2": {"a1": BY_PROGRESS}}
+    extractor = FileExtractor(is_agent=False)
+    extractor.add_lines(session.lines)
+    assert extractor.namings == {"t1": {"a1": BY_PROGRESS}, "t2": {"a1": BY_PROGRESS}}
 
 
 def test_a_report_without_tokens_comes_before_the_one_that_counts(store: StoreBuilder) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from claude_session_player import ScreenState, View, render
 from claude_session_player.export.asciicast import WRAP_OFF, TerminalScreen
-from claude_session_player.export.terminal_rows import fold_line, folded_rows
+from claude_session_player.export.terminal import fold_line, folded_rows
 from claude_session_player.models import AssistantText, ToolCall, UserMessage
 from tests.recordings import Terminal, all_rows, expected_terminal
 from tests.test_frame_index import COMPACTED, QUIET, call, progress, prompt, result

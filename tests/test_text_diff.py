@@ -6,8 +6,8 @@ import time
 
 from hypothesis import given, strategies as st
 
-from claude_session_player.tools import text_diff as module
-from claude_session_player.tools.text_diff import ADDED, REMOVED, SAME, diff_runs, text_diff
+from claude_session_player.tools import parts as module
+from claude_session_player.tools.parts import ADDED, REMOVED, SAME, diff_runs, text_diff
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "c", "}"]), max_size=12)
 

@@ -29,8 +29,9 @@ from claude_session_player.stats.tokens import (
     session_usage,
     sum_usage,
 )
-from claude_session_player.store import index, library
-from claude_session_player.store.facts import LINE, decode_responses, encode_responses
+from claude_session_player.store import index
+from claude_session_player.store.facts import LINE_KEY, decode_responses, encode_responses
+from claude_session_player.util import workers
 from tests import corpus
 from tests.builder import SessionBuilder, call, text
 from tests.reference_tokens import reference_count
@@ -331,7 +332,7 @@ def test_indexed_files_are_not_read_again(
 ) -> None:
     builder.every_layout()
     first = count_tokens(builder.open(tmp_path / "cache").sessions(ALL))
-    monkeypatch.setattr(library, "run_jobs", lambda jobs: pytest.fail("a file was read"))
+    monkeypatch.setattr(workers, "run_jobs", lambda *_: pytest.fail("a file was read"))
     again = count_tokens(builder.open(tmp_path / "cache").sessions(ALL))
     assert [(share.agent, share.tokens) for share in again] == [(share.agent, share.tokens) for share in first]
 
@@ -353,7 +354,7 @@ def test_a_damaged_index_costs_only_time(builder: StoreBuilder, tmp_path: Path, 
     other = SessionBuilder(session_id=TWO).response(text("x"), request="z", usage=usage(output=5))
     write(builder, other, TWO)
     wanted = counted(builder.open(tmp_path))
-    with sqlite3.connect(tmp_path / f"catalogue-{index.VERSION}.sqlite") as connection:
+    with sqlite3.connect(tmp_path / f"index-{index.INDEX_VERSION}.sqlite") as connection:
         connection.execute(damage)
     connection.close()
     assert counted(builder.open(tmp_path)) == wanted
@@ -365,12 +366,12 @@ def test_a_file_that_is_gone_counts_nothing_and_is_named(builder: StoreBuilder, 
     counted(builder.open(tmp_path))
     store = builder.open(tmp_path)
     (session,) = store.sessions()
-    with sqlite3.connect(tmp_path / f"catalogue-{index.VERSION}.sqlite") as connection:
+    with sqlite3.connect(tmp_path / f"index-{index.INDEX_VERSION}.sqlite") as connection:
         connection.execute("DELETE FROM responses")
     connection.close()
     path.unlink()
     assert count_tokens([session]) == []
-    assert [trouble.path for trouble in store.troubles] == [str(path)]
+    assert [trouble.path for trouble in store.problems] == [str(path)]
 
 
 _IDS = st.one_of(st.none(), st.sampled_from(["a", "b", "a\nb", "line 1", "é\ud83d"]))
@@ -457,12 +458,12 @@ def test_sums_by_column_equal_sums_by_response_for_a_real_store(tmp_path: Path) 
 
 def test_responses_survive_encoding() -> None:
     said = {
-        f"{LINE}3": ((1, 2, 3, 4, 5), "m", "2026-01-17T20:31:59.197Z"),
+        f"{LINE_KEY}3": ((1, 2, 3, 4, 5), "m", "2026-01-17T20:31:59.197Z"),
         "a\nb": ((1 << 40, 0, 0, 0, 0), None, None),
         "c": ((0, 0, 0, 0, 0), "n", "soon"),
     }
     decoded = decode_responses(encode_responses("/p", said, {"c": "agent"}))
-    assert decoded.keys == [f"/p {LINE}3", "a\0b", "c"]
+    assert decoded.keys == [f"/p {LINE_KEY}3", "a\0b", "c"]
     assert decoded.times == ["2026-01-17T20:31", "", "soon"]
     assert [decoded.models[number] for number in decoded.model] == ["m", None, "n"]
     assert [decoded.agents[number] for number in decoded.agent] == [None, None, "agent"]
@@ -477,5 +478,5 @@ def test_a_long_list_does_not_load_responses(
 ) -> None:
     builder.every_layout()
     builder.open(tmp_path).sessions()
-    monkeypatch.setattr(index.StoreIndex, "responses", lambda *_: pytest.fail("responses were loaded"))
+    monkeypatch.setattr(index.IndexDatabase, "responses", lambda *_: pytest.fail("responses were loaded"))
     assert [session.json for session in builder.open(tmp_path).sessions()]

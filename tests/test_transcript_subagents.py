@@ -176,13 +176,13 @@ def test_almost_all_ordinary_sub_agents_of_real_sessions_are_linked(capsys: pyte
     store = Store.open(corpus.STORE, cache=None)
     total, unlinked = 0, []
     for path in corpus.session_files():
-        found: SessionFile = store.place(path)
-        session = store.of(found)
+        found: SessionFile = store.file_at(path)
+        session = store.session_of(found)
         agents = [] if found.is_agent else session.parts[1:]
         walk = TranscriptWalk(TranscriptBuilder(session_subagents(session)))
         for _ in walk.entries(read_events(path) if agents else []):
             pass
-        asked = [one for one in agents if one.speech.first_prompt and one.agent != "warmup"]
+        asked = [one for one in agents if one.conversation.first_prompt and one.agent != "warmup"]
         ordinary = {one.path for one in asked if one.id.isalnum()}
         total += len(ordinary)
         unlinked += [one.id for one in walk.unlinked if one.path in ordinary]

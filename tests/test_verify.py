@@ -19,7 +19,7 @@ from claude_session_player.doctor import findings as kinds
 from claude_session_player.doctor.checks import CheckJob, Inspection, inspect_file
 from claude_session_player.doctor.findings import FINDING_KINDS, REPAIRABLE_KINDS, Finding, FindingKind
 from claude_session_player.doctor.verify import VerifyReport, verify_files
-from claude_session_player.store import workers
+from claude_session_player.util import workers
 from tests import corpus
 from tests.builder import SessionBuilder, call, text
 from tests.damage import damage
@@ -238,7 +238,7 @@ def test_a_file_name_that_is_no_session_id_is_found(builder: StoreBuilder, id: s
 def test_outside_of_a_store_names_say_nothing(tmp_path: Path, builder: StoreBuilder) -> None:
     store = builder.open()
     path = rest(talk().write(tmp_path / "notes.jsonl"))
-    assert verify_files(store, [store.place(path)]).findings == ()
+    assert verify_files(store, [store.file_at(path)]).findings == ()
 
 
 @pytest.mark.parametrize("nothing", [b"", b"\n", b" \n\t\n" * 1000])
@@ -274,7 +274,7 @@ def test_a_call_waits_while_a_sub_agent_of_its_session_works(builder: StoreBuild
 def test_outside_of_a_store_a_file_that_was_just_written_is_not_in_use(tmp_path: Path, builder: StoreBuilder) -> None:
     store = builder.open()
     path = talk().raw(b'{"type":"us').write(tmp_path / "copy.jsonl")
-    assert [finding.kind for finding in verify_files(store, [store.place(path)]).findings] == [kinds.CUT_LINE]
+    assert [finding.kind for finding in verify_files(store, [store.file_at(path)]).findings] == [kinds.CUT_LINE]
 
 
 def test_a_call_that_is_repeated_behind_its_result_has_a_result(tmp_path: Path) -> None:
@@ -359,8 +359,8 @@ def test_several_processes_find_what_one_does(builder: StoreBuilder, monkeypatch
         session = talk().raw(b"oops\n") if number % 2 else talk()
         put(builder, session, f"1f2e3d4c-0000-4000-8000-00000000000{number}")
     alone = checked(builder)
-    monkeypatch.setattr(workers, "MUCH", 0)
-    monkeypatch.setattr(workers, "_PORTION", 1)
+    monkeypatch.setattr(workers, "PARALLEL_BYTES", 0)
+    monkeypatch.setattr(workers, "_PORTION_BYTES", 1)
     monkeypatch.setattr(workers, "_cores", lambda: 3)
     assert checked(builder) == alone
     assert of_kinds(alone) == {"malformed-line": 3}

@@ -17,7 +17,7 @@ from claude_session_player.archive.manifest import (
 )
 from claude_session_player.archive.pack import read_manifest
 from claude_session_player.errors import Ambiguous, BadArchive, CannotRead, CannotWrite, NoSuchSession, SessionError
-from claude_session_player.store import SHORTEST, ReadProblem
+from claude_session_player.store import MIN_PREFIX_LENGTH, ReadProblem
 from claude_session_player.util.dirs import PROGRAM, data_dir
 from claude_session_player.util.fsutil import NOT_REGULAR, regular_opener
 from claude_session_player.util.text import display_path, truncate
@@ -272,7 +272,7 @@ def find_archived(archive_dir: ArchiveDir, ref: str) -> ArchivedSession:
 def damaged_archive_error(problems: Iterable[ReadProblem], ref: str) -> BadArchive | None:
     """The error for a reference that names an archive which could not be read; `None` if it names none."""
     for problem in problems:
-        if len(ref) >= SHORTEST and os.path.basename(problem.path).startswith(ref):
+        if len(ref) >= MIN_PREFIX_LENGTH and os.path.basename(problem.path).startswith(ref):
             return BadArchive(f"{display_path(problem.path)}: {problem.reason}")
     return None
 
@@ -289,10 +289,10 @@ def _rules(ref: str) -> Iterator[Callable[[ArchivedSession], bool]]:
     """How an archive may match a reference, from the strictest rule to the loosest."""
     word = " ".join(ref.split()).casefold()
     yield lambda archived: ref in (archived.manifest.id, display_path(archived.manifest.id))
-    if len(ref) >= SHORTEST:
+    if len(ref) >= MIN_PREFIX_LENGTH:
         yield lambda archived: archived.manifest.id.casefold().startswith(ref.casefold())
     yield lambda archived: (archived.manifest.title or "").casefold() == word
-    if len(word) >= SHORTEST:
+    if len(word) >= MIN_PREFIX_LENGTH:
         yield lambda archived: (archived.manifest.title or "").casefold().startswith(word)
 
 

@@ -25,23 +25,19 @@ from claude_session_player.archive.session_files import FOLDER
 from claude_session_player.errors import BadArchive, CannotRead, NoSpace, NoSuchSession, SessionError
 from claude_session_player.store import (
     DEFAULT_CACHE,
-    DIGEST,
-    META,
-    SUFFIX,
+    META_SUFFIX,
+    SESSION_SUFFIX,
+    Extraction,
     ExtractJob,
-    ExtractResult,
     FileStamp,
     InUse,
-    Library,
+    KnownFiles,
     Progress,
     ReadProblem,
     SessionFile,
     Store,
     StoreIndex,
     UseEvidence,
-    default_index_dir,
-    locate_ref,
-    run_jobs,
     session_files_among,
 )
 from claude_session_player.util.dirs import PROGRAM
@@ -50,7 +46,7 @@ from claude_session_player.util.text import display_path
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from claude_session_player.store import IndexedFile, Session
+    from claude_session_player.store import Session
 
 _NO_SPACE_ADVICE: Final = "free some, or set TMPDIR to a directory on another disk"
 _MAX_VERSIONS: Final = 8
@@ -65,25 +61,24 @@ class ArchivedStore(Store):
     A session is named by the path of its archive, followed by its own path in the archive.
     """
 
-    listing = "list --archived"
+    list_command = "list --archived"
 
-    def __init__(self, archive_dir: ArchiveDir, library: ArchivedLibrary) -> None:
-        super().__init__((archive_dir.path,), library)
-        self._archives = library
+    def __init__(self, archive_dir: ArchiveDir, index: ArchivedIndex) -> None:
+        super().__init__((archive_dir.path,), index)
+        self._archives = index
 
     @classmethod
     def from_archive_dir(
         cls, archive_dir: ArchiveDir, cache: str | None = DEFAULT_CACHE, progress: Progress | None = None
     ) -> ArchivedStore:
         """The sessions of an archive directory; for `cache` and `progress` see `Store.open`."""
-        index = StoreIndex(default_index_dir() if cache == DEFAULT_CACHE else cache)
-        return cls(archive_dir, ArchivedLibrary(archive_dir, index, progress))
+        return cls(archive_dir, ArchivedIndex(archive_dir, cache, progress))
 
     def close(self) -> None:
         """Delete what was unpacked."""
         self._archives.close()
 
-    def place(self, path: str | os.PathLike[str]) -> SessionFile:
+    def file_at(self, path: str | os.PathLike[str]) -> SessionFile:
         """The session in an archive file, or a file by its name in this store. Raises `CannotRead` or `BadArchive`."""
         name = os.path.abspath(path)
         for file in self._archives.add(name) if name.endswith(ARCHIVE_SUFFIX) else self.files():
@@ -91,9 +86,9 @@ class ArchivedStore(Store):
                 return file
         raise CannotRead(f"{display_path(name)} is not a session of the archive {display_path(self.roots[0])}")
 
-    def of(self, file: SessionFile) -> Session:
+    def session_of(self, file: SessionFile) -> Session:
         """The session in a file, unpacked. Raises `CannotRead` or `BadArchive`."""
-        return super().of(self._archives.unpacked(file))
+        return super().session_of(self._archives.unpacked(file))
 
     def locate(self, ref: str) -> SessionFile | Session:
         """The file that a reference names, unpacked; if the newest version is damaged, the one before it."""
@@ -103,56 +98,57 @@ class ArchivedStore(Store):
                 return self._locate_once(ref)
             except (BadArchive, NoSuchSession) as error:
                 first = first or error
-            if not self._archives.pass_over():
+            if not self._archives.skip_refused():
                 break
         assert first is not None
         raise first
 
     def _locate_once(self, ref: str) -> SessionFile | Session:
         try:
-            located = locate_ref(self, ref)
+            located = super().locate(ref)
         except NoSuchSession as error:
-            if (damage := damaged_archive_error(self.troubles, ref)) is not None:
+            if (damage := damaged_archive_error(self.problems, ref)) is not None:
                 raise damage from error
             raise
         if isinstance(located, SessionFile):
             return self._archives.unpacked(located)
-        return self._unpack_inline(located) if located.is_inline else self._archives.unpacked(located.found)
+        return self._unpack_inline(located) if located.is_inline else self._archives.unpacked(located.file)
 
     def resolve(self, ref: str) -> Session:
         """The one session that a reference names, unpacked; see `Store.resolve`."""
         located = self.locate(ref)
-        return self.of(located) if isinstance(located, SessionFile) else located
+        return self.session_of(located) if isinstance(located, SessionFile) else located
 
     def _unpack_inline(self, subagent: Session) -> Session:
         """A sub-agent whose records are in its parent's file, after that was unpacked."""
-        for child in self.of(subagent.found).subagents:
+        for child in self.session_of(subagent.file).subagents:
             if child.id == subagent.id:
                 return child
         raise NoSuchSession(f"no session {display_path(subagent.id)!r} in the archive")
 
-    def _in_use(self) -> InUse:
+    def look_for_use(self) -> InUse:
+        """Archived sessions are never in use."""
         return _NotInUse()
 
 
 class _NotInUse(InUse):
     """Archived sessions are never in use."""
 
-    def __call__(self, found: SessionFile) -> bool:
+    def __call__(self, file: SessionFile) -> bool:
         return False
 
-    def signs(self, paths: Iterable[str]) -> list[UseEvidence]:
+    def evidence(self, paths: Iterable[str]) -> list[UseEvidence]:
         return []
 
-    def anew(self) -> InUse:
+    def renew(self) -> InUse:
         return self
 
 
-class ArchivedLibrary(Library):
-    """The session files of archives; see `Library`. Nothing is unpacked before it has to be read."""
+class ArchivedIndex(StoreIndex):
+    """The facts of session files in archives; see `StoreIndex`. Nothing is unpacked before it has to be read."""
 
-    def __init__(self, archive_dir: ArchiveDir, index: StoreIndex, progress: Progress | None = None) -> None:
-        super().__init__(index, progress)
+    def __init__(self, archive_dir: ArchiveDir, cache: str | None = None, progress: Progress | None = None) -> None:
+        super().__init__(cache, progress)
         self._archive_dir = archive_dir
         self._all: list[ArchivedSession] | None = None
         """Every archive that is not refused."""
@@ -167,16 +163,16 @@ class ArchivedLibrary(Library):
         """Every session file of the archive; only the manifests are read, and only once."""
         return [file for archived in self._archives().values() for file in _files_of(archived)]
 
-    def everything(self, roots: Sequence[str]) -> dict[str, IndexedFile]:
-        """Every session file of the archive that can be read; see `Library`."""
-        members = super().everything(roots)
+    def everything(self, roots: Sequence[str]) -> KnownFiles:
+        """Every session file of the archive that can be read; see `StoreIndex`."""
+        files = super().everything(roots)
         for _ in range(_MAX_VERSIONS):
-            if not self.pass_over():
+            if not self.skip_refused():
                 break
-            members = super().everything(roots)
-        return members
+            files = super().everything(roots)
+        return files
 
-    def pass_over(self) -> bool:
+    def skip_refused(self) -> bool:
         """Use older versions of the sessions whose archives have been refused; false if there are none."""
         is_new = not self.refused.isdisjoint(self._archives())
         self._by_path = None if is_new else self._by_path
@@ -189,12 +185,10 @@ class ArchivedLibrary(Library):
             archives[path] = load_archive_file(path)
         return _files_of(archives[path])
 
-    def relatives(self, file: SessionFile, *, with_main: bool = True) -> dict[str, IndexedFile]:
-        """A session file and the others of its archive, unpacked, by name; without `with_main`, only sub-agents."""
+    def relatives(self, file: SessionFile) -> KnownFiles:
+        """A session file and the others of its archive, unpacked."""
         archived = self._archive_of(file)
-        directory = self._unpack(archived)
-        found = [one for one in _files_of(archived, directory) if with_main or one.is_agent]
-        return self._members(found, self._catalogue.of([one.name for one in found]))
+        return self.lookup(_files_of(archived, self._unpack(archived)))
 
     def unpacked(self, file: SessionFile) -> SessionFile:
         """A session file, unpacked."""
@@ -209,11 +203,11 @@ class ArchivedLibrary(Library):
             shutil.rmtree(directory, ignore_errors=True)
         self._unpacked_dirs.clear()
 
-    def _results(self, jobs: Sequence[ExtractJob]) -> Iterator[ExtractResult]:
+    def _run(self, jobs: Sequence[ExtractJob]) -> Iterator[Extraction]:
         """Unpack the archives in batches, read them, and delete what was unpacked."""
         waiting: dict[str, list[ExtractJob]] = {}
         for job in jobs:
-            waiting.setdefault(self._archive_of(job.found).path, []).append(job)
+            waiting.setdefault(self._archive_of(job.file).path, []).append(job)
         while waiting:
             with tempfile.TemporaryDirectory(prefix=f"{PROGRAM}-") as directory:
                 ready: list[ExtractJob] = []
@@ -221,14 +215,14 @@ class ArchivedLibrary(Library):
                 while waiting and size < _BATCH_SIZE:
                     path, some = waiting.popitem()
                     more = self._unpack_jobs(self._archives()[path], some, os.path.join(directory, str(len(waiting))))
-                    size += sum(job.found.stamp.size for job in more)
+                    size += sum(job.file.stamp.size for job in more)
                     ready += more
-                yield from run_jobs(ready, DIGEST)
+                yield from super()._run(ready)
 
     def _unpack_jobs(self, archived: ArchivedSession, jobs: Sequence[ExtractJob], directory: str) -> list[ExtractJob]:
         """The jobs with the paths of unpacked files; none if the archive is damaged."""
         directory = self._unpacked_dirs.get(archived.path, directory)
-        wanted = {job.found.name for job in jobs}
+        wanted = {job.file.name for job in jobs}
         try:
             if archived.path not in self._unpacked_dirs:
                 _unpack_to(archived.path, directory, sessions_only=True)
@@ -236,7 +230,7 @@ class ArchivedLibrary(Library):
             self._refuse(archived, error)
             return []
         files = {file.name: file for file in _files_of(archived, directory) if file.name in wanted}
-        return [job._replace(found=files[job.found.name]) for job in jobs]
+        return [job._replace(file=files[job.file.name]) for job in jobs]
 
     def _unpack(self, archived: ArchivedSession) -> str:
         if archived.path not in self._unpacked_dirs:
@@ -290,7 +284,9 @@ def _unpack_to(path: str, directory: str, *, sessions_only: bool = False) -> Non
     Raises `BadArchive`, `NoSpace` or `OSError`.
     """
     with open_archive(path) as archive:
-        wanted = [e for e in archive.manifest.files if not sessions_only or e.path.endswith((SUFFIX, META))]
+        wanted = [
+            e for e in archive.manifest.files if not sessions_only or e.path.endswith((SESSION_SUFFIX, META_SUFFIX))
+        ]
         require_space(directory, (entry.size for entry in wanted), _NO_SPACE_ADVICE)
         paths = {entry.path for entry in wanted}
         for parent in _parents(archive.manifest):

@@ -31,14 +31,14 @@ from claude_session_player.archive.session_files import (
 )
 from claude_session_player.errors import BadFilter, CannotWrite
 from claude_session_player.store import (
-    AGENT,
-    META,
-    SUFFIX,
-    TRANSCRIPT,
+    AGENT_PREFIX,
+    META_SUFFIX,
+    SESSION_SUFFIX,
     FileStamp,
     Filter,
     InUse,
     ReadProblem,
+    SessionKind,
     is_session_id,
 )
 from claude_session_player.util.fsutil import regular_opener
@@ -119,7 +119,7 @@ class CleanRules(NamedTuple):
         reasons = [CleanReason("older_than", format_time(self.older_than))] if self.older_than is not None else []
         reasons += [CleanReason("larger_than", self.larger_than)] if self.larger_than is not None else []
         reasons += [CleanReason("empty")] if self.empty else []
-        for word, value in self.filter.asked:
+        for word, value in self.filter.conditions:
             reasons.append(CleanReason(word, format_time(value) if isinstance(value, datetime) else value))
         return tuple(reasons)
 
@@ -185,7 +185,7 @@ def plan_clean(store: Store, rules: CleanRules, *, reread: bool = True) -> Clean
     """
     rules.check()
     matching = _matching_sessions(store, rules, reread)
-    unreadable = UnreadableFiles(store.troubles)
+    unreadable = UnreadableFiles(store.problems)
     unread = {session.path: reason for session in matching if (reason := unreadable.reason_for(session))}
     readable = [session for session in matching if session.path not in unread]
     collected = collect_session_files(readable, store.roots)
@@ -204,7 +204,7 @@ def plan_clean(store: Store, rules: CleanRules, *, reread: bool = True) -> Clean
         tuple(session for session in candidates if session not in blocked),
         rules.reasons,
         tuple(skipped),
-        in_use.ways.hidden if candidates else 0,
+        in_use.methods.hidden if candidates else 0,
     )
 
 
@@ -345,8 +345,8 @@ class UnreadableFiles:
         """Sub-agents beside sessions, by directory and id."""
         for problem in problems:
             directory, name = os.path.split(problem.path)
-            if name.startswith(AGENT):
-                agent = name.removeprefix(AGENT).removesuffix(META).removesuffix(SUFFIX)
+            if name.startswith(AGENT_PREFIX):
+                agent = name.removeprefix(AGENT_PREFIX).removesuffix(META_SUFFIX).removesuffix(SESSION_SUFFIX)
                 self._agents.setdefault(directory, {}).setdefault(agent, problem)
             path = problem.path
             while path not in self._below:
@@ -355,7 +355,7 @@ class UnreadableFiles:
 
     def reason_for(self, session: Session) -> str | None:
         """The unreadable file in a session's directory, or sub-agent beside it that may be its own; else `None`."""
-        home = session.found.home
+        home = session.file.home
         problem = self._below.get(os.path.join(home, session.id)) or self._beside(session, self._agents.get(home, {}))
         return f"{display_path(problem.path)} cannot be read: {problem.reason}" if problem is not None else None
 
@@ -373,9 +373,11 @@ def _is_session(session: Session) -> bool:
     """True for a file with the records of a session, or for a file without records whose name is a session id."""
     if session.facts.is_session:
         return True
-    found = session.found
-    has_session_name = is_session_id(found.id) or (found.kind == TRANSCRIPT and found.id.startswith(_EXPORTED_PREFIX))
-    return has_session_name and not session.speech.events and not session.facts.malformed
+    found = session.file
+    has_session_name = is_session_id(found.id) or (
+        found.kind == SessionKind.TRANSCRIPT and found.id.startswith(_EXPORTED_PREFIX)
+    )
+    return has_session_name and not session.conversation.events and not session.facts.malformed
 
 
 def is_empty_session(session: Session) -> bool:
@@ -390,7 +392,7 @@ def is_empty_session(session: Session) -> bool:
     )
     from claude_session_player.linking.prompts import human_prompt
 
-    if session.speech.first_prompt is not None or session.speech.models or session.subagent_count:
+    if session.conversation.first_prompt is not None or session.conversation.models or session.subagent_count:
         return False
     conversation = (User, Assistant, Malformed, UnknownRecord)
     return not any(

@@ -15,7 +15,7 @@ import stat
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from claude_session_player.errors import NoSpace
-from claude_session_player.store import DEEPEST
+from claude_session_player.store import MAX_DEPTH
 from claude_session_player.util import humanize
 from claude_session_player.util.fsutil import NO_LINKS
 from claude_session_player.util.text import display_path
@@ -266,7 +266,7 @@ def contains_copy(there: OpenDirectory, here: OpenDirectory, name: str, depth: i
     if stat.S_ISDIR(one.st_mode):
         with there.enter(name) as below_there, here.enter(name) as below_here:
             names = below_here.names()
-            return depth < DEEPEST and all(contains_copy(below_there, below_here, one, depth + 1) for one in names)
+            return depth < MAX_DEPTH and all(contains_copy(below_there, below_here, one, depth + 1) for one in names)
     return os.path.samestat(one, two) or (stat.S_ISREG(one.st_mode) and _has_same_content(there, here, name))
 
 

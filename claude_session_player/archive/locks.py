@@ -9,7 +9,7 @@ import signal
 import stat
 from typing import TYPE_CHECKING, Final, Self
 
-from claude_session_player.store import DEEPEST, TOO_DEEP
+from claude_session_player.store import MAX_DEPTH, TOO_DEEP_REASON
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ class Leases:
     def take_all(self, directory: OpenDirectory, name: str, depth: int = 0) -> None:
         """Take a lease on a file in a directory, or on all files below a subdirectory; links are skipped."""
         status = directory.status(name)
-        if depth > DEEPEST:
-            self.refusal = TOO_DEEP
+        if depth > MAX_DEPTH:
+            self.refusal = TOO_DEEP_REASON
         elif status is not None and stat.S_ISDIR(status.st_mode):
             with directory.enter(name) as subdirectory:
                 for inside in subdirectory.names():

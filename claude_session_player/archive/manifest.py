@@ -13,16 +13,12 @@ from claude_session_player import __version__
 from claude_session_player.archive.session_files import FILE, FOLDER, LINK, SessionFiles, is_in_session_dir
 from claude_session_player.errors import BadArchive
 from claude_session_player.store import (
-    AGENT,
-    HISTORIES,
-    HISTORY,
-    META,
-    PROJECTS,
-    SESSION,
-    SUBAGENT,
-    SUFFIX,
-    TRANSCRIPT,
-    TRANSCRIPTS,
+    AGENT_PREFIX,
+    KIND_OF_DIR,
+    META_SUFFIX,
+    PROJECTS_DIR,
+    SESSION_SUFFIX,
+    SessionKind,
     is_session_name,
 )
 from claude_session_player.util.text import display_path, truncate
@@ -47,7 +43,7 @@ def is_claude_file_name(name: str) -> bool:
     >>> [is_claude_file_name(name) for name in ("agent-a1b2.meta.json", "agent-$(id).jsonl", ".envrc")]
     [True, False, False]
     """
-    rest = name.removeprefix(AGENT)
+    rest = name.removeprefix(AGENT_PREFIX)
     return len(name) <= _MAX_NAME_BYTES and _CLAUDE_NAME.fullmatch(rest) is not None and not _RESERVED.fullmatch(rest)
 
 
@@ -73,8 +69,8 @@ def is_project_dir_name(name: str) -> bool:
 
 MANIFEST_FORMAT: Final = 1
 """Increased when older versions of this program can no longer read the archives."""
-_KINDS: Final = frozenset((SESSION, SUBAGENT, TRANSCRIPT, HISTORY))
-_PATH_LENGTHS: Final = {PROJECTS: 3, TRANSCRIPTS: 2, HISTORIES: 2}
+_KINDS: Final = frozenset((SessionKind.SESSION, SessionKind.SUBAGENT, SessionKind.TRANSCRIPT, SessionKind.PRE_COMPACT))
+_PATH_LENGTHS: Final = {PROJECTS_DIR: 3, **dict.fromkeys(KIND_OF_DIR, 2)}
 """The directories of a store that hold sessions, and the number of parts in the path of a session there."""
 ARCHIVE_SUFFIX: Final = ".tar.zst"
 MAX_MANIFEST_SIZE: Final = 16 << 20
@@ -251,7 +247,7 @@ def _check_main(manifest: Manifest) -> None:
     _check_path(manifest.main)
     name = manifest.main.rpartition("/")[2]
     has_valid_depth = manifest.main.count("/") + 1 == _PATH_LENGTHS[manifest.main.partition("/")[0]]
-    if not has_valid_depth or not is_session_name(name) or name.removesuffix(SUFFIX) != manifest.id:
+    if not has_valid_depth or not is_session_name(name) or name.removesuffix(SESSION_SUFFIX) != manifest.id:
         raise BadArchive(f"its manifest names a session at {display_path(manifest.main)!r}, where none belongs")
     if "\0" in manifest.root:
         raise BadArchive("its manifest names a store with an impossible path")
@@ -262,7 +258,7 @@ def _check_main(manifest: Manifest) -> None:
 def _is_beside(entry: ManifestEntry, main: str) -> bool:
     """True for the session's own file and for a sub-agent beside it."""
     name = entry.path.rpartition("/")[2]
-    is_agent = name.startswith(AGENT) and name.endswith((SUFFIX, META))
+    is_agent = name.startswith(AGENT_PREFIX) and name.endswith((SESSION_SUFFIX, META_SUFFIX))
     return entry.kind == FILE and (entry.path == main or is_agent)
 
 
@@ -273,7 +269,7 @@ def _check_path(path: str) -> None:
         raise BadArchive(f"its manifest names {_quote(path)}, which is outside of the sessions of a store")
     if not all(map(_is_possible_name, names)):
         raise BadArchive(f"its manifest names {_quote(path)}, which cannot be a file of a session")
-    is_project = top != PROJECTS or is_project_dir_name(names.pop(0))
+    is_project = top != PROJECTS_DIR or is_project_dir_name(names.pop(0))
     if not is_project or not all(map(is_claude_file_name, names)) or len(path.encode()) > MAX_PATH_BYTES:
         raise _NotFromClaude(f"{_quote(path)} is not a name that Claude Code writes")
 
@@ -316,7 +312,7 @@ def archive_version(name: str, main: str) -> int | None:
     >>> archive_version("1f2e.tar.zst", "projects/-p/1f2e.2.jsonl") is None
     True
     """
-    stem = main.rpartition("/")[2].removesuffix(SUFFIX)
+    stem = main.rpartition("/")[2].removesuffix(SESSION_SUFFIX)
     match = re.fullmatch(rf"{re.escape(stem)}(?:\.([1-9][0-9]{{0,8}}))?{re.escape(ARCHIVE_SUFFIX)}", name)
     return int(match[1] or 1) if match else None
 
@@ -327,5 +323,5 @@ def archive_file_name(main: str, version: int = 1) -> str:
     >>> archive_file_name("projects/-home-ada/1f2e.jsonl"), archive_file_name("projects/-home-ada/1f2e.jsonl", 2)
     ('1f2e.tar.zst', '1f2e.2.tar.zst')
     """
-    stem = main.rpartition("/")[2].removesuffix(SUFFIX)
+    stem = main.rpartition("/")[2].removesuffix(SESSION_SUFFIX)
     return f"{stem}{f'.{version}' if version > 1 else ''}{ARCHIVE_SUFFIX}"

@@ -24,9 +24,9 @@ from claude_session_player.archive.session_files import (
 )
 from claude_session_player.archive.trash import (
     CONTENT_NAME,
-    GONE,
     INFO_NAME,
-    MOVING,
+    REMOVED_PREFIX,
+    REMOVING_PREFIX,
     RemovalLog,
     TrashDir,
     TrashInfo,
@@ -39,7 +39,7 @@ from claude_session_player.archive.trash import (
     read_trash_info,
     replace_trash_info,
 )
-from claude_session_player.store import HISTORIES, PROJECTS, TRANSCRIPTS, ReadProblem
+from claude_session_player.store import KIND_OF_DIR, PROJECTS_DIR, ReadProblem
 from claude_session_player.util.fsutil import describe_os_error
 
 InUseCheck = Callable[[Sequence[SessionFiles]], Iterable[str | None]]
@@ -135,11 +135,11 @@ def mark_for_deletion(
     """
     reason = refusal_reason(trash, session, leases, reason)
     if reason is None:
-        trash.rename(GONE + info.id)
+        trash.rename(REMOVED_PREFIX + info.id)
         trash.home.sync()
         reason = refusal_reason(trash, session._replace(root=os.path.join(trash.path, CONTENT_NAME)), leases, None)
         if reason is not None:
-            trash.rename(MOVING + info.id)
+            trash.rename(REMOVING_PREFIX + info.id)
     return reason
 
 
@@ -225,7 +225,7 @@ class PendingRemoval(NamedTuple):
     @property
     def is_gone(self) -> bool:
         """True if the removal is decided, and only the deletion remains."""
-        return os.path.basename(self.path).startswith(GONE)
+        return os.path.basename(self.path).startswith(REMOVED_PREFIX)
 
 
 def finish_pending(
@@ -339,7 +339,10 @@ def _trash_dirs_in(
         for path in _session_homes(root, problems):
             try:
                 with open_below(root, path) as home:
-                    yield home, sorted(name for name in home.names() if name.startswith((MOVING, GONE)))
+                    yield (
+                        home,
+                        sorted(name for name in home.names() if name.startswith((REMOVING_PREFIX, REMOVED_PREFIX))),
+                    )
             except _NOT_OURS:  # also raised for a link out of the store
                 pass
             except OSError as error:
@@ -348,8 +351,8 @@ def _trash_dirs_in(
 
 def _session_homes(root: str, problems: list[ReadProblem] | None) -> list[str]:
     """The paths of all directories that hold sessions."""
-    homes = [os.path.join(root, name) for name in (TRANSCRIPTS, HISTORIES)]
-    projects = os.path.join(root, PROJECTS)
+    homes = [os.path.join(root, name) for name in KIND_OF_DIR]
+    projects = os.path.join(root, PROJECTS_DIR)
     try:
         homes += [os.path.join(projects, name) for name in sorted(os.listdir(projects))]
     except _NOT_OURS:

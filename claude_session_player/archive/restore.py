@@ -21,7 +21,7 @@ from claude_session_player.archive.locks import reserve_dir
 from claude_session_player.archive.pack import Unpacker, open_archive, report_progress
 from claude_session_player.archive.session_files import FILE, FOLDER, SESSION_OVERHEAD, ByteProgress, SessionRefused
 from claude_session_player.errors import BadArchive, CannotRead, CannotWrite, NoSpace, NoStore, SessionError
-from claude_session_player.store import VARIABLE, default_roots, read_document
+from claude_session_player.store import ROOTS_VARIABLE, default_roots, read_document
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.fsutil import describe_os_error, regular_opener
 from claude_session_player.util.text import display_path
@@ -286,7 +286,7 @@ def _root_for(manifest: Manifest, root: str | None) -> str:
     if manifest.root in roots:
         return manifest.root
     raise NoStore(
-        f"${VARIABLE} names several stores, and {display_path(manifest.id)} comes from none of them: "
+        f"${ROOTS_VARIABLE} names several stores, and {display_path(manifest.id)} comes from none of them: "
         "name one with --root DIR"
     )
 

@@ -8,7 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.errors import SessionError
-from claude_session_player.store import AGENT, DEEPEST, KINDS, META, SESSION, SUBAGENT, SUFFIX, TOO_DEEP, is_session_id
+from claude_session_player.store import (
+    AGENT_PREFIX,
+    KIND_OF_DIR,
+    MAX_DEPTH,
+    META_SUFFIX,
+    SESSION_SUFFIX,
+    TOO_DEEP_REASON,
+    SessionKind,
+    is_session_id,
+)
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
@@ -94,7 +103,7 @@ def collect_session_files(sessions: Iterable[Session], roots: Sequence[str]) -> 
     seen: set[tuple[str, str]] = set()
     for session in sessions:
         head = session.head
-        key = (head.found.home, _owner_id(head) or head.path)
+        key = (head.file.home, _owner_id(head) or head.path)
         if key in seen:
             continue
         seen.add(key)
@@ -117,14 +126,14 @@ def session_files_of(session: Session, root: str) -> SessionFiles:
     """Everything that belongs to a session in a store. Raises `SessionRefused`."""
     head = session.head
     owner = _owner_id(head)
-    main = head.path if owner is None else os.path.join(head.found.home, owner + SUFFIX)
-    files = [head.found] if head.is_orphan and owner is None else head.files
-    beside = [file.path for file in files if os.path.dirname(file.path) == head.found.home]
+    main = head.path if owner is None else os.path.join(head.file.home, owner + SESSION_SUFFIX)
+    files = [head.file] if head.is_orphan and owner is None else head.files
+    beside = [file.path for file in files if os.path.dirname(file.path) == head.file.home]
     own = session_dir(main)
     try:
-        if not _is_below(os.path.realpath(head.found.home), os.path.realpath(root)):
+        if not _is_below(os.path.realpath(head.file.home), os.path.realpath(root)):
             raise SessionRefused(
-                f"{display_path(_first_link(head.found.home, root))} is a symbolic link that leads out of the store: "
+                f"{display_path(_first_link(head.file.home, root))} is a symbolic link that leads out of the store: "
                 "name the real location with --root"
             )
         if own is None and len(beside) < len(files):
@@ -137,7 +146,7 @@ def session_files_of(session: Session, root: str) -> SessionFiles:
         raise SessionRefused(f"{display_path(error.filename or main)}: {error.strerror or error}") from error
     return SessionFiles(
         id=os.path.basename(_stem(main)),
-        kind=SUBAGENT if head.is_orphan else head.found.kind,
+        kind=SessionKind.SUBAGENT if head.is_orphan else head.file.kind,
         root=root,
         main=_relative(main, root),
         items=items,
@@ -158,7 +167,7 @@ def session_files_below(root: str, main: str, *, title: str | None, origin: str)
         items = tuple(_item(one, root, own) for one in (*beside, *_walk(own)))
     except OSError as error:
         raise SessionRefused(f"{display_path(error.filename or path)}: {error.strerror or error}") from error
-    kind = KINDS.get(main.partition("/")[0], SESSION)
+    kind = KIND_OF_DIR.get(main.partition("/")[0], SessionKind.SESSION)
     return SessionFiles(os.path.basename(_stem(path)), kind, root, main, items, title, origin=origin)
 
 
@@ -228,16 +237,18 @@ def _owner_id(head: Session) -> str | None:
 def _description_files(paths: Iterable[str]) -> Iterator[str]:
     """The description files of the sub-agents among some files."""
     for path in paths:
-        if os.path.basename(path).startswith(AGENT) and path.endswith(SUFFIX):
-            meta = path.removesuffix(SUFFIX) + META
+        if os.path.basename(path).startswith(AGENT_PREFIX) and path.endswith(SESSION_SUFFIX):
+            meta = path.removesuffix(SESSION_SUFFIX) + META_SUFFIX
             if os.path.lexists(meta):
                 yield meta
 
 
 def _walk(own: str | None, depth: int = 0) -> Iterator[str]:
     """A directory and everything in it, hidden or not, without following links; nothing if it does not exist."""
-    if depth > DEEPEST:
-        raise SessionRefused(f"{display_path(own or '')} is {TOO_DEEP} and cannot be archived: move it away first")
+    if depth > MAX_DEPTH:
+        raise SessionRefused(
+            f"{display_path(own or '')} is {TOO_DEEP_REASON} and cannot be archived: move it away first"
+        )
     if own is None or not os.path.lexists(own):
         return
     yield own
@@ -278,7 +289,7 @@ def _state(item: SessionItem) -> object:
 
 
 def _stem(main: str) -> str:
-    return main.removesuffix(SUFFIX)
+    return main.removesuffix(SESSION_SUFFIX)
 
 
 def _relative(path: str, root: str) -> str:

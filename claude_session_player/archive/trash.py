@@ -1,7 +1,8 @@
 """Trash directories: hidden directories next to session files, each with one session that is being removed.
 
-A directory whose name begins with `MOVING` can be emptied back into the store, which leaves the session as it was. One
-that begins with `GONE` only remains to be deleted. Everything is moved and deleted in open directories, never by path.
+A directory whose name begins with `REMOVING_PREFIX` can be emptied back into the store, which leaves the session as it
+was. One that begins with `REMOVED_PREFIX` only remains to be deleted. Everything is moved and deleted in open
+directories, never by path.
 """
 
 from __future__ import annotations
@@ -19,7 +20,11 @@ import msgspec
 from claude_session_player.archive.directories import OpenDirectory, contains_copy
 from claude_session_player.archive.locks import OPENED_FOR_WRITING, Leases, lock_handle
 from claude_session_player.archive.session_files import SessionFiles, SessionRefused
-from claude_session_player.store import GONE as GONE, MOVING as MOVING, PROJECTS
+from claude_session_player.store import (
+    PROJECTS_DIR,
+    REMOVED_PREFIX as REMOVED_PREFIX,
+    REMOVING_PREFIX as REMOVING_PREFIX,
+)
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.text import display_path
 
@@ -73,7 +78,7 @@ class TrashDir:
     @property
     def is_gone(self) -> bool:
         """True if the removal is decided, and only the deletion remains."""
-        return self.name.startswith(GONE)
+        return self.name.startswith(REMOVED_PREFIX)
 
     @property
     def is_in_place(self) -> bool:
@@ -98,7 +103,7 @@ class TrashDir:
 
 def make_trash_dir(home: OpenDirectory, info: TrashInfo) -> TrashDir:
     """Create a trash directory. If that fails, the error names the directory that it would be in."""
-    name = MOVING + info.id
+    name = REMOVING_PREFIX + info.id
     try:
         home.make_dir(name)
     except FileExistsError:
@@ -220,10 +225,12 @@ def _fits(trash: TrashDir, info: TrashInfo) -> bool:
     """True if a trash directory was created for this session, also if its project directory was renamed since."""
     parents = info.parents
     here = trash.home.path.split(os.sep)[-len(parents) :]
-    is_renamed_project = len(parents) == 2 and here[0] == parents[0] == PROJECTS and parents[1] not in _IMPOSSIBLE_NAMES
+    is_renamed_project = (
+        len(parents) == 2 and here[0] == parents[0] == PROJECTS_DIR and parents[1] not in _IMPOSSIBLE_NAMES
+    )
     if not parents or not (here == parents or is_renamed_project):
         return False
-    if trash.name not in (MOVING + info.id, GONE + info.id):
+    if trash.name not in (REMOVING_PREFIX + info.id, REMOVED_PREFIX + info.id):
         return False
     names = (CONTENT_NAME, *parents)
     return all(

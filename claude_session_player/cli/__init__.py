@@ -16,41 +16,41 @@ from claude_session_player.util.terminal import guard_terminals
 from claude_session_player.util.text import printable
 
 COMPLETION_VARIABLES = {PROGRAM: "_CLAUDE_SESSION_PLAYER_COMPLETE", "csp": "_CSP_COMPLETE"}
-"""By which variable a shell asks for the completions of a program."""
+"""By program: the variable with which a shell asks for completions."""
 
 INTERRUPTED = 130
 USAGE = 2
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its code."""
     try:
         guard_terminals()
-        gc.disable()  # a command is over before the collector could pay
+        gc.disable()  # a command ends before collecting would pay off
         code = run(sys.argv[1:])
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except BrokenPipeError:  # the reader of our output has seen enough
         code = 0
     except OSError as error:
         where = error.filename if isinstance(error.filename, str) else "cannot write the output"
-        _tell(f"{where}: {error.strerror or error}")
+        _print_error(f"{where}: {error.strerror or error}")
         code = CannotRead.exit_code if error.filename else CannotWrite.exit_code
     except OverflowError:
         if _has_clock():
             raise
-        _tell("this needs a clock, and that of the system is before 1677 or after 2262: set it, and try again")
+        _print_error("the system clock is before 1677 or after 2262: set it, and try again")
         code = SessionError.exit_code
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # once is enough
         code = INTERRUPTED
-    _forget_output()
+    _discard_output()
     sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command and give its exit code; a mistake is told in one line on stderr."""
-    if arguments == ["--version"]:  # answered without loading anything else
+    """Run a command and return its exit code; errors go to stderr in one line."""
+    if arguments == ["--version"]:  # without loading anything else
         print(f"{PROGRAM} {__version__}", flush=True)
-        return _written(0)
+        return _exit_code_after_print(0)
 
     import click
 
@@ -65,29 +65,29 @@ def run(arguments: list[str]) -> int:
             code = app.invoke(context)
         if sys.stdout is not None:
             sys.stdout.flush()
-    except click.exceptions.Exit as leave:  # help was asked for, and printed
-        return _written(leave.exit_code)
+    except click.exceptions.Exit as leave:  # help was printed
+        return _exit_code_after_print(leave.exit_code)
     except click.ClickException as error:
         failed = getattr(error, "ctx", None)
         where = failed.command_path if failed else PROGRAM
-        _tell(f"{error.format_message().rstrip('.')} (see '{where} --help')")
+        _print_error(f"{error.format_message().rstrip('.')} (see '{where} --help')")
         return USAGE
     except SessionError as error:
-        _tell(str(error), *error.details)
+        _print_error(str(error), *error.details)
         return error.exit_code
     return code if isinstance(code, int) else 0
 
 
-def _written(code: int) -> int:
-    """The exit code of what was printed without looking whether there is a standard output."""
+def _exit_code_after_print(code: int) -> int:
+    """The exit code after a text was printed that may have gone nowhere, because standard output is closed."""
     if sys.stdout is not None:
         return code
-    _tell("cannot write the output: standard output is closed")
+    _print_error("cannot write the output: standard output is closed")
     return CannotWrite.exit_code
 
 
 def _has_clock() -> bool:
-    """False where Python cannot read the clock; some libraries cannot even be imported then."""
+    """False if Python cannot read the clock; some libraries cannot even be imported then."""
     try:
         time.time()
     except OverflowError:
@@ -95,9 +95,9 @@ def _has_clock() -> bool:
     return True
 
 
-def _tell(message: str, *details: str) -> None:
-    """Say what is wrong, and below it what could be meant, each on one line."""
-    if sys.stderr is None:  # nobody listens, but the exit code still tells
+def _print_error(message: str, *details: str) -> None:
+    """Print an error, and its details below it, one per line."""
+    if sys.stderr is None:
         return
     lines = [f"{PROGRAM}: {_one_line(message)}", *(f"  {_one_line(detail)}" for detail in details)]
     with contextlib.suppress(OSError):
@@ -105,12 +105,12 @@ def _tell(message: str, *details: str) -> None:
 
 
 def _one_line(message: str) -> str:
-    """A message may quote a name that holds anything."""
+    """A message may quote a name with any characters."""
     return printable(" ".join(message.split()))
 
 
-def _forget_output() -> None:
-    """Let nothing be written at the exit that could not be written before: Python would leave with its own code."""
+def _discard_output() -> None:
+    """Drop output that could not be written: Python would try again at exit, and fail with its own exit code."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.flush()
     for stream in (sys.stdout, sys.stderr):

@@ -1,25 +1,32 @@
-"""Tables of the archive."""
+"""What the commands of the archive share: tables, progress, completion and messages."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
-import click
-
-from claude_session_player.cli._output import say
+from claude_session_player.cli._output import say, start_bar
 from claude_session_player.cli._tables import Column, print_table, short_ids
 from claude_session_player.util import humanize
+from claude_session_player.util.terminal import is_terminal
 from claude_session_player.util.text import base_name, display_path, printable, truncate
 from claude_session_player.util.times import local_now
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import click
     from click.shell_completion import CompletionItem
 
     from claude_session_player.archive import ArchivedSession, ArchiveOutcome, ByteProgress, RestoreOutcome
+
+NOT_ALL: Final = 1
+"""The exit code if something had to be left out."""
+_LONG_WORK: Final = 32 << 20
+"""Bytes: more work than this shows a progress bar."""
+_TITLE_WIDTH: Final = 60
 
 
 def print_outcomes(outcomes: Sequence[ArchiveOutcome]) -> None:
@@ -59,7 +66,7 @@ def print_archives(archives: Sequence[ArchivedSession]) -> None:
 
 
 def print_restored(outcomes: Sequence[RestoreOutcome]) -> None:
-    """A line for each session that was put back."""
+    """A line for each session that was restored."""
     rows = [outcome.archived.manifest for outcome in outcomes]
     print_table(
         (
@@ -73,51 +80,30 @@ def print_restored(outcomes: Sequence[RestoreOutcome]) -> None:
     )
 
 
-NOT_ALL: Final = 1
-"""The exit code where something had to be left out."""
-ARCHIVE_HELP: Final = "The directory of the archive. Default: in the platform's data directory."
-_LONG_WORK: Final = 32 << 20
-_TITLE: Final = 60
-
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-
-def to_option(function: _F) -> _F:
-    """`--to`, as the parameter `to`."""
-    return click.option("--to", metavar="DIR", help=ARCHIVE_HELP)(function)
-
-
-def from_option(function: _F) -> _F:
-    """`--from`, or `--to` as where the archive is written, as the parameter `source`."""
-    return click.option("--from", "--to", "source", metavar="DIR", help=ARCHIVE_HELP)(function)
-
-
-def complete_archived(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Ids of archived sessions that begin like this, and files. No archive is opened."""
-    from claude_session_player.archive import ARCHIVE_SUFFIX, ArchiveDir
-    from claude_session_player.cli.completion import id_items
-
-    paths = ArchiveDir(ctx.params.get("to") or ctx.params.get("source")).archive_paths()
-    return id_items((display_path(os.path.basename(path).removesuffix(ARCHIVE_SUFFIX)) for path in paths), incomplete)
-
-
 @contextmanager
-def progress_bar(what: str, total: int) -> Iterator[ByteProgress | None]:
-    """A bar on stderr, where there is much to do, and only on a terminal."""
-    if sys.stderr is None or not sys.stderr.isatty() or total < _LONG_WORK:
+def work_bar(title: str, total: int) -> Iterator[ByteProgress | None]:
+    """A progress bar for long work, on a terminal only."""
+    if total < _LONG_WORK or not is_terminal(sys.stderr):
         yield None
         return
-    from claude_session_player.cli._options import start_bar
-
-    with start_bar(what, total) as bar:
+    with start_bar(title, total) as bar:
         yield lambda count: bar.advance(bar.task_ids[0], count)
 
 
+def complete_archived(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Ids of archived sessions that start with this, and files. No archive is opened."""
+    from claude_session_player.archive import ARCHIVE_SUFFIX, ArchiveDir
+    from claude_session_player.cli.completion import id_items
+
+    paths = ArchiveDir(ctx.params.get("archive")).archive_paths()
+    return id_items((display_path(os.path.basename(path).removesuffix(ARCHIVE_SUFFIX)) for path in paths), incomplete)
+
+
 def report_skipped(id: str, title: str | None, reason: str | None) -> None:
-    """Say on stderr why something was not done with a session."""
-    say(printable(f"skipped {quoted_title(id, title)}: {reason}"))
+    """Say on stderr why a session was skipped."""
+    say(printable(f"skipped {id_and_title(id, title)}: {reason}"))
 
 
-def quoted_title(id: str, title: str | None) -> str:
+def id_and_title(id: str, title: str | None) -> str:
     """A session in a sentence."""
-    return f"{display_path(id)} ({truncate(title or 'no title', _TITLE)})"
+    return f"{display_path(id)} ({truncate(title or 'no title', _TITLE_WIDTH)})"

@@ -1,29 +1,149 @@
-"""Options of the commands that look into stores, and what is said beside their output."""
+"""Options that several commands share. Each group of options reaches a command as one typed object."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
+from click.core import ParameterSource
 
-from claude_session_player.cli._output import ARRAY, LINES
+from claude_session_player.cli._output import ARRAY, LINES, reading_bar, say, warn_unreadable
 from claude_session_player.errors import BadFilter, NoSuchSession
-from claude_session_player.store import SORTS, Filter, parse_date_span
-from claude_session_player.util.times import using_zone
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as ProgressBar
-
+    from claude_session_player.export import Format
+    from claude_session_player.models import View
+    from claude_session_player.player import Timing
     from claude_session_player.stats import Prices
-    from claude_session_player.store import Progress, ReadProblem, Store
+    from claude_session_player.store import Progress, Store
 
-_R = TypeVar("_R")
-Option = Callable[[Any], Any]
+SHORT_PROGRAM: Final = "csp"
+"""The short name of the program: examples fit into a line of a help page with it."""
+Function = Callable[..., object]
+Decorator = Callable[[Function], Function]
+_F = TypeVar("_F", bound=Function)
+
+
+def collect_options(
+    name: str, make: Callable[..., object], fields: Iterable[str], options: Sequence[Decorator]
+) -> Decorator:
+    """A decorator that adds options to a command and passes what `make` builds from their values as one parameter."""
+    names = tuple(fields)
+
+    def decorate(function: Function) -> Function:
+        @wraps(function)
+        def with_object(**given: object) -> object:
+            values = {field: given.pop(field) for field in names if field in given}
+            return function(**given, **{name: make(**values)})
+
+        decorated: Function = with_object
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
+
+
+# --- which store --------------------------------------------------------------------------------------
+
+ARCHIVE_HELP: Final = "Use the archive in this directory. Default: the one in the platform's data directory."
+
+
+@dataclass(frozen=True)
+class StoreOptions:
+    """Where sessions are looked for: in stores, or in an archive."""
+
+    roots: tuple[str, ...] = ()
+    no_cache: bool = False
+    archived: bool = False
+    archive: str | None = None
+
+    @property
+    def cache(self) -> str | None:
+        """The directory of the index; `None` for no index."""
+        from claude_session_player.store import DEFAULT_CACHE
+
+        return None if self.no_cache else DEFAULT_CACHE
+
+    @property
+    def is_archive(self) -> bool:
+        """True where sessions are looked for in the archive."""
+        return self.archived or self.archive is not None
+
+    @contextmanager
+    def open(self, required: bool = True) -> Iterator[Store]:
+        """The stores, with a progress bar for long reads; at the end, unreadable files are named."""
+        store: Store | None = None
+        try:
+            with reading_bar("reading sessions") as progress:
+                store = self._open(required, progress)
+                yield store
+        except NoSuchSession:
+            if store is not None:  # the session may be in a file that could not be read
+                warn_unreadable(store.problems)
+            raise
+        warn_unreadable(store.problems)
+        if (refusal := store.refused_index) is not None:
+            from claude_session_player.util.text import display_path, printable
+
+            say(printable(f"note: the index is not used: {display_path(refusal)}"))
+
+    def _open(self, required: bool, progress: Progress | None) -> Store:
+        from claude_session_player.store import Store
+
+        if not self.is_archive:
+            return Store.open(*self.roots, cache=self.cache, progress=progress, required=required)
+        from claude_session_player.archive import ArchivedStore, open_archive_dir
+
+        if self.roots:
+            option = "--archived" if self.archived else "--archive"
+            raise click.UsageError(f"{option} and --root are mutually exclusive")
+        store = ArchivedStore.from_archive_dir(open_archive_dir(self.archive), self.cache, progress)
+        click.get_current_context().call_on_close(store.close)  # removes what was unpacked
+        return store
+
+
+_ROOT: Final = click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    metavar="DIR",
+    help="Use the Claude store in this directory; repeatable. Default: $CLAUDE_CONFIG_DIR, else ~/.claude.",
+)
+_NO_CACHE: Final = click.option("--no-cache", is_flag=True, help="Ignore the index and do not write it.")
+_ARCHIVED: Final = click.option("--archived", is_flag=True, help="Read archived sessions instead of the store.")
+_ARCHIVE: Final = click.option(
+    "--archive", metavar="DIR", help="Like --archived, with the archive in this directory instead of the default one."
+)
+
+
+def store_options(function: Function) -> Function:
+    """`--root` and `--no-cache`, as the parameter `stores`."""
+    return collect_options("stores", StoreOptions, ("roots", "no_cache"), (_ROOT, _NO_CACHE))(function)
+
+
+def archive_options(function: Function) -> Function:
+    """The same with `--archived` and `--archive`, for commands that read archived sessions as well."""
+    fields, options = StoreOptions.__annotations__, (_ARCHIVED, _ARCHIVE, _ROOT, _NO_CACHE)
+    return collect_options("stores", StoreOptions, fields, options)(function)
+
+
+def archive_dir_option(function: _F) -> _F:
+    """`--archive` of commands that write to the archive or restore from it, as the parameter `archive`."""
+    return click.option("--archive", metavar="DIR", help=ARCHIVE_HELP)(function)
+
+
+# --- which sessions -----------------------------------------------------------------------------------
+
+_WHEN: Final = "2026-01-17, 2026-01, today, 7d, 12h, week, … (see 'help times')"
+_FROM: Final = f"Only sessions active then or later: {_WHEN}."
+_TO: Final = "Only sessions active then or earlier, including all of that day."
 
 
 def _start(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
@@ -35,6 +155,8 @@ def _end(ctx: click.Context, param: click.Parameter, value: str | None) -> datet
 
 
 def _span(value: str) -> tuple[datetime, datetime]:
+    from claude_session_player.store import parse_date_span
+
     try:
         start, end = parse_date_span(value)
         return start.astimezone(UTC), end.astimezone(UTC)
@@ -42,236 +164,242 @@ def _span(value: str) -> tuple[datetime, datetime]:
         raise click.BadParameter(str(error)) from error
 
 
-_WHEN: Final = "2026-01-17, 2026-01, 2026, today, yesterday, 7d, 12h, 2w, week, month, year, or an ISO time"
+def _filter_decorator(
+    from_help: str = _FROM, to_help: str = _TO, to_name: str = "--to", *, with_subagents: bool
+) -> Decorator:
+    """The options that select sessions, as the parameter `filter`."""
+    from claude_session_player.store import SORT_KEYS, Filter
+
+    subagents = click.option("--include-subagents", is_flag=True, help="Include sub-agents that have their own files.")
+    options: list[Decorator] = [
+        click.option("--project", metavar="TEXT", help="Only sessions whose project path contains TEXT."),
+        click.option("--cwd", metavar="TEXT", help="Only sessions with TEXT in the path of a working directory."),
+        click.option("--from", "since", callback=_start, metavar="WHEN", help=from_help),
+        click.option(to_name, "before", callback=_end, metavar="WHEN", help=to_help),
+        click.option("--model", metavar="TEXT", help="Only sessions that used a model with TEXT in its name."),
+        click.option("--branch", metavar="TEXT", help="Only sessions on a git branch with TEXT in its name."),
+        click.option("--title", metavar="TEXT", help="Only sessions with TEXT in their title."),
+        *([subagents] if with_subagents else []),
+        click.option(
+            "--sort",
+            type=click.Choice(list(SORT_KEYS)),
+            default="updated",
+            show_default=True,
+            help="Sort by this field.",
+        ),
+        click.option("--reverse", is_flag=True, help="Reverse the order."),
+        click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N sessions. Default: all."),
+        click.option(
+            "--offset",
+            type=click.IntRange(min=0),
+            default=0,
+            metavar="N",
+            help="Skip the first N sessions. Default: 0.",
+        ),
+    ]
+    return collect_options("filter", Filter, Filter._fields, options)
 
 
-def _options(
-    since: str,
-    before: str,
-    before_means: str = "Active then or earlier, that day included.",
-    since_means: str = "Active then or later",
-) -> Iterator[Option]:
-    """All that narrows down which sessions are wanted; the options for times are called as is said."""
-    yield click.option("--project", metavar="TEXT", help="Sessions whose project's path has this in it.")
-    yield click.option("--cwd", metavar="TEXT", help="Sessions that worked in a directory with this in its path.")
-    yield click.option(
-        since,
-        "since",
-        callback=_start,
-        metavar="WHEN",
-        help=f"{since_means}: {_WHEN}.",
-    )
-    yield click.option(before, "before", callback=_end, metavar="WHEN", help=before_means)
-    yield click.option("--model", metavar="TEXT", help="Sessions that used a model with this in its name.")
-    yield click.option("--branch", metavar="TEXT", help="Sessions on a git branch with this in its name.")
-    yield click.option("--title", metavar="TEXT", help="Sessions whose title has this in it.")
+def filter_options(function: Function) -> Function:
+    """The options that select sessions and sub-agents, as the parameter `filter`."""
+    return _filter_decorator(with_subagents=True)(function)
 
 
-_SUBAGENTS: Final = click.option(
-    "--include-subagents", is_flag=True, help="Sub-agents that have files of their own, too."
-)
-_ORDER: Final = (
-    click.option("--sort", type=click.Choice(list(SORTS)), default="updated", show_default=True, help="The order."),
-    click.option("--reverse", is_flag=True, help="The other way round."),
-    click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N sessions."),
-    click.option("--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Leave out the first N."),
-)
-_NAMES: Final = frozenset(Filter._fields)
+def usage_filter_options(function: Function) -> Function:
+    """The same for commands whose times select responses, not sessions."""
+    from_help = f"Count only responses then or later: {_WHEN}."
+    to_help = "Count only responses then or earlier, including all of that day."
+    return _filter_decorator(from_help, to_help, with_subagents=True)(function)
 
 
-def filter_options(function: Callable[..., _R]) -> Callable[..., _R]:
-    """The options as one parameter: `wanted`, a `Filter`."""
-    return _with(function, (*_options("--from", "--to"), _SUBAGENTS, *_ORDER))
+def archive_filter_options(function: Function) -> Function:
+    """The same for commands that handle whole sessions, always with their sub-agents."""
+    return _filter_decorator(with_subagents=False)(function)
 
 
-def window_options(function: Callable[..., _R]) -> Callable[..., _R]:
-    """The same for commands that count what happened between two times, not sessions."""
-    since, before = "Count what happened then or later", "Count what happened then or earlier, that day included."
-    return _with(function, (*_options("--from", "--to", before, since), _SUBAGENTS, *_ORDER))
+def clean_filter_options(function: Function) -> Function:
+    """The same for the removal of sessions: `--before` spares a session that was used later, whenever it began."""
+    help = "Only sessions last active then or earlier, including all of that day."
+    return _filter_decorator(to_help=help, to_name="--before", with_subagents=False)(function)
 
 
-def care_options(function: Callable[..., _R]) -> Callable[..., _R]:
-    """The same for commands that take care of whole sessions; `--to` is free for where they are to be put."""
-    return _with(function, (*_options("--since", "--before"), *_ORDER))
+# --- what is shown ------------------------------------------------------------------------------------
+
+THINKING_HELP: Final = "Show thinking. Default: hidden."
+FULL_HELP: Final = "Do not truncate labels, results or sub-agent output."
+HISTORY_HELP: Final = "Include messages from before compactions."
 
 
-def clean_options(function: Callable[..., _R]) -> Callable[..., _R]:
-    """The same for the removal of sessions: one that was used later stays, whenever it began."""
-    before = "Last active then or earlier, that day included; what went on later stays."
-    return _with(function, (*_options("--since", "--before", before), *_ORDER))
+def make_view(*, history: bool, thinking: bool = False, full: bool = False) -> View:
+    """The view that these options describe."""
+    from claude_session_player.models import View
+
+    return View.full(history=history, thinking=thinking) if full else View(history=history, thinking=thinking)
 
 
-def _with(function: Callable[..., _R], options: Sequence[Option]) -> Callable[..., _R]:
-    @wraps(function)
-    def with_filter(**given: Any) -> _R:
-        chosen = {name: given.pop(name) for name in _NAMES & given.keys()}
-        return function(wanted=Filter(**chosen), **given)
-
-    for option in reversed(options):
-        with_filter = option(with_filter)
-    return with_filter
+def _view_decorator(*history: Decorator) -> Decorator:
+    thinking = click.option("--thinking", is_flag=True, help=THINKING_HELP)
+    full = click.option("--full", is_flag=True, help=FULL_HELP)
+    return collect_options("view", make_view, ("history", "thinking", "full"), (*history, thinking, full))
 
 
-def start_bar(what: str, total: int) -> ProgressBar:
-    """A bar that is shown until it is stopped, and then vanishes; it has one task."""
-    from rich.progress import BarColumn, DownloadColumn, Progress as ProgressBar, TextColumn, TimeRemainingColumn
-
-    from claude_session_player.util.terminal import console
-
-    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    progress = ProgressBar(*columns, console=console(sys.stderr), transient=True)
-    progress.add_task("", total=total)
-    progress.start()
-    return progress
+def view_options(function: Function) -> Function:
+    """`--history`, `--thinking` and `--full`, as the parameter `view`."""
+    return _view_decorator(click.option("--history", is_flag=True, help=HISTORY_HELP))(function)
 
 
-_LONG_READ: Final = 64 << 20
-_MOST: Final = 10
-
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-
-def store_options(function: _F) -> _F:
-    """`--root` and `--no-cache`."""
-    root = click.option(
-        "--root",
-        "roots",
-        multiple=True,
-        metavar="DIR",
-        help="A Claude store; may be repeated. Default: $CLAUDE_CONFIG_DIR, else ~/.claude.",
-    )
-    cache = click.option("--no-cache", is_flag=True, help="Read every file anew, and remember nothing.")
-    return root(cache(function))
+def whole_view_options(function: Function) -> Function:
+    """The same for commands that show the whole session unless told otherwise."""
+    help = "Include messages from before compactions, or start after the last one. Default: --history."
+    history = click.option("--history/--since-compaction", default=True, help=help)
+    return _view_decorator(history)(function)
 
 
-def archive_options(function: _F) -> _F:
-    """`--archived` and `--archive`, besides `store_options`."""
-    archived = click.option("--archived", is_flag=True, help="Look into the archive instead of the store.")
-    archive = click.option(
-        "--archive", metavar="DIR", help="The same, with another archive than the one in the platform's data directory."
-    )
-    return archived(archive(store_options(function)))
+def format_option(default: str, formats: Iterable[Format]) -> Callable[[_F], _F]:
+    """`--format`, as the parameter `format`."""
+    rows = list(formats)
+    names = click.Choice([row.name for row in rows])
+    help = f"Output format. {'; '.join(row.help for row in rows)}."
+    return click.option("--format", type=names, default=default, show_default=True, help=help)
+
+
+JSON_HELP: Final = "Print JSON."
+STRICT_HELP: Final = "Exit with 1 if anything is wrong, and name it on stderr."
 
 
 def json_options(function: _F) -> _F:
     """`--json` and `--jsonl`, as the parameter `form`."""
-    array = click.option("--json", "form", flag_value=ARRAY, help="Print JSON.")
-    lines = click.option("--jsonl", "form", flag_value=LINES, help="Print JSON, one object a line.")
+    array = click.option("--json", "form", flag_value=ARRAY, help=JSON_HELP)
+    lines = click.option("--jsonl", "form", flag_value=LINES, help="Print JSON, one object per line.")
     return array(lines(function))
 
 
 def json_option(function: _F) -> _F:
     """`--json` of a command that prints one object, as the parameter `as_json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+    return click.option("--json", "as_json", is_flag=True, help=JSON_HELP)(function)
 
 
 def utc_option(function: _F) -> _F:
-    """`--utc`, which is in force before any time that is typed is read, and until the command is over."""
+    """`--utc`: it takes effect before any typed time is read, and until the command ends."""
     return click.option(
         "--utc",
         is_flag=True,
         is_eager=True,
         expose_value=False,
         callback=_use_utc,
-        help="Show and read times in UTC instead of local time.",
+        help="Show and read times in UTC. Default: local time.",
     )(function)
 
 
 def _use_utc(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value:
+        from claude_session_player.util.times import using_zone
+
         ctx.with_resource(using_zone(UTC))
 
 
-@contextmanager
-def open_store(
-    roots: tuple[str, ...], no_cache: bool, required: bool = True, archived: bool = False, archive: str | None = None
-) -> Iterator[Store]:
-    """The stores that are meant, with a progress bar where it takes long; in the end it is said what is unreadable."""
-    from claude_session_player.store import DEFAULT_CACHE, Store
-
-    cache = None if no_cache else DEFAULT_CACHE
-    store: Store | None = None
-    try:
-        with reading_bar("reading sessions") as progress:
-            if archived or archive is not None:
-                store = _archived_store(roots, cache, archive, progress)
-            else:
-                store = Store.open(*roots, cache=cache, progress=progress, required=required)
-            yield store
-    except NoSuchSession:
-        if store is not None:  # what was not found may be there
-            warn_unreadable(store.troubles)
-        raise
-    warn_unreadable(store.troubles)
-    if (refusal := store.refused_index) is not None:
-        from claude_session_player.cli._output import say
-        from claude_session_player.util.text import display_path, printable
-
-        say(printable(f"note: the index is not used: {display_path(refusal)}"))
-
-
-def _archived_store(roots: tuple[str, ...], cache: str | None, archive: str | None, progress: Progress | None) -> Store:
-    """The archive as a store; what it unpacks is removed when the command is over."""
-    from claude_session_player.archive import ArchivedStore, open_archive_dir
-
-    if roots:
-        raise click.UsageError("--archived looks into the archive, and --root names a store: one of them is too much")
-    store = ArchivedStore.from_archive_dir(open_archive_dir(archive), cache, progress)
-    click.get_current_context().call_on_close(store.close)
-    return store
-
-
-def warn_unreadable(troubles: list[ReadProblem]) -> None:
-    """Say what could not be read."""
-    from claude_session_player.util.humanize import plural
-    from claude_session_player.util.text import display_path, printable
-
-    if not troubles or sys.stderr is None:
-        return
-    count = plural(len(troubles), "file or directory", "files or directories")
-    print(f"warning: {count} could not be read:", file=sys.stderr)
-    for trouble in troubles[:_MOST]:
-        print(f"  {printable(f'{display_path(trouble.path)}: {trouble.reason}')}", file=sys.stderr)
-    if len(troubles) > _MOST:
-        print(f"  … and {len(troubles) - _MOST} more", file=sys.stderr)
-
-
-@contextmanager
-def reading_bar(what: str) -> Iterator[Progress | None]:
-    """A bar on stderr, which appears only where there is much to read, and only on a terminal."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    bar: list[Any] = []
-
-    def update(done: int, total: int) -> None:
-        if total < _LONG_READ:
-            return
-        if not bar:
-            bar.append(start_bar(what, total))
-        bar[0].update(bar[0].task_ids[0], completed=done)
-
-    try:
-        yield update
-    finally:
-        if bar:
-            bar[0].stop()
-
-
 def prices_option(function: _F) -> _F:
-    """`--prices`, as the parameter `own`."""
-    option = click.option(
+    """`--prices`, as the parameter `prices_path`."""
+    return click.option(
         "--prices",
-        "own",
+        "prices_path",
         type=click.Path(),
         metavar="FILE",
-        help="Prices of your own, as JSON: dollars for a million tokens, by model. They go before all others.",
-    )
-    return option(function)
+        help="Use these prices first: a JSON file of dollars per million tokens, by model.",
+    )(function)
 
 
-def load_prices(own: str | None = None) -> Prices:
-    """The prices that genai-prices lists, and the user's own."""
+def load_prices(path: str | None = None) -> Prices:
+    """The prices that genai-prices lists, and before them those of the user."""
     from claude_session_player.stats import Prices
 
-    return Prices.load(own=own)
+    return Prices.load(own=path)
+
+
+# --- how fast -----------------------------------------------------------------------------------------
+
+_NO_LIMIT: Final = "none"
+_SLOWEST: Final = 0.01
+_FASTEST: Final = 1000.0
+TIMING_FIELDS: Final = ("speed", "idle", "paced", "real_time")
+_EXCLUSIVE: Final = {"paced": ("idle", "real_time"), "real_time": ("idle", "speed")}
+"""Options, and those that cannot be combined with them."""
+
+
+def timing_options(function: Function) -> Function:
+    """`--speed`, `--idle`, `--paced` and `--real-time`, as the parameter `timing`."""
+    from claude_session_player.player import DEFAULT_IDLE
+
+    options: tuple[Decorator, ...] = (
+        click.option(
+            "--speed",
+            default="1",
+            callback=_speed,
+            metavar="N",
+            show_default=True,
+            help=f"Play N times as fast, from {_SLOWEST:g} to {_FASTEST:g}.",
+        ),
+        click.option(
+            "--idle",
+            default=f"{DEFAULT_IDLE:g}",
+            callback=_idle,
+            metavar="SECONDS",
+            show_default=True,
+            help=f"Shorten pauses to this; 0 does not wait at all, {_NO_LIMIT} keeps every pause.",
+        ),
+        click.option("--paced", is_flag=True, help="Wait as long as it takes to read what has appeared."),
+        click.option("--real-time", is_flag=True, help="Keep the original timing, with all pauses."),
+    )
+    return collect_options("timing", _timing, TIMING_FIELDS, options)(function)
+
+
+def _timing(speed: float, idle: float | None, paced: bool, real_time: bool) -> Timing:
+    from claude_session_player.player import Pace, Timing
+
+    ctx = click.get_current_context()
+    for name, others in _EXCLUSIVE.items():
+        for other in others:
+            if is_given(ctx, name) and is_given(ctx, other):
+                raise click.UsageError(f"{_option(name)} and {_option(other)} are mutually exclusive")
+    return Timing(Pace.PACED if paced else Pace.REAL if real_time else Pace.CAPPED, idle, speed)
+
+
+def _idle(ctx: click.Context, param: click.Parameter, value: str) -> float | None:
+    return None if value == _NO_LIMIT else _number(value, f"a number of seconds, or {_NO_LIMIT}")
+
+
+def _speed(ctx: click.Context, param: click.Parameter, value: str) -> float:
+    speed = _number(value, "a number like 2 or 0.5")
+    if not _SLOWEST <= speed <= _FASTEST:
+        limits = f"from {_SLOWEST:g} to {_FASTEST:g}"
+        raise click.BadParameter(f"{value} is not {limits}; to skip all pauses, use --idle 0")
+    return speed
+
+
+def _number(value: str, expected: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or number < 0:
+        raise click.BadParameter(f"{value!r} is not {expected}")
+    return number
+
+
+def is_given(ctx: click.Context, name: str | None) -> bool:
+    """True for a parameter that was typed on the command line."""
+    return name is not None and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+# --- help ---------------------------------------------------------------------------------------------
+
+
+def examples(*rows: tuple[str, str]) -> str:
+    """The end of a command's help: commands without the name of the program, and what each does."""
+    width = max(len(words) for words, _ in rows)
+    lines = (f"  {SHORT_PROGRAM} {words:<{width}}  {meaning}" for words, meaning in rows)
+    return "\n".join(("\b", "Examples:", *lines))

@@ -1,34 +1,47 @@
-"""How data leaves the command line: text and JSON, to stdout, in UTF-8."""
+"""What the command line prints: data to stdout in UTF-8; notes, warnings and progress bars to stderr."""
 
 from __future__ import annotations
 
 import codecs
 import io
 import sys
+from contextlib import contextmanager
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TextIO
 
 from claude_session_player.errors import CannotWrite
-from claude_session_player.format.lenient_json import encode_json as encode_json, json_array
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.humanize import plural
-from claude_session_player.util.terminal import write_styled
-from claude_session_player.util.text import mark_controls, printable, truncate
+from claude_session_player.util.terminal import is_terminal, write_styled
+from claude_session_player.util.text import display_path, mark_controls, printable, truncate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from rich.progress import Progress as ProgressBar
 
     from claude_session_player.line_audit import LineAudit
     from claude_session_player.models import ScreenState, View
     from claude_session_player.player import TextPiece
-    from claude_session_player.store import Session
+    from claude_session_player.store import Progress, ReadProblem, Session
     from claude_session_player.transcript import Subagent, TreeProblem
 
 SCHEMA_VERSION: Final = 2
 """The version of docs/schema.json; it goes up where a field changes its name, its type or its meaning."""
 EVENT_LIST: Final = "event_list"
 """The key of a session's events in `get --json`; `events` is their number, there as everywhere."""
+JsonForm = Literal["array", "lines"]
+ARRAY: Final = "array"
+LINES: Final = "lines"
+_PORTION: Final = 1 << 18
+_LONG_READ: Final = 64 << 20
+"""Bytes: reading more than this shows a progress bar."""
+_MOST: Final = 10
+"""How many of the same kind a message names."""
+
+
+# --- data ---------------------------------------------------------------------------------------------
 
 
 class Fields(Protocol):
@@ -37,9 +50,9 @@ class Fields(Protocol):
     def _asdict(self) -> dict[str, Any]: ...
 
 
-def to_record(thing: Fields) -> dict[str, Any]:
-    """A session in one look, a project, a todo, a memory or a settings file: all of its fields."""
-    return thing._asdict()
+def to_record(value: Fields) -> dict[str, Any]:
+    """All fields of a session's summary, a project, a todo, a memory or a settings file."""
+    return value._asdict()
 
 
 def detailed_record(session: Session) -> dict[str, Any]:
@@ -49,11 +62,6 @@ def detailed_record(session: Session) -> dict[str, Any]:
 
 def _with_subagents(session: Session) -> dict[str, Any]:
     return to_record(session.summary) | {"subagents": [_with_subagents(child) for child in session.subagents]}
-
-
-ARRAY: Final = "array"
-LINES: Final = "lines"
-_PORTION: Final = 1 << 18
 
 
 def stdout() -> TextIO:
@@ -71,12 +79,12 @@ def print_text(text: str) -> None:
 
 
 def print_styled(text: str) -> None:
-    """The same of a text that has colours of ours, and is printable apart from them."""
+    """Write a text with colours and a line break; apart from its colours it must be printable."""
     write_styled(stdout(), text + "\n")
 
 
 def print_bytes(portions: Iterable[bytes]) -> None:
-    """Write bytes to the letter; on a terminal, what they are as text."""
+    """Write bytes unchanged; to a terminal, as text."""
     file = stdout()
     if isinstance(file, io.TextIOWrapper) and not file.isatty():
         file.flush()
@@ -89,7 +97,7 @@ def print_bytes(portions: Iterable[bytes]) -> None:
 
 
 def piece_printer(view: View) -> Callable[[Iterable[TextPiece]], None]:
-    """Something that writes pieces of a text to stdout: in colour on a terminal, and to the letter anywhere else."""
+    """A function that writes pieces of text to stdout: in colour to a terminal, unchanged to anything else."""
     file = stdout()
     if not file.isatty():
         return lambda pieces: _write_all(file, [part for piece in pieces for part in piece.parts])
@@ -99,30 +107,43 @@ def piece_printer(view: View) -> Callable[[Iterable[TextPiece]], None]:
 
 
 def print_pages(pieces: Iterable[str]) -> None:
-    """Write a text through a pager where stdout is a terminal: it is filtered, because a pager is one, too."""
+    """Write a text through a pager if stdout is a terminal; its control characters become visible marks."""
     import click
 
     click.echo_via_pager(map(mark_controls, pieces) if stdout().isatty() else pieces)
 
 
-def print_records(records: Iterable[Any], form: str) -> None:
+def encode_json(value: object) -> str:
+    """A value as compact JSON."""
+    from claude_session_player.format import lenient_json
+
+    return lenient_json.encode_json(value)
+
+
+def print_object(record: dict[str, Any], key: str = "", values: Iterable[Any] | None = None) -> None:
+    """Write one JSON object; `values` become an array at the end, which may be too long to hold in memory."""
+    if values is None:
+        print_text(encode_json(record))
+        return
+    from claude_session_player.format.lenient_json import json_array
+
+    beginning = f"{encode_json(record)[:-1]},{encode_json(key)}:"
+    print_pieces(chain((beginning,), json_array(map(encode_json, values)), "}\n"))
+
+
+def print_records(records: Iterable[Any], form: JsonForm) -> None:
     """Write JSON values: an array with one of them on each line, or the lines alone."""
     print_encoded(map(encode_json, records), form)
 
 
-def print_encoded(texts: Iterable[str], form: str) -> None:
-    """The same, of values that are JSON already."""
-    print_pieces((text + "\n" for text in texts) if form == LINES else chain(json_array(texts), "\n"))
-
-
-def print_object(record: dict[str, Any], key: str, values: Iterable[Any] | None) -> None:
-    """Write one JSON object, and behind its other keys `key` with an array that may be too long to hold in memory."""
-    if values is None:
-        print_text(encode_json(record))
+def print_encoded(texts: Iterable[str], form: JsonForm) -> None:
+    """The same for values that are encoded already."""
+    if form == LINES:
+        print_pieces(text + "\n" for text in texts)
         return
-    print_pieces(
-        chain((f"{encode_json(record)[:-1]},{encode_json(key)}:",), json_array(map(encode_json, values)), "}\n")
-    )
+    from claude_session_player.format.lenient_json import json_array
+
+    print_pieces(chain(json_array(texts), "\n"))
 
 
 def print_pieces(pieces: Iterable[str]) -> None:
@@ -141,7 +162,7 @@ def print_pieces(pieces: Iterable[str]) -> None:
 
 
 def _write_all(file: TextIO, pieces: list[str]) -> None:
-    """Write texts and let go of each; a long one in parts, because the stream makes copies of what it is given."""
+    """Write texts and release each; a long one is written in parts, because the stream copies what it is given."""
     if sum(map(len, pieces)) <= 2 * _PORTION:
         file.write("".join(pieces))
     else:
@@ -151,82 +172,129 @@ def _write_all(file: TextIO, pieces: list[str]) -> None:
     pieces.clear()
 
 
-def show(things: Sequence[Fields], form: str | None, table: str, nothing: str) -> None:
-    """Print things: `table` names the function of `tables` that draws them, `nothing` is said where there are none."""
+def print_list(rows: Sequence[Fields], form: JsonForm | None, table: str, if_empty: str) -> None:
+    """Print rows as JSON, or by the function `table` of `_tables`; `if_empty` goes to stderr if there are none."""
     if form:
-        print_records(map(to_record, things), form)
-    elif things:
-        getattr(import_module("claude_session_player.cli._tables"), table)(things)
+        print_records(map(to_record, rows), form)
+    elif rows:
+        getattr(import_module("claude_session_player.cli._tables"), table)(rows)
     else:
-        say(nothing)
+        say(if_empty)
+
+
+# --- notes and warnings -------------------------------------------------------------------------------
 
 
 def say(message: str) -> None:
-    """A remark on stderr, where there is one."""
+    """Write a message to stderr, unless it is closed."""
     if sys.stderr is not None:
         print(message, file=sys.stderr)
 
 
-_MOST = 10
+def note(message: str) -> None:
+    """Write a note to stderr: usually about what the output leaves out."""
+    say(f"note: {message}")
 
 
-def warn_line_issues(account: LineAudit, agent: str = "", *, tells_unknown: bool = False) -> None:
-    """One line for each kind of trouble: the malformed places, and each unknown record type.
+def warn(message: str) -> None:
+    """Write a warning to stderr."""
+    say(f"warning: {message}")
 
-    Where the lines are those of a sub-agent, beside others, `agent` is its name. `tells_unknown` is true where the
-    command itself tells of records of unknown types.
+
+def warn_line_issues(audit: LineAudit, agent: str = "", *, shows_unknown: bool = False) -> None:
+    """Warn of malformed lines, and of each unknown record type.
+
+    `agent` is the name of the sub-agent whose lines they are, if any. `shows_unknown` is true for commands that show
+    records of unknown types.
     """
-    fate = "" if tells_unknown else " not shown"
-    whose = f"sub-agent {printable(agent)}: " if agent else ""
-    if account.issues:
-        first = account.issues[0]
-        places = plural(len(account.issues), "malformed place")
-        _say(f"{whose}{places} skipped, the first in line {first.line} (byte {first.offset}): {first.reason}")
-    for kind, count in account.unknown_events.most_common(_MOST):
-        records, first_line = plural(count, "record"), account.first_seen[kind]
-        _say(
-            f"{whose}{records} of unknown type {truncate(printable(kind), 60)!r}{fate}, the first in line {first_line}"
-        )
-    if (more := len(account.unknown_events) - _MOST) > 0:
-        _say(f"{whose}{plural(more, 'more unknown type')}: see '{PROGRAM} account'")
+    not_shown = "" if shows_unknown else " not shown"
+    prefix = f"sub-agent {printable(agent)}: " if agent else ""
+    if audit.issues:
+        first = audit.issues[0]
+        places = plural(len(audit.issues), "malformed place")
+        warn(f"{prefix}{places} skipped, the first in line {first.line} (byte {first.offset}): {first.reason}")
+    for kind, count in audit.unknown_events.most_common(_MOST):
+        records, name = plural(count, "record"), truncate(printable(kind), 60)
+        warn(f"{prefix}{records} of unknown type {name!r}{not_shown}, the first in line {audit.first_seen[kind]}")
+    if (more := len(audit.unknown_events) - _MOST) > 0:
+        warn(f"{prefix}{plural(more, 'more unknown type')}: '{PROGRAM} account' lists them")
+
+
+def warn_unreadable(problems: Sequence[ReadProblem]) -> None:
+    """Name the files and directories that could not be read."""
+    if not problems:
+        return
+    warn(f"{plural(len(problems), 'file or directory', 'files or directories')} could not be read:")
+    for problem in problems[:_MOST]:
+        say(f"  {printable(f'{display_path(problem.path)}: {problem.reason}')}")
+    if len(problems) > _MOST:
+        say(f"  … and {len(problems) - _MOST} more")
 
 
 def note_empty(state: ScreenState) -> None:
-    """Say so where there is nothing to see, lest it look like a failure."""
+    """Say that the screen is empty: no output could be mistaken for a failure."""
     if not state.elements:
-        note("the screen is empty here")
+        note("the screen is empty at this point")
 
 
-def note_left_out(state: ScreenState) -> None:
-    """Say how much of a session is not on its screen any more."""
-    note_not_shown(state.compacted, "element", "from before the last compaction", "; use --history to include them")
+def note_compacted(state: ScreenState) -> None:
+    """Say how much of a session is no longer on its screen."""
+    note_omitted(state.compacted, "element", "from before the last compaction", "; use --history to include them")
 
 
-def note_not_shown(number: int, noun: str, which: str = "", why: str = "") -> None:
-    """Say how many things are not in the output, if any are not."""
+def note_omitted(number: int, noun: str, which: str = "", reason: str = "") -> None:
+    """Say how many things are not in the output, if any."""
     if number > 0:
         words = (plural(number, noun), which, "is" if number == 1 else "are", "not shown")
-        note(" ".join(filter(None, words)) + why)
+        note(" ".join(filter(None, words)) + reason)
 
 
-def note(message: str) -> None:
-    """A remark about what is not in the output."""
-    _say(message, kind="note")
-
-
-def name_problems(problems: Iterable[tuple[Subagent | None, TreeProblem]], unlinked: Iterable[Subagent]) -> int:
-    """A line for each thing that is wrong with a conversation; gives their number."""
-    lines = [f"{_whose(actor)}line {problem.line}: {problem.what}" for actor, problem in problems]
-    lines += [f"sub-agent {actor.id}: no call is known" for actor in unlinked if not actor.is_helper]
+def report_problems(problems: Iterable[tuple[Subagent | None, TreeProblem]], unlinked: Iterable[Subagent]) -> int:
+    """Write a line for each thing that is wrong with a conversation; returns their number."""
+    lines = [f"{_owner(agent)}line {problem.line}: {problem.what}" for agent, problem in problems]
+    lines += [f"sub-agent {agent.id}: its call is not known" for agent in unlinked if not agent.is_helper]
     for line in lines:
-        _say(printable(line), kind="problem")
+        say(printable(f"problem: {line}"))
     return len(lines)
 
 
-def _whose(actor: Subagent | None) -> str:
-    return f"sub-agent {actor.id}, " if actor else ""
+def _owner(agent: Subagent | None) -> str:
+    return f"sub-agent {agent.id}, " if agent else ""
 
 
-def _say(message: str, kind: str = "warning") -> None:
-    if sys.stderr is not None:
-        print(f"{kind}: {message}", file=sys.stderr)
+# --- progress -----------------------------------------------------------------------------------------
+
+
+def start_bar(title: str, total: int) -> ProgressBar:
+    """A bar with one task on stderr; it disappears when it is stopped."""
+    from rich.progress import BarColumn, DownloadColumn, Progress as ProgressBar, TextColumn, TimeRemainingColumn
+
+    from claude_session_player.util.terminal import console
+
+    columns = (TextColumn(title), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    progress = ProgressBar(*columns, console=console(sys.stderr), transient=True)
+    progress.add_task("", total=total)
+    progress.start()
+    return progress
+
+
+@contextmanager
+def reading_bar(title: str) -> Iterator[Progress | None]:
+    """A progress bar that appears only for long reads, and only on a terminal."""
+    if not is_terminal(sys.stderr):
+        yield None
+        return
+    bar: ProgressBar | None = None
+
+    def update(done: int, total: int) -> None:
+        nonlocal bar
+        if total < _LONG_READ:
+            return
+        bar = bar or start_bar(title, total)
+        bar.update(bar.task_ids[0], completed=done)
+
+    try:
+        yield update
+    finally:
+        if bar is not None:
+            bar.stop()

@@ -1,22 +1,22 @@
-"""`account`: what became of every line of a session file."""
+"""`account`: account for every line of a session file."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from msgspec.structs import asdict
 
-from claude_session_player.cli._options import store_options
-from claude_session_player.cli._output import print_text
+from claude_session_player.cli._options import examples, json_option, store_options
+from claude_session_player.cli._output import print_object, print_text
 from claude_session_player.cli._refs import complete_ref, find_source, load_screen
-from claude_session_player.format import lenient_json
 from claude_session_player.line_audit import LineAudit, LineStatus
 from claude_session_player.util.humanize import plural
 from claude_session_player.util.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from claude_session_player.cli._options import StoreOptions
 
 _MEANINGS: Final = {
     LineStatus.SHOWN: "became an element of the screen",
@@ -27,54 +27,58 @@ _MEANINGS: Final = {
 }
 
 
-@click.command()
+@click.command(epilog=examples(("account latest", "the last active session"), ("account session.jsonl", "a file")))
 @click.argument("ref", shell_complete=complete_ref)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 @store_options
-def command(ref: str, as_json: bool, **where: Any) -> None:
+def command(ref: str, as_json: bool, stores: StoreOptions) -> None:
     """Account for every line of a session file.
 
-    Each line was shown, merged into another element, hidden by a rule, is of an unknown type, or malformed. The
-    counts add up to the number of lines. REF is a session file (*.jsonl), or - for standard input; or it names a
-    session of the store: an id or at least 4 characters of its beginning, latest, a title in quotes, a breadcrumb.
+    Each line is shown, merged into another element, hidden by a rule, of unknown type, or malformed. The counts add up
+    to the number of lines. REF is a file, an id, latest or a title: see 'help refs'.
     """
-    source = find_source(ref, **where)
-    account, name = load_screen(source).account, source.name
-    print_text(lenient_json.compact(audit_record(name, account)) if as_json else "\n".join(audit_table(name, account)))
+    source = find_source(ref, stores)
+    audit = load_screen(source).account
+    if as_json:
+        print_object(audit_record(source.name, audit))
+    else:
+        print_text("\n".join(audit_table(source.name, audit)))
 
 
-def audit_record(session: str, account: LineAudit) -> dict[str, Any]:
-    """The account as JSON data."""
+def audit_record(name: str, audit: LineAudit) -> dict[str, Any]:
+    """The audit as JSON data."""
+    from msgspec.structs import asdict
+
     return {
-        "session": session,
-        "lines": account.lines,
-        "shown": account.total(LineStatus.SHOWN),
-        "merged": account.total(LineStatus.MERGED),
-        "hidden": account.total(LineStatus.HIDDEN),
-        "unknown": account.total(LineStatus.UNKNOWN),
-        "malformed": account.total(LineStatus.MALFORMED),
-        "hidden_by_rule": account.by_rule(LineStatus.HIDDEN),
-        "unknown_types": dict(account.unknown_events),
-        "issues": [asdict(issue) for issue in account.issues],
+        "session": name,
+        "lines": audit.lines,
+        "shown": audit.total(LineStatus.SHOWN),
+        "merged": audit.total(LineStatus.MERGED),
+        "hidden": audit.total(LineStatus.HIDDEN),
+        "unknown": audit.total(LineStatus.UNKNOWN),
+        "malformed": audit.total(LineStatus.MALFORMED),
+        "hidden_by_rule": audit.by_rule(LineStatus.HIDDEN),
+        "unknown_types": dict(audit.unknown_events),
+        "issues": [asdict(issue) for issue in audit.issues],
     }
 
 
-def audit_table(session: str, account: LineAudit) -> Iterator[str]:
-    """The account for people, a line each."""
-    yield f"{session}: {plural(account.lines, 'line')}"
-    for fate in LineStatus:
-        yield f"{account.total(fate):>8}  {fate.name.lower():<10} {_MEANINGS[fate]}"
-        yield from _details(account, fate)
+def audit_table(name: str, audit: LineAudit) -> Iterator[str]:
+    """The audit for people, line by line."""
+    yield f"{name}: {plural(audit.lines, 'line')}"
+    for status in LineStatus:
+        yield f"{audit.total(status):>8}  {status.name.lower():<10} {_MEANINGS[status]}"
+        yield from _details(audit, status)
 
 
-def _details(account: LineAudit, fate: LineStatus) -> Iterator[str]:
-    match fate:
+def _details(audit: LineAudit, status: LineStatus) -> Iterator[str]:
+    match status:
         case LineStatus.HIDDEN:
-            for rule, lines in account.by_rule(fate).items():
+            for rule, lines in audit.by_rule(status).items():
                 yield f"{lines:>16}  {printable(rule)}"
         case LineStatus.UNKNOWN:
-            for kind, records in account.unknown_events.items():
-                yield f"{records:>16}  {printable(kind)} (first in line {account.first_seen[kind]})"
+            for kind, records in audit.unknown_events.items():
+                yield f"{records:>16}  {printable(kind)} (first in line {audit.first_seen[kind]})"
         case LineStatus.MALFORMED:
-            for issue in account.issues:
+            for issue in audit.issues:
                 yield f"{'':>16}  line {issue.line}, byte {issue.offset}: {issue.reason}"

@@ -4,48 +4,48 @@ from __future__ import annotations
 
 import click
 
-from claude_session_player.cli._options import store_options, utc_option
+from claude_session_player.cli._options import StoreOptions, examples, store_options, utc_option
 from claude_session_player.errors import NoStore
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.terminal import is_terminal
 
 
-@click.command()
+@click.command(epilog=examples(("browse", "all sessions"), ("browse kettle whistle", "those with both words")))
 @click.argument("words", nargs=-1)
 @utc_option
 @store_options
-def command(words: tuple[str, ...], roots: tuple[str, ...], no_cache: bool) -> int:
-    """Find a session in a table that fills the terminal; the command without arguments does the same.
+def command(words: tuple[str, ...], stores: StoreOptions) -> int:
+    """Find, read and play sessions in a full-screen table.
 
-    WORDS filter the table from the beginning: each has to be in the title, the project, the id, the branch or the
-    first prompt of a session. The keys are shown below the table, and all of them with '?'.
+    WORDS filter the table: each must be in the title, the project, the id, the git branch or the first prompt of a
+    session. Press ? for the keys. The program without arguments does the same.
     """
     if not is_terminal():
         raise click.UsageError("browse needs a terminal: use 'list' to print the sessions")
-    return browse(words, roots, no_cache)
+    return browse(words, stores)
 
 
-def browse(words: tuple[str, ...] = (), roots: tuple[str, ...] = (), no_cache: bool = False) -> int:
-    """Fill the terminal until somebody leaves; gives the exit code. Raises `NoStore`."""
+def browse(words: tuple[str, ...] = (), stores: StoreOptions | None = None) -> int:
+    """Run the full-screen table until the user quits; returns the exit code. Raises `NoStore`."""
     import gc
 
-    from claude_session_player.store import DEFAULT_CACHE, Store
+    from claude_session_player.store import Store
 
-    cache = None if no_cache else DEFAULT_CACHE
-    require_store(roots)
-    Store.open(*roots, cache=cache)  # what is wrong with the stores is said before the terminal is taken
+    stores = stores or StoreOptions()
+    require_store(stores.roots)
+    Store.open(*stores.roots, cache=stores.cache)  # problems are reported before the terminal is taken over
 
     from claude_session_player.tui.browse import BrowseApp
     from claude_session_player.tui.jobs import StoreOpener
 
-    gc.enable()  # this goes on for long
-    app = BrowseApp(StoreOpener(roots, cache), " ".join(words))
+    gc.enable()  # this may run for long
+    app = BrowseApp(StoreOpener(stores.roots, stores.cache), " ".join(words))
     app.run()
     return app.return_code or 0
 
 
 def require_store(roots: tuple[str, ...] = ()) -> None:
-    """Raise `NoStore` where there is none, with what a newcomer can do without one."""
+    """Raise `NoStore` if there is none, with what a newcomer can do without one."""
     from claude_session_player.store import find_stores
 
     try:
@@ -53,4 +53,4 @@ def require_store(roots: tuple[str, ...] = ()) -> None:
     except NoStore as error:
         if roots:
             raise
-        raise NoStore(str(error), f"to see how it works without one: {PROGRAM} demo --play") from None
+        raise NoStore(str(error), f"to try it without one: {PROGRAM} demo --play") from None

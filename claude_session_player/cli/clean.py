@@ -1,8 +1,9 @@
-"""What `clean` says: the plan and what became of it, as a table or as JSON."""
+"""`clean`: plan which sessions to remove, then archive and remove them."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -18,20 +19,22 @@ from claude_session_player.archive import (
     pending_removals,
     skip_session,
 )
-from claude_session_player.cli._archives import NOT_ALL, progress_bar, quoted_title, report_skipped, to_option
+from claude_session_player.cli._archives import NOT_ALL, id_and_title, report_skipped, work_bar
 from claude_session_player.cli._options import (
-    clean_options,
+    archive_dir_option,
+    clean_filter_options,
+    collect_options,
+    examples,
     json_option,
-    open_store,
     store_options,
     utc_option,
-    warn_unreadable,
 )
-from claude_session_player.cli._output import encode_json, print_text, say
+from claude_session_player.cli._output import note, print_object, print_text, say, warn_unreadable
 from claude_session_player.errors import BadFilter, SessionError
 from claude_session_player.util import humanize
 from claude_session_player.util.dirs import PROGRAM
-from claude_session_player.util.humanize import plural, size
+from claude_session_player.util.humanize import plural
+from claude_session_player.util.terminal import is_terminal
 from claude_session_player.util.text import base_name, display_path, printable
 from claude_session_player.util.times import local_now
 
@@ -40,206 +43,387 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from claude_session_player.archive import ArchiveDir, CleanRules, SessionFiles
+    from claude_session_player.cli._options import StoreOptions
     from claude_session_player.store import Filter, ReadProblem
+
+
+@dataclass(frozen=True)
+class AgeOptions:
+    """Which sessions are removed, besides the filters that all commands have."""
+
+    older_than: datetime | None
+    larger_than: int | None
+    empty: bool
+
+
+@dataclass(frozen=True)
+class CleanOptions:
+    """What is done with the plan."""
+
+    apply: bool
+    delete: bool
+    recover: bool
+    yes: bool
+
+    @property
+    def must_ask(self) -> bool:
+        """True where a person has to confirm the removal."""
+        return self.apply and self.delete and not self.yes
+
+
+def _time(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    from claude_session_player.store import parse_date_span
+
+    try:
+        return None if value is None else parse_date_span(value).start
+    except BadFilter as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    try:
+        return None if value is None else humanize.parse_size(value)
+    except BadFilter as error:
+        raise click.BadParameter(str(error)) from error
+
+
+age_options = collect_options(
+    "ages",
+    AgeOptions,
+    AgeOptions.__annotations__,
+    (
+        click.option(
+            "--older-than",
+            callback=_time,
+            metavar="WHEN",
+            help="Only sessions whose last event is older: 30d, 12h, 2w, 2026-01-17, … (see 'help times').",
+        ),
+        click.option(
+            "--larger-than",
+            callback=_size,
+            metavar="SIZE",
+            help="Only sessions larger than this with all their files: 500KB, 10MB, 1.5GB, or bytes.",
+        ),
+        click.option("--empty", is_flag=True, help="Only sessions without any message and with no other content."),
+    ),
+)
+clean_options = collect_options(
+    "options",
+    CleanOptions,
+    CleanOptions.__annotations__,
+    (
+        click.option("--apply", is_flag=True, help="Archive and remove these sessions. Default: only print the plan."),
+        click.option("--delete", is_flag=True, help="With --apply: remove them without an archive; asks first."),
+        click.option("--recover", is_flag=True, help="Only restore or archive what an interrupted run left behind."),
+        click.option("--yes", is_flag=True, help="With --delete: do not ask for confirmation."),
+    ),
+)
+
+
+@click.command(
+    epilog=examples(
+        ("clean --older-than 30d", "print what would be removed"),
+        ("clean --older-than 30d --apply", "archive and remove it"),
+        ("restore 1f2e", "bring a session back"),
+    )
+)
+@age_options
+@clean_filter_options
+@archive_dir_option
+@clean_options
+@json_option
+@utc_option
+@store_options
+def command(
+    ages: AgeOptions,
+    filter: Filter,
+    archive: str | None,
+    options: CleanOptions,
+    as_json: bool,
+    stores: StoreOptions,
+) -> int:
+    """Archive and remove old, large or empty sessions.
+
+    Without --apply, only the plan is printed. At least one filter is required, and a session must match all of them.
+    With --apply each session is archived with all its files, the archive is read back, and only then the session is
+    removed; 'restore' brings it back.
+
+    Sessions that are in use, changed since the plan was made, or have an unreadable sub-agent are skipped and named,
+    and the exit code is 1. Todos, settings, memories and files that belong to no session are never touched. What was
+    done is logged in log.jsonl in the archive directory. After an interrupted run, the next --apply finishes its work.
+    """
+    from claude_session_player.archive import ArchiveDir, CleanRules, finish_removals, plan_clean
+
+    rules = CleanRules(filter, ages.older_than, ages.larger_than, ages.empty)
+    if options.recover:
+        if rules != CleanRules() or options.apply or options.delete or options.yes:
+            raise click.UsageError("--recover handles everything that was interrupted: use it without other options")
+        return _recover(ArchiveDir(archive), as_json, stores)
+    _check(rules)
+    if options.must_ask and not (is_terminal(sys.stdin) and sys.stderr is not None):
+        raise click.UsageError("--delete asks for confirmation, and there is no terminal to ask on: add --yes")
+    archive_dir = ArchiveDir(archive)
+    with stores.open() as store:
+        archive_dir.require_outside(store.roots)
+        finished = finish_removals(store, archive_dir) if options.apply else []
+        plan = plan_clean(store, rules, reread=options.apply)
+        report = PlanReport(plan, [file.id for file in store.files()], as_json)
+    if not options.apply:
+        _name_pending(store.roots)
+        report.print_plan(archive_dir.path, options.delete)
+        report.note_hidden(None)
+        return 0
+    report.name_finished(finished)
+    note_interrupted(store.roots)
+    if options.must_ask and plan.sessions:
+        report.print_table()
+        _confirm(plan)
+    outcomes = _apply(plan, archive_dir, options.delete, report)
+    reasons = [one.reason for one in outcomes] + [one.reason for one in finished]
+    return NOT_ALL if plan.skipped or any(reasons) or store.problems else 0
+
+
+def _check(rules: CleanRules) -> None:
+    try:
+        rules.check()
+    except BadFilter as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _apply(plan: CleanPlan, archive_dir: ArchiveDir, delete: bool, report: PlanReport) -> list[CleanOutcome]:
+    """Remove the sessions of the plan, and print what was done."""
+    from claude_session_player.archive import clean_sessions
+
+    outcomes: list[CleanOutcome] = []
+    unleased: list[int] = []
+    try:
+        with work_bar("archiving", 0 if delete else plan.work) as progress:
+            outcomes.extend(
+                clean_sessions(plan, archive_dir, delete=delete, progress=progress, report_unleased=unleased.append)
+            )
+    finally:  # also what was done before the disk was full
+        warn_unreadable(archive_dir.problems)
+        report.print_outcomes(outcomes, delete)
+        if any(one.reason is None for one in outcomes):
+            report.note_hidden(sum(unleased))
+    return outcomes
+
+
+def _confirm(plan: CleanPlan) -> None:
+    """Let a person type what is going to happen. Raises `SessionError` if something else is typed."""
+    phrase = f"delete {plural(len(plan.sessions), 'session')}"
+    say(f"This deletes {humanize.size(plan.size)} for good, without an archive. To continue, type '{phrase}':")
+    if sys.stdin.readline().strip() != phrase:
+        raise SessionError("Confirmation did not match; nothing was deleted.")
+
+
+def _recover(archive_dir: ArchiveDir, as_json: bool, stores: StoreOptions) -> int:
+    """Restore or archive what interrupted runs left behind."""
+    from claude_session_player.archive import recover_removals
+
+    with stores.open() as store:
+        archive_dir.require_outside(store.roots)
+        finished = recover_removals(store, archive_dir)
+        problems: list[ReadProblem] = []
+        unknown = [pending for pending in pending_removals(store.roots, problems) if pending.info is None]
+    warn_unreadable([*archive_dir.problems, *problems])
+    _print_recovered(finished, unknown, as_json, is_all=not problems)
+    return NOT_ALL if unknown or problems or any(one.reason for one in finished) else 0
+
+
+# --- interrupted runs ---------------------------------------------------------------------------------
+
+
+def _name_pending(roots: Sequence[str]) -> None:
+    """Name the sessions that an interrupted run started to remove: they are not in the plan."""
+    for pending in pending_removals(roots):
+        if pending.info is not None:
+            name = id_and_title(pending.info.id, pending.info.title)
+            say(printable(f"the removal of {name} was interrupted: --apply finishes it"))
+        else:
+            say(printable(f"{pending.path} was left by an interrupted run: see --recover"))
+
+
+def note_interrupted(roots: Sequence[str]) -> None:
+    """Say that sessions are held by an interrupted removal: no list shows them."""
+    if count := len(pending_removals(roots)):
+        message = f"{plural(count, 'session')} {'is' if count == 1 else 'are'} held by an interrupted removal"
+        note(f"{message}: run '{PROGRAM} clean --recover'")
+
+
+def _print_recovered(
+    finished: Sequence[FinishedRemoval], unknown: Sequence[PendingRemoval], as_json: bool, *, is_all: bool
+) -> None:
+    """What became of interrupted removals; `is_all` is true if every directory could be read."""
+    for pending in unknown:
+        reason = pending.reason or "it does not say which session it holds"
+        say(printable(f"skipped {display_path(pending.path)}: {reason}; look into it yourself"))
+    for one in finished:
+        if one.reason is not None:
+            report_skipped(one.info.id, one.info.title, one.reason)
+    if as_json:
+        print_object(_report_record([], [], finished, hidden=0, applied=True))
+        return
+    for one in finished:
+        if one.reason is None:
+            print_text(printable(_describe_recovered(one)))
+    if not finished and not unknown and is_all:
+        say("Nothing to recover: no removal was interrupted.")
+
+
+def _describe_recovered(one: FinishedRemoval) -> str:
+    name = id_and_title(one.info.id, one.info.title)
+    if one.is_gone:
+        kept = f"; it is in the archive {display_path(one.info.archive)}" if one.info.archive else ""
+        return f"completed the removal of {name}, which had been decided{kept}"
+    if one.archive is not None:
+        return f"moved {name} into the archive {display_path(one.archive)}: {display_path(one.info.path)} is taken"
+    return f"put back {name}: {display_path(one.info.path)}"
+
+
+# --- the plan -----------------------------------------------------------------------------------------
 
 
 def _date(value: Any) -> str:
     return humanize.local_time(str(value), local_now())[:16]
 
 
-_WHY: Final[dict[str, Callable[[Any], str]]] = {
+_REASONS: Final[dict[str, Callable[[Any], str]]] = {
     "older_than": lambda value: f"older than {_date(value)}",
     "larger_than": lambda value: f"larger than {humanize.size(value)}",
-    "empty": lambda _: "nobody said anything",
+    "empty": lambda _: "without any message",
     "since": lambda value: f"active since {_date(value)}",
     "before": lambda value: f"last active before {_date(value)}",
 }
-"""How each rule is told; all others are words that were looked for."""
+"""How each rule is described; the others look for a text."""
+
+
+def _describe_reason(reason: CleanReason) -> str:
+    describe = _REASONS.get(reason.rule)
+    return describe(reason.value) if describe else f"{reason.rule} contains {reason.value!r}"
 
 
 class PlanReport:
-    """A plan as it is shown, and then what became of it."""
+    """Prints a plan, and later its outcomes, as a table or as JSON."""
 
-    def __init__(self, plan: CleanPlan, known: Iterable[str], as_json: bool) -> None:
+    def __init__(self, plan: CleanPlan, known_ids: Iterable[str], as_json: bool) -> None:
         self._plan = plan
-        self._known = list(known)
+        self._known_ids = list(known_ids)
         self._as_json = as_json
         self._finished: list[FinishedRemoval] = []
 
     def name_finished(self, finished: Sequence[FinishedRemoval]) -> None:
-        """Say what was left to do after a run that was killed."""
+        """Say what was done to finish an interrupted run."""
         self._finished = list(finished)
         for one in finished:
             if one.reason is not None:
                 report_skipped(one.info.id, one.info.title, one.reason)
             else:
                 done = "finished the removal of" if one.is_gone else "put back"
-                say(printable(f"{done} {quoted_title(one.info.id, one.info.title)}: a run was interrupted"))
+                say(printable(f"{done} {id_and_title(one.info.id, one.info.title)}: a run was interrupted"))
 
-    def name_hidden(self, unleased: int | None) -> None:
-        """Say how many processes could not be looked into, and what that means; `None` before leases are asked for."""
+    def note_hidden(self, unleased: int | None) -> None:
+        """Say how many processes could not be inspected, and what that means; `None` before leases are requested."""
         if self._plan.hidden:
-            count = humanize.plural(self._plan.hidden, "process", "processes")
-            say(f"note: {count} of other users could not be looked into; {_unseen(unleased)}")
+            count = plural(self._plan.hidden, "process", "processes")
+            note(f"{count} of other users could not be inspected; {_explain_leases(unleased)}")
         elif unleased:
-            files = humanize.plural(unleased, "removed file")
-            say(f"note: no lease was granted on {files}: another machine may have had them open for writing")
+            files = plural(unleased, "removed file")
+            note(f"no lease was granted on {files}: another machine may have had them open for writing")
 
     def print_plan(self, folder: str, delete: bool) -> None:
-        """The plan, and what would be done with it."""
+        """The plan, and how to apply it."""
         if self._as_json:
-            self._print_json([_record(bundle, None, self._plan) for bundle in self._plan.sessions], [], applied=False)
+            self._print_json([_record(files, None, self._plan) for files in self._plan.sessions], [], applied=False)
             return
         self.print_table()
         self._name_skipped([])
         if self._plan.sessions:
-            do = (
-                "--apply --delete deletes them"
-                if delete
-                else f"--apply removes them, and keeps them in {display_path(folder)}"
-            )
-            say(printable(f"nothing was done: {do}"))
+            archived = f"--apply moves them to the archive {display_path(folder)}"
+            say(printable(f"Nothing was changed: {'--apply --delete deletes them' if delete else archived}."))
 
     def print_table(self) -> None:
-        """A line for each session, and what it comes to and why; nothing where JSON is wanted."""
+        """The sessions of the plan with totals and reasons; nothing with `--json`."""
         if not self._as_json and self._plan.sessions:
             self._print_table(self._plan.sessions, "")
         elif not self._as_json:
             self._say_nothing()
 
     def print_outcomes(self, outcomes: Sequence[CleanOutcome], delete: bool) -> None:
-        """What was done, and what was not."""
+        """What was removed, and what was not."""
         done = [one for one in outcomes if one.reason is None]
-        stayed = [skip_session(one.session, one.reason) for one in outcomes if one.reason is not None]
+        kept = [skip_session(one.session, one.reason) for one in outcomes if one.reason is not None]
         if self._as_json:
             records = [_record(one.session, one.archive, self._plan) for one in done]
-            self._print_json(records, stayed, applied=True)
+            self._print_json(records, kept, applied=True)
         elif done:
             self._print_table([one.session for one in done], "deleted " if delete else "archived and removed ")
         elif not self._plan.sessions:
             self._say_nothing()
-        self._name_skipped(stayed)
+        self._name_skipped(kept)
 
     def _say_nothing(self) -> None:
-        count = len(self._plan.skipped)
-        if not count:
-            say("there is nothing to clean up: no session is like this")
-            return
-        those = "the session that fits is" if count == 1 else f"the {count} sessions that fit are"
-        say(f"nothing can be removed now: {those} skipped")
+        if count := len(self._plan.skipped):
+            sessions = "the matching session is" if count == 1 else f"the {count} matching sessions are"
+            say(f"Nothing can be removed now: {sessions} skipped.")
+        else:
+            say("No sessions match these filters.")
 
     def _name_skipped(self, more: Sequence[SkippedSession]) -> None:
         for one in (*self._plan.skipped, *more):
             report_skipped(one.id, one.title, one.reason)
 
-    def _print_table(self, bundles: Sequence[SessionFiles], done: str) -> None:
+    def _print_table(self, sessions: Sequence[SessionFiles], done: str) -> None:
         from claude_session_player.cli._tables import Column, print_table, short_ids
 
         now = local_now()
         print_table(
             (
-                Column("ID", short_ids([bundle.id for bundle in bundles], self._known), 10, style="cyan"),
-                Column("LAST ACTIVE", [humanize.ago(bundle.updated_at or "", now) for bundle in bundles], 8),
-                Column("TITLE", [bundle.title or "(no title)" for bundle in bundles], 9, 20),
-                Column("PROJECT", [base_name(bundle.project or "") for bundle in bundles], 4, 12, style="green"),
-                Column("FILES", [str(len(bundle.files)) for bundle in bundles], 3, right=True),
-                Column("SIZE", [humanize.size(bundle.size) for bundle in bundles], 7, right=True),
+                Column("ID", short_ids([files.id for files in sessions], self._known_ids), 10, style="cyan"),
+                Column("LAST ACTIVE", [humanize.ago(files.updated_at or "", now) for files in sessions], 8),
+                Column("TITLE", [files.title or "(no title)" for files in sessions], 9, 20),
+                Column("PROJECT", [base_name(files.project or "") for files in sessions], 4, 12, style="green"),
+                Column("FILES", [str(len(files.files)) for files in sessions], 3, right=True),
+                Column("SIZE", [humanize.size(files.size) for files in sessions], 7, right=True),
             )
         )
-        files = humanize.plural(sum(len(bundle.files) for bundle in bundles), "file")
-        size = humanize.size(sum(bundle.size for bundle in bundles))
-        why = ", ".join(map(_words, self._plan.reasons))
-        print_text(printable(f"{done}{humanize.plural(len(bundles), 'session')}, {files}, {size}: {why}"))
+        count = plural(sum(len(files.files) for files in sessions), "file")
+        size = humanize.size(sum(files.size for files in sessions))
+        reasons = ", ".join(map(_describe_reason, self._plan.reasons))
+        print_text(printable(f"{done}{plural(len(sessions), 'session')}, {count}, {size}: {reasons}"))
 
     def _print_json(self, sessions: list[dict[str, Any]], more: Sequence[SkippedSession], *, applied: bool) -> None:
         skipped = (*self._plan.skipped, *more)
-        print_text(
-            encode_json(_whole_record(sessions, skipped, self._finished, hidden=self._plan.hidden, applied=applied))
-        )
+        print_object(_report_record(sessions, skipped, self._finished, hidden=self._plan.hidden, applied=applied))
 
 
-def _unseen(unleased: int | None) -> str:
-    """What it means that some processes could not be looked into."""
+def _explain_leases(unleased: int | None) -> str:
+    """What it means that some processes could not be inspected."""
     if unleased is None:
-        return "--apply checks with a lease on each file that none of them writes to it"
+        return "--apply takes a lease on each file to make sure that none of them writes to it"
     if not unleased:
         return "leases confirm that none of them had a removed file open for writing"
-    files = humanize.plural(unleased, "removed file")
-    return f"no lease was granted on {files}, which they may have had open for writing"
+    return f"no lease was granted on {plural(unleased, 'removed file')}, which they may have had open for writing"
 
 
-def name_pending(roots: Sequence[str]) -> None:
-    """Say which sessions a run that was killed had begun to remove: they are not in the plan."""
-    for waiting in pending_removals(roots):
-        if (info := waiting.info) is not None:
-            say(printable(f"the removal of {quoted_title(info.id, info.title)} was interrupted: --apply finishes it"))
-        else:
-            say(printable(f"{waiting.path} was left by an interrupted clean-up: see --recover"))
+# --- as JSON ------------------------------------------------------------------------------------------
 
 
-def name_interrupted(roots: Sequence[str]) -> None:
-    """Say in one line that sessions wait in a store: no list shows them."""
-    if count := len(pending_removals(roots)):
-        wait = "1 session waits" if count == 1 else f"{count} sessions wait"
-        say(f"note: {wait} in the store since a clean-up was interrupted: see '{PROGRAM} clean --recover'")
-
-
-def describe_unknown(roots: Sequence[str], troubles: list[ReadProblem]) -> list[PendingRemoval]:
-    """What a run that was killed left behind, and nobody can tell which session it is; see `pending_removals`."""
-    return [waiting for waiting in pending_removals(roots, troubles) if waiting.info is None]
-
-
-def print_recovered(
-    finished: Sequence[FinishedRemoval], unknown: Sequence[PendingRemoval], as_json: bool, *, is_all: bool = True
-) -> None:
-    """What became of the sessions that a run that was killed left behind; `is_all` where every directory was read."""
-    for waiting in unknown:
-        reason = waiting.reason or "it does not say which session is in it"
-        say(printable(f"skipped {display_path(waiting.path)}: {reason}; look into it yourself"))
-    for one in finished:
-        if one.reason is not None:
-            report_skipped(one.info.id, one.info.title, one.reason)
-    if as_json:
-        print_text(encode_json(_whole_record([], [], finished, hidden=0, applied=True)))
-        return
-    for one in finished:
-        if one.reason is None:
-            print_text(printable(_recovered(one)))
-    if not finished and not unknown and is_all:
-        say("there is nothing to recover: no removal was interrupted")
-
-
-def _recovered(one: FinishedRemoval) -> str:
-    name = quoted_title(one.info.id, one.info.title)
-    if one.is_gone:
-        kept = f"; it is in the archive {display_path(one.info.archive)}" if one.info.archive else ""
-        return f"completed the removal of {name}, which had been decided{kept}"
-    if one.archive is not None:
-        new = f"something new is at {display_path(one.info.path)}"
-        return f"moved {name} into the archive, because {new}: {display_path(one.archive)}"
-    return f"put back {name}: {display_path(one.info.path)}"
-
-
-def _words(reason: CleanReason) -> str:
-    tell = _WHY.get(reason.rule)
-    return tell(reason.value) if tell else f"{reason.rule} has {reason.value!r}"
-
-
-def _record(bundle: SessionFiles, archive: str | None, plan: CleanPlan) -> dict[str, Any]:
+def _record(files: SessionFiles, archive: str | None, plan: CleanPlan) -> dict[str, Any]:
     return {
-        "id": display_path(bundle.id),
-        "title": bundle.title,
-        "path": display_path(main_file_path(bundle)),
-        "project": bundle.project,
-        "updated_at": bundle.updated_at,
-        "files": len(bundle.files),
-        "size": bundle.size,
+        "id": display_path(files.id),
+        "title": files.title,
+        "path": display_path(main_file_path(files)),
+        "project": files.project,
+        "updated_at": files.updated_at,
+        "files": len(files.files),
+        "size": files.size,
         "reasons": [reason._asdict() for reason in plan.reasons],
-        "archive": _shown(archive),
+        "archive": _optional_path(archive),
     }
 
 
-def _whole_record(
+def _report_record(
     sessions: list[dict[str, Any]],
     skipped: Iterable[SkippedSession],
     finished: Iterable[FinishedRemoval],
@@ -268,170 +452,10 @@ def _finished_record(one: FinishedRemoval) -> dict[str, Any]:
         "title": one.info.title,
         "path": display_path(one.info.path),
         "is_gone": one.is_gone,
-        "archive": _shown(one.archive or one.info.archive),
+        "archive": _optional_path(one.archive or one.info.archive),
         "reason": one.reason,
     }
 
 
-def _shown(path: str | None) -> str | None:
+def _optional_path(path: str | None) -> str | None:
     return None if path is None else display_path(path)
-
-
-def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
-    from claude_session_player.store import parse_date_span
-
-    try:
-        return None if value is None else parse_date_span(value).start
-    except BadFilter as error:
-        raise click.BadParameter(str(error)) from error
-
-
-def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    from claude_session_player.util.humanize import parse_size
-
-    try:
-        return None if value is None else parse_size(value)
-    except BadFilter as error:
-        raise click.BadParameter(str(error)) from error
-
-
-@click.command()
-@click.option(
-    "--older-than",
-    callback=_moment,
-    metavar="WHEN",
-    help="Sessions whose last event is from before then: 30d, 12h, 2w ago, or a date like 2026-01-17.",
-)
-@click.option(
-    "--larger-than",
-    callback=_size,
-    metavar="SIZE",
-    help="Sessions that take more, with all that belongs to them: 500KB, 10MB, 1.5GB, or bytes.",
-)
-@click.option(
-    "--empty",
-    is_flag=True,
-    help="Sessions in which nobody said anything, and whose other files, if any, are empty.",
-)
-@clean_options
-@to_option
-@click.option("--apply", "is_applied", is_flag=True, help="Do it: archive these sessions, and then remove them.")
-@click.option("--delete", is_flag=True, help="With --apply: remove them without an archive, after a confirmation.")
-@click.option(
-    "--recover", is_flag=True, help="Put back what an interrupted run left behind, or archive it; takes no filters."
-)
-@click.option("--yes", is_flag=True, help="With --delete: do not ask for the confirmation.")
-@json_option
-@utc_option
-@store_options
-def command(
-    older_than: datetime | None,
-    larger_than: int | None,
-    empty: bool,
-    wanted: Filter,
-    to: str | None,
-    is_applied: bool,
-    delete: bool,
-    recover: bool,
-    yes: bool,
-    as_json: bool,
-    **where: Any,
-) -> int:
-    """Clean up: print which sessions would be removed and why, and do nothing, unless --apply is given.
-
-    At least one filter is needed, and a session has to fulfil all that are given. With --apply each session is archived
-    with everything that belongs to it, the archive is read back, and only then the session is removed; 'restore' brings
-    it back. With --apply --delete there is no archive: that asks for a typed confirmation, or --yes. --delete alone
-    prints the plan, too.
-
-    Sessions that are in use, that changed since the plan was made, or of which a sub-agent cannot be read, are skipped
-    and named; then, and where something could not be read, the exit code is 1. Before a session is removed, its files
-    are read again, whatever the index says, and a lease on each makes sure that no process writes to it, also none of
-    another user; where the system gives no leases, that is said. Todos, settings, memories, sub-agents whose session is
-    gone, and files that are no part of a session are never touched. What was done is logged in log.jsonl in the
-    directory of the archive.
-
-    Where a run was killed, the next --apply finishes what it began, and --recover does nothing else: sessions go back
-    to their places, or into the archive where something new is in their place by now.
-    """
-    from claude_session_player.archive import ArchiveDir, CleanRules, finish_removals, plan_clean
-
-    rules = CleanRules(wanted, older_than, larger_than, empty)
-    if recover:
-        if rules != CleanRules() or is_applied or delete or yes:
-            raise click.UsageError("--recover takes care of all that was interrupted: give no filter, and no --apply")
-        return _recover(ArchiveDir(to), as_json, where)
-    _check(rules)
-    if is_applied and delete and not yes and not _has_terminal():
-        raise click.UsageError("--delete asks for a confirmation, and there is no terminal to ask on: add --yes")
-    vault = ArchiveDir(to)
-    with open_store(**where) as store:
-        vault.require_outside(store.roots)
-        finished = finish_removals(store, vault) if is_applied else []
-        made = plan_clean(store, rules, reread=is_applied)
-        shown = PlanReport(made, [file.id for file in store.files()], as_json)
-    if not is_applied:
-        name_pending(store.roots)
-        shown.print_plan(vault.path, delete)
-        shown.name_hidden(None)
-        return 0
-    shown.name_finished(finished)
-    name_interrupted(store.roots)
-    if delete and not yes and made.sessions:
-        shown.print_table()
-        _confirm(made)
-    outcomes = _apply(made, vault, delete, shown)
-    reasons = [one.reason for one in outcomes] + [one.reason for one in finished]
-    return NOT_ALL if made.skipped or any(reasons) or store.troubles else 0
-
-
-def _recover(vault: ArchiveDir, as_json: bool, where: dict[str, Any]) -> int:
-    """Take care of what runs that were killed left behind."""
-    from claude_session_player.archive import recover_removals
-
-    with open_store(**where) as store:
-        vault.require_outside(store.roots)
-        finished = recover_removals(store, vault)
-        troubles: list[ReadProblem] = []
-        waiting = describe_unknown(store.roots, troubles)
-    warn_unreadable([*vault.problems, *troubles])
-    print_recovered(finished, waiting, as_json, is_all=not troubles)
-    return NOT_ALL if waiting or troubles or any(one.reason for one in finished) else 0
-
-
-def _check(rules: CleanRules) -> None:
-    try:
-        rules.check()
-    except BadFilter as error:
-        raise click.UsageError(str(error)) from error
-
-
-def _apply(made: CleanPlan, vault: ArchiveDir, delete: bool, shown: PlanReport) -> list[CleanOutcome]:
-    """What became of each session; it is told, too."""
-    from claude_session_player.archive import clean_sessions
-
-    outcomes: list[CleanOutcome] = []
-    unleased: list[int] = []
-    try:
-        with progress_bar("archiving", 0 if delete else made.work) as progress:
-            outcomes.extend(
-                clean_sessions(made, vault, delete=delete, progress=progress, report_unleased=unleased.append)
-            )
-    finally:  # what was done before the disk was full is told, too
-        warn_unreadable(vault.problems)
-        shown.print_outcomes(outcomes, delete)
-        if any(one.reason is None for one in outcomes):
-            shown.name_hidden(sum(unleased))
-    return outcomes
-
-
-def _confirm(made: CleanPlan) -> None:
-    """Let a person type what is going to happen. Raises `SessionError` where it is something else."""
-    phrase = f"delete {plural(len(made.sessions), 'session')}"
-    say(f"This deletes {size(made.size)} for good: there will be no archive. To go on, type '{phrase}':")
-    if sys.stdin.readline().strip() != phrase:
-        raise SessionError("that is something else: nothing is deleted")
-
-
-def _has_terminal() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None

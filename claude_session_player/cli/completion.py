@@ -1,4 +1,4 @@
-"""`completion`: what a shell needs to complete commands, options and session ids."""
+"""`completion`: scripts that let a shell complete commands, options and session ids."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _SIGNS: Final = frozenset("._-+ ")
-"""What a value may be made of besides letters and digits: no shell obeys any of these, and only spaces need quoting.
+"""Characters that a value may have besides letters and digits: no shell interprets them, and only spaces need quoting.
 
-Whatever else would have to be quoted is not offered, because scripts that are installed in shells undo some quoting.
+Values with other characters are not offered, because the scripts in some shells undo quoting.
 """
 
 
 def is_shell_safe(value: str) -> bool:
-    """True for a value that no shell takes for anything but a word.
+    """True for a value that every shell takes for a plain word.
 
     >>> [is_shell_safe(value) for value in ("1f2e-3d4c", "tea timer", "größe", "$(reboot)", "a;b", "a\\nb", " a")]
     [True, True, True, False, False, False, False]
@@ -40,17 +40,17 @@ def is_shell_safe(value: str) -> bool:
 
 
 def id_items(ids: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Harmless ids that begin like this, each once; where there is none, whatever files there are.
+    """Safe ids that start with this, each once; if there is none, files.
 
     An id that looks like an option is not offered: the command would take it for one.
     """
-    fitting = (id for id in dict.fromkeys(ids) if id.startswith(incomplete) and is_shell_safe(id))
-    items = [CompletionItem(id) for id in fitting if not id.startswith("-")]
+    matching = (id for id in dict.fromkeys(ids) if id.startswith(incomplete) and is_shell_safe(id))
+    items = [CompletionItem(id) for id in matching if not id.startswith("-")]
     return items or [CompletionItem(incomplete, type="file")]
 
 
 class _ShellSafeComplete(ShellComplete):
-    """Offers harmless values only, whoever gathered them. Paths are left to the shell, which quotes them itself."""
+    """Offers safe values only, wherever they come from. Paths are left to the shell, which quotes them itself."""
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
         items = super().get_completions(args, incomplete)
@@ -60,7 +60,7 @@ class _ShellSafeComplete(ShellComplete):
 
 
 class _Bash(_ShellSafeComplete, BashComplete):
-    """bash inserts a value as it comes, so that it has to be quoted; other shells quote it."""
+    """bash inserts a value unchanged, so it has to be quoted; other shells quote it."""
 
     def format_completion(self, item: CompletionItem) -> str:
         return f"{item.type},{shlex.quote(item.value) if item.type == 'plain' else item.value}"
@@ -81,13 +81,16 @@ SHELLS: Final = tuple(_CLASSES)
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:
-    """Print a script that teaches a shell to complete commands, options and session ids.
+    """Print a completion script for bash, zsh or fish.
+
+    The shell then completes commands, options and session ids with the Tab key.
 
     \b
-      bash: claude-session-player completion bash > ~/.claude-session-player.bash
-            and in ~/.bashrc: source ~/.claude-session-player.bash
-      zsh:  the same with zsh and ~/.zshrc, below 'autoload -Uz compinit && compinit'
-      fish: claude-session-player completion fish > ~/.config/fish/conf.d/claude-session-player.fish
+    bash:  csp completion bash > ~/.claude-session-player.bash
+           and in ~/.bashrc: source ~/.claude-session-player.bash
+    zsh:   the same with zsh and ~/.zshrc, below 'autoload -Uz compinit'
+           and 'compinit'
+    fish:  csp completion fish > ~/.config/fish/conf.d/claude-session-player.fish
     """
     from claude_session_player.cli._output import print_text
     from claude_session_player.cli.app import app
@@ -97,7 +100,7 @@ def command(shell: str) -> None:
 
 
 def answer_shell(app: click.Command) -> int:
-    """Answer a shell that asks for completions; where that fails, offer none: nobody asked for a message."""
+    """Answer a shell that asks for completions; on failure, offer none: a message would disturb the command line."""
     for kind in _CLASSES.values():
         add_completion_class(kind)
     for program, variable in COMPLETION_VARIABLES.items():

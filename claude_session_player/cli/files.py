@@ -1,185 +1,132 @@
-"""`files`: the files that a session touched, and the content of one as the session knew it."""
+"""`files`: list the files that a session touched, or print one as the session knew it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.cli._options import json_options, open_store, store_options, utc_option
-from claude_session_player.cli._output import LINES, print_records, say, stdout
+from claude_session_player.cli._options import collect_options, examples, json_options, store_options, utc_option
+from claude_session_player.cli._output import LINES, print_records, say, stdout, warn
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
 from claude_session_player.files import ContentNote, GapReason, RebuiltFile
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.humanize import plural
-from claude_session_player.util.text import ELLIPSIS, display_path as spelled, printable
+from claude_session_player.util.text import ELLIPSIS, display_path, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._output import JsonForm
     from claude_session_player.files import LineRange, PartialText, TouchCounts, TouchedFile
     from claude_session_player.store import Session
 
-_MOST: Final = 5
-_REASONS: Final = {
-    GapReason.OUTSIDE: "it was changed outside of the session's tools before line {line}",
-    GapReason.UNPLACED: "what the {tool} of line {line} changed cannot be told",
-    GapReason.UNANSWERED: "the {tool} of line {line} has no result: whether it was done is not known",
-}
-
-
-def agents_of(file: TouchedFile, known: PartialText) -> list[str]:
-    """The sub-agents that changed a file, or, where the session knows nothing of it, that touched it."""
-    return [agent for agent, touches in file.by.items() if agent is not None and (touches.changes or not known.lines)]
-
-
-def content_text(known: PartialText) -> str:
-    """The text as it is known; a line in place of each stretch that is not."""
-    if known.complete:
-        return known.text
-    marks = {stretch.first: f"{ELLIPSIS} {_unknown(stretch)} {ELLIPSIS}" for stretch in known.unknown()}
-    runs = {start: "\n".join(run) for start, run in known.runs()}
-    pieces = marks | runs
-    text = "\n".join(pieces[at] for at in sorted(pieces))
-    return text if known.total in known.lines else f"{text}\n"
-
-
-def remarks(told: RebuiltFile, agents: list[str]) -> Iterator[str]:
-    """What has to be said beside the content, a line each."""
-    known = told.known
-    if known.lines and not known.complete:
-        of_all = f" of {known.total}" if known.total is not None else ""
-        lines = "line is" if len(known.lines) == 1 else "lines are"
-        gaps = [_unknown(stretch) for stretch in known.unknown()]
-        more = [f"{ELLIPSIS} and {plural(len(gaps) - _MOST, 'more gap')}"] if len(gaps) > _MOST else []
-        yield f"{len(known.lines)}{of_all} {lines} known; {'; '.join(gaps[:_MOST] + more)}"
-    for note in told.notes:
-        yield _said(note)
-    for agent in agents:
-        id = printable(spelled(agent))
-        did = "changed it, too" if known.lines else "touched it"
-        yield f"sub-agent {id} {did}: see '{PROGRAM} files {id} {printable(told.path)}'"
-
-
-def _said(note: ContentNote) -> str:
-    return _REASONS[note.reason].format(line=note.line, tool=printable(note.tool))
-
-
-def _unknown(stretch: LineRange) -> str:
-    first, last = stretch
-    if last is None:
-        return f"what comes behind line {first - 1} is not known" if first > 1 else "nothing else is known"
-    return f"line {first} is not known" if first == last else f"lines {first}–{last} are not known"
-
-
-def content_record(told: RebuiltFile, at: int | None, agents: list[str]) -> dict[str, Any]:
-    """The content as JSON data."""
-    known = told.known
-    return {
-        "path": told.path,
-        "at": at,
-        "complete": known.complete,
-        "lines": known.total,
-        "lines_known": len(known.lines),
-        "unknown": [list(stretch) for stretch in known.unknown()],
-        "content": known.text if known.complete else None,
-        "parts": [] if known.complete else [{"line": at, "text": "\n".join(run)} for at, run in known.runs()],
-        "sources": [source._asdict() for source in told.sources],
-        "notes": [{"line": note.line, "reason": note.reason.value, "tool": note.tool} for note in told.notes],
-        "agents": agents,
-    }
-
-
+_INCOMPLETE: Final = 1
+_MOST_GAPS: Final = 5
 _KINDS: Final = {
     "read": ("reads", "attached"),
     "written": ("writes",),
     "edited": ("edits",),
     "failed": ("failed",),
 }
-_INCOMPLETE: Final = 1
+"""The kinds of `--only`, and what each counts."""
+_REASONS: Final = {
+    GapReason.OUTSIDE: "it was changed outside of the session's tools before line {line}",
+    GapReason.UNPLACED: "the change made by {tool} in line {line} is not known",
+    GapReason.UNANSWERED: "{tool} in line {line} has no result: whether it succeeded is not known",
+}
+
+
+@dataclass(frozen=True)
+class FilesOptions:
+    """Which files, and at which point."""
+
+    until: int | None
+    main: bool
+    only: tuple[str, ...]
 
 
 def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
     words = [word.strip().lower() for word in (value or "").split(",") if word.strip()]
-    if strange := [word for word in words if word not in _KINDS]:
-        raise click.BadParameter(f"{strange[0]!r} is none of {', '.join(_KINDS)}")
+    if unknown := [word for word in words if word not in _KINDS]:
+        raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(_KINDS)}")
     return tuple(words)
 
 
-@click.command()
+files_options = collect_options(
+    "options",
+    FilesOptions,
+    FilesOptions.__annotations__,
+    (
+        click.option(
+            "--until",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="With PATH: its content as known after line N. Default: the end.",
+        ),
+        click.option("--main", is_flag=True, help="Leave out what sub-agents did."),
+        click.option("--only", callback=_kinds, metavar="KINDS", help=f"Only these kinds: {', '.join(_KINDS)}."),
+    ),
+)
+
+
+@click.command(
+    epilog=examples(
+        ("files latest", "all files of the last active session"),
+        ("files 1f2e --only written,edited", "those that it changed"),
+        ("files 1f2e kettle.py --until 40", "a file as known after line 40"),
+    )
+)
 @click.argument("ref", shell_complete=complete_ref)
 @click.argument("path", required=False)
-@click.option("--at", type=click.IntRange(min=1), metavar="N", help="With PATH: as it was known after line N.")
-@click.option("--main", "own", is_flag=True, help="Leave out what sub-agents did.")
-@click.option(
-    "--only", callback=_kinds, metavar="KINDS", help=f"Only files of these kinds, with commas: {', '.join(_KINDS)}."
-)
+@files_options
 @json_options
 @utc_option
 @store_options
-def command(
-    ref: str, path: str | None, at: int | None, own: bool, only: tuple[str, ...], form: str | None, **where: Any
-) -> int:
-    """List the files that a session read, wrote and edited; with PATH, print one as the session knew it.
+def command(ref: str, path: str | None, options: FilesOptions, form: JsonForm | None, stores: StoreOptions) -> int:
+    """List files a session touched, or print one of them.
 
-    The content is rebuilt from what was read, written and edited, and from the file history, up to line N of the
-    session's file. Where only parts are known, marks stand for the rest, and the exit code is 1. PATH is a path, or
-    the end of one. What shell commands did to files is not known. REF is a path, an id or at least 4 characters of
-    its beginning, a sub-agent's id, latest, a title in quotes, or a breadcrumb.
+    REF is a file, an id, latest or a title: see 'help refs'. PATH is a path, or the end of one. Its content is rebuilt
+    from reads, writes and edits and from the file history; changes by shell commands are not known. If only parts are
+    known, the gaps are marked, and the exit code is 1.
     """
-    if path is None and at is not None:
-        raise click.UsageError("--at needs a PATH: files REF PATH --at N")
-    if path is not None and only:
-        raise click.UsageError("--only goes with a list of files: leave PATH out")
+    if path is None and options.until is not None:
+        raise click.UsageError("--until needs a PATH: files REF PATH --until N")
+    if path is not None and options.only:
+        raise click.UsageError("--only selects files for the list: leave out PATH")
     from claude_session_player.files import touched_files
 
-    with open_store(**where, required=needs_store(ref)) as store:
+    with stores.open(required=needs_store(ref)) as store:
         session = find_session(store, ref)
-        files = touched_files(session, own)
+        files = touched_files(session, options.main)
         if path is not None:
-            return _print_content(session, files, path, at, form)
-        _print_list(session, files, only, form)
+            return _print_content(session, files, path, options.until, form)
+        _print_list(session, files, options.only, form)
     return 0
 
 
-def _print_list(session: Session, files: list[TouchedFile], only: tuple[str, ...], form: str | None) -> None:
+# --- the list -----------------------------------------------------------------------------------------
+
+
+def _print_list(session: Session, files: list[TouchedFile], only: tuple[str, ...], form: JsonForm | None) -> None:
     counters = [counter for kind in only for counter in _KINDS[kind]]
-    wanted = [file for file in files if not only or any(getattr(file.all, name) for name in counters)]
+    rows = [file for file in files if not only or any(getattr(file.all, name) for name in counters)]
     if form:
-        print_records(map(touched_file_record, wanted), form)
-    elif wanted:
+        print_records(map(touched_file_record, rows), form)
+    elif rows:
         from claude_session_player.cli import _tables
 
-        _tables.print_files(wanted, session.project)
+        _tables.print_files(rows, session.project)
     elif files:
-        say(f"the session touched {plural(len(files), 'file')}, but none was {' or '.join(only)}")
+        say(f"The session touched {plural(len(files), 'file')}, but none was {' or '.join(only)}.")
     else:
-        say("the session touched no file")
-
-
-def _print_content(session: Session, files: list[TouchedFile], given: str, at: int | None, form: str | None) -> int:
-    from claude_session_player.errors import NotKnown
-    from claude_session_player.files import find_touched_file, rebuild_file
-
-    path = find_touched_file(given, [file.path for file in files], session.project)
-    told = rebuild_file(session.events(), path, at, session.backup)
-    agents = next(agents_of(file, told.known) for file in files if file.path == path)
-    if form:
-        print_records([content_record(told, at, agents)], LINES)
-    elif told.known.lines:
-        stdout().write(content_text(told.known))
-    said = remarks(told, agents)
-    if not told.known.lines and not form:
-        when = f" at line {at}" if at else ""
-        raise NotKnown(f"nothing is known of {path}{when}: no tool showed its content", *said)
-    if not form:
-        for remark in said:
-            say(f"warning: {remark}")
-    return 0 if told.known.complete else _INCOMPLETE
+        say("The session touched no files.")
 
 
 def touched_file_record(file: TouchedFile) -> dict[str, Any]:
-    """A file that was touched as JSON data."""
+    """A file that was touched, as JSON data."""
     return {
         "path": file.path,
         **_counts(file.all),
@@ -195,3 +142,91 @@ def touched_file_record(file: TouchedFile) -> dict[str, Any]:
 
 def _counts(touches: TouchCounts) -> dict[str, int]:
     return {name: getattr(touches, name) for names in _KINDS.values() for name in names}
+
+
+# --- the content of one file --------------------------------------------------------------------------
+
+
+def _print_content(
+    session: Session, files: list[TouchedFile], typed: str, until: int | None, form: JsonForm | None
+) -> int:
+    from claude_session_player.errors import NotKnown
+    from claude_session_player.files import find_touched_file, rebuild_file
+
+    path = find_touched_file(typed, [file.path for file in files], session.project)
+    rebuilt = rebuild_file(session.events(), path, until, session.backup)
+    agents = next(_agents_to_name(file, rebuilt.known) for file in files if file.path == path)
+    if form:
+        print_records([content_record(rebuilt, until, agents)], LINES)
+    elif rebuilt.known.lines:
+        stdout().write(content_text(rebuilt.known))
+    warnings = _warnings(rebuilt, agents)
+    if not rebuilt.known.lines and not form:
+        when = f" at line {until}" if until else ""
+        raise NotKnown(f"nothing is known of {path}{when}: no tool showed its content", *warnings)
+    if not form:
+        for warning in warnings:
+            warn(warning)
+    return 0 if rebuilt.known.complete else _INCOMPLETE
+
+
+def _agents_to_name(file: TouchedFile, known: PartialText) -> list[str]:
+    """The sub-agents that changed a file; or that touched it, if the session itself knows nothing of it."""
+    return [agent for agent, touches in file.by.items() if agent is not None and (touches.changes or not known.lines)]
+
+
+def content_text(known: PartialText) -> str:
+    """The known text, with one line in place of each gap."""
+    if known.complete:
+        return known.text
+    marks = {gap.first: f"{ELLIPSIS} {_describe_gap(gap)} {ELLIPSIS}" for gap in known.unknown()}
+    runs = {start: "\n".join(run) for start, run in known.runs()}
+    pieces = marks | runs
+    text = "\n".join(pieces[at] for at in sorted(pieces))
+    return text if known.total in known.lines else f"{text}\n"
+
+
+def _warnings(rebuilt: RebuiltFile, agents: list[str]) -> Iterator[str]:
+    """What a reader has to know besides the content, a line each."""
+    known = rebuilt.known
+    if known.lines and not known.complete:
+        of_all = f" of {known.total}" if known.total is not None else ""
+        lines = "line is" if len(known.lines) == 1 else "lines are"
+        gaps = [_describe_gap(gap) for gap in known.unknown()]
+        more = [f"{ELLIPSIS} and {plural(len(gaps) - _MOST_GAPS, 'more gap')}"] if len(gaps) > _MOST_GAPS else []
+        yield f"{len(known.lines)}{of_all} {lines} known; {'; '.join(gaps[:_MOST_GAPS] + more)}"
+    for note in rebuilt.notes:
+        yield _describe_note(note)
+    for agent in agents:
+        id = printable(display_path(agent))
+        did = "changed it, too" if known.lines else "touched it"
+        yield f"sub-agent {id} {did}: see '{PROGRAM} files {id} {printable(rebuilt.path)}'"
+
+
+def _describe_note(note: ContentNote) -> str:
+    return _REASONS[note.reason].format(line=note.line, tool=printable(note.tool))
+
+
+def _describe_gap(gap: LineRange) -> str:
+    first, last = gap
+    if last is None:
+        return f"nothing is known after line {first - 1}" if first > 1 else "nothing else is known"
+    return f"line {first} is not known" if first == last else f"lines {first}–{last} are not known"
+
+
+def content_record(rebuilt: RebuiltFile, until: int | None, agents: list[str]) -> dict[str, Any]:
+    """The content of a file as JSON data."""
+    known = rebuilt.known
+    return {
+        "path": rebuilt.path,
+        "at": until,
+        "complete": known.complete,
+        "lines": known.total,
+        "lines_known": len(known.lines),
+        "unknown": [list(gap) for gap in known.unknown()],
+        "content": known.text if known.complete else None,
+        "parts": [] if known.complete else [{"line": at, "text": "\n".join(run)} for at, run in known.runs()],
+        "sources": [source._asdict() for source in rebuilt.sources],
+        "notes": [{"line": note.line, "reason": note.reason.value, "tool": note.tool} for note in rebuilt.notes],
+        "agents": agents,
+    }

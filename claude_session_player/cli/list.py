@@ -1,62 +1,118 @@
-"""`list`: the sessions of the stores."""
+"""`list`, `projects`, `todos`, `memories` and `settings`: what stores hold, as lists."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from claude_session_player.cli._options import (
     archive_options,
+    examples,
     filter_options,
     json_options,
-    open_store,
     store_options,
     utc_option,
 )
-from claude_session_player.cli._output import print_encoded, say, show
+from claude_session_player.cli._output import print_encoded, print_list, say
 from claude_session_player.store import Filter
 
+if TYPE_CHECKING:
+    from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._output import JsonForm
 
-@click.command()
+
+@click.command(
+    epilog=examples(
+        ("list --limit 10", "the last active sessions"),
+        ("list --project kettle --from week", "one project, this week"),
+        ("list --sort tokens --json", "those with the most tokens first"),
+    )
+)
 @filter_options
 @json_options
 @utc_option
 @archive_options
-def command(wanted: Filter, form: str | None, **where: Any) -> None:
-    """List sessions, the last active first.
+def command(filter: Filter, form: JsonForm | None, stores: StoreOptions) -> None:
+    """List sessions, most recently active first.
 
-    A title is the name that a person gave the session, else the one that Claude Code gave it, else the first prompt
-    that is more than a bare command.
+    A session must match all filters that are given. Its title is the name that a person gave it, else the one from
+    Claude Code, else its first prompt that is not just a command.
     """
-    with open_store(**where) as store:
-        sessions = store.sessions(wanted)
+    with stores.open() as store:
+        sessions = store.sessions(filter)
     if store.has_removals:
-        from claude_session_player.cli.clean import name_interrupted
+        from claude_session_player.cli.clean import note_interrupted
 
-        name_interrupted(store.roots)
+        note_interrupted(store.roots)
     if form:
         print_encoded((session.json for session in sessions), form)
-        return
-    if sessions:
+    elif sessions:
         from claude_session_player.cli import _tables
 
-        _tables.print_sessions(sessions, [file.id for file in store.seen()])
+        _tables.print_sessions(sessions, [file.id for file in store.last_files()])
     else:
-        like_that = "" if wanted == Filter() else " that is like this"
-        say(f"there is no session in {', '.join(store.roots)}{like_that}")
+        say(no_sessions(store.roots, is_filtered=filter != Filter()))
 
 
-@click.command()
+def no_sessions(roots: tuple[str, ...], *, is_filtered: bool) -> str:
+    """What is said where there is no session to show."""
+    from claude_session_player.util.text import display_path, printable
+
+    if is_filtered:
+        return "No sessions match these filters."
+    places = ", ".join(map(display_path, roots))
+    return printable(f"No sessions in {places}." if roots else "No sessions in these files.")
+
+
+@click.command(epilog=examples(("projects", "all projects"), ("projects --json", "as JSON")))
 @json_options
 @utc_option
 @store_options
-def projects(form: str | None, **where: Any) -> None:
-    """List projects, the last active first.
+def projects(form: JsonForm | None, stores: StoreOptions) -> None:
+    """List projects, most recently active first.
 
-    The path is the one that the sessions themselves name. Two paths that share a directory of the store are two
-    projects.
+    A project is a working directory that sessions name; two that share a directory of the store are two projects.
     """
-    with open_store(**where) as store:
-        found = store.projects()
-    show(found, form, "print_projects", f"there are no projects in {', '.join(store.roots)}")
+    with stores.open() as store:
+        rows = store.projects()
+    print_list(rows, form, "print_projects", f"No projects in {', '.join(store.roots)}.")
+
+
+@click.command(epilog=examples(("todos", "all todos"), ("todos kettle", "those of one project")))
+@click.argument("project", required=False)
+@json_options
+@utc_option
+@store_options
+def todos(project: str | None, form: JsonForm | None, stores: StoreOptions) -> None:
+    """List todos of projects and sessions.
+
+    PROJECT is any part of a project path; without it, todos of all projects are listed. They come from the todo.jsonl
+    of each project and from the todo lists of sessions.
+    """
+    with stores.open() as store:
+        rows = store.todos(project)
+    print_list(rows, form, "print_todos", "No todos match." if project else "No todos.")
+
+
+@click.command(epilog=examples(("memories", "all memories"), ("memories --tag style", "those with a tag")))
+@click.option("--project", metavar="TEXT", help="Only memories of a project whose path contains TEXT.")
+@click.option("--tag", metavar="TAG", help="Only memories with this tag.")
+@json_options
+@utc_option
+@store_options
+def memories(project: str | None, tag: str | None, form: JsonForm | None, stores: StoreOptions) -> None:
+    """List memories, most recently changed first."""
+    with stores.open() as store:
+        rows = store.memories(project, tag)
+    print_list(rows, form, "print_memories", "No memories match." if project or tag else "No memories.")
+
+
+@click.command(epilog=examples(("settings", "as a table"), ("settings --json", "as JSON")))
+@json_options
+@store_options
+def settings(form: JsonForm | None, stores: StoreOptions) -> None:
+    """Show the settings of each store, with secrets masked."""
+    with stores.open() as store:
+        rows = store.settings()
+    print_list(rows, form, "print_settings", f"No settings in {', '.join(store.roots)}.")

@@ -1,4 +1,4 @@
-"""`locks`: which sessions are in use, and how that is known."""
+"""`locks`: list the sessions that are in use, with the evidence."""
 
 from __future__ import annotations
 
@@ -6,73 +6,64 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from claude_session_player.cli._options import json_option, open_store, store_options, utc_option
-from claude_session_player.cli._output import encode_json, print_text, say
+from claude_session_player.cli._options import examples, json_option, store_options, utc_option
+from claude_session_player.cli._output import note, print_object, say
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
 from claude_session_player.errors import SessionInUse
-from claude_session_player.util.humanize import ago
 from claude_session_player.util.text import display_path, printable
 from claude_session_player.util.times import file_time
 
 if TYPE_CHECKING:
+    from claude_session_player.cli._options import StoreOptions
     from claude_session_player.store import InUseMethods, Session, UseEvidence
 
-    Signs = list[tuple[Session, list[UseEvidence]]]
+    Evidence = list[tuple[Session, list[UseEvidence]]]
 
 
-@click.command()
+@click.command(epilog=examples(("locks", "all sessions in use"), ("locks 1f2e || echo in use", "a test for scripts")))
 @click.argument("ref", required=False, shell_complete=complete_ref)
 @json_option
 @utc_option
 @store_options
-def command(ref: str | None, as_json: bool, **where: Any) -> int:
-    """Tell which sessions are in use, and how that is known; with REF, whether this one is.
+def command(ref: str | None, as_json: bool, stores: StoreOptions) -> int:
+    """List sessions in use, or test one of them.
 
-    A session is in use when somebody holds an exclusive lock on its file or on one of its sub-agents, has one of them
-    open for writing, or wrote to one in the last minute; a modification time in the future counts as use, too. Who only
-    reads is named, but is no use. Locks are probed without waiting and without a change to the file; who has a file
-    open is known where the system has a /proc. What cannot be known here is said; a session that is open in Claude
-    Code, but idle, leaves no sign. With REF the exit code is 9 where the session is in use.
+    A session is in use if a process holds an exclusive lock on its file or on that of a sub-agent, has one of them open
+    for writing, or wrote to one in the last minute; a modification time in the future counts, too. Readers are listed,
+    but are no use. Locks are probed without waiting and without changing the file. Open files are known where the
+    system has /proc. A session that is open in Claude Code, but idle, leaves no trace.
 
-    REF is a path, an id or at least 4 characters of its beginning, latest, a title in quotes, or a breadcrumb.
+    With REF (see 'help refs') the exit code is 9 if that session is in use, else 0.
     """
-    from claude_session_player.store import look_for_use
-
-    with open_store(**where, required=ref is None or needs_store(ref)) as store:
+    with stores.open(required=ref is None or needs_store(ref)) as store:
         sessions = store.sessions() if ref is None else [find_session(store, ref)]
-        look = look_for_use(sessions)
+        look = store.look_for_use()
         known = [file.id for file in store.files()]
-    signs = [(session, look.signs(session.paths)) for session in sessions]
-    noticed = [(session, found) for session, found in signs if found]
-    used = [session for session, found in noticed if _is_used(found)]
+    everything = [(session, look.evidence(session.paths)) for session in sessions]
+    noticed = [(session, signs) for session, signs in everything if signs]
+    used = [session for session, signs in noticed if _is_used(signs)]
+    exit_code = SessionInUse.exit_code if ref and used else 0
     if as_json:
-        print_text(encode_json(_record(signs if ref else noticed, look.ways)))
-        return _exit_code(ref, used)
+        print_object(_record(everything if ref else noticed, look.methods))
+        return exit_code
     if noticed:
         _print_table(noticed, known)
     if not used:
-        say(
-            "no session is in use"
-            if ref is None
-            else printable(f"session {display_path(sessions[0].id)} is not in use")
-        )
-    for note in _unknown(look.ways):
-        say(f"note: {note}")
-    return _exit_code(ref, used)
+        one = printable(f"Session {display_path(sessions[0].id)} is not in use.") if ref else ""
+        say(one or "No session is in use.")
+    for message in _limits(look.methods):
+        note(message)
+    return exit_code
 
 
 def _is_used(signs: list[UseEvidence]) -> bool:
     return any(sign.is_use for sign in signs)
 
 
-def _exit_code(ref: str | None, used: list[Session]) -> int:
-    """A script that asks for one session is told by the exit code; a list is only a list."""
-    return SessionInUse.exit_code if ref and used else 0
-
-
-def _print_table(noticed: Signs, known: list[str]) -> None:
+def _print_table(noticed: Evidence, known: list[str]) -> None:
     """A line for each session."""
     from claude_session_player.cli._tables import Column, print_table, short_ids
+    from claude_session_player.util.humanize import ago
     from claude_session_player.util.times import local_now
 
     now = local_now()
@@ -93,18 +84,18 @@ def _how(session: Session, signs: list[UseEvidence]) -> str:
     return ", ".join([*own, *(f"a sub-agent {words}" for words in others)])
 
 
-def _unknown(ways: InUseMethods) -> list[str]:
+def _limits(ways: InUseMethods) -> list[str]:
     """What cannot be known on this system."""
     notes = (
-        (not ways.locks, "this system has no locks that could be probed: a lock is not noticed"),
-        (ways.locks and not ways.holders, "this system does not tell who holds a lock"),
-        (not ways.handles, "this system does not tell who has a file open: such sessions are not noticed"),
-        (ways.hidden > 0, f"processes of others that could not be looked into: {ways.hidden}"),
+        (not ways.locks, "this system has no locks that can be probed: a lock is not noticed"),
+        (ways.locks and not ways.holders, "this system does not show who holds a lock"),
+        (not ways.handles, "this system does not show who has a file open: such sessions are not noticed"),
+        (ways.hidden > 0, f"processes of other users that could not be inspected: {ways.hidden}"),
     )
-    return [note for holds, note in notes if holds]
+    return [message for applies, message in notes if applies]
 
 
-def _record(signs: Signs, ways: InUseMethods) -> dict[str, Any]:
+def _record(evidence: Evidence, ways: InUseMethods) -> dict[str, Any]:
     return {
         "ways": {"lock": ways.locks, "lock_holder": ways.holders, "open": ways.handles, "written": True},
         "hidden_processes": ways.hidden,
@@ -113,15 +104,15 @@ def _record(signs: Signs, ways: InUseMethods) -> dict[str, Any]:
                 "id": display_path(session.id),
                 "title": session.title,
                 "path": display_path(session.path),
-                "in_use": _is_used(found),
-                "evidence": [_evidence(sign) for sign in found],
+                "in_use": _is_used(signs),
+                "evidence": [_sign_record(sign) for sign in signs],
             }
-            for session, found in signs
+            for session, signs in evidence
         ],
     }
 
 
-def _evidence(sign: UseEvidence) -> dict[str, Any]:
+def _sign_record(sign: UseEvidence) -> dict[str, Any]:
     return {
         "how": sign.how,
         "path": display_path(sign.path),

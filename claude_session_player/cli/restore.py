@@ -1,4 +1,4 @@
-"""`restore`: archived sessions back into the store."""
+"""`restore`: put archived sessions back into the store."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.cli._archives import ARCHIVE_HELP, NOT_ALL, complete_archived, progress_bar, report_skipped
-from claude_session_player.cli._options import json_options, warn_unreadable
-from claude_session_player.cli._output import print_records, print_text, say
+from claude_session_player.cli._archives import NOT_ALL, complete_archived, report_skipped, work_bar
+from claude_session_player.cli._options import archive_dir_option, examples, json_options
+from claude_session_player.cli._output import note, print_records, print_text, say, warn_unreadable
 from claude_session_player.errors import BadArchive, SessionError
 from claude_session_player.util import humanize
 from claude_session_player.util.text import display_path, printable
@@ -19,65 +19,77 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from claude_session_player.archive import ArchiveDir, ArchivedSession, RestoreOutcome, RestoreStep
+    from claude_session_player.cli._output import JsonForm
     from claude_session_player.store import ReadProblem
 
-_MOST: Final = 10
+_MOST_VERSIONS: Final = 10
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        ("archive list", "what can be restored"),
+        ("restore 1f2e", "one session"),
+        ("restore --all --root other", "everything, into another store"),
+    )
+)
 @click.argument("refs", nargs=-1, metavar="[REF]...", shell_complete=complete_archived)
-@click.option("--all", "is_all", is_flag=True, help="Every session of the archive.")
-@click.option("--from", "source", metavar="DIR", help=ARCHIVE_HELP)
+@click.option("--all", "is_all", is_flag=True, help="Restore all archived sessions.")
+@archive_dir_option
 @click.option(
-    "--root", metavar="DIR", help="The store, made where there is none. Default: $CLAUDE_CONFIG_DIR, else ~/.claude."
+    "--root",
+    metavar="DIR",
+    help="Restore into the store in this directory; created if missing. Default: $CLAUDE_CONFIG_DIR, else ~/.claude.",
 )
 @json_options
-def command(refs: tuple[str, ...], is_all: bool, source: str | None, root: str | None, form: str | None) -> int:
-    """Put archived sessions back into the store, byte for byte, with their times.
+def command(refs: tuple[str, ...], is_all: bool, archive: str | None, root: str | None, form: JsonForm | None) -> int:
+    """Put archived sessions back into the store.
 
-    REF is an id or at least 4 characters of its beginning, a title in quotes, or the path of an archive. Nothing is
-    ever overwritten: where a file of a session is there already, and is not the same, nothing of the session is
-    written, it is named, and the exit code is 1. The archive stays as it is. Of several versions of a session the
-    newest that has the session's own file comes back; where another one has more, its path is said. Where
-    $CLAUDE_CONFIG_DIR names several stores, each session goes to its own.
+    REF is an id or at least its first 4 characters, a title in quotes, or the path of an archive. Sessions come back
+    byte for byte, with their times. Nothing is ever overwritten: if a file exists and differs, nothing of its session
+    is written, and the exit code is 1. The archive stays as it is.
+
+    Of several versions of a session, the newest that has the session's own file is restored; versions with other files
+    are named. If $CLAUDE_CONFIG_DIR names several stores, each session goes back to its own.
     """
     from claude_session_player.archive import open_archive_dir, plan_restore_all
 
-    if bool(refs) == is_all:
-        raise click.UsageError(
-            "which sessions? Name some, or give --all" if not refs else "name sessions, or give --all"
-        )
-    vault = open_archive_dir(source)
+    if refs and is_all:
+        raise click.UsageError("--all and REF are mutually exclusive")
+    if not refs and not is_all:
+        raise click.UsageError("no sessions selected: name some, or use --all")
+    archive_dir = open_archive_dir(archive)
     damaged: list[BadArchive] = []
     if is_all:
-        archives = vault.archives()
+        archives = archive_dir.archives()
         steps = plan_restore_all(archives, root)
     else:
-        steps, damaged = _all_steps(vault, refs, root)
-        archives = [other for step in steps for other in vault.versions(step.archived.manifest.main)]
-    troubles = vault.problems if is_all else [one for one in vault.problems if _concerns(one, steps)]
+        steps, damaged = _all_steps(archive_dir, refs, root)
+        archives = [other for step in steps for other in archive_dir.versions(step.archived.manifest.main)]
+    problems = archive_dir.problems if is_all else [one for one in archive_dir.problems if _concerns(one, steps)]
     outcomes: list[RestoreOutcome] = []
     try:
         _restore(steps, outcomes)
     except SessionError:
         if outcomes:  # what was done before the disk was full
-            _tell(outcomes, form)
+            _report(outcomes, form)
         raise
-    warn_unreadable(troubles)
-    _tell(outcomes, form)
+    warn_unreadable(problems)
+    _report(outcomes, form)
     _note_versions(outcomes, archives)
     if len(refs) == 1 and outcomes[-1].error is not None:
         return outcomes[-1].error.exit_code
-    return NOT_ALL if troubles or damaged or any(outcome.error for outcome in outcomes) else 0
+    return NOT_ALL if problems or damaged or any(outcome.error for outcome in outcomes) else 0
 
 
-def _all_steps(vault: ArchiveDir, refs: Sequence[str], root: str | None) -> tuple[list[RestoreStep], list[BadArchive]]:
-    """What is meant by references; of several, one to a damaged archive does not stop the others."""
+def _all_steps(
+    archive_dir: ArchiveDir, refs: Sequence[str], root: str | None
+) -> tuple[list[RestoreStep], list[BadArchive]]:
+    """The steps for some references; if there are several, a damaged archive does not stop the others."""
     steps: list[RestoreStep] = []
     damaged: list[BadArchive] = []
     for ref in refs:
         try:
-            steps += _steps(vault, ref, root)
+            steps += _steps(archive_dir, ref, root)
         except BadArchive as error:
             if len(refs) == 1:
                 raise
@@ -86,33 +98,33 @@ def _all_steps(vault: ArchiveDir, refs: Sequence[str], root: str | None) -> tupl
     return steps, damaged
 
 
-def _steps(vault: ArchiveDir, ref: str, root: str | None) -> list[RestoreStep]:
-    """What is meant by a reference: one archive by its path, else the best version of a session."""
+def _steps(archive_dir: ArchiveDir, ref: str, root: str | None) -> list[RestoreStep]:
+    """The steps for a reference: the archive at a path, else the best version of a session."""
     from claude_session_player.archive import ARCHIVE_SUFFIX, find_archived, plan_restore, plan_restore_all
 
-    found = find_archived(vault, ref)
+    found = find_archived(archive_dir, ref)
     if ref.endswith(ARCHIVE_SUFFIX):
         return plan_restore([found], root)
-    versions = vault.versions(found.manifest.main)
-    return plan_restore_all(versions if found in versions else [*versions, found], root)  # it may have been renamed
+    versions = archive_dir.versions(found.manifest.main)
+    return plan_restore_all(versions if found in versions else [*versions, found], root)  # it may be renamed
 
 
-def _concerns(trouble: ReadProblem, steps: Sequence[RestoreStep]) -> bool:
-    """True for another version of a session, which may be newer, and cannot be read."""
+def _concerns(problem: ReadProblem, steps: Sequence[RestoreStep]) -> bool:
+    """True for an unreadable version of a session to restore, which may be newer."""
     from claude_session_player.archive import archive_version
 
-    name = os.path.basename(trouble.path)
+    name = os.path.basename(problem.path)
     return any(archive_version(name, step.archived.manifest.main) is not None for step in steps)
 
 
 def _restore(steps: Sequence[RestoreStep], outcomes: list[RestoreOutcome]) -> None:
     from claude_session_player.archive import restore_sessions
 
-    with progress_bar("restoring", sum(step.work for step in steps)) as progress:
+    with work_bar("restoring", sum(step.work for step in steps)) as progress:
         outcomes.extend(restore_sessions(steps, progress))
 
 
-def _tell(outcomes: Sequence[RestoreOutcome], form: str | None) -> None:
+def _report(outcomes: Sequence[RestoreOutcome], form: JsonForm | None) -> None:
     for outcome in outcomes:
         if outcome.error:
             report_skipped(outcome.archived.manifest.id, outcome.archived.manifest.title, str(outcome.error))
@@ -125,8 +137,8 @@ def _tell(outcomes: Sequence[RestoreOutcome], form: str | None) -> None:
 
         print_restored(done)
     counts = Counter(outcome.status for outcome in outcomes)
-    told = ", ".join(f"{count} {status}" for status, count in counts.items()) or "nothing to do"
-    print_text(f"{humanize.plural(len(outcomes), 'session')}: {told}")
+    parts = ", ".join(f"{count} {status}" for status, count in counts.items()) or "nothing to do"
+    print_text(f"{humanize.plural(len(outcomes), 'session')}: {parts}")
 
 
 def _record(outcome: RestoreOutcome) -> dict[str, Any]:
@@ -147,19 +159,19 @@ def _record(outcome: RestoreOutcome) -> dict[str, Any]:
 
 
 def _note_versions(outcomes: Sequence[RestoreOutcome], archives: Sequence[ArchivedSession]) -> None:
-    """Say where other versions are, which have what was not restored."""
+    """Name other versions that have files which were not restored."""
     from claude_session_player.archive import other_versions
 
     chosen = [outcome.archived for outcome in outcomes]
-    noted = [
-        f"note: of {display_path(other.manifest.id)} there is another version with "
+    messages = [
+        f"{display_path(other.manifest.id)} has another version with "
         f"{humanize.plural(count, 'other file')}: restore {display_path(other.path)}"
         for other, count in other_versions(chosen, archives)
     ]
-    for note in noted[:_MOST]:
-        say(printable(note))
-    if len(noted) > _MOST:
-        say(f"… and {len(noted) - _MOST} more: see 'archive list --json'")
+    for message in messages[:_MOST_VERSIONS]:
+        note(printable(message))
+    if len(messages) > _MOST_VERSIONS:
+        say(f"… and {len(messages) - _MOST_VERSIONS} more: see 'archive list --json'")
 
 
 def _warn_of_cleanup(outcomes: Sequence[RestoreOutcome]) -> None:
@@ -172,8 +184,8 @@ def _warn_of_cleanup(outcomes: Sequence[RestoreOutcome]) -> None:
     ]
     if due:
         days = cleanup_period(due[0].root)
-        many = "1 of them was" if len(due) == 1 else f"{len(due)} of them were"
-        say(
-            f"note: {many} not used for {humanize.plural(days, 'day')}: Claude Code deletes such sessions when it "
+        count = f"{humanize.plural(len(due), 'session')} {'was' if len(due) == 1 else 'were'}"
+        note(
+            f"{count} not used for {humanize.plural(days, 'day')}: Claude Code deletes such sessions when it "
             f"starts, unless you raise cleanupPeriodDays in {display_path(due[0].root)}/settings.json"
         )

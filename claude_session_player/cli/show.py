@@ -1,23 +1,30 @@
-"""`show`: the conversation of a session, with its sub-agents where they were called."""
+"""`show`: print the transcript of a session, with sub-agents where they were called."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
-from functools import wraps
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
-from claude_session_player.cli._options import archive_options, load_prices, open_store, utc_option
+from claude_session_player.cli._options import (
+    STRICT_HELP,
+    archive_options,
+    collect_options,
+    examples,
+    format_option,
+    load_prices,
+    utc_option,
+)
 from claude_session_player.cli._output import (
-    name_problems,
     note,
-    note_not_shown,
+    note_omitted,
     print_pages,
     print_pieces,
+    report_problems,
     say,
     warn_line_issues,
 )
@@ -31,9 +38,8 @@ from claude_session_player.cli._refs import (
     require_session,
     source_in,
 )
-from claude_session_player.cli._screen import format_option
 from claude_session_player.errors import BadFilter
-from claude_session_player.export import OutputKind, TranscriptWriter, format_named, formats
+from claude_session_player.export.registry import OutputKind, TranscriptWriter, format_named, formats
 from claude_session_player.export.transcript import AssetDir, TranscriptStyle, omitted_lines_section
 from claude_session_player.format.line_reader import split_lines
 from claude_session_player.parser import decode_lines, is_subagent_file, only_sidechains, read_events
@@ -45,7 +51,6 @@ from claude_session_player.transcript import (
     Entry,
     EntryFilter,
     EntryKind,
-    MarkedConversation,
     PlacedEntry,
     Subagent,
     SubagentFinder,
@@ -54,105 +59,51 @@ from claude_session_player.transcript import (
     all_subagents,
     subagent_of,
 )
+from claude_session_player.util.humanize import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from claude_session_player.cli._options import StoreOptions
     from claude_session_player.format.events import Event
     from claude_session_player.store import Store
 
-AT_ONCE: Final = 16 << 20
-"""A larger session is told while it is read, without a look at all of it before."""
+_T = TypeVar("_T")
+FOUND_PROBLEMS: Final = 1
+_PAGE_SIZE: Final = 50
+_ONLY_HELP: Final = f"Only these kinds: {', '.join(CATEGORIES)}."
+_SUMMARY_LIMIT: Final = 16 << 20
+"""Bytes: a larger session is printed while it is read, without a summary first, which needs all of it."""
 _MOST_UNKNOWN: Final = 10_000
-"""So many records of unknown types at the beginning of a file are kept in mind until one of a known type comes."""
+"""How many records of unknown types are held back at the start of a file, until one of a known type follows."""
 
 
-def transcript_builder(
-    source: SessionSource, cast: SubagentFinder, known: Set[str | None] = frozenset()
-) -> TranscriptBuilder:
-    """Who tells a session; events that are known are not told again."""
-    return TranscriptBuilder(cast, is_agent=_is_agent(source), known=known)
+# --- options ------------------------------------------------------------------------------------------
 
 
-def subagents_of_sources(store: Store, sources: Iterable[SessionSource]) -> SubagentFinder:
-    """The sub-agents of some sessions, linked to their calls; of those with one id, the first."""
-    actors: dict[str, list[Subagent]] = {}
-    is_linked = False
-    for source in sources:
-        if source.found is None or source.inline is not None:
-            continue
-        is_linked = True
-        own: dict[str, list[Subagent]] = {}
-        for agent in all_subagents(store.of(source.found)):
-            own.setdefault(agent.id, []).append(subagent_of(agent))
-        actors = own | actors
-    return SubagentFinder(chain.from_iterable(actors.values()), is_linked=is_linked)
+@dataclass(frozen=True)
+class ShowOptions:
+    """What is read besides the session itself, and how the transcript is written."""
+
+    depth: int | None
+    fork: int | None
+    chain: bool
+    page: int | None
+    page_size: int | None
+    pager: bool
+    line_numbers: bool
+    full: bool
+    assets: str | None
+    summary: bool | None
+    format: str
+    strict: bool
 
 
-def events_of(source: SessionSource) -> Iterator[Event]:
-    """The events of what was asked for; raises where it is no session file."""
-    if source.inline is not None:
-        return iter(source.inline.events())
-    if source.path is None:
-        check_head(source.head, source.name)
-        return read_events(source.lines)
-    check_file(source.path, source.name)
-    return read_events(source.path)
-
-
-def walk_session(walk: TranscriptWalk, events: Iterable[Event]) -> Iterator[PlacedEntry]:
-    """All that is told on a walk; nothing where the file holds only records of unknown types, and so is no session."""
-    told = walk.entries(events)
-    unknown: list[PlacedEntry] = []
-    for one in told:
-        if one.entry.kind is not EntryKind.RECORD:
-            return chain(unknown, (one,), told)
-        if len(unknown) < _MOST_UNKNOWN:
-            unknown.append(one)
-    return iter(unknown if walk.main.account.is_session else ())
-
-
-def on_branch(source: SessionSource, number: int) -> Callable[[int], bool]:
-    """Tells which lines belong to a branch. The whole file is read for that."""
-    if source.path is None:
-        raise click.UsageError("--branch needs a file: standard input can be read only once")
-    reading = MarkedConversation(skips_sidechains=not _is_agent(source))
-    reading.read(events_of(source))
-    tree = reading.tree
-    many = len(tree.branches())
-    if number > many:
-        raise click.UsageError(f"--branch {number}: there {'is 1 branch' if many == 1 else f'are {many} branches'}")
-    return lambda line: tree.is_on(number, line)
-
-
-def chain_sources(store: Store, source: SessionSource) -> list[SessionSource]:
-    """The sessions that this one continues, the oldest first, and this one."""
-    if source.found is None or source.inline is not None:
-        raise click.UsageError("--chain needs a session that has a file of its own")
-    from claude_session_player.transcript import chain_of
-
-    earlier = [session.found for session in chain_of(store.of(source.found), store)]
-    return [SessionSource(found.name, found.path, found) for found in earlier]
-
-
-def _is_agent(source: SessionSource) -> bool:
-    """True for a sub-agent; standard input is one where its first line is."""
-    if source.inline is not None:
-        return True
-    if source.path is not None:
-        return is_subagent_file(source.path)
-    return only_sidechains(decode_lines(split_lines(source.head)[:1], 0, 0))
-
-
-_R = TypeVar("_R")
-_WORDS: Final = ",".join(CATEGORIES)
-
-
-def _words(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> frozenset[str]:
+def _categories(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> frozenset[str]:
     words = [word.strip() for value in values for word in value.split(",") if word.strip()]
     for word in words:
         if word not in CATEGORIES:
-            raise click.BadParameter(f"{word!r} is none of {', '.join(CATEGORIES)}")
+            raise click.BadParameter(f"{word!r} is not one of {', '.join(CATEGORIES)}")
     return frozenset(words)
 
 
@@ -165,254 +116,325 @@ def _end(ctx: click.Context, param: click.Parameter, value: str | None) -> Bound
 
 
 def _bounds(value: str) -> tuple[Bound, Bound]:
-    """A line, or the first and the last moment of a time; of a day, all of it is included."""
+    """A line, or the first and the last moment of a time; a day is included as a whole."""
     if value.strip().isdecimal():
         return int(value), int(value)
     try:
         start, end = (moment.astimezone(UTC) for moment in parse_date_span(value))
     except BadFilter as error:
-        raise click.BadParameter(
-            f"{value!r} is no line number and no time: write 120, 2026-01-17, today or '2026-01-17 20:31:59'"
-        ) from error
+        example = "write 120, 2026-01-17, today or '2026-01-17 20:31:59'"
+        raise click.BadParameter(f"{value!r} is neither a line number nor a time: {example}") from error
     return start, end if start == end else end - timedelta(microseconds=1)
 
 
-_OPTIONS: Final = (
-    click.option("--only", multiple=True, callback=_words, metavar="KINDS", help=f"Only these: {_WORDS}."),
-    click.option("--hide", multiple=True, callback=_words, metavar="KINDS", help="All but these; the same words."),
-    click.option("--tool", metavar="NAME", help="Only calls of this tool; mcp__* stands for all that begin so."),
-    click.option("--from", "start", callback=_start, metavar="N|TIME", help="From this line of the file, or time."),
-    click.option("--to", "end", callback=_end, metavar="N|TIME", help="Up to this line, or time, included."),
+entry_filter_options = collect_options(
+    "entries",
+    EntryFilter,
+    ("only", "hide", "tool", "start", "end"),
+    (
+        click.option(
+            "--only",
+            multiple=True,
+            callback=_categories,
+            metavar="KINDS",
+            help=f"Only these kinds: {', '.join(CATEGORIES)}.",
+        ),
+        click.option(
+            "--hide", multiple=True, callback=_categories, metavar="KINDS", help="Everything but these kinds."
+        ),
+        click.option("--tool", metavar="NAME", help="Only this tool; wildcards allowed, e.g. 'mcp__*'."),
+        click.option("--from", "start", callback=_start, metavar="N|WHEN", help="Start at this line or time."),
+        click.option("--to", "end", callback=_end, metavar="N|WHEN", help="End after this line or time."),
+    ),
 )
-_NAMES: Final = ("only", "hide", "tool", "start", "end")
+show_options = collect_options(
+    "options",
+    ShowOptions,
+    ShowOptions.__annotations__,
+    (
+        click.option(
+            "--depth", type=click.IntRange(min=0), metavar="N", help="Show sub-agents N levels deep. Default: all."
+        ),
+        click.option(
+            "--fork",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Only branch N of a conversation that forks; 'tree' shows the numbers.",
+        ),
+        click.option("--chain", is_flag=True, help="Start with the sessions that this one continues."),
+        click.option("--page", type=click.IntRange(min=1), metavar="N", help="Only page N. Default: everything."),
+        click.option(
+            "--page-size", type=click.IntRange(min=1), metavar="N", help=f"Entries per page. Default: {_PAGE_SIZE}."
+        ),
+        click.option("--pager", is_flag=True, help="Show the transcript in a pager ($PAGER)."),
+        click.option("--line-numbers", is_flag=True, help="Print the line of its file with each entry."),
+        click.option(
+            "--full", is_flag=True, help="Do not truncate anything, and include outputs stored next to the session."
+        ),
+        click.option("--assets", metavar="DIR", help="Save images in this directory, and link to them."),
+        click.option(
+            "--summary/--no-summary", default=None, help="Print a summary first. Default: up to 16 MB, unless filtered."
+        ),
+        format_option("markdown", formats(OutputKind.TRANSCRIPT)),
+        click.option("--strict", is_flag=True, help=STRICT_HELP),
+    ),
+)
 
 
-def choice_options(function: Callable[..., _R]) -> Callable[..., _R]:
-    """The options as one parameter: `choice`, a `EntryFilter`."""
-
-    @wraps(function)
-    def with_choice(**given: Any) -> _R:
-        chosen = {name: given.pop(name) for name in _NAMES}
-        return function(choice=EntryFilter(**chosen), **given)
-
-    for option in reversed(_OPTIONS):
-        with_choice = option(with_choice)
-    return with_choice
-
-
-_T = TypeVar("_T")
-
-FOUND_TROUBLE: Final = 1
-_PAGE_SIZE: Final = 50
-
-
-@click.command()
+@click.command(
+    epilog=examples(
+        ("show latest --pager", "the last active session, in a pager"),
+        ("show 1f2e --only prompts,assistant", "the conversation without tools"),
+        ("show 1f2e --tool Bash --from 40", "shell commands from line 40 on"),
+    )
+)
 @click.argument("ref", shell_complete=complete_ref)
-@choice_options
-@click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Sub-agents at most N deep; 0 for none.")
-@click.option(
-    "--branch", type=click.IntRange(min=1), metavar="N", help="Only this branch; 'tree' tells which there are."
-)
-@click.option("--chain", is_flag=True, help="Begin with the sessions that this one continues.")
-@click.option("--page", type=click.IntRange(min=1), metavar="N", help="Only this page.")
-@click.option("--page-size", type=click.IntRange(min=1), metavar="M", help=f"Entries of a page: {_PAGE_SIZE}.")
-@click.option("--pager", is_flag=True, help="Look at it in a pager ($PAGER).")
-@click.option("--lines", "with_lines", is_flag=True, help="Say on which line of its file each entry stands.")
-@click.option("--full", is_flag=True, help="Leave nothing out: whole outputs, also large ones kept beside the session.")
-@click.option("--assets", metavar="DIR", help="Write pictures into this directory, and link them.")
-@click.option("--summary/--no-summary", default=None, help="A summary first. Default: yes, up to 16 MB.")
-@format_option("markdown", formats(OutputKind.TRANSCRIPT))
-@click.option("--strict", is_flag=True, help="Name everything that is wrong with the files, and exit with 1.")
+@entry_filter_options
+@show_options
 @utc_option
 @archive_options
-def command(
-    ref: str,
-    choice: EntryFilter,
-    strict: bool,
-    roots: tuple[str, ...],
-    no_cache: bool,
-    archived: bool,
-    archive: str | None,
-    **how: Any,
-) -> int:
-    """Tell the conversation of a session as markdown.
+def command(ref: str, entries: EntryFilter, options: ShowOptions, stores: StoreOptions) -> int:
+    """Print the transcript of a session.
 
-    Who said what and when, thoughts, calls of tools with their results, and each sub-agent where it was called, one
-    block quote deeper. REF is a session file, or - for standard input, or it names a session of the store: an id or
-    at least 4 characters of its beginning, a sub-agent's id, latest, latest:2, a title in quotes, a breadcrumb file.
-    Times are local, unless with --utc; the first line names their zone. Long outputs are cut, unless with --full.
+    REF is a file, an id, latest or a title: see 'help refs'. The transcript has prompts, responses, thinking and tool
+    calls with their results, in order; each sub-agent is quoted where it was called. Long outputs are truncated unless
+    --full is given.
     """
-    if how["chain"] and (archived or archive is not None):
+    if options.chain and stores.is_archive:
         raise click.UsageError("--chain looks for other sessions in a store: restore this one first")
-    required = ref != STANDARD_INPUT and needs_store(ref)
-    with open_store(roots, no_cache, required, archived, archive) as store:
-        show = _Show(store, source_in(store, ref), choice, no_cache=no_cache, **how)
-        show.print()
-    return show.verdict(strict)
+    with stores.open(required=ref != STANDARD_INPUT and needs_store(ref)) as store:
+        printer = _TranscriptPrinter(store, source_in(store, ref), entries, options)
+        printer.print()
+    return printer.report()
 
 
-class _Show:
-    """One run of the command: what is read, what of it is wanted, and how it is written."""
+# --- reading ------------------------------------------------------------------------------------------
 
-    def __init__(
-        self,
-        store: Store,
-        source: SessionSource,
-        choice: EntryFilter,
-        *,
-        page: int | None,
-        page_size: int | None,
-        **how: Any,
-    ) -> None:
+
+def events_of(source: SessionSource) -> Iterator[Event]:
+    """The events of a source; raises if it is no session file."""
+    if source.inline is not None:
+        return iter(source.inline.events())
+    if source.path is None:
+        check_head(source.head, source.name)
+        return read_events(source.lines)
+    check_file(source.path, source.name)
+    return read_events(source.path)
+
+
+def _subagents_of(store: Store, sources: Iterable[SessionSource]) -> SubagentFinder:
+    """The sub-agents of some sessions, linked to their calls; of those with one id, the first."""
+    agents: dict[str, list[Subagent]] = {}
+    is_linked = False
+    for source in sources:
+        if source.found is None or source.inline is not None:
+            continue
+        is_linked = True
+        own: dict[str, list[Subagent]] = {}
+        for agent in all_subagents(store.session_of(source.found)):
+            own.setdefault(agent.id, []).append(subagent_of(agent))
+        agents = own | agents
+    return SubagentFinder(chain.from_iterable(agents.values()), is_linked=is_linked)
+
+
+def _walk_session(walk: TranscriptWalk, events: Iterable[Event]) -> Iterator[PlacedEntry]:
+    """The entries of a walk; none for a file with nothing but records of unknown types, which is no session."""
+    entries = walk.entries(events)
+    unknown: list[PlacedEntry] = []
+    for one in entries:
+        if one.entry.kind is not EntryKind.RECORD:
+            return chain(unknown, (one,), entries)
+        if len(unknown) < _MOST_UNKNOWN:
+            unknown.append(one)
+    return iter(unknown if walk.main.account.is_session else ())
+
+
+def _branch_test(source: SessionSource, number: int) -> Callable[[int], bool]:
+    """A function that tests whether a line is on a branch of the conversation. The whole file is read for it."""
+    from claude_session_player.transcript import MarkedConversation
+
+    if source.path is None:
+        raise click.UsageError("--fork needs a file: standard input can be read only once")
+    conversation = MarkedConversation(skips_sidechains=not _is_subagent(source))
+    conversation.read(events_of(source))
+    tree = conversation.tree
+    count = len(tree.branches())
+    if number > count:
+        have = plural(count, "branch", "branches")
+        raise click.UsageError(f"--fork {number} does not exist: the conversation has {have}; 'tree' shows them")
+    return lambda line: tree.is_on(number, line)
+
+
+def _chain_sources(store: Store, source: SessionSource) -> list[SessionSource]:
+    """The sessions that this one continues, oldest first, and this one."""
+    from claude_session_player.transcript import chain_of
+
+    if source.found is None or source.inline is not None:
+        raise click.UsageError("--chain needs a session with its own file")
+    files = [session.file for session in chain_of(store.session_of(source.found), store)]
+    return [SessionSource(file.name, file.path, file) for file in files]
+
+
+def _is_subagent(source: SessionSource) -> bool:
+    """True for a sub-agent; standard input is one if its first line is."""
+    if source.inline is not None:
+        return True
+    if source.path is not None:
+        return is_subagent_file(source.path)
+    return only_sidechains(decode_lines(split_lines(source.head)[:1], 0, 0))
+
+
+# --- printing -----------------------------------------------------------------------------------------
+
+
+class _TranscriptPrinter:
+    """One run of the command: what is read, which entries are printed, and how."""
+
+    def __init__(self, store: Store, source: SessionSource, entries: EntryFilter, options: ShowOptions) -> None:
         self._store = store
         self._source = source
-        branch = how["branch"]
-        self._choice = choice if branch is None else replace(choice, is_on_branch=on_branch(source, branch))
+        self._options = options
+        fork, page, page_size = options.fork, options.page, options.page_size
+        self._filter = entries if fork is None else replace(entries, is_on_branch=_branch_test(source, fork))
         self._page = (page or 1, page_size or _PAGE_SIZE) if page or page_size else None
-        self._how = how
-        self._sources = chain_sources(store, source) if how["chain"] else [source]
-        self._style = _style(self._sources, how)
-        self._writer: TranscriptWriter = format_named(how["format"], OutputKind.TRANSCRIPT).load()
+        self._sources = _chain_sources(store, source) if options.chain else [source]
+        self._style = _style(self._sources, options)
+        self._writer: TranscriptWriter = format_named(options.format, OutputKind.TRANSCRIPT).load()
         self._walks: list[TranscriptWalk] = []
-        self._printed = self._passed = 0
+        self._printed = self._available = 0
         """How many entries were printed, and how many could have been."""
-        self._unwanted = 0
+        self._filtered_out = 0
         """How many entries do not match the filters."""
 
     def print(self) -> None:
-        """Write the conversation to stdout while it is read."""
-        if self._writer.is_document and self._how["pager"]:
+        """Write the transcript to stdout while the session is read."""
+        if self._writer.is_document and self._options.pager:
             print_pages(self._text())
         else:
             print_pieces(self._text())
 
-    def verdict(self, strict: bool) -> int:
-        """Say in the end what is to be said, and give the exit code."""
+    def report(self) -> int:
+        """Print notes and warnings after the transcript; returns the exit code."""
         for walk in self._walks:
             if not self._printed:
                 require_session(walk.main.account, self._source.name)
-            warn_line_issues(walk.main.account, tells_unknown=True)
+            warn_line_issues(walk.main.account, shows_unknown=True)
         if not self._printed:
-            say(self._nothing)
-        self._note_left_out()
-        return FOUND_TROUBLE if strict and self._count_problems() else 0
+            say(self._explain_nothing())
+        self._note_omissions()
+        return FOUND_PROBLEMS if self._options.strict and self._report_problems() else 0
 
-    @property
-    def _nothing(self) -> str:
-        if self._page is not None and self._passed:
-            pages = -(-self._passed // self._page[1])
-            return f"there is no page {self._page[0]}: there {'is 1 page' if pages == 1 else f'are {pages} pages'}"
-        if self._choice.is_everything:
-            return f"{self._source.name} has nothing to tell: no prompts, no answers (see --full)"
-        return f"nothing in {self._source.name} fits these choices"
+    def _explain_nothing(self) -> str:
+        if self._page is not None and self._available:
+            pages = -(-self._available // self._page[1])
+            return f"There is no page {self._page[0]}: the transcript has {plural(pages, 'page')}."
+        if self._filter.is_everything:
+            return f"{self._source.name} has no prompts and no responses; --full shows its other records."
+        return f"No entries of {self._source.name} match these filters."
 
-    def _count_problems(self) -> int:
-        """Name what is wrong with the files, all of it, whatever was chosen; a stream can be read only once."""
+    def _report_problems(self) -> int:
+        """Name everything that is wrong with the files, whatever the filters; a stream can be read only once."""
         walks = self._walks if self._source.path is None else list(self._whole_walks())
-        return sum([name_problems(walk.problems, walk.unlinked) for walk in walks])
+        return sum([report_problems(walk.problems, walk.unlinked) for walk in walks])
 
     def _whole_walks(self) -> Iterator[TranscriptWalk]:
-        cast = subagents_of_sources(self._store, self._sources)
+        subagents = _subagents_of(self._store, self._sources)
         for source in self._sources:
-            walk = TranscriptWalk(
-                transcript_builder(source, cast), is_last=source is self._sources[-1], notes_problems=True
-            )
+            builder = TranscriptBuilder(subagents, is_agent=_is_subagent(source))
+            walk = TranscriptWalk(builder, is_last=source is self._sources[-1], notes_problems=True)
             for _ in walk.entries(events_of(source)):
                 pass
             yield walk
 
     @property
     def _is_part(self) -> bool:
-        return not self._choice.is_everything or self._page is not None
+        return not self._filter.is_everything or self._page is not None
 
-    def _note_left_out(self) -> None:
-        """Say how much of the conversation is not in the output."""
-        page, end = self._page, self._choice.end
-        if page is not None and self._passed > page[0] * page[1]:
+    def _note_omissions(self) -> None:
+        """Say how much of the transcript is not in the output."""
+        page, end = self._page, self._filter.end
+        if page is not None and self._available > page[0] * page[1]:
             note(f"more entries follow; use --page {page[0] + 1}")
         elif page is None and self._printed:
-            stretch = f"up to line {end}" if isinstance(end, int) else ""
-            note_not_shown(self._unwanted, "entry", stretch, " because of these filters")
+            extent = f"up to line {end}" if isinstance(end, int) else ""
+            note_omitted(self._filtered_out, "entry", extent, " because of these filters")
         deeper = sum(walk.not_entered for walk in self._walks)
-        note_not_shown(deeper, "sub-agent", f"deeper than --depth {self._how['depth']}")
+        note_omitted(deeper, "sub-agent", f"deeper than --depth {self._options.depth}")
 
     def _text(self) -> Iterator[str]:
         writer = self._writer
         if writer.is_document:
             yield from self._summary()
-        is_begin = self._page is None or self._page[0] == 1  # pages together are one transcript
-        join = writer.join_first if is_begin and writer.join_first is not None else writer.join
-        yield from join(self._paged(writer.items(self._told(), self._style)))
+        is_beginning = self._page is None or self._page[0] == 1  # pages together are one transcript
+        join = writer.join_first if is_beginning and writer.join_first is not None else writer.join
+        yield from join(self._on_page(writer.items(self._entries(), self._style)))
         if writer.is_document and self._style.is_full and not self._is_part:
             yield from (omitted_lines_section(walk.main.account) for walk in self._walks)
 
-    def _paged(self, things: Iterator[_T]) -> Iterator[_T]:
+    def _on_page(self, items: Iterator[_T]) -> Iterator[_T]:
         number, size = self._page or (1, sys.maxsize)
-        for thing in things:
-            self._passed += 1
-            if self._passed > number * size:
+        for item in items:
+            self._available += 1
+            if self._available > number * size:
                 return
-            if self._passed > (number - 1) * size:
+            if self._available > (number - 1) * size:
                 self._printed += 1
-                yield thing
+                yield item
 
-    def _told(self) -> Iterator[PlacedEntry]:
-        sources, cast = self._sources, subagents_of_sources(self._store, self._sources)
-        known: set[str | None] = set()
+    def _entries(self) -> Iterator[PlacedEntry]:
+        sources, subagents = self._sources, _subagents_of(self._store, self._sources)
+        known: set[str | None] = set()  # records that a session repeats from one that it continues
         for source in sources:
-            telling = transcript_builder(source, cast, known)
-            is_stream = source.path is None
-            walk = TranscriptWalk(
-                telling, depth=self._how["depth"], is_last=source is sources[-1], notes_problems=is_stream
-            )
+            builder = TranscriptBuilder(subagents, is_agent=_is_subagent(source), known=known)
+            is_stream, is_last = source.path is None, source is sources[-1]
+            walk = TranscriptWalk(builder, depth=self._options.depth, is_last=is_last, notes_problems=is_stream)
             self._walks.append(walk)
             if len(sources) > 1:
-                yield PlacedEntry(
-                    0, Entry(EntryKind.SECTION, text=f"Session {source.found.id if source.found else source.name}")
-                )
-            yield from self._chosen(walk_session(walk, events_of(source)))
+                heading = f"Session {source.found.id if source.found else source.name}"
+                yield PlacedEntry(0, Entry(EntryKind.SECTION, text=heading))
+            yield from self._matching(_walk_session(walk, events_of(source)))
             if len(sources) > 1:
-                known.update(telling.lazy_tree.tree.uuids)
+                known.update(builder.lazy_tree.tree.uuids)
 
-    def _chosen(self, told: Iterator[PlacedEntry]) -> Iterator[PlacedEntry]:
-        """The wanted entries; the others are counted."""
-        if self._choice.is_everything:
-            yield from told
+    def _matching(self, entries: Iterator[PlacedEntry]) -> Iterator[PlacedEntry]:
+        """The entries that match the filters; the others are counted."""
+        if self._filter.is_everything:
+            yield from entries
             return
-        for one in self._choice.apply(self._counted(told)):
-            self._unwanted -= self._is_entry(one)
+        for one in self._filter.apply(self._counted(entries)):
+            self._filtered_out -= self._is_counted(one)
             yield one
 
-    def _counted(self, told: Iterator[PlacedEntry]) -> Iterator[PlacedEntry]:
-        for one in told:
+    def _counted(self, entries: Iterator[PlacedEntry]) -> Iterator[PlacedEntry]:
+        for one in entries:
             yield one
-            self._unwanted += self._is_entry(one)  # not where this one ended the stretch
+            self._filtered_out += self._is_counted(one)  # not reached if this one is past the end of the range
 
-    def _is_entry(self, told: PlacedEntry) -> bool:
-        """True for an entry that is written where nothing is filtered."""
-        entry = told.entry
-        return not told.is_end and entry.kind not in HEADS and (self._style.is_full or not entry.full_only)
+    def _is_counted(self, placed: PlacedEntry) -> bool:
+        """True for an entry that is printed without filters."""
+        entry = placed.entry
+        return not placed.is_end and entry.kind not in HEADS and (self._style.is_full or not entry.full_only)
 
     def _summary(self) -> Iterator[str]:
-        """What the session comes to, before it is told; where that takes long, only on demand."""
-        wanted, found = self._how["summary"], self._source.found
-        if found is None or self._source.inline is not None or wanted is False:
+        """A summary of the session; of a large one only on demand, because all of it has to be read first."""
+        is_requested, found = self._options.summary, self._source.found
+        if found is None or self._source.inline is not None or is_requested is False:
             return
-        if wanted or (not self._is_part and found.stamp.size <= AT_ONCE):
+        if is_requested or (not self._is_part and found.stamp.size <= _SUMMARY_LIMIT):
             from claude_session_player.export.summary import facts_markdown
             from claude_session_player.stats import summarize
 
-            session = self._store.of(found)
+            session = self._store.session_of(found)
             if session.facts.is_session:
-                summary = summarize(session, load_prices())
-                yield f"{facts_markdown(summary)}\n\n---\n\n"
+                yield f"{facts_markdown(summarize(session, load_prices()))}\n\n---\n\n"
 
 
-def _style(sources: Sequence[SessionSource], how: dict[str, Any]) -> TranscriptStyle:
-    more: dict[str, Any] = {"with_lines": how["with_lines"]}
-    if how["assets"] is not None:
-        more["save"] = AssetDir(how["assets"]).save
-    if not how["full"]:
-        return TranscriptStyle(**more)
-    more["resolve"] = output_resolver([source.found for source in sources if source.found is not None], is_once=True)
-    return TranscriptStyle.full(**more)
+def _style(sources: Sequence[SessionSource], options: ShowOptions) -> TranscriptStyle:
+    style = TranscriptStyle.full() if options.full else TranscriptStyle()
+    style = replace(style, with_lines=options.line_numbers)
+    if options.assets is not None:
+        style = replace(style, save=AssetDir(options.assets).save)
+    if options.full:
+        files = [source.found for source in sources if source.found is not None]
+        style = replace(style, resolve=output_resolver(files, is_once=True))
+    return style

@@ -1,38 +1,45 @@
-"""`tree`: the structure of a session."""
+"""`tree`: draw the structure of a session."""
 
 from __future__ import annotations
 
-import shutil
-from typing import Any
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from claude_session_player.cli._options import json_option, open_store, store_options, utc_option
+from claude_session_player.cli._options import STRICT_HELP, examples, json_option, store_options, utc_option
 from claude_session_player.cli._output import print_text, say, stdout
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
 
-FOUND_TROUBLE = 1
+if TYPE_CHECKING:
+    from claude_session_player.cli._options import StoreOptions
+
+FOUND_PROBLEMS: Final = 1
 
 
-@click.command()
+@click.command(
+    epilog=examples(("tree latest", "the last active session"), ("tree 1f2e --prompts", "with every prompt"))
+)
 @click.argument("ref", shell_complete=complete_ref)
-@click.option("--prompts", is_flag=True, help="Every prompt on a line of its own.")
-@click.option("--strict", is_flag=True, help="Exit with 1 where anything is wrong, and name it on stderr.")
+@click.option("--prompts", is_flag=True, help="Show every prompt on its own line.")
+@click.option("--strict", is_flag=True, help=STRICT_HELP)
 @json_option
 @utc_option
 @store_options
-def command(ref: str, prompts: bool, strict: bool, as_json: bool, **where: Any) -> int:
-    """Draw the structure of a session: forks, compactions, sub-agents, workflows, one line each.
+def command(ref: str, prompts: bool, strict: bool, as_json: bool, stores: StoreOptions) -> int:
+    """Draw forks, compactions, sub-agents and workflows.
 
-    The live branch goes down along the left side; branches that were left behind stand below the fork. Parallel tools
-    are no forks. Sessions that this one continues, and those that continue it, are named. REF is what 'get' takes.
+    REF is a file, an id, latest or a title: see 'help refs'. The current branch of the conversation runs down the left
+    side; abandoned branches are shown below their fork. Parallel tool calls are not forks. Sessions that this one
+    continues, or that continue it, are named.
     """
+    import shutil
+
     from claude_session_player.export.outline import draw_outline, encode_outline
     from claude_session_player.transcript import build_outline, relatives_of
     from claude_session_player.util.text import printable
     from claude_session_player.util.times import local_now
 
-    with open_store(**where, required=needs_store(ref)) as store:
+    with stores.open(required=needs_store(ref)) as store:
         session = find_session(store, ref)
         outline = build_outline(session, relatives_of(session, store), with_prompts=prompts)
     if as_json:
@@ -44,4 +51,4 @@ def command(ref: str, prompts: bool, strict: bool, as_json: bool, **where: Any) 
         return 0
     for problem in outline.problems:
         say(printable(problem))
-    return FOUND_TROUBLE if outline.problems else 0
+    return FOUND_PROBLEMS if outline.problems else 0

@@ -10,20 +10,19 @@ from claude_session_player.doctor import findings as kinds
 from claude_session_player.doctor.checks import CheckJob, Inspection
 from claude_session_player.doctor.findings import Finding
 from claude_session_player.store import (
-    PROJECTS,
-    SESSION,
-    SUFFIX,
-    TOOL_RESULTS,
+    PROJECTS_DIR,
+    SESSION_SUFFIX,
+    TOOL_RESULTS_DIR,
     InUse,
     SessionFile,
-    WorkerTask,
+    SessionKind,
     is_session_id,
     match_spelling,
-    run_jobs,
 )
 from claude_session_player.util.humanize import plural, size
 from claude_session_player.util.text import truncate
 from claude_session_player.util.times import wall_clock
+from claude_session_player.util.workers import WorkerTask, run_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -40,7 +39,7 @@ _NANOSECONDS: Final = 1_000_000_000
 def check_location(found: SessionFile, inspection: Inspection, now: float) -> Iterator[Finding]:
     """What is wrong with a file apart from its content; `now` is in seconds since 1970."""
     path = found.path
-    if found.kind == SESSION:
+    if found.kind == SessionKind.SESSION:
         yield from _check_names(found, inspection)
         if found.stamp.size > LARGE_SESSION:
             yield Finding(kinds.TOO_LARGE, path, detail=size(found.stamp.size))
@@ -49,15 +48,15 @@ def check_location(found: SessionFile, inspection: Inspection, now: float) -> It
             yield Finding(kinds.OLD, path, detail=f"{plural(int(age // OLD_SECONDS), 'day')} ago")
     if inspection.is_empty:
         yield Finding(kinds.EMPTY, path)
-    directory = os.path.join(found.home, found.parent or _session_id(found, inspection), TOOL_RESULTS)
+    directory = os.path.join(found.home, found.parent or _session_id(found, inspection), TOOL_RESULTS_DIR)
     for name, location in inspection.outputs:
         if not os.path.isfile(os.path.join(directory, name)):
-            yield Finding(kinds.MISSING_OUTPUT, path, *location, os.path.join(TOOL_RESULTS, name))
+            yield Finding(kinds.MISSING_OUTPUT, path, *location, os.path.join(TOOL_RESULTS_DIR, name))
 
 
 def _check_names(found: SessionFile, inspection: Inspection) -> Iterator[Finding]:
     """Check the names of a session file and its project directory; outside of a store they have no meaning."""
-    if os.path.basename(os.path.dirname(found.home)) != PROJECTS:
+    if os.path.basename(os.path.dirname(found.home)) != PROJECTS_DIR:
         return
     if not is_session_id(found.id):
         yield Finding(kinds.BAD_ID, found.path, detail=truncate(found.id, 60))
@@ -157,7 +156,7 @@ def _unlinked_subagents(
     related = {found.path: found for found in files if found.is_agent or (found.home, found.id) in parents}
     related |= {found.path: found for found in _parent_files(store, agents.values(), inspections, related)}
     for session in store.sessions_in(list(related.values())) if agents else ():
-        if session.path not in agents or session.is_helper or session.found.workflow is not None:
+        if session.path not in agents or session.is_helper or session.file.workflow is not None:
             continue
         if not session.has_parent:
             yield Finding(kinds.UNLINKED_SUBAGENT, session.path, detail=f"its session {session.parent_id} is missing")
@@ -173,7 +172,7 @@ def _parent_files(
     seen = set()
     for agent in agents:
         home, id = _session_key(agent, inspections)
-        main = os.path.join(home, f"{id}{SUFFIX}")
+        main = os.path.join(home, f"{id}{SESSION_SUFFIX}")
         if main not in seen and main not in known and os.path.isfile(main):
             seen.add(main)
-            yield from store.of(agent).files
+            yield from store.session_of(agent).files

@@ -12,7 +12,7 @@ from collections import deque
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
-from claude_session_player.export.terminal_rows import folded_rows
+from claude_session_player.export.terminal import folded_rows
 from claude_session_player.formatter import gap_between
 from claude_session_player.models import ScreenState, UserMessage
 from claude_session_player.player import Frame, FrameMark, Timing, fit_timing, stream_frames

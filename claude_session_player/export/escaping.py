@@ -323,6 +323,8 @@ class _Inline:
             if self._is_harmful(mark, text, start, end):
                 escaped.write(f"{text[written:start]}\\")
                 written = start
+        if not written and not escaped.tell():  # most texts: from Python 3.12 on, the buffer would hold a second copy
+            return text
         escaped.write(text[written:])
         return escaped.getvalue()
 
@@ -349,6 +351,8 @@ def _replace(pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], st
         result.write(text[position : found.start()])
         result.write(replacement(found))
         position = found.end()
+    if not result.tell() and not position:
+        return text
     result.write(text[position:])
     return result.getvalue()
 

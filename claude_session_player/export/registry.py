@@ -90,7 +90,7 @@ def format_named(name: str, *writes: OutputKind) -> Format:
 
 
 for _row in (
-    Format("markdown", ".md", "markdown", OutputKind.SCREEN, f"{_HERE}.terminal:write_markdown"),
+    Format("markdown", ".md", "markdown", OutputKind.SCREEN, "claude_session_player.formatter:write_markdown"),
     Format(
         "json",
         ".json",

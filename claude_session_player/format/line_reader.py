@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 LONGEST = 128 << 20
 """The longest line that is held, without its line end. Real sessions have lines of over 100 MB; Claude Code writes none
@@ -245,3 +245,49 @@ def _skip_hole(file: BinaryIO | io.BufferedIOBase) -> int:
     end = next_data_offset(descriptor, start)
     os.lseek(descriptor, position, os.SEEK_SET)  # the buffer relies on the position where it left the file
     return file.seek(end) - start
+
+
+class LineRangeReader:
+    """Reads ranges of lines of a file. All of them together cost one pass over the file, and a seek for each.
+
+    A range is the numbers of its first and its last line. The file is scanned again only if it has changed.
+    """
+
+    def __init__(self, path: str, ranges: Iterable[tuple[int, int]]) -> None:
+        self._path = path
+        self._firsts = sorted({first for first, _ in ranges})
+        self._version: tuple[int, ...] = ()
+        self._offsets: dict[int, int] = {}
+
+    def lines(self, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, bytes]]:
+        """The lines of some of the ranges with their numbers, in the order of the file. Raises `OSError`."""
+        from claude_session_player.util.fsutil import regular_opener
+
+        with open(self._path, "rb", opener=regular_opener) as file:
+            status = os.fstat(file.fileno())
+            version = (status.st_ino, status.st_size, status.st_mtime_ns)
+            if version != self._version:
+                self._offsets = dict(_line_offsets(read_lines(file), self._firsts))
+                self._version = version
+            done = 0
+            for first, last in sorted(ranges):
+                if first in self._offsets:
+                    file.seek(self._offsets[first])
+                    for number, line in zip(range(first, last + 1), read_lines(file), strict=False):
+                        if number > done:  # ranges may overlap
+                            yield number, line
+                    done = max(done, last)
+
+
+def _line_offsets(lines: Iterable[bytes], numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The offset of each of these lines, as far as the file has them."""
+    wanted = iter(numbers)
+    next_number = next(wanted, None)
+    offset = 0
+    for number, line in enumerate(lines, 1):
+        if number == next_number:
+            yield number, offset
+            next_number = next(wanted, None)
+            if next_number is None:
+                return
+        offset += len(line)

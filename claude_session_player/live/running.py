@@ -15,9 +15,9 @@ from claude_session_player.linking.titles import note_prompt, note_title, sessio
 from claude_session_player.live.status import Phase, SessionActivity, SessionStatus
 from claude_session_player.parser import decode_lines, is_whole_record, is_worth_decoding
 from claude_session_player.store import (
-    META,
-    PROJECTS,
-    SUFFIX,
+    META_SUFFIX,
+    PROJECTS_DIR,
+    SESSION_SUFFIX,
     Session,
     SessionFile,
     WatchedDir,
@@ -218,7 +218,7 @@ class SessionPeek:
 
     def _describe(self) -> None:
         """Read the description file of a sub-agent, which may be written later than the first lines."""
-        document = read_document(self.file.path.removesuffix(SUFFIX) + META, [])
+        document = read_document(self.file.path.removesuffix(SESSION_SUFFIX) + META_SUFFIX, [])
         if isinstance(document, dict):
             self._agent = scalar_text(document.get("agentType")) or ""
             self._description = to_title(scalar_text(document.get("description")) or "") or None
@@ -258,7 +258,7 @@ class SessionPeek:
             session = self._look_up(self.file)
         except SessionError:
             return
-        speech = session.speech
+        speech = session.conversation
         self._titles = dict(session.facts.titles)
         self.first_prompt, self.topic = speech.first_prompt, speech.topic
         self.last_prompt = speech.last_prompt or speech.first_prompt
@@ -281,7 +281,7 @@ class RunningSession(NamedTuple):
 
     def belongs_to(self, path: str) -> bool:
         """True for the session in a file and for each of its sub-agents."""
-        name = os.path.basename(path).removesuffix(SUFFIX)
+        name = os.path.basename(path).removesuffix(SESSION_SUFFIX)
         return self.peek.file.path == path or (self.is_subagent and self.peek.session_id == name)
 
 
@@ -293,7 +293,7 @@ class RunningSessions:
     ) -> None:
         """Files that are `in_use` are included however old they are. For `look_up`, see `SessionPeek`."""
         self._look_up = look_up
-        self.directories = tuple(WatchedDir(os.path.join(root, PROJECTS), is_deep=True) for root in roots)
+        self.directories = tuple(WatchedDir(os.path.join(root, PROJECTS_DIR), is_deep=True) for root in roots)
         self._in_use = frozenset(in_use)
         self._sessions: dict[str, SessionPeek] = {}
         self._agents: dict[str, SessionPeek] = {}
@@ -352,7 +352,7 @@ class RunningSessions:
             self._sessions[path] = peek
             return peek
         self._agents[path] = peek
-        main = os.path.join(peek.file.home, f"{peek.file.parent}{SUFFIX}")
+        main = os.path.join(peek.file.home, f"{peek.file.parent}{SESSION_SUFFIX}")
         if peek.file.parent and main not in self._sessions and os.path.isfile(main) and (head := self._add(main)):
             self._catch_up(head)
         return peek

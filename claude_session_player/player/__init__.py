@@ -13,11 +13,7 @@ if TYPE_CHECKING:
         FollowedText as FollowedText,
     )
     from claude_session_player.player.frame_index import Frame as Frame, FrameMark as FrameMark
-    from claude_session_player.player.playback import (
-        LiveState as LiveState,
-        Playback as Playback,
-        Player as Player,
-    )
+    from claude_session_player.player.playback import LiveState as LiveState, Playback as Playback, Player as Player
     from claude_session_player.player.recording import (
         Recording as Recording,
         SubagentRecordings as SubagentRecordings,

@@ -17,7 +17,7 @@ from claude_session_player.parser import is_subagent_file
 from claude_session_player.player.frame_index import READ_SIZE, FrameIndex
 from claude_session_player.player.recording import FileSource
 from claude_session_player.player.stream import AppendedText, TextPiece
-from claude_session_player.store import AGENT, SUFFIX, SessionFile, StoreWalk, session_file_at
+from claude_session_player.store import AGENT_PREFIX, SESSION_SUFFIX, SessionFile, StoreWalk, session_file_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -231,8 +231,8 @@ class FollowedGroup:
 
     def _may_be_ours(self, path: str) -> bool:
         folder, name = os.path.split(path)
-        is_below = folder == self._file.home or folder.startswith(self._file.belongings + os.sep)
-        if self._file.is_agent or not is_below or not name.startswith(AGENT) or path in self._unrelated:
+        is_below = folder == self._file.home or folder.startswith(self._file.own_dir + os.sep)
+        if self._file.is_agent or not is_below or not name.startswith(AGENT_PREFIX) or path in self._unrelated:
             return False
         return _size(path) != self._known_sizes.get(path)
 
@@ -269,7 +269,7 @@ class FollowedGroup:
         if path in self._unreadable or not os.path.lexists(path):
             return
         self._unreadable.add(path)
-        name = os.path.basename(path).removeprefix(AGENT).removesuffix(SUFFIX)
+        name = os.path.basename(path).removeprefix(AGENT_PREFIX).removesuffix(SESSION_SUFFIX)
         yield FollowedText(FileChange.NOTHING, [], name, problem=getattr(error, "strerror", None) or str(error))
 
     def _name(self, peek: SessionPeek) -> str:

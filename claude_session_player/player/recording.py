@@ -169,12 +169,12 @@ def recording_of_session(session: Session, open_store: Callable[[], Store]) -> R
     is_inline = session.is_inline
     return Recording(
         session.title or session.id,
-        session.project or session.found.name,
+        session.project or session.file.name,
         partial(_inline_source, session) if is_inline else partial(FileSource, session.path),
         session.is_subagent or is_subagent_file(session.path),
         None if is_inline else session.path,
-        _no_subagents if is_inline else partial(_find_subagents, session.found, open_store),
-        output_resolver([session.found]),
+        _no_subagents if is_inline else partial(_find_subagents, session.file, open_store),
+        output_resolver([session.file]),
     )
 
 
@@ -185,13 +185,13 @@ def _inline_source(session: Session) -> ByteSource:
 def _describe(file: SessionFile, open_store: Callable[[], Store]) -> tuple[str, str] | None:
     if file.stamp.size > _MAX_DESCRIBED_SIZE:
         return None
-    session = open_store().of(file)
+    session = open_store().session_of(file)
     return session.title or session.id, session.project or file.name
 
 
 def _find_subagents(file: SessionFile, open_store: Callable[[], Store]) -> SubagentRecordings:
     """The sub-agents of a session at any depth, by their calls. Opens the store, so that any thread may call this."""
-    session = open_store().of(file)
+    session = open_store().session_of(file)
     agents: SubagentRecordings = {}
     below = [*session.subagents, *session.parts[1:]]
     for agent in {agent.id: agent for agent in below}.values():

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from claude_session_player.format import lenient_json
-from claude_session_player.format.blocks import (
-    AnyBlock,
-    Text,
-    Thinking,
-    ToolResult,
-    ToolUse,
-    UnknownBlock,
-    raw_as_text,
-)
+from claude_session_player.format.blocks import AnyBlock, Text, Thinking, ToolResult, ToolUse, UnknownBlock, raw_as_text
 from claude_session_player.format.content import (
     Code,
     Part,

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.stats.prices import RatePeriod, RateTier, Tariff, TokenCount
-from claude_session_player.store import HISTORY, Session, load_session_responses
+from claude_session_player.store import Session, SessionKind, load_responses
 from claude_session_player.util.humanize import day_of
 from claude_session_player.util.times import parse_time
 
@@ -137,7 +137,7 @@ def count_tokens(
 def _load_parts(sessions: Iterable[Session]) -> list[Session]:
     """The files of sessions, and inline sub-agents that were selected on their own, each once."""
     parts = list({(part.path, part.id): part for session in sessions for part in session.parts}.values())
-    load_session_responses(parts)
+    load_responses(parts)
     return parts
 
 
@@ -146,7 +146,7 @@ def _originals_first(parts: list[Session]) -> list[Session]:
     return sorted(
         parts,
         key=lambda part: (
-            part.found.kind == HISTORY,
+            part.file.kind == SessionKind.PRE_COMPACT,
             part.created_at or _AFTER_ALL_TIMES,
             part.is_subagent,
             part.updated_at,
@@ -365,7 +365,7 @@ def group_usage(shares: Iterable[UsageShare], by: str) -> list[UsageGroup]:
     members: dict[Any, list[UsageShare]] = {}
     for share in shares:
         name = name_of(share)
-        members.setdefault((share.session.found.home, name) if by == SESSION else name, []).append(share)
+        members.setdefault((share.session.file.home, name) if by == SESSION else name, []).append(share)
     groups = [sum_usage(group, name_of(group[0])) for group in members.values()]
     if by in PERIODS:
         return sorted(groups, key=lambda group: group.name or "")
@@ -386,7 +386,7 @@ def sum_usage(shares: Sequence[UsageShare], name: str | None = None) -> UsageGro
 
 def count_sessions(shares: Iterable[UsageShare]) -> tuple[int, int]:
     """The number of sessions, and how many of them have no file of their own, only sub-agents."""
-    orphans = {(share.session.found.home, usage_session_id(share)): share.session.is_orphan for share in shares}
+    orphans = {(share.session.file.home, usage_session_id(share)): share.session.is_orphan for share in shares}
     return len(orphans), sum(orphans.values())
 
 

@@ -1,4 +1,8 @@
-"""One conversation of a session file, as it is gathered: what people said, who answered, when, and for how much."""
+"""What each kind of line adds to the facts of a file: prompts, responses, tokens, times, sub-agents.
+
+Most lines are peeked at through a partial record. The tables `PEEKS` and `HANDLERS` say which of them are decoded in
+full, and what an event adds.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +51,7 @@ from claude_session_player.linking.agent_records import (
 from claude_session_player.linking.copies import response_id
 from claude_session_player.linking.prompts import human_prompt
 from claude_session_player.linking.titles import note_prompt, note_title
-from claude_session_player.store.facts import LINE, ConversationFacts, Counted, Response, TokenTotals
+from claude_session_player.store.facts import LINE_KEY, ConversationFacts, Response, TokenCounts, TokenTotals
 from claude_session_player.tools import AGENTS
 from claude_session_player.util.times import normalize_time
 
@@ -61,122 +65,123 @@ _MENTION: Final = b"agentId:"
 """What a result holds that names a sub-agent in its text."""
 
 
-# --- at a glance: takes in what there is, and tells whether it is worth to look closer ----------------
+# --- peeks: add what a partial record has, and return whether the line has to be decoded in full ------
 
 
-def _look_at_answer(digest: FileExtractor, seen: IndexRecord, line: bytes) -> bool:
-    message, request, voice = seen.message, seen.request_id, digest.main
-    if digest.queue.taken and digest.owns(seen):
-        digest.settle_queue()
-    if voice.repeats:
-        digest.look_for_copies(message.id if message is not None else None, request)
+def _peek_response(extractor: FileExtractor, record: IndexRecord, line: bytes) -> bool:
+    message, request, conversation = record.message, record.request_id, extractor.main
+    if extractor.queue.taken and extractor.owns(record):
+        extractor.settle_queue()
+    if conversation.has_repeat:
+        extractor.look_for_copies(message.id if message is not None else None, request)
     if message is None or not (message.id or request):
         return True
     blocks = message.content
-    is_worth_more = type(blocks) is list and (len(blocks) != 1 or _may_start_agent(blocks[0]))
-    if not is_worth_more and voice.last != (message.id, request, message.model, message.usage):  # most say the same
-        digest.answers[response_id(message.id, request) or ""] = None
-        voice.answer(message, request, seen.timestamp, with_model=digest.owns(seen))
-    return is_worth_more
+    is_decoded = type(blocks) is list and (len(blocks) != 1 or _may_start_agent(blocks[0]))
+    if not is_decoded and conversation.last != (message.id, request, message.model, message.usage):  # most are equal
+        extractor.response_ids[response_id(message.id, request) or ""] = None
+        conversation.add_response(message, request, record.timestamp, with_model=extractor.owns(record))
+    return is_decoded
 
 
 def _may_start_agent(block: IndexBlock) -> bool:
     """True for a call of a tool that starts sub-agents, or that is given a prompt."""
-    given = block.input
-    return block.name in AGENTS or (type(given) is IndexInput and len(given.prompt) > 0)
+    input = block.input
+    return block.name in AGENTS or (type(input) is IndexInput and len(input.prompt) > 0)
 
 
-def _look_at_user(digest: FileExtractor, seen: IndexRecord, line: bytes) -> bool:
-    """Nine lines of ten are results of tools; few of them name a sub-agent."""
-    blocks = seen.message.content if seen.message is not None else None
+def _peek_user(extractor: FileExtractor, record: IndexRecord, line: bytes) -> bool:
+    """Nine lines of ten are tool results; few of them name a sub-agent."""
+    blocks = record.message.content if record.message is not None else None
     if type(blocks) is not list or len(blocks) != 1 or blocks[0].type != _TOOL_RESULT:
         return True
-    outcome = seen.tool_use_result
-    if type(outcome) is IndexAgentResult:
-        return outcome.agent_id is not None or blocks[0].tool_use_id in digest.call_ids
+    result = record.tool_use_result
+    if type(result) is IndexAgentResult:
+        return result.agent_id is not None or blocks[0].tool_use_id in extractor.call_ids
     return _MENTION in line
 
 
-def _look_at_attachment(digest: FileExtractor, seen: IndexRecord, line: bytes) -> bool:
-    return seen.attachment is not None and seen.attachment.type == QUEUED
+def _peek_attachment(extractor: FileExtractor, record: IndexRecord, line: bytes) -> bool:
+    return record.attachment is not None and record.attachment.type == QUEUED
 
 
-def look_at_progress(digest: FileExtractor, seen: IndexRecord, line: bytes) -> bool:
-    """True where a sub-agent reports."""
-    return seen.data is not None and seen.data.type == AGENT_PROGRESS
+def peek_progress(extractor: FileExtractor, record: IndexRecord, line: bytes) -> bool:
+    """True if a sub-agent reports."""
+    return record.data is not None and record.data.type == AGENT_PROGRESS
 
 
-def _look_at_remark(digest: FileExtractor, seen: IndexRecord, line: bytes) -> bool:
-    return seen.model is not None
+def _peek_system(extractor: FileExtractor, record: IndexRecord, line: bytes) -> bool:
+    return record.model is not None
 
 
-def _look_closer(digest: FileExtractor, seen: IndexRecord, line: bytes) -> bool:
+def _decode_always(extractor: FileExtractor, record: IndexRecord, line: bytes) -> bool:
     return True
 
 
-LOOKS: Final[dict[str | None, Callable[[FileExtractor, IndexRecord, bytes], bool]]] = {
-    type_tag(Assistant): _look_at_answer,
-    type_tag(User): _look_at_user,
-    type_tag(Attachment): _look_at_attachment,
-    type_tag(System): _look_at_remark,
-    type_tag(Progress): look_at_progress,
-    **{type_tag(kind): _look_closer for kind in (*TITLES, Metadata, UsageLine, LegacyMessage, CallLine, ResultLine)},
-    type_tag(QueueOperation): _look_closer,
+PEEKS: Final[dict[str | None, Callable[[FileExtractor, IndexRecord, bytes], bool]]] = {
+    type_tag(Assistant): _peek_response,
+    type_tag(User): _peek_user,
+    type_tag(Attachment): _peek_attachment,
+    type_tag(System): _peek_system,
+    type_tag(Progress): peek_progress,
+    **{type_tag(kind): _decode_always for kind in (*TITLES, Metadata, UsageLine, LegacyMessage, CallLine, ResultLine)},
+    type_tag(QueueOperation): _decode_always,
 }
 
 
-# --- one event at a time --------------------------------------------------------------------------
+# --- handlers: what a decoded event adds ----------------------------------------------------------
 
 
-def _take_user(digest: FileExtractor, event: User) -> None:
+def _add_user(extractor: FileExtractor, event: User) -> None:
     content = event.message_content
     if type(content) is list:
-        digest.main.events += max(len(content) - 1, 0)
+        extractor.main.events += max(len(content) - 1, 0)
         for block in content:
             if type(block) is ToolResult and block.tool_use_id:
-                is_agent_tool = block.tool_use_id in digest.call_ids
+                is_agent_tool = block.tool_use_id in extractor.call_ids
                 for naming in named_agents(event.tool_use_result, block, is_agent_tool=is_agent_tool):
-                    digest.note_agent(block.tool_use_id, naming)
+                    extractor.add_naming(block.tool_use_id, naming)
 
 
-def _take_assistant(digest: FileExtractor, event: Assistant) -> None:
+def _add_assistant(extractor: FileExtractor, event: Assistant) -> None:
     content = event.message_content
     if type(content) is list:
-        digest.main.events += max(len(content) - 1, 0)
+        extractor.main.events += max(len(content) - 1, 0)
         for block in content:
             if type(block) is ToolUse and (block.name in AGENTS or has_prompt(block)):
-                digest.calls.append(to_agent_call(block))
+                extractor.calls.append(to_agent_call(block))
                 if block.name in AGENTS:
-                    digest.call_ids[block.id or ""] = None
-    if digest.owns(event):
-        digest.settle_queue()
-    if digest.main.repeats:
-        digest.look_for_copies(event.message.id if event.message is not None else None, event.request_id)
-    digest.answers[response_id(event.message.id if event.message is not None else None, event.request_id) or ""] = None
+                    extractor.call_ids[block.id or ""] = None
+    if extractor.owns(event):
+        extractor.settle_queue()
+    message_id = event.message.id if event.message is not None else None
+    if extractor.main.has_repeat:
+        extractor.look_for_copies(message_id, event.request_id)
+    extractor.response_ids[response_id(message_id, event.request_id) or ""] = None
     if event.message is not None:
-        is_own, place = digest.owns(event), line_key(event)
-        digest.main.answer(event.message, event.request_id, event.timestamp, place, with_model=is_own)
+        is_own, place = extractor.owns(event), line_key(event)
+        extractor.main.add_response(event.message, event.request_id, event.timestamp, place, with_model=is_own)
 
 
-def _take_progress(digest: FileExtractor, event: Progress) -> None:
+def _add_progress(extractor: FileExtractor, event: Progress) -> None:
     if event.data is not None and event.data.agent_id:
-        digest.take_report(event, event.data.agent_id)
+        extractor.add_report(event, event.data.agent_id)
 
 
-def _take_title(digest: FileExtractor, event: Title) -> None:
-    note_title(digest.titles, event.kind, event.title)
+def _add_title(extractor: FileExtractor, event: Title) -> None:
+    note_title(extractor.titles, event.kind, event.title)
 
 
-def _take_queue(digest: FileExtractor, event: QueueOperation) -> None:
-    digest.queue.operate(event)
+def _add_queue(extractor: FileExtractor, event: QueueOperation) -> None:
+    extractor.queue.operate(event)
 
 
-def _take_model(digest: FileExtractor, event: System | Metadata) -> None:
+def _add_model(extractor: FileExtractor, event: System | Metadata) -> None:
     if event.model:
-        digest.main.use(event.model)
+        extractor.main.use_model(event.model)
 
 
-def _take_usage(digest: FileExtractor, event: UsageLine) -> None:
+def _add_usage(extractor: FileExtractor, event: UsageLine) -> None:
     tokens = (
         event.input_tokens or 0,
         event.output_tokens or 0,
@@ -184,53 +189,53 @@ def _take_usage(digest: FileExtractor, event: UsageLine) -> None:
         event.cache_read_tokens or 0,
         0,
     )
-    model = next(reversed(digest.main.models), None)
-    digest.main.count(line_key(event), tokens, model, event.timestamp)
+    model = next(reversed(extractor.main.models), None)
+    extractor.main.add_tokens(line_key(event), tokens, model, event.timestamp)
 
 
-def _take_malformed(digest: FileExtractor, event: Malformed) -> None:
-    digest.malformed += 1
+def _add_malformed(extractor: FileExtractor, event: Malformed) -> None:
+    extractor.malformed += 1
 
 
-def _take_blank(digest: FileExtractor, event: Blank) -> None:
-    digest.main.events -= 1
+def _add_blank(extractor: FileExtractor, event: Blank) -> None:
+    extractor.main.events -= 1
 
 
-TAKERS: Final[dict[type[Event], Callable[[FileExtractor, Any], None]]] = {
-    User: _take_user,
-    Assistant: _take_assistant,
-    Progress: _take_progress,
-    QueueOperation: _take_queue,
-    System: _take_model,
-    Metadata: _take_model,
-    UsageLine: _take_usage,
-    Malformed: _take_malformed,
-    TooLong: _take_malformed,
-    Blank: _take_blank,
-    **dict.fromkeys(TITLES, _take_title),
+HANDLERS: Final[dict[type[Event], Callable[[FileExtractor, Any], None]]] = {
+    User: _add_user,
+    Assistant: _add_assistant,
+    Progress: _add_progress,
+    QueueOperation: _add_queue,
+    System: _add_model,
+    Metadata: _add_model,
+    UsageLine: _add_usage,
+    Malformed: _add_malformed,
+    TooLong: _add_malformed,
+    Blank: _add_blank,
+    **dict.fromkeys(TITLES, _add_title),
 }
 
 
 def line_key(event: Event) -> str:
-    """What a line is known by: in copies of a file too, where it has a uuid."""
-    return f"\0uuid {event.uuid}" if event.uuid else f"{LINE}{event.line}"
+    """What identifies a line: in copies of a file as well, if it has a uuid."""
+    return f"\0uuid {event.uuid}" if event.uuid else f"{LINE_KEY}{event.line}"
 
 
 _SYNTHETIC: Final = "<synthetic>"
 _PROVIDERS: Final = {"msg_bdrk_": "bedrock", "msg_vrtx_": "vertex"}
-"""The beginning of a response's id tells who served it."""
+"""The beginning of a response's id says which provider served it."""
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _TIME_LENGTH: Final = 24
-_MOST_TOKENS: Final = 1 << 53
-_NONE: Final = (0, 0, 0, 0, 0)
+_MAX_TOKENS: Final = 1 << 53
+_NO_TOKENS: Final = (0, 0, 0, 0, 0)
 
 
-Answer = tuple[str | None, str | None, str | None, Usage]
-"""What an answer says of itself: the ids of message and request, its model, its tokens."""
+ResponseLine = tuple[str | None, str | None, str | None, Usage]
+"""What a line says of its response: the ids of message and request, the model, the tokens."""
 
 
 class ConversationExtractor(Struct):
-    """The conversation of a file, or that of a sub-agent inside of it. See `ConversationFacts`."""
+    """The conversation of a file, or of a sub-agent inside it, as it is extracted. See `ConversationFacts`."""
 
     events: int = 0
     first_prompt: str | None = None
@@ -241,23 +246,23 @@ class ConversationExtractor(Struct):
     topic_line: int = 0
     task: str | None = None
     models: dict[str, None] = {}
-    """The last one used stands last."""
+    """The last one used comes last."""
     provider: str | None = None
     started: str | None = None
     ended: str | None = None
     responses: dict[str, Response] = {}
-    last: Answer | None = None
-    """The last answer that counted: one that says the same of itself need not be looked at."""
+    last: ResponseLine | None = None
+    """The last line of a response that counted: an equal one adds nothing."""
     times: list[str] = []
-    """Those that `started` and `ended` do not know yet: to look at many at once takes less time."""
+    """Those that `started` and `ended` do not include yet: comparing many at once takes less time."""
     lines: list[list[int]] = []
-    spoken: dict[str, dict[str, None]] = {}
-    """Of each prompt, by a digest of it, the uuids and times under which it stands there."""
-    repeats: bool = False
-    """True where a prompt since the last answer says what another one said: it may be a copy."""
+    prompts: dict[str, dict[str, None]] = {}
+    """The uuids and times of each prompt, by its checksum."""
+    has_repeat: bool = False
+    """True if a prompt since the last response equals an earlier one: it may be a copy."""
 
-    def hear(self, event: User | Attachment) -> str | None:
-        """A line in a user's place; gives what a person typed there. Of that, only the first and the last are kept."""
+    def add_user(self, event: User | Attachment) -> str | None:
+        """Add a line in the user's role; returns the prompt if a person typed one. The first and the last are kept."""
         if self.task is None and isinstance(event, User):
             self.task = task_digest(event.message_content)
         prompt = human_prompt(event)
@@ -267,17 +272,17 @@ class ConversationExtractor(Struct):
 
     def _is_copy(self, event: User | Attachment, prompt: str) -> bool:
         """True for a prompt that was there before, at the same time or under the same uuid."""
-        words = task_digest(prompt) or ""
+        checksum = task_digest(prompt) or ""
         places = dict.fromkeys(filter(None, (event.uuid, event.timestamp)))
-        known = self.spoken.setdefault(words, places)
+        known = self.prompts.setdefault(checksum, places)
         if known is not places:
             if event.uuid and not known.keys().isdisjoint(places):
                 return True
-            self.repeats = True
+            self.has_repeat = True
             known |= places
         return False
 
-    def answer(
+    def add_response(
         self,
         message: Message | IndexMessage,
         request: str | None,
@@ -286,43 +291,44 @@ class ConversationExtractor(Struct):
         *,
         with_model: bool = True,
     ) -> None:
-        """The model and the tokens of an answer; each line of a response repeats them, or has more.
+        """Add the model and the tokens of a response; each of its lines repeats them, or has more.
 
-        A response is known by the ids of message and request; an answer without any, by its place, is one by itself.
+        A response is identified by the ids of message and request; a line without any is a response of its own, which
+        `place` identifies.
         """
         if (model := message.model) == _SYNTHETIC:
             return
         if model and with_model and (self.provider is None or next(reversed(self.models), None) != model):
-            self.use(model)
+            self.use_model(model)
             self.provider = self.provider or _provider(message.id, model)
         usage = message.usage
         if usage is None:
             return
-        self.count(response_key(message.id, request, place), _counted(usage), model, time)
+        self.add_tokens(response_key(message.id, request, place), _token_counts(usage), model, time)
         if with_model:
             self.last = message.id, request, model, usage
 
-    def count(self, key: str, tokens: Counted, model: str | None, time: str | None) -> None:
-        """A line of a response: the most that any of its lines has is what counts. Nonsense counts as nothing."""
+    def add_tokens(self, key: str, tokens: TokenCounts, model: str | None, time: str | None) -> None:
+        """Add the tokens of a line: the largest of a response's lines count, and absurd ones count as none."""
         before = self.responses.get(key)
         if before is None:
-            is_sound = max(tokens) <= _MOST_TOKENS and min(tokens) >= 0
-            self.responses[key] = (tokens if is_sound else _most(_NONE, tokens), model, time)
+            is_sound = max(tokens) <= _MAX_TOKENS and min(tokens) >= 0
+            self.responses[key] = (tokens if is_sound else _largest(_NO_TOKENS, tokens), model, time)
         elif before[0] != tokens:
-            self.responses[key] = (_most(before[0], tokens), before[1] or model, before[2] or time)
+            self.responses[key] = (_largest(before[0], tokens), before[1] or model, before[2] or time)
 
-    def use(self, model: str) -> None:
-        """A model that answers from now on."""
+    def use_model(self, model: str) -> None:
+        """Note the model that responds from now on."""
         self.models.pop(model, None)
         self.models[model] = None
 
-    def widen(self, times: list[str]) -> None:
-        """Let the conversation span these times. Most are written alike, and can be compared as text."""
+    def include_times(self, times: list[str]) -> None:
+        """Let the conversation span these times. Most are in the same notation and can be compared as text."""
         if not times:
             return
-        alike = set(map(len, times)) == {_TIME_LENGTH} and "".join(times).count("Z") == len(times)
+        is_uniform = set(map(len, times)) == {_TIME_LENGTH} and "".join(times).count("Z") == len(times)
         first, last = min(times), max(times)
-        if not (alike and _is_time(first) and (last == first or _is_time(last))):
+        if not (is_uniform and _is_time(first) and (last == first or _is_time(last))):
             known = [time for time in map(normalize_time, times) if time]
             if not known:
                 return
@@ -331,12 +337,12 @@ class ConversationExtractor(Struct):
         self.ended = last if self.ended is None else max(last, self.ended)
 
     def settle_times(self) -> None:
-        """Let it span the times that were only set aside."""
-        self.widen(self.times)
+        """Let the conversation span the times that were only collected."""
+        self.include_times(self.times)
         self.times = []
 
     def merge(self, other: ConversationExtractor) -> None:
-        """Add what was said in a conversation that came later; its times and tokens are known already."""
+        """Add the prompts and models of a later conversation; its times and tokens are counted already."""
         if self.first_prompt is None:
             self.first_prompt, self.first_line = other.first_prompt, other.first_line
         if other.last_prompt is not None:
@@ -345,17 +351,17 @@ class ConversationExtractor(Struct):
             self.topic, self.topic_line = other.topic, other.topic_line
         self.task = self.task or other.task
         for model in other.models:
-            self.use(model)
+            self.use_model(model)
         self.provider = other.provider or self.provider
 
     def usage(self) -> TokenTotals:
         """The tokens of all responses."""
         if not self.responses:
             return TokenTotals()
-        columns = zip(_NONE, *(tokens for tokens, _, _ in self.responses.values()), strict=True)
+        columns = zip(_NO_TOKENS, *(tokens for tokens, _, _ in self.responses.values()), strict=True)
         return TokenTotals(*(sum(column) for column in islice(columns, len(TokenTotals._fields))))
 
-    def speech(self) -> ConversationFacts:
+    def facts(self) -> ConversationFacts:
         """What was said, and when."""
         self.settle_times()
         return ConversationFacts(
@@ -373,12 +379,12 @@ class ConversationExtractor(Struct):
 
 
 def response_key(message_id: str | None, request: str | None, place: str = "") -> str:
-    """What a response is known by."""
+    """What identifies a response."""
     return f"{message_id or ''} {request or ''}" if message_id or request else place
 
 
-def _counted(usage: Usage) -> Counted:
-    """What a line tells of its response. Where not all cache writes are told, they are the sum of their parts."""
+def _token_counts(usage: Usage) -> TokenCounts:
+    """The tokens that a line names. A missing sum of cache writes is computed from its parts."""
     written, parts = usage.cache_creation_input_tokens, usage.cache_creation
     one_hour = parts.one_hour or 0 if parts is not None else 0
     if written is None and parts is not None:
@@ -387,8 +393,8 @@ def _counted(usage: Usage) -> Counted:
     return usage.input_tokens or 0, usage.output_tokens or 0, written or 0, read or 0, one_hour
 
 
-def _most(before: Counted, tokens: Counted) -> Counted:
-    sound = (number if 0 <= number <= _MOST_TOKENS else 0 for number in tokens)
+def _largest(before: TokenCounts, tokens: TokenCounts) -> TokenCounts:
+    sound = (number if 0 <= number <= _MAX_TOKENS else 0 for number in tokens)
     a, b, c, d, e = map(max, before, sound)
     return a, b, c, d, e
 

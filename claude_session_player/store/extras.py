@@ -1,4 +1,4 @@
-"""Todo lists: `todo.jsonl` in a project's directory, and `todos/*.json`, one for each session or sub-agent."""
+"""What a store holds beside sessions: todos, memories, settings, projects, and large tool outputs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from claude_session_player.store.layout import SESSION, TOOL_RESULTS, ReadProblem, SessionFile
-from claude_session_player.store.roots import PROJECTS, project_dir_spellings
+from claude_session_player.store.layout import (
+    PROJECTS_DIR,
+    TOOL_RESULTS_DIR,
+    ReadProblem,
+    SessionFile,
+    SessionKind,
+    project_dir_spellings,
+)
 from claude_session_player.util.fsutil import small_opener
 from claude_session_player.util.text import display_path
 
@@ -18,23 +24,23 @@ if TYPE_CHECKING:
     from claude_session_player.store.session import Session
 
 
-def read_documents(folder: str, troubles: list[ReadProblem], suffix: str = ".json") -> Iterator[tuple[str, Any]]:
-    """The path and the value of every JSON file of a directory; there may be no such directory."""
+def read_documents(folder: str, problems: list[ReadProblem], suffix: str = ".json") -> Iterator[tuple[str, Any]]:
+    """The path and the value of every JSON file of a directory, which may be missing."""
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(suffix) and not name.startswith("."))
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        troubles.append(ReadProblem(folder, error.strerror or str(error)))
+        problems.append(ReadProblem(folder, error.strerror or str(error)))
         return
     for name in names:
         path = os.path.join(folder, name)
-        if (value := read_document(path, troubles)) is not None:
+        if (value := read_document(path, problems)) is not None:
             yield path, value
 
 
 def scalar_text(value: Any) -> str | None:
-    """A value as text: numbers and flags are spelled out, anything larger is none.
+    """A value as text: numbers and flags are spelled out; `None` for anything larger.
 
     >>> scalar_text("a"), scalar_text(7), scalar_text([7]), scalar_text(None)
     ('a', '7', None, None)
@@ -44,15 +50,15 @@ def scalar_text(value: Any) -> str | None:
     return None if value is None or isinstance(value, dict | list) else str(value)
 
 
-def read_document(path: str, troubles: list[ReadProblem]) -> Any:
-    """The value of a JSON file; `None` where it cannot be read, and then there is a trouble more."""
+def read_document(path: str, problems: list[ReadProblem]) -> Any:
+    """The value of a JSON file; `None`, and one more problem, if it cannot be read."""
     try:
         with open(path, encoding="utf-8-sig", errors="replace", opener=small_opener) as file:
             return json.load(file)
     except OSError as error:
-        troubles.append(ReadProblem(path, error.strerror or str(error)))
+        problems.append(ReadProblem(path, error.strerror or str(error)))
     except (ValueError, RecursionError):
-        troubles.append(ReadProblem(path, "not JSON"))
+        problems.append(ReadProblem(path, "not JSON"))
     return None
 
 
@@ -72,16 +78,16 @@ class Memory(NamedTuple):
 
 
 def memories_of(
-    roots: Sequence[str], project: str | None, tag: str | None, troubles: list[ReadProblem]
+    roots: Sequence[str], project: str | None, tag: str | None, problems: list[ReadProblem]
 ) -> list[Memory]:
-    """The memories of some stores, the last changed first; those of a project, or with a tag, where one is given."""
+    """The memories of some stores, the last changed first; only those of a project or with a tag, if given."""
     found = []
     for root in roots:
-        for path, value in read_documents(os.path.join(root, _MEMORIES), troubles):
+        for path, value in read_documents(os.path.join(root, _MEMORIES), problems):
             if isinstance(value, dict):
                 found.append(_memory(path, value))
             else:
-                troubles.append(ReadProblem(path, "not a JSON object"))
+                problems.append(ReadProblem(path, "not a JSON object"))
     wanted = [memory for memory in found if _has(tag, memory.tags, whole=True) and _has(project, memory.projects)]
     return sorted(wanted, key=lambda memory: memory.updated or memory.created or "", reverse=True)
 
@@ -125,32 +131,32 @@ class Todo(NamedTuple):
     status: str
     created: str | None
     project: str | None
-    """The real path of the project; where its sessions tell none, or several, the name of its directory."""
+    """The real path of the project; the name of its directory if its sessions name no path, or several."""
     session_id: str | None
     agent_id: str | None
     path: str
 
 
 def todos_of(
-    roots: Sequence[str], sessions: Sequence[Session], project: str | None, troubles: list[ReadProblem]
+    roots: Sequence[str], sessions: Sequence[Session], project: str | None, problems: list[ReadProblem]
 ) -> list[Todo]:
-    """The todos of some stores; of one project, where a part of its path, or its directory's name, is given."""
+    """The todos of some stores; only those of a project, if a part of its path or its directory's name is given."""
     paths: dict[str, set[str]] = {}
     for one in sessions:
         if one.project and not one.is_subagent:
-            paths.setdefault(one.found.home, set()).add(one.project)
+            paths.setdefault(one.file.home, set()).add(one.project)
     owners = {session.id: session for session in sessions}
     found: list[tuple[Todo, str]] = []
     for root in roots:
-        for home in _project_folders(os.path.join(root, PROJECTS)):
+        for home in _project_folders(os.path.join(root, PROJECTS_DIR)):
             known = paths.get(home, set())
             real = next(iter(known)) if len(known) == 1 else os.path.basename(home)
-            found += [(todo, os.path.basename(home)) for todo in _listed(os.path.join(home, _NAME), real, troubles)]
-        for path, value in read_documents(os.path.join(root, _TODOS), troubles):
+            found += [(todo, os.path.basename(home)) for todo in _listed(os.path.join(home, _NAME), real, problems)]
+        for path, value in read_documents(os.path.join(root, _TODOS), problems):
             session = owners.get(_session_id(path))
-            directory = session.found.project or "" if session else ""
+            directory = session.file.project or "" if session else ""
             real_path = session.project if session else None
-            found += [(todo, directory) for todo in _of_session(path, value, real_path, troubles)]
+            found += [(todo, directory) for todo in _of_session(path, value, real_path, problems)]
     return [todo for todo, directory in found if _is_wanted(project, todo, directory)]
 
 
@@ -175,13 +181,13 @@ def _project_folders(folder: str) -> Iterator[str]:
             yield os.path.join(folder, name)
 
 
-def _listed(path: str, project: str, troubles: list[ReadProblem]) -> Iterator[Todo]:
-    """The todos of a `todo.jsonl`; a line that is none is a trouble."""
+def _listed(path: str, project: str, problems: list[ReadProblem]) -> Iterator[Todo]:
+    """The todos of a `todo.jsonl`, a project's list; any other line is a problem."""
     try:
         with open(path, encoding="utf-8-sig", errors="replace", opener=small_opener) as file:
             lines = file.read().split("\n")
     except OSError as error:
-        troubles.append(ReadProblem(path, error.strerror or str(error)))
+        problems.append(ReadProblem(path, error.strerror or str(error)))
         return
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -193,13 +199,13 @@ def _listed(path: str, project: str, troubles: list[ReadProblem]) -> Iterator[To
         if isinstance(value, dict):
             yield _todo(value, path, project, None)
         else:
-            troubles.append(ReadProblem(path, f"line {number} is no todo"))
+            problems.append(ReadProblem(path, f"line {number} is not a todo"))
 
 
-def _of_session(path: str, value: Any, project: str | None, troubles: list[ReadProblem]) -> Iterator[Todo]:
+def _of_session(path: str, value: Any, project: str | None, problems: list[ReadProblem]) -> Iterator[Todo]:
     items: Iterable[Any] = value.get("todos", ()) if isinstance(value, dict) else value
     if not isinstance(items, list | tuple):
-        troubles.append(ReadProblem(path, "not a list of todos"))
+        problems.append(ReadProblem(path, "not a list of todos"))
         return
     yield from (_todo(item, path, project, _session_id(path)) for item in items if isinstance(item, dict))
 
@@ -238,8 +244,8 @@ _SECRET_KEY: Final = re.compile(
 _NOT_SECRET: Final = re.compile(r"(?im)helper\n?\Z|^(?>.*?max).*?token|tokens?_(?:limit|count)")
 _SECRET_NUMBER: Final = re.compile(r"(?i)secret|passw|pwd|passphrase|(?:^|_)pass$|(?:^|_)pin$")
 _SECRET_FLAG: Final = re.compile(rf"(?i)(?=--?[\w-]*?(?:{_WORDS}|auth))-[\w-]*+|-u|--user")
-# Patterns look for a word inside of a name once, where the name begins, and never give back what they took of it: else
-# a long name is searched again from each of its letters.
+# Patterns search a name for a word once, from its beginning, and never backtrack into it: else a long name would be
+# searched again from each of its letters.
 _VALUE: Final = r"""(?:"[^"]*"|'[^']*'|[^\s"'&]+)"""
 _SECRETS: Final = (
     re.compile(r"\b(?:sk|pk|rk)-[\w-]{8,}"),  # API keys
@@ -263,15 +269,15 @@ class Settings(NamedTuple):
     settings: Any
 
 
-def settings_of(roots: Sequence[str], troubles: list[ReadProblem]) -> list[Settings]:
+def settings_of(roots: Sequence[str], problems: list[ReadProblem]) -> list[Settings]:
     """The settings files of some stores, with secrets masked."""
     paths = [os.path.join(root, name) for root in roots for name in _NAMES]
-    read = ((path, read_document(path, troubles)) for path in paths if os.path.lexists(path))
+    read = ((path, read_document(path, problems)) for path in paths if os.path.lexists(path))
     return [Settings(display_path(path), mask_secrets(value)) for path, value in read if value is not None]
 
 
 def mask_secrets(value: Any, key: str = "", depth: int = 0) -> Any:
-    """A copy without secrets: what stands under a key that names one, and what looks like one anywhere.
+    """A copy without secrets: values of keys that name one, and whatever looks like one anywhere.
 
     >>> mask_secrets({"env": {"API_KEY": "hunter2"}, "max_tokens": 4096, "hook": "curl -H 'Authorization: Bearer abc'"})
     {'env': {'API_KEY': '********'}, 'max_tokens': 4096, 'hook': "curl -H 'Authorization: Bearer ********'"}
@@ -290,12 +296,12 @@ def mask_secrets(value: Any, key: str = "", depth: int = 0) -> Any:
 
 
 def _secret_key(name: str) -> str:
-    """The key, where it names a secret."""
+    """The key if it names a secret, else nothing."""
     return name if _SECRET_KEY.search(name) and not _NOT_SECRET.search(name) else ""
 
 
 def _secret_flag(argument: Any) -> str:
-    """An argument of a command, where the next one is a secret."""
+    """An argument of a command if the next one is a secret, else nothing."""
     return argument if isinstance(argument, str) and _SECRET_FLAG.fullmatch(argument) else ""
 
 
@@ -311,7 +317,7 @@ def _without_secrets(text: str) -> str:
 
 
 def _masked_match(match: re.Match[str]) -> str:
-    """The mask in place of a secret, behind the part of its name that is kept."""
+    """The mask in place of a secret, after the part of the match that is kept."""
     return (match["kept"] if "kept" in match.re.groupindex else "") + MASK
 
 
@@ -319,45 +325,45 @@ class Project(NamedTuple):
     """A real path in which sessions took place, and the directory of the store that holds them."""
 
     path: str | None
-    """`None` where no file of the directory tells."""
+    """`None` if no file of the directory names it."""
     directory: str
     sessions: int
     subagents: int
     size: int
-    """Of all its files, those of sub-agents included."""
+    """Of all its files, including those of sub-agents."""
     updated_at: str
 
 
 def projects_of(sessions: Iterable[Session]) -> list[Project]:
     """The projects, the last active first.
 
-    Two real paths that share a directory are two projects. A session that does not tell its path belongs to the only
-    project of its directory, where there is only one; a sub-agent belongs to the project of its session.
+    Two real paths that share a directory are two projects. A session that names no path belongs to the only project of
+    its directory, if there is only one; a sub-agent belongs to the project of its session.
     """
     known: dict[str, dict[str | None, list[Session]]] = {}
-    sessions = [session for session in sessions if session.found.project]
-    homes = {(s.found.home, s.id): s.project for s in sessions if s.found.kind == SESSION and s.project}
+    sessions = [session for session in sessions if session.file.project]
+    homes = {(s.file.home, s.id): s.project for s in sessions if s.file.kind == SessionKind.SESSION and s.project}
     for session in sessions:
-        path = homes.get((session.found.home, session.parent_id or ""), session.project)
-        known.setdefault(session.found.home, {}).setdefault(path, []).append(session)
+        path = homes.get((session.file.home, session.parent_id or ""), session.project)
+        known.setdefault(session.file.home, {}).setdefault(path, []).append(session)
     projects = []
     for home, by_path in known.items():
         if len(by_path) == 2 and None in by_path:
-            untold = by_path.pop(None)
-            next(iter(by_path.values())).extend(untold)
-        projects += [_project(path, home, members) for path, members in by_path.items()]
+            unnamed = by_path.pop(None)
+            next(iter(by_path.values())).extend(unnamed)
+        projects += [_project(path, home, some) for path, some in by_path.items()]
     return sorted(projects, key=lambda project: (project.updated_at, project.directory), reverse=True)
 
 
-def _project(path: str | None, home: str, members: list[Session]) -> Project:
-    main = [session for session in members if not session.is_subagent]
+def _project(path: str | None, home: str, sessions: list[Session]) -> Project:
+    main = [session for session in sessions if not session.is_subagent]
     return Project(
         path=path,
         directory=display_path(home),
         sessions=len(main),
-        subagents=len(members) - len(main),
-        size=sum(session.found.stamp.size for session in members),
-        updated_at=max(session.updated_at for session in members),
+        subagents=len(sessions) - len(main),
+        size=sum(session.file.stamp.size for session in sessions),
+        updated_at=max(session.updated_at for session in sessions),
     )
 
 
@@ -365,7 +371,7 @@ _OPEN, _CLOSE, _SAVED_TO = "<persisted-output>", "</persisted-output>", "saved t
 
 
 class OutputReference(NamedTuple):
-    """A part of a text that stands for an output in a file: where it is, and the name of that file."""
+    """A part of a text that stands for an output in a file: its position, and the name of that file."""
 
     start: int
     end: int
@@ -373,27 +379,27 @@ class OutputReference(NamedTuple):
 
 
 def output_resolver(files: Sequence[SessionFile], *, is_once: bool = False) -> Callable[[str], str]:
-    """Gives texts of sessions with all outputs in full that they refer to.
+    """A function that replaces references in texts of sessions by the outputs they refer to.
 
-    With `is_once`, for texts that are told in one transcript: only the first that refers to an output has it in full,
-    because n results may refer to one output.
+    With `is_once`, for the texts of one transcript, only the first reference to an output is replaced, because many
+    results may refer to one output.
     """
     known = set[str]()
     return lambda text: resolve_output(text, files, known if is_once else None)
 
 
 def resolve_output(text: str, files: Sequence[SessionFile], known: set[str] | None = None) -> str:
-    """A result with the whole output that it refers to; as it is, with a remark, where that is gone.
+    """A result with the whole output that it refers to; unchanged, with a note, if that is gone.
 
-    Only the name counts: the store may have moved, and nothing outside of the sessions' directories is read. What is
-    `known` already is not put in again.
+    Only the name counts: the store may have been moved, and nothing outside the sessions' directories is read. Outputs
+    that are `known` already are not inserted again.
     """
     if _OPEN not in text:
         return text
     parts, at = list[str](), 0
     known = set() if known is None else known
     for reference in find_references(text):
-        if reference.name not in known:  # an output is told once, however often a text refers to it
+        if reference.name not in known:  # an output is inserted once, however often a text refers to it
             known.add(reference.name)
             parts += (text[at : reference.start], _whole(text[reference.start : reference.end], reference.name, files))
             at = reference.end
@@ -401,45 +407,46 @@ def resolve_output(text: str, files: Sequence[SessionFile], known: set[str] | No
 
 
 def find_references(text: str) -> Iterator[OutputReference]:
-    """The references in a text, one behind the other; what is never closed goes on to the end."""
+    """The references in a text, in order; one that is not closed extends to the end."""
     end = 0
     while (start := text.find(_OPEN, end)) >= 0:
         place = text.find(_SAVED_TO, start + len(_OPEN))
         while place >= 0 and text.startswith("\n", place + len(_SAVED_TO)):
             place = text.find(_SAVED_TO, place + len(_SAVED_TO))
         line_end = text.find("\n", place) if place >= 0 else -1
-        if line_end < 0:  # what is missing here is missing behind every further tag, too
+        if line_end < 0:  # what is missing here is missing after every further tag as well
             return
-        told = text[place + len(_SAVED_TO) : line_end]
-        path = told.rstrip() or told[:1]
+        rest = text[place + len(_SAVED_TO) : line_end]
+        path = rest.rstrip() or rest[:1]
         close = text.find(_CLOSE, line_end)
         end = close + len(_CLOSE) if close >= 0 else len(text)
         yield OutputReference(start, end, path.replace("\\", "/").rpartition("/")[2])
 
 
 def persisted_name(text: str) -> str | None:
-    """The name of the file with the whole output, where a result is nothing but a reference to it.
+    """The name of the file with the whole output, if a result is nothing but a reference to it.
 
     >>> persisted_name("<persisted-output>\\nFull output saved to: /home/ada/tool-results/b1.txt\\n\\nPreview:")
     'b1.txt'
     """
     if not text.startswith(_OPEN):
         return None
-    found = next(find_references(text), None)
-    return found.name if found is not None else None
+    reference = next(find_references(text), None)
+    return reference.name if reference is not None else None
 
 
 def _whole(text: str, name: str, files: Sequence[SessionFile]) -> str:
     """The output that a reference stands for."""
     reason = ""
-    for found in files:
-        folder = os.path.join(found.home, found.parent or found.id, TOOL_RESULTS)
+    for owner in files:
+        folder = os.path.join(owner.home, owner.parent or owner.id, TOOL_RESULTS_DIR)
         path = os.path.join(folder, name)
+        inside = os.path.join(os.path.realpath(os.path.dirname(folder)), TOOL_RESULTS_DIR, name)
         try:
-            if os.path.realpath(path) != os.path.join(os.path.realpath(os.path.dirname(folder)), TOOL_RESULTS, name):
+            if os.path.realpath(path) != inside:
                 raise OSError(0, "a link")
             with open(path, encoding="utf-8", errors="replace", opener=small_opener) as file:
                 return file.read().rstrip()
         except (OSError, ValueError) as error:
-            reason = f"{display_path(found.called(path))}: {getattr(error, 'strerror', None) or error}"
-    return f"{text}\n(the whole output is not there: {reason})"
+            reason = f"{display_path(owner.name_of(path))}: {getattr(error, 'strerror', None) or error}"
+    return f"{text}\n(the whole output is missing: {reason})"

@@ -1,4 +1,4 @@
-"""Which sessions are wanted, and in which order."""
+"""Filters: which sessions are wanted, and in which order."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
     from claude_session_player.store.session import Session
 
-SORTS: Final[dict[str, tuple[Callable[[Session], Any], bool]]] = {
+SORT_KEYS: Final[dict[str, tuple[Callable[[Session], Any], bool]]] = {
     "updated": (lambda session: session.updated_at, True),
     "created": (lambda session: session.created_at or "", True),
     "duration": (lambda session: session.duration_seconds, True),
-    "events": (lambda session: session.speech.events, True),
-    "size": (lambda session: session.found.stamp.size, True),
-    "tokens": (lambda session: sum(session.speech.usage), True),
+    "events": (lambda session: session.conversation.events, True),
+    "size": (lambda session: session.file.stamp.size, True),
+    "tokens": (lambda session: sum(session.conversation.usage), True),
     "subagents": (lambda session: session.subagent_count, True),
     "title": (lambda session: (session.title or "").casefold(), False),
     "project": (lambda session: (session.project or "").casefold(), False),
 }
 """What sessions can be sorted by, and whether the largest comes first."""
-_ASKS: Final = ("project", "cwd", "since", "before", "model", "branch", "title")
+_CONDITIONS: Final = ("project", "cwd", "since", "before", "model", "branch", "title")
 
 
 class Filter(NamedTuple):
-    """What is wanted of a store's sessions. Words are looked for anywhere, in small and capital letters alike.
+    """Selects and sorts sessions of a store. Texts match anywhere and ignore case.
 
-    A session is between `since` and `before` when any part of it is.
+    A session is between `since` and `before` if any part of it is.
     """
 
     project: str | None = None
@@ -49,26 +49,26 @@ class Filter(NamedTuple):
     limit: int | None = None
     offset: int = 0
     include_orphans: bool = False
-    """Sub-agents whose session has no file."""
+    """Whether sub-agents whose session has no file are included."""
 
     @property
-    def asked(self) -> list[tuple[str, str | datetime]]:
-        """What is asked of a session itself, by name; the order and the number of sessions do not count."""
-        asked = [(name, getattr(self, name)) for name in _ASKS]
-        return [(name, value) for name, value in asked if value is not None]
+    def conditions(self) -> list[tuple[str, str | datetime]]:
+        """The conditions on a session itself, by name; the order and the number of sessions do not count."""
+        values = [(name, getattr(self, name)) for name in _CONDITIONS]
+        return [(name, value) for name, value in values if value is not None]
 
     @property
     def is_narrow(self) -> bool:
-        """True where anything is asked of a session itself."""
-        return bool(self.asked)
+        """True if there is any condition on a session itself."""
+        return bool(self.conditions)
 
     def apply(self, sessions: Iterable[Session]) -> list[Session]:
-        """The wanted sessions in the wanted order. Raises `BadFilter`."""
-        if self.sort not in SORTS:
-            raise BadFilter(f"{self.sort!r} is nothing to sort by: use {', '.join(SORTS)}")
+        """The selected sessions, sorted. Raises `BadFilter`."""
+        if self.sort not in SORT_KEYS:
+            raise BadFilter(f"cannot sort by {self.sort!r}: use {', '.join(SORT_KEYS)}")
         if self.offset < 0 or (self.limit is not None and self.limit < 0):
-            raise BadFilter("limit and offset count sessions, and cannot be negative")
-        key, largest_first = SORTS[self.sort]
+            raise BadFilter("limit and offset cannot be negative")
+        key, largest_first = SORT_KEYS[self.sort]
         rules = list(self._rules())
         wanted = [session for session in sessions if all(rule(session) for rule in rules)]
         wanted.sort(key=lambda session: (session.id, session.path))
@@ -77,16 +77,16 @@ class Filter(NamedTuple):
         return wanted[self.offset : end]
 
     def _rules(self) -> Iterator[Callable[[Session], bool]]:
-        """What a session has to be; only what is asked for is looked at."""
+        """The rules that a session must meet, one for each condition."""
         if not self.include_subagents:
             orphans = self.include_orphans
             yield lambda session: not session.is_subagent or (orphans and session.is_orphan)
         if (project := self.project) is not None:
-            yield lambda session: _in(project, session.project, session.found.project)
+            yield lambda session: _in(project, session.project, session.file.project)
         if (cwd := self.cwd) is not None:
             yield lambda session: _in(cwd, *session.facts.cwds)
         if (model := self.model) is not None:
-            yield lambda session: _in(model, *session.speech.models)
+            yield lambda session: _in(model, *session.conversation.models)
         if (branch := self.branch) is not None:
             yield lambda session: _in(branch, *session.facts.branches)
         if (title := self.title) is not None:
@@ -104,14 +104,14 @@ def _in(word: str, *texts: str | None) -> bool:
     return any(text and wanted in display_path(text).casefold() for text in texts)
 
 
-UNDERSTOOD: Final = (
+DATE_EXAMPLES: Final = (
     "2026-01-17, 2026-01, 2026, today, yesterday, 7d, 12h, 2w, week, month, year, "
     "last month, or a time like 2026-01-17T20:31"
 )
 
 
 class DateSpan(NamedTuple):
-    """From a moment to just before another."""
+    """A time span: `end` is not part of it."""
 
     start: datetime
     end: datetime
@@ -122,11 +122,11 @@ _DAYS_AGO: Final = {"today": 0, "yesterday": 1}
 _AGO: Final = r"(\d{1,6})([hdw])"
 _DAY: Final = r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?"
 _PERIOD: Final = r"(?:(this|last)\s+)?(week|month|year)"
-"""Patterns of what may be typed; most commands never need them, so they are compiled when they are first used."""
+"""Patterns of what may be typed, compiled on first use: most commands never need them."""
 
 
 def parse_date_span(text: str, now: datetime | None = None) -> DateSpan:
-    """The span that a word stands for, in the zone in which times are shown; raises `BadFilter`.
+    """The span that a text stands for, in the zone in which times are shown; raises `BadFilter`.
 
     >>> noon = datetime.fromisoformat("2026-03-01T12:00:00+01:00")
     >>> [str(moment) for moment in parse_date_span("yesterday", noon)]
@@ -141,14 +141,14 @@ def parse_date_span(text: str, now: datetime | None = None) -> DateSpan:
     word = text.strip().lower()
     try:
         if match := re.fullmatch(_AGO, word):
-            passed = timedelta(**{_UNITS[match[2]]: int(match[1])})
-            moment = (now.astimezone(UTC) - passed).astimezone(zone)  # hours that passed, not those of the wall clock
+            elapsed = timedelta(**{_UNITS[match[2]]: int(match[1])})
+            moment = (now.astimezone(UTC) - elapsed).astimezone(zone)  # elapsed hours, not those of the wall clock
             return DateSpan(moment, moment)
         if (span := _named(word, now.date()) or _calendar(word)) is not None:
             return DateSpan(*(_local(datetime.combine(day, time()), zone) for day in span))
         moment = _local(datetime.fromisoformat(text.strip()), zone)
     except (ValueError, OverflowError) as error:
-        raise BadFilter(f"{text!r} is no date or time that is understood: write {UNDERSTOOD}") from error
+        raise BadFilter(f"{text!r} is not a known date or time: write {DATE_EXAMPLES}") from error
     return DateSpan(moment, moment)
 
 
@@ -163,7 +163,7 @@ def _named(word: str, today: date) -> tuple[date, date] | None:
 
 
 def _period(kind: str, day: date) -> tuple[date, date]:
-    """The week, from Monday on, the month or the year of a day, and the first day behind it."""
+    """The first day of the week (from Monday), month or year of a day, and the first day after it."""
     if kind == "week":
         start = day - timedelta(days=day.weekday())
         return start, start + timedelta(days=7)
@@ -183,8 +183,8 @@ def _calendar(word: str) -> tuple[date, date] | None:
 
 
 def _local(moment: datetime, zone: tzinfo | None) -> datetime:
-    """A moment of the wall clock in a zone."""
+    """A moment, by the wall clock of a zone if it has none."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=zone)
-    moment.astimezone(UTC)  # fails here, where it is caught, and not later
+    moment.astimezone(UTC)  # fails here, where the error is caught
     return moment

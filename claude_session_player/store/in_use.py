@@ -1,8 +1,8 @@
-"""Whether a session is in use, and how that is known: the one rule that every command asks.
+"""Whether a session is in use, and how that is known: the one rule that every command follows.
 
-A session is in use where somebody writes, or may write: an exclusive lock, a handle open for writing, or a write in the
-last minute, on its file or on one of its sub-agents. A time of change in the future says nothing about its age: that
-counts as use, too. A reader is no use. Nothing is changed and nothing is waited for.
+A session is in use if a process writes to it, or may write to it: an exclusive lock, a handle open for writing, or a
+write in the last minute, on its file or on one of its sub-agents. A modification time in the future says nothing about
+its age, so it counts as use as well. A reader does not. Nothing is changed, and nothing waits.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -22,17 +23,17 @@ if TYPE_CHECKING:
 
 PROC: Final = "/proc"
 _ACCESS: Final = 0o3
-"""The bits of a handle's flags that say whether it is for reading or for writing."""
+"""The bits of a handle's flags that say whether it is open for reading or for writing."""
 
-_NO_FILES: Final = frozenset(("/dev", "/dev/pts"))
-"""Where terminals and the like are, of which every process has some open."""
+_DEVICE_DIRS: Final = frozenset(("/dev", "/dev/pts"))
+"""Directories of terminals and other devices; every process has some of them open."""
 
 FileKey = tuple[int, int]
-"""The device and the inode of a file: the same whatever name it was opened by."""
+"""The device and the inode of a file: the same under any name."""
 
 
 class Process(NamedTuple):
-    """A process, by its number and its short name."""
+    """A process, by its id and short name."""
 
     pid: int
     name: str | None
@@ -43,31 +44,31 @@ Handle = tuple[Process, bool]
 
 
 class OpenFiles:
-    """The files that other processes have open, by one look at all processes."""
+    """The files that other processes have open, found by one look at all processes."""
 
     def __init__(self, proc: str = PROC) -> None:
-        self.is_told = os.path.isdir(os.path.join(proc, "self", "fd"))
-        """False where the system does not tell."""
+        self.is_supported = os.path.isdir(os.path.join(proc, "self", "fd"))
+        """False if the system does not list open files."""
         self.hidden = 0
-        """How many processes may not be looked into."""
+        """How many processes may not be inspected."""
         self._proc = proc
         self._by_name: dict[str, list[tuple[int, str]]] = {}
-        for pid in _pids(proc) if self.is_told else ():
+        for pid in _pids(proc) if self.is_supported else ():
             self._note(pid)
 
     @property
     def names(self) -> Container[str]:
-        """The names of all files that somebody has open, here or elsewhere."""
+        """The names of all files that any process has open, in any directory."""
         return self._by_name
 
     def handles(self, name: str, key: FileKey) -> list[Handle]:
-        """Who has a file of this name open.
+        """The processes that have a file of this name open.
 
-        Only these are looked at more closely, because a look at a file of a server that is gone takes for ever.
+        Only files of this name are inspected, because inspecting a file of a server that is gone takes for ever.
         """
         found: list[Handle] = []
         for pid, number in self._by_name.get(name, ()):
-            with contextlib.suppress(OSError):  # it has been closed meanwhile
+            with contextlib.suppress(OSError):  # closed in the meantime
                 status = os.stat(os.path.join(self._proc, str(pid), "fd", number))
                 if (status.st_dev, status.st_ino) == key:
                     found.append((_process(self._proc, pid), _writes(self._proc, pid, number)))
@@ -80,30 +81,30 @@ class OpenFiles:
         except PermissionError:
             self.hidden += 1
             return
-        except OSError:  # it has ended meanwhile
+        except OSError:  # it has ended in the meantime
             return
         for number in numbers:
             try:
                 head, slash, name = os.readlink(f"{folder}/{number}").rpartition("/")
             except OSError:
                 continue
-            if slash and head not in _NO_FILES:
+            if slash and head not in _DEVICE_DIRS:
                 self._by_name.setdefault(name, []).append((pid, number))
 
 
 def lock_holders(proc: str = PROC) -> dict[FileKey, Process | None] | None:
-    """Who holds exclusive locks on files, as far as that is told; `None` where the system does not tell of locks."""
+    """The holders of exclusive locks on files, if known; `None` if the system does not list locks."""
     try:
         with open(os.path.join(proc, "locks"), encoding="utf-8", errors="replace") as file:
-            told = [line.split() for line in file]
+            lines = [line.split() for line in file]
     except OSError:
         return None
     holders: dict[FileKey, Process | None] = {}
-    for words in told:
+    for words in lines:
         if len(words) >= 6 and words[1] != "->" and words[3] == "WRITE":
-            with contextlib.suppress(ValueError, OverflowError):  # a file that is known to no file system is `<none>:0`
+            with contextlib.suppress(ValueError, OverflowError):  # a file without a file system is `<none>:0`
                 pid = int(words[4])
-                holders[_file(words[5])] = _process(proc, pid) if pid > 0 else None  # -1: the lock is no process's
+                holders[_file(words[5])] = _process(proc, pid) if pid > 0 else None  # -1: no process holds it
     return holders
 
 
@@ -127,7 +128,7 @@ def _process(proc: str, pid: int) -> Process:
 
 
 def _writes(proc: str, pid: int, number: str) -> bool:
-    """True where a handle is for writing; where that is not told, it is taken for one."""
+    """True if a handle is open for writing, or if that is not known."""
     try:
         with open(os.path.join(proc, str(pid), "fdinfo", number), encoding="utf-8", errors="replace") as file:
             flags = next(int(line.split()[1], 8) for line in file if line.startswith("flags:"))
@@ -141,46 +142,51 @@ if HAS_LOCKS:
     import fcntl
 RECENT_SECONDS: Final = 60
 
-LOCKED: Final = "locked"
-WRITING: Final = "open for writing"
-READING: Final = "open for reading"
-WRITTEN: Final = "written"
-FUTURE: Final = "modified in the future"
+
+class UseKind(StrEnum):
+    """What is done with a file."""
+
+    LOCKED = "locked"
+    OPEN_FOR_WRITING = "open for writing"
+    OPEN_FOR_READING = "open for reading"
+    WRITTEN = "written"
+    FUTURE = "modified in the future"
+
 
 _RECENT: Final = RECENT_SECONDS * 1_000_000_000
 _OPEN: Final[int] = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
-"""Nothing is waited for, also where a pipe has the name of a session."""
+"""Does not wait, even if a pipe has the name of a session."""
 
 
 class UseEvidence(NamedTuple):
-    """One sign of what is done with a file."""
+    """One piece of evidence of how a file is used."""
 
-    how: str
+    how: UseKind
     path: str
     written_ns: int
-    """When the file was last written to."""
+    """The modification time of the file."""
     process: Process | None = None
-    """Who holds the lock or has the file open, where that is known."""
+    """The process that holds the lock or has the file open, if known."""
 
     @property
     def is_use(self) -> bool:
         """False for a reader."""
-        return self.how != READING
+        return self.how != UseKind.OPEN_FOR_READING
 
     @property
     def words(self) -> str:
-        """The sign in a few words.
+        """The evidence in a few words.
 
-        >>> UseEvidence(LOCKED, "/s/1f2e.jsonl", 0, Process(12, "claude")).words
+        >>> UseEvidence(UseKind.LOCKED, "/s/1f2e.jsonl", 0, Process(12, "claude")).words
         'locked by claude (pid 12)'
-        >>> UseEvidence(READING, "/s/1f2e.jsonl", 0, Process(12, "tail")).words
+        >>> UseEvidence(UseKind.OPEN_FOR_READING, "/s/1f2e.jsonl", 0, Process(12, "tail")).words
         'only read by tail (pid 12)'
         """
-        if self.how == WRITTEN:
+        if self.how == UseKind.WRITTEN:
             return "written in the last minute"
-        if self.how == FUTURE:
+        if self.how == UseKind.FUTURE:
             return "its modification time is in the future"
-        how = "only read" if self.how == READING else self.how
+        how = "only read" if self.how == UseKind.OPEN_FOR_READING else self.how
         if self.process is None:
             return how
         name, pid = self.process.name, self.process.pid
@@ -188,23 +194,23 @@ class UseEvidence(NamedTuple):
 
 
 class InUseMethods(NamedTuple):
-    """By which ways it could be found out; a write in the last minute is known everywhere."""
+    """The methods that were available; a write in the last minute can be seen on every system."""
 
     locks: bool
     """Locks can be probed."""
     holders: bool
-    """Of a lock, it is known who holds it."""
+    """The holders of locks are known."""
     handles: bool
     """Open files can be seen."""
     hidden: int = 0
-    """How many processes may not be looked into."""
+    """How many processes may not be inspected."""
 
 
 class InUse:
-    """Looks once at the clock, and once at all processes when it is first asked; then it answers for any file.
+    """Reads the clock once, inspects all processes once when it is first asked, and then answers for any file.
 
-    With `roots`, a write counts only in these stores: a copy that was just made elsewhere is not in use. A list takes
-    the same look as everybody: 3 ms for 800 open files of 100 processes, and 5 µs for each session file.
+    With `roots`, a write counts only in these stores: a copy that was just made elsewhere is not in use. This takes
+    3 ms for 800 open files of 100 processes, and 5 µs for each session file.
     """
 
     def __init__(self, roots: Iterable[str] | None = None, *, now: float | None = None, proc: str = PROC) -> None:
@@ -212,31 +218,33 @@ class InUse:
         self._now = int((wall_clock() if now is None else now) * 1_000_000_000)
         self._proc = proc
 
-    def __call__(self, found: SessionFile) -> bool:
-        """True where a file is in use: the same answer as that of `uses`, but most files have to be probed only."""
-        path, (_, written, _) = found.path, found.stamp
+    def __call__(self, file: SessionFile) -> bool:
+        """True if a file is in use: the same answer as that of `uses`, but most files only have to be probed."""
+        path, (_, written, _) = file.path, file.stamp
         if self._now - written <= _RECENT and self._is_recent(path, written):
             return True
         if path.rpartition(os.sep)[2] in self._open_files.names:
             return bool(self.uses([path]))
-        return _probe_lock(path)  # who holds it is not asked for: to read the list of locks takes more than 10 ms
+        return _probe_lock(path)  # its holder does not matter: reading the list of locks takes more than 10 ms
 
-    def signs(self, paths: Iterable[str]) -> list[UseEvidence]:
-        """All that is known of what is done with these files, readers included; what is no file has no signs."""
-        return [sign for path in paths for sign in self._signs(path)]
+    def evidence(self, paths: Iterable[str]) -> list[UseEvidence]:
+        """All that is known of how these files are used, readers included; what is not a file has no evidence."""
+        return [one for path in paths for one in self._evidence(path)]
 
     def uses(self, paths: Iterable[str]) -> list[UseEvidence]:
-        """The signs that any of these files is in use."""
-        return [sign for sign in self.signs(paths) if sign.is_use]
+        """The evidence that any of these files is in use."""
+        return [one for one in self.evidence(paths) if one.is_use]
 
-    def anew(self) -> InUse:
-        """A new look, at this moment."""
+    def renew(self) -> InUse:
+        """The same at this moment."""
         return InUse(self._roots, proc=self._proc)
 
     @property
-    def ways(self) -> InUseMethods:
-        """How it could be found out."""
-        return InUseMethods(HAS_LOCKS, self._holders is not None, self._open_files.is_told, self._open_files.hidden)
+    def methods(self) -> InUseMethods:
+        """The methods that were available."""
+        return InUseMethods(
+            HAS_LOCKS, self._holders is not None, self._open_files.is_supported, self._open_files.hidden
+        )
 
     @cached_property
     def _open_files(self) -> OpenFiles:
@@ -246,30 +254,32 @@ class InUse:
     def _holders(self) -> dict[tuple[int, int], Process | None] | None:
         return lock_holders(self._proc)
 
-    def _signs(self, path: str) -> Iterator[UseEvidence]:
+    def _evidence(self, path: str) -> Iterator[UseEvidence]:
         status, is_locked = _probe(path)
         if status is None:
             return
         key, written, holders = (status.st_dev, status.st_ino), status.st_mtime_ns, self._holders or {}
         if is_locked or key in holders:
-            yield UseEvidence(LOCKED, path, written, holders.get(key))
+            yield UseEvidence(UseKind.LOCKED, path, written, holders.get(key))
         for process, may_write in dict.fromkeys(self._open_files.handles(os.path.basename(path), key)):
-            yield UseEvidence(WRITING if may_write else READING, path, written, process)
+            yield UseEvidence(
+                UseKind.OPEN_FOR_WRITING if may_write else UseKind.OPEN_FOR_READING, path, written, process
+            )
         if self._is_recent(path, written):
             is_ahead = written - self._now > _RECENT  # by less, it is the clock of a file server
-            yield UseEvidence(FUTURE if is_ahead else WRITTEN, path, written)
+            yield UseEvidence(UseKind.FUTURE if is_ahead else UseKind.WRITTEN, path, written)
 
     def _is_recent(self, path: str, written_ns: int) -> bool:
-        """True for a write that counts."""
+        """True for a write in the last minute that counts."""
         return self._now - written_ns <= _RECENT and (self._roots is None or path.startswith(self._roots))
 
 
 def _probe(path: str) -> tuple[os.stat_result | None, bool]:
-    """The state of a regular file, and whether somebody else is known to hold an exclusive lock on it."""
+    """The status of a regular file, and whether another process is known to hold an exclusive lock on it."""
     try:
         number = os.open(path, _OPEN)
     except OSError as error:
-        return _status(path), isinstance(error, BlockingIOError)  # a lease, which has to be given back first
+        return _status(path), isinstance(error, BlockingIOError)  # a lease that has to be released first
     try:
         status = os.fstat(number)
         if not stat.S_ISREG(status.st_mode):
@@ -282,7 +292,7 @@ def _probe(path: str) -> tuple[os.stat_result | None, bool]:
 
 
 def _probe_lock(path: str) -> bool:
-    """True where somebody else is known to hold an exclusive lock on a file."""
+    """True if another process is known to hold an exclusive lock on a file."""
     try:
         number = os.open(path, _OPEN)
     except OSError as error:
@@ -294,7 +304,7 @@ def _probe_lock(path: str) -> bool:
 
 
 def _status(path: str) -> os.stat_result | None:
-    """The state of a file that may not be opened."""
+    """The status of a regular file that may not be opened."""
     try:
         status = os.stat(path)
     except OSError:
@@ -303,12 +313,12 @@ def _status(path: str) -> os.stat_result | None:
 
 
 def _is_locked(number: int) -> bool:
-    """True where a shared lock cannot be had, of either kind; it is let go of when the file is closed."""
+    """True if a shared lock of either kind cannot be acquired; closing the file releases it."""
     for lock in (fcntl.flock, fcntl.lockf) if HAS_LOCKS else ():
         try:
             lock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
-        except OSError:  # a file system without locks, or nobody may lock
+        except OSError:  # a file system without locks, or one that refuses them
             continue
     return False

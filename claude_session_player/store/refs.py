@@ -1,6 +1,6 @@
-"""References: the words by which people name a session, and the one session that they mean.
+"""References: how people name a session, and the one session that is meant.
 
-Nothing is guessed. Where several sessions fit, they are listed; where none does, the nearest are.
+Nothing is guessed. If several sessions match, they are listed; if none does, the nearest are.
 """
 
 from __future__ import annotations
@@ -9,11 +9,16 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from claude_session_player.errors import Ambiguous, CannotRead, NoSuchSession
-from claude_session_player.store.layout import AGENT, HISTORY, SUFFIX, SessionFile
-from claude_session_player.store.roots import enclosing_store, project_dir_spellings
+from claude_session_player.store.layout import (
+    AGENT_PREFIX,
+    SESSION_SUFFIX,
+    SessionFile,
+    SessionKind,
+    project_dir_spellings,
+)
 from claude_session_player.store.session import Session
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.fsutil import regular_opener
@@ -23,30 +28,30 @@ from claude_session_player.util.text import base_name, display_path, truncate
 if TYPE_CHECKING:
     from claude_session_player.store.store import Store
 
-SHORTEST: Final = 4
-"""A prefix of an id has at least so many characters."""
+MIN_PREFIX_LENGTH: Final = 4
+"""The length of the shortest prefix of an id or a title."""
 LATEST: Final = "latest"
 """The reference to the session that was active last."""
 _LATEST: Final = re.compile(rf"{LATEST}(?::(\d+))?")
-_MANY: Final = 10
-_NEAREST: Final = 3
-_TITLE: Final = 60
-BREADCRUMB_SIZE: Final = 1 << 16
+MAX_BREADCRUMB_SIZE: Final = 1 << 16
+_MAX_LISTED: Final = 10
+_MAX_NEAREST: Final = 3
+_TITLE_LENGTH: Final = 60
 
 
 def resolve_ref(store: Store, ref: str) -> Session:
-    """The session that a reference means, with all that is known of it."""
+    """The session that a reference means."""
     meant = locate_ref(store, ref)
-    return store.of(meant) if isinstance(meant, SessionFile) else meant
+    return store.session_of(meant) if isinstance(meant, SessionFile) else meant
 
 
 def locate_ref(store: Store, ref: str) -> SessionFile | Session:
-    """What a reference means: the place of its file, unless more had to be read to find it."""
+    """What a reference means: its file, unless more had to be read to find it."""
     if match := _LATEST.fullmatch(ref):
         return _latest(store, int(match[1] or 1))
     if os.path.isfile(ref):
-        crumb = read_breadcrumb(ref)
-        return store.place(ref) if crumb is None else follow_breadcrumb(store, crumb)
+        crumb = Breadcrumb.read(ref)
+        return store.file_at(ref) if crumb is None else crumb.follow(store)
     if not looks_like_path(ref):
         try:
             return _named(store, ref)
@@ -57,8 +62,10 @@ def locate_ref(store: Store, ref: str) -> SessionFile | Session:
 
 
 def not_a_session_reason(path: str) -> str:
-    """Why a path is no session file."""
+    """Why a path does not name a session file."""
     if os.path.isdir(path):
+        from claude_session_player.store.store import enclosing_store
+
         around = enclosing_store(path)
         root = f"--root {shlex.quote(around)}" if around else ""
         more = f", or use 'list {root}' or 'browse {root}' to see the sessions of the store" if around else ""
@@ -68,60 +75,66 @@ def not_a_session_reason(path: str) -> str:
 
 
 def looks_like_path(ref: str) -> bool:
-    """True for what can only be meant as the path of a file.
+    """True for what can only be the path of a file.
 
     >>> [looks_like_path(ref) for ref in ("./1f2e", "1f2e.jsonl", "src/", "feature/login")]
     [True, True, True, False]
     """
     if os.path.isabs(ref) or ref.startswith(("./", "../", "~", f".{os.sep}", f"..{os.sep}")):
         return True
-    return ref.endswith((SUFFIX, "/", os.sep))
+    return ref.endswith((SESSION_SUFFIX, "/", os.sep))
 
 
-def read_breadcrumb(path: str) -> dict[str, Any] | None:
-    """The breadcrumb in a file; `None` where it is something else."""
-    try:
-        with open(path, "rb", opener=regular_opener) as file:
-            return parse_breadcrumb(file.read(BREADCRUMB_SIZE))
-    except OSError as error:
-        raise CannotRead(f"{path}: {error.strerror or error}") from error
+class Breadcrumb(NamedTuple):
+    """A small file that names a session: one JSON object with the session's id, and perhaps its project."""
 
+    session_id: str
+    project: str | None = None
 
-def parse_breadcrumb(data: bytes) -> dict[str, Any] | None:
-    """The breadcrumb in some bytes: one JSON object with a session's id, which is no record of a session.
+    @classmethod
+    def read(cls, path: str) -> Breadcrumb | None:
+        """The breadcrumb in a file; `None` if it is something else."""
+        try:
+            with open(path, "rb", opener=regular_opener) as file:
+                return cls.parse(file.read(MAX_BREADCRUMB_SIZE))
+        except OSError as error:
+            raise CannotRead(f"{path}: {error.strerror or error}") from error
 
-    >>> parse_breadcrumb(b'{"project": "/home/ada", "sessionId": "1f2e3d4c"}')
-    {'project': '/home/ada', 'sessionId': '1f2e3d4c'}
-    >>> parse_breadcrumb(b'{"sessionId": "1f2e3d4c", "type": "mode"}') is None
-    True
-    """
-    if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") or len(data) >= BREADCRUMB_SIZE:
-        return None
-    import json
+    @classmethod
+    def parse(cls, data: bytes) -> Breadcrumb | None:
+        """The breadcrumb in some bytes; a record of a session has an id as well, but also a type.
 
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict) or "type" in value or not isinstance(value.get("sessionId"), str):
-        return None
-    return value
+        >>> Breadcrumb.parse(b'{"project": "/home/ada", "sessionId": "1f2e3d4c"}')
+        Breadcrumb(session_id='1f2e3d4c', project='/home/ada')
+        >>> Breadcrumb.parse(b'{"sessionId": "1f2e3d4c", "type": "mode"}') is None
+        True
+        """
+        if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") or len(data) >= MAX_BREADCRUMB_SIZE:
+            return None
+        import json
 
+        try:
+            value = json.loads(data)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(value, dict) or "type" in value or not isinstance(id := value.get("sessionId"), str):
+            return None
+        project = value.get("project")
+        return cls(id, project if isinstance(project, str) else None)
 
-def follow_breadcrumb(store: Store, crumb: dict[str, Any]) -> SessionFile:
-    """The file of a breadcrumb's session; its project decides where several have the id."""
-    id, project = crumb["sessionId"], crumb.get("project")
-    matches = _with_id(store.files(), id)
-    if len(matches) > 1 and isinstance(project, str):
-        names = {name.lstrip("-") for name in project_dir_spellings(project.rstrip("/"))}
-        matches = [file for file in matches if (file.project or "").lstrip("-") in names] or matches
-    return _only(store, id, matches)
+    def follow(self, store: Store) -> SessionFile:
+        """The file of the session; the project decides if several have the id."""
+        matches = _with_id(store.files(), self.session_id)
+        if len(matches) > 1 and self.project is not None:
+            names = {name.lstrip("-") for name in project_dir_spellings(self.project.rstrip("/"))}
+            matches = [file for file in matches if (file.project or "").lstrip("-") in names] or matches
+        return _only(store, self.session_id, matches)
 
 
 def _latest(store: Store, number: int) -> Session:
     sessions = store.sessions()
     if not sessions:
-        raise NoSuchSession(f"there is no session in {', '.join(store.roots)}")
+        raise NoSuchSession(f"there are no sessions in {', '.join(store.roots)}")
     if not 1 <= number <= len(sessions):
         there = f"there {'is' if len(sessions) == 1 else 'are'} {plural(len(sessions), 'session')}"
         raise NoSuchSession(f"latest:{number}: {there}, latest:1 is the last active one")
@@ -129,7 +142,7 @@ def _latest(store: Store, number: int) -> Session:
 
 
 def _named(store: Store, ref: str) -> SessionFile | Session:
-    """By id, by the beginning of an id, by title, by the beginning of a title, in this order."""
+    """By id, by prefix of an id, by title, by prefix of a title, in this order."""
     files = store.files()
     if matches := _with_id(files, ref):
         return _only(store, ref, matches)
@@ -138,7 +151,7 @@ def _named(store: Store, ref: str) -> SessionFile | Session:
     if inner := _matching(inline, _by_id(ref)):
         return _one_of(ref, inner)
     if titled := _matching(sessions, _by_title(ref)):
-        originals = _originals(titled, [s.found.kind for s in titled], [s.id for s in titled])
+        originals = _originals(titled, [s.file.kind for s in titled], [s.id for s in titled])
         return _one_of(ref, originals)
     raise _unknown(store, ref, files, sessions)
 
@@ -148,21 +161,21 @@ _Rules = Iterable[Callable[[Any], bool]]
 
 
 def _with_id(files: Sequence[SessionFile], ref: str) -> list[SessionFile]:
-    """The files with this id, or whose ids begin so. Copies of a session are meant only by more than its own id."""
-    matches = _matching(files, _by_id(ref.removeprefix(AGENT)))
+    """The files with this id, or with this prefix. A copy of a session is meant only by more than the session's id."""
+    matches = _matching(files, _by_id(ref.removeprefix(AGENT_PREFIX)))
     return _originals(matches, [file.kind for file in matches], [file.id for file in matches])
 
 
 def _originals(matches: list[_T], kinds: list[str], ids: list[str]) -> list[_T]:
-    """The session alone, where all that fits besides are copies that were made of it."""
-    originals = [number for number, kind in enumerate(kinds) if kind != HISTORY]
+    """The session alone, if all other matches are copies of it."""
+    originals = [number for number, kind in enumerate(kinds) if kind != SessionKind.PRE_COMPACT]
     if len(originals) == 1 and all(id.startswith(ids[originals[0]]) for id in ids):
         return [matches[originals[0]]]
     return matches
 
 
 def _matching(things: Sequence[_T], rules: _Rules) -> list[_T]:
-    """What fits the first rule that fits anything."""
+    """What the first rule that matches anything matches."""
     for rule in rules:
         if matches := [thing for thing in things if rule(thing)]:
             return matches
@@ -173,7 +186,7 @@ def _by_id(ref: str) -> _Rules:
     folded = ref.casefold()
     yield lambda thing: ref in (thing.id, display_path(thing.id))
     yield lambda thing: thing.id.casefold() == folded
-    if len(ref) >= SHORTEST:
+    if len(ref) >= MIN_PREFIX_LENGTH:
         yield lambda thing: thing.id.startswith(ref)
         yield lambda thing: thing.id.casefold().startswith(folded)
 
@@ -181,7 +194,7 @@ def _by_id(ref: str) -> _Rules:
 def _by_title(ref: str) -> _Rules:
     wanted = " ".join(ref.split()).casefold()
     yield lambda session: session.title is not None and session.title.casefold() == wanted
-    if len(wanted) >= SHORTEST:
+    if len(wanted) >= MIN_PREFIX_LENGTH:
         yield lambda session: session.title is not None and session.title.casefold().startswith(wanted)
 
 
@@ -189,7 +202,7 @@ def _only(store: Store, ref: str, files: Sequence[SessionFile]) -> SessionFile:
     if not files:
         raise _unknown(store, ref, store.files(), store.sessions())
     if len(files) > 1:
-        raise _several(ref, [store.of(file) for file in files[:_MANY]], len(files))
+        raise _several(ref, [store.session_of(file) for file in files[:_MAX_LISTED]], len(files))
     return files[0]
 
 
@@ -202,38 +215,38 @@ def _one_of(ref: str, sessions: Sequence[Session]) -> Session:
 def _several(ref: str, sessions: Sequence[Session], count: int) -> Ambiguous:
     are_distinct = len({session.id for session in sessions}) == len(sessions)
     return Ambiguous(
-        f"{ref!r} fits {count} sessions: name one by its id, or by its path",
-        *(_described(session, with_path=not are_distinct) for session in sessions[:_MANY]),
-        *([f"… and {count - _MANY} more"] if count > _MANY else []),
+        f"{ref!r} matches {count} sessions: name one by its id, or by its path",
+        *(_described(session, with_path=not are_distinct) for session in sessions[:_MAX_LISTED]),
+        *([f"… and {count - _MAX_LISTED} more"] if count > _MAX_LISTED else []),
     )
 
 
 def _unknown(store: Store, ref: str, files: Sequence[SessionFile], sessions: Sequence[Session]) -> NoSuchSession:
-    """An error that names what is nearest: ids that begin alike, titles that sound alike."""
-    from difflib import get_close_matches  # seldom needed, and slow to load
+    """An error that names the nearest: ids with a similar beginning, similar titles."""
+    from difflib import get_close_matches  # rarely needed, and slow to load
 
-    ids = {file.id[: max(len(ref), SHORTEST)].casefold(): file.id for file in files}
+    ids = {file.id[: max(len(ref), MIN_PREFIX_LENGTH)].casefold(): file.id for file in files}
     near = [ids[match] for match in get_close_matches(ref.casefold(), ids, n=3, cutoff=0.7)]
     titles = {session.title.casefold(): session for session in sessions if session.title}
     close = get_close_matches(ref.casefold(), titles, n=3, cutoff=0.5)
-    if len(ref) >= SHORTEST:
+    if len(ref) >= MIN_PREFIX_LENGTH:
         close += [title for title in titles if ref.casefold() in title and title not in close]
     by_id = {session.id: session for session in sessions}
     meant = [_described(by_id[id]) if id in by_id else display_path(id) for id in near]
-    meant += [_described(titles[title]) for title in close[:_NEAREST]]
+    meant += [_described(titles[title]) for title in close[:_MAX_NEAREST]]
     meant += [LATEST] if get_close_matches(ref, [LATEST]) else []
-    hint = f" (a prefix has at least {SHORTEST} characters)" if len(ref) < SHORTEST else ""
+    hint = f" (a prefix has at least {MIN_PREFIX_LENGTH} characters)" if len(ref) < MIN_PREFIX_LENGTH else ""
     waiting = [f"an interrupted clean-up left sessions behind: '{PROGRAM} clean --recover' puts them back"]
     details = waiting if store.has_removals else []
     if meant:
         names = dict.fromkeys(meant)
-        return NoSuchSession(f"there is no file or session {ref!r}{hint}; the nearest are", *names, *details)
-    see = f"see '{PROGRAM} {store.listing}'"
-    return NoSuchSession(f"there is no file {ref!r}, and no session among {len(files)}{hint}: {see}", *details)
+        return NoSuchSession(f"no file or session matches {ref!r}{hint}; the nearest are", *names, *details)
+    see = f"see '{PROGRAM} {store.list_command}'"
+    return NoSuchSession(f"no file and none of {plural(len(files), 'session')} matches {ref!r}{hint}: {see}", *details)
 
 
 def _described(session: Session, with_path: bool = False) -> str:
     when = session.updated_at[:16].replace("T", " ")
-    about = display_path(session.path) if with_path else truncate(session.title or "(no title)", _TITLE)
+    about = display_path(session.path) if with_path else truncate(session.title or "(no title)", _TITLE_LENGTH)
     project = "" if with_path or not session.project else f"  {base_name(session.project)}"
     return f"{display_path(session.id)}  {when}{project}  {about}"

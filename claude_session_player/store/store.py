@@ -1,4 +1,4 @@
-"""One or several stores, looked at as one: what they hold, and which session is meant."""
+"""One or several stores, seen as one: where they are, what they hold, and which session is meant."""
 
 from __future__ import annotations
 
@@ -6,27 +6,41 @@ import os
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
 
 from claude_session_player.errors import CannotRead, NoStore
-from claude_session_player.store.extras import Project, projects_of
-from claude_session_player.store.family import group_families
 from claude_session_player.store.filters import Filter
 from claude_session_player.store.in_use import InUse
-from claude_session_player.store.index import StoreIndex, default_index_dir
-from claude_session_player.store.layout import ReadProblem, SessionFile, session_file_at
-from claude_session_player.store.library import Library, Progress
-from claude_session_player.store.roots import find_stores
+from claude_session_player.store.index import DEFAULT_CACHE, KnownFiles, Progress, StoreIndex
+from claude_session_player.store.layout import (
+    HISTORIES_DIR,
+    PROJECTS_DIR,
+    TRANSCRIPTS_DIR,
+    ReadProblem,
+    SessionFile,
+    session_file_at,
+)
 from claude_session_player.store.session import Session
+from claude_session_player.store.session_tree import SessionTree
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from claude_session_player.store.extras import Memory, Settings, Todo
-    from claude_session_player.store.facts import IndexedFile
+    from claude_session_player.store.extras import Memory, Project, Settings, Todo
 
 _T = TypeVar("_T")
 
-DEFAULT_CACHE: Final = "(in the platform's cache directory)"
-ARRIVAL_SECONDS: Final = 0.5
+ROOTS_VARIABLE: Final = "CLAUDE_CONFIG_DIR"
+_DEFAULT_ROOT: Final = "~/.claude"
+_SIGNS: Final = (
+    PROJECTS_DIR,
+    TRANSCRIPTS_DIR,
+    HISTORIES_DIR,
+    "todos",
+    "memories",
+    "settings.json",
+    "history.jsonl",
+)
+"""Any of these makes a directory a store."""
+_SNAPSHOT_SECONDS: Final = 0.5
 
 
 class StoreSnapshot(NamedTuple):
@@ -38,17 +52,17 @@ class StoreSnapshot(NamedTuple):
 
 
 class Store:
-    """One or several Claude stores, looked at as one.
+    """One or several Claude stores, seen as one.
 
-    Every question looks at the disk anew. What could not be read is in `troubles` afterwards; the rest is answered.
+    Every question reads the disk again. What could not be read is in `problems` afterwards; the rest is answered.
     """
 
-    listing: ClassVar = "list"
+    list_command: ClassVar = "list"
     """The command that lists its sessions."""
 
-    def __init__(self, roots: tuple[str, ...], library: Library) -> None:
+    def __init__(self, roots: tuple[str, ...], index: StoreIndex) -> None:
         self.roots = roots
-        self._library = library
+        self._index = index
 
     @classmethod
     def open(
@@ -58,71 +72,73 @@ class Store:
         progress: Progress | None = None,
         required: bool = True,
     ) -> Store:
-        """The stores at these places; without any, those of `$CLAUDE_CONFIG_DIR`, or `~/.claude`.
+        """The stores at these paths; without any, those of `$CLAUDE_CONFIG_DIR`, or `~/.claude`.
 
-        `cache` is the directory of the catalogue; with `None` there is none. Raises `NoStore`, unless none is required:
-        then only files can be looked at.
+        `cache` is the directory of the index; with `None` there is none. Raises `NoStore` unless `required` is false:
+        then only files can be read.
         """
-        library = Library(StoreIndex(default_index_dir() if cache == DEFAULT_CACHE else cache), progress)
+        index = StoreIndex(cache, progress)
         try:
-            places = find_stores([os.fspath(root) for root in roots])
+            stores = find_stores([os.fspath(root) for root in roots])
         except NoStore:
             if required:
                 raise
-            return cls((), library)
-        library.note([ReadProblem(path, "there is no such directory") for path in places.missing])
-        return cls(places.roots, library)
+            return cls((), index)
+        index.note(ReadProblem(path, "there is no such directory") for path in stores.missing)
+        return cls(stores.roots, index)
 
-    def note(self, trouble: ReadProblem) -> None:
+    def note(self, problem: ReadProblem) -> None:
         """Remember that something could not be read."""
-        self._library.note([trouble])
+        self._index.note([problem])
 
     @property
-    def troubles(self) -> list[ReadProblem]:
+    def problems(self) -> list[ReadProblem]:
         """What could not be read so far."""
-        return self._library.troubles
+        return self._index.problems
 
     @property
     def has_removals(self) -> bool:
-        """True where sessions were seen that are being removed, or whose removal was interrupted."""
-        return self._library.has_removals
+        """True if sessions were seen that are being removed, or whose removal was interrupted."""
+        return self._index.has_removals
 
     @property
     def refused_index(self) -> str | None:
-        """Why the index that is there was not used, where somebody else may have written to it."""
-        return self._library.refusal
+        """Why the existing index was not used, if other users may have written to it."""
+        return self._index.refusal
 
     def sessions(self, filter: Filter | None = None) -> list[Session]:
-        """The sessions that are wanted, in the wanted order: by default all but sub-agents, the last active first."""
+        """The sessions that a filter selects, in its order: by default all but sub-agents, the last active first."""
         return (filter or Filter()).apply(self._everything())
 
-    def arriving(self, filter: Filter | None = None, *, seconds: float = ARRIVAL_SECONDS) -> Iterator[StoreSnapshot]:
-        """The same for somebody who looks on: at once what is known already, then more and more until all is known.
+    def snapshots(self, filter: Filter | None = None, *, seconds: float = _SNAPSHOT_SECONDS) -> Iterator[StoreSnapshot]:
+        """The same while files are read: at first what the index knows, then more and more until all is known.
 
-        For the first look no session file is opened. What it tells of files that have changed since then is stale.
+        The first snapshot opens no session file. What it says of files that have changed since is out of date.
         """
         wanted = filter or Filter()
-        for members, waiting in self._library.arriving(self.roots, seconds):
-            yield StoreSnapshot(wanted.apply(self._sessions(members)), waiting)
+        for files, waiting in self._index.snapshots(self.roots, seconds):
+            yield StoreSnapshot(wanted.apply(self._sessions(files)), waiting)
 
     def projects(self) -> list[Project]:
         """The projects, the last active first."""
+        from claude_session_player.store.extras import projects_of
+
         return projects_of(self._everything())
 
     def files(self) -> list[SessionFile]:
-        """Every session file, by what its place and name say; none is opened."""
-        return self._library.files(self.roots)
+        """Every session file, by what its path says; none is opened."""
+        return self._index.files(self.roots)
 
-    def seen(self) -> list[SessionFile]:
-        """The same as at the last look at all sessions, where there was one: a large store is not walked twice."""
-        return self.files() if self._library.seen is None else self._library.seen
+    def last_files(self) -> list[SessionFile]:
+        """The files that the last `sessions` or `projects` found, if any: a large store is not walked twice."""
+        return self.files() if self._index.last_files is None else self._index.last_files
 
     def at(self, path: str | os.PathLike[str]) -> Session:
-        """The session in a file, be it in a store or elsewhere; raises `CannotRead`."""
-        return self.of(self.place(path))
+        """The session in a file, in a store or elsewhere; raises `CannotRead`."""
+        return self.session_of(self.file_at(path))
 
-    def place(self, path: str | os.PathLike[str]) -> SessionFile:
-        """What a file is by its place and name, be it in a store or elsewhere; raises `CannotRead`."""
+    def file_at(self, path: str | os.PathLike[str]) -> SessionFile:
+        """What a file is by its path, in a store or elsewhere; raises `CannotRead`."""
         full = os.path.abspath(path)
         if full.startswith(tuple(os.path.join(root, "") for root in self.roots)):
             for file in self.files():
@@ -133,39 +149,36 @@ class Store:
         except OSError as error:
             raise CannotRead(f"{display_path(full)}: {error.strerror or error}") from error
 
-    def of(self, file: SessionFile) -> Session:
-        """The session in a file of which the place is known; raises `CannotRead`."""
-        members = self._library.relatives(file)
-        if file.name not in members:
-            reason = next((t.reason for t in self.troubles if t.path == file.name), "there is no such file")
-            raise CannotRead(f"{display_path(file.name)}: {reason}")
-        member = members[file.name]
-        session = member.session_id
-        if file.is_agent and file.parent is None and session is not None:  # only its lines tell whose it is
-            members = self._library.relatives(file._replace(parent=session)) | {file.name: member}
-        return Session(member, group_families(members)[file.name], self._in_use())
+    def session_of(self, file: SessionFile) -> Session:
+        """The session in a file that was found; raises `CannotRead`."""
+        files = self._index.relatives(file)
+        if file.name not in files:
+            reason = next((problem.reason for problem in self.problems if problem.path == file.name), None)
+            raise CannotRead(f"{display_path(file.name)}: {reason or 'there is no such file'}")
+        session = files[file.name][1].session_id
+        if file.is_agent and file.parent is None and session is not None:  # only its lines name its session
+            files = self._index.relatives(file._replace(parent=session)) | {file.name: files[file.name]}
+        return self._by_name(files)[file.name]
 
     def sessions_in(self, files: Sequence[SessionFile]) -> list[Session]:
-        """The sessions and sub-agents in these files; no others are looked at, also not to find relatives."""
-        members = self._library.members(files)
-        by_path, in_use = group_families(members), self._in_use()
-        return [Session(member, by_path[path], in_use) for path, member in members.items()]
+        """The sessions and sub-agents in these files; no others are read, not even to find relatives."""
+        return self._sessions(self._index.lookup(files))
 
     def reread(self, sessions: Sequence[Session]) -> list[Session]:
-        """Everything in the files of these sessions, read from the files alone, whatever the catalogue knows.
+        """Everything in the files of these sessions, read from the files alone, whatever the index knows.
 
-        Sub-agents beside them are read, too: only their lines tell whose they are.
+        Sub-agents beside them are read as well: only their lines name their session.
         """
-        homes = {session.found.home for session in sessions}
+        homes = {session.file.home for session in sessions}
         files = {file.path: file for session in sessions for file in session.files}
         beside = [file for file in self.files() if file.is_agent and file.parent is None and file.home in homes]
-        library = self._library.without_catalogue()
-        members = library.members([*files.values(), *(file for file in beside if file.path not in files)])
-        self._library.note(library.troubles)
-        return self._sessions(members)
+        index = self._index.without_database()
+        found = index.lookup([*files.values(), *(file for file in beside if file.path not in files)])
+        self._index.note(index.problems)
+        return self._sessions(found)
 
     def locate(self, ref: str) -> SessionFile | Session:
-        """The same as `resolve_ref`, but where its file is enough to know which one is meant, nothing is read."""
+        """The same as `resolve`, but only the file if that suffices to know which session is meant."""
         from claude_session_player.store.refs import locate_ref
 
         return locate_ref(self, ref)
@@ -181,42 +194,121 @@ class Store:
         return resolve_ref(self, ref)
 
     def todos(self, project: str | None = None) -> list[Todo]:
-        """The todo lists; those of one project, where a part of its path is given."""
+        """The todo lists; those of one project if a part of its path is given."""
         from claude_session_player.store.extras import todos_of
 
         sessions = self._everything()
-        return self._noting(lambda troubles: todos_of(self.roots, sessions, project, troubles))
+        return self._noting(lambda problems: todos_of(self.roots, sessions, project, problems))
 
     def memories(self, project: str | None = None, tag: str | None = None) -> list[Memory]:
         """What Claude was asked to remember, the last changed first."""
         from claude_session_player.store.extras import memories_of
 
-        return self._noting(lambda troubles: memories_of(self.roots, project, tag, troubles))
+        return self._noting(lambda problems: memories_of(self.roots, project, tag, problems))
 
     def settings(self) -> list[Settings]:
         """The settings files, with secrets masked."""
         from claude_session_player.store.extras import settings_of
 
-        return self._noting(lambda troubles: settings_of(self.roots, troubles))
+        return self._noting(lambda problems: settings_of(self.roots, problems))
 
-    def _in_use(self) -> InUse:
-        """Tells which sessions are in use at this moment."""
+    def look_for_use(self) -> InUse:
+        """Finds out which sessions are in use at this moment."""
         return InUse(self.roots)
 
+    def close(self) -> None:
+        """Close the index; the next question opens it again."""
+        self._index.close()
+
     def _noting(self, read: Callable[[list[ReadProblem]], list[_T]]) -> list[_T]:
-        troubles: list[ReadProblem] = []
-        found = read(troubles)
-        self._library.note(troubles)
+        problems: list[ReadProblem] = []
+        found = read(problems)
+        self._index.note(problems)
         return found
 
-    def close(self) -> None:
-        """Let go of the catalogue; a later question opens it again."""
-        self._library.close()
-
     def _everything(self) -> list[Session]:
-        return self._sessions(self._library.everything(self.roots))
+        return self._sessions(self._index.everything(self.roots))
 
-    def _sessions(self, members: Mapping[str, IndexedFile]) -> list[Session]:
-        by_path = group_families(members)
-        in_use = self._in_use()
-        return [Session(member, by_path[path], in_use) for path, member in members.items()]
+    def _sessions(self, files: KnownFiles) -> list[Session]:
+        return list(self._by_name(files).values())
+
+    def _by_name(self, files: KnownFiles) -> dict[str, Session]:
+        """The sessions in files, each with its relatives among them."""
+        in_use, load = self.look_for_use(), self._index.load_responses
+        trees: dict[tuple[str, str | None], SessionTree] = {}
+        sessions: dict[str, Session] = {}
+        for name, (file, facts) in files.items():
+            key = (file.home, file.parent or facts.session_id if file.is_agent else file.id)
+            if (tree := trees.get(key)) is None:
+                tree = trees[key] = SessionTree(in_use, load)
+            sessions[name] = session = Session(file, facts, tree)
+            tree.add(session)
+        return sessions
+
+
+# --- where stores are -------------------------------------------------------------------------------
+
+
+class StoreRoots(NamedTuple):
+    """The absolute paths of stores, and the paths of those that do not exist."""
+
+    roots: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+
+def find_stores(given: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> StoreRoots:
+    """The stores: those given, else `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
+
+    Each is named once, however many paths lead to it. Raises `NoStore` if there is none, or if one that was given is
+    not a store.
+    """
+    environment = os.environ if environment is None else environment
+    if given:
+        for path in given:
+            _require(path)
+        return StoreRoots(_distinct(given))
+    source = f"${ROOTS_VARIABLE}" if environment.get(ROOTS_VARIABLE, "").strip(" ,") else "the default location"
+    paths = default_roots(environment)
+    stores = [path for path in paths if os.path.isdir(path)]
+    if not stores:
+        raise NoStore(
+            f"there is no Claude store at {', '.join(paths)} ({source}): "
+            f"name one with --root DIR, or set {ROOTS_VARIABLE} to its path"
+        )
+    return StoreRoots(_distinct(stores), tuple(path for path in paths if path not in stores))
+
+
+def default_roots(environment: Mapping[str, str] | None = None) -> list[str]:
+    """The paths of the stores that are used unless others are given; they may not exist."""
+    environment = os.environ if environment is None else environment
+    named = [path.strip() for path in environment.get(ROOTS_VARIABLE, "").split(",") if path.strip()]
+    return [os.path.expanduser(path) for path in named or [_DEFAULT_ROOT]]
+
+
+def is_store(path: str) -> bool:
+    """True for a directory that can be opened as a store."""
+    return any(os.path.exists(os.path.join(path, sign)) for sign in _SIGNS)
+
+
+def enclosing_store(path: str) -> str | None:
+    """The store that a directory is, or whose `projects` directory, or one of whose projects, it is."""
+    path = os.path.abspath(path)
+    above, name = os.path.split(path)
+    outer, name_above = os.path.split(above)
+    if is_store(path):
+        return path
+    return above if name == PROJECTS_DIR else outer if name_above == PROJECTS_DIR else None
+
+
+def _require(path: str) -> None:
+    if not os.path.isdir(path):
+        raise NoStore(f"--root {path}: there is no such directory")
+    if is_store(path):
+        return
+    above = os.path.dirname(os.path.abspath(path))
+    hint = f" (did you mean {above}?)" if os.path.basename(os.path.abspath(path)) in _SIGNS else ""
+    raise NoStore(f"--root {path}: not a Claude store: it has no {PROJECTS_DIR}/{hint}")
+
+
+def _distinct(paths: Sequence[str]) -> tuple[str, ...]:
+    return tuple({os.path.realpath(path): os.path.abspath(path) for path in reversed(paths)}.values())[::-1]

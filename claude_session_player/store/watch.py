@@ -1,6 +1,6 @@
-"""Which session files change, told at once: by the notifications of the system, without looking again and again.
+"""Which session files change: by notifications of the system, or by polling if it sends none.
 
-Directories may be missing, vanish and come back: for one that is not there, the nearest one above it is watched.
+Directories may be missing, disappear and come back: instead of a missing one, its nearest existing parent is watched.
 """
 
 from __future__ import annotations
@@ -14,58 +14,56 @@ from contextlib import aclosing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from claude_session_player.store.layout import META, SUFFIX, SessionFile, is_session_name, walk_folders
+from claude_session_player.store.layout import MAX_DEPTH, META_SUFFIX, SESSION_SUFFIX, SessionFile, is_session_name
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 
-_DEBOUNCE: Final = 50
-"""Milliseconds for which changes are gathered at most, before they are told."""
-_STEP: Final = 20
-"""Milliseconds without a change after which those before it are told."""
+_DEBOUNCE_MS: Final = 50
+"""Changes are collected for at most this long before they are reported."""
+_QUIET_MS: Final = 20
+"""Changes are reported after this long without another one."""
 _POLL_SECONDS: Final = 0.5
-"""Time between two looks, where the system gives no notifications."""
-_REST: Final = 4
-"""So much longer than a look is the time until the next one, at least: a large store takes some time."""
+"""Time between two polls."""
+_POLL_PAUSE: Final = 4
+"""The pause after a poll is at least this many times as long as the poll: a large store takes some time."""
 _CHECK_SECONDS: Final = 2.0
-"""Time after which it is looked whether the directory that is watched is still the one that is meant."""
-POLLING: Final = "WATCHFILES_FORCE_POLLING"
-"""The variable that asks for looks: the servers of some file systems notify nobody."""
-
-
-POLLED: Final = "the system gives no notifications here: files are checked twice a second"
+"""How often is checked whether the watched directory is still the one at its path."""
+POLLING_VARIABLE: Final = "WATCHFILES_FORCE_POLLING"
+"""The variable that asks for polling: the servers of some file systems send no notifications."""
+POLLING_NOTICE: Final = "this system sends no file notifications: files are checked twice a second"
 
 _Stamp: TypeAlias = tuple[int, ...]
 
 
 class WatchedDir(NamedTuple):
-    """A directory that is watched, by its absolute path."""
+    """A directory to watch, by its absolute path."""
 
     path: str
     is_deep: bool = False
-    """True where all directories below it are watched, too."""
+    """True if all directories below it are watched as well."""
     files: tuple[str, ...] = ()
-    """Files in it that are looked at also where the directory can be neither watched nor listed."""
+    """Files in it that are checked even if the directory can be neither watched nor listed."""
 
 
 class FileChanges(NamedTuple):
-    """Session files that were written to, made or removed, all at about the same time."""
+    """Session files that were written to, created or removed at about the same time."""
 
     files: frozenset[str]
     is_polled: bool = False
-    """True where the system refuses notifications, so that the files are looked at again and again."""
+    """True if the system refuses notifications, so that files are polled."""
 
 
-def dirs_to_watch(found: SessionFile) -> tuple[WatchedDir, ...]:
-    """What has to be watched for a session and its sub-agents, which may have no directory yet."""
-    own = WatchedDir(os.path.dirname(found.path), files=(found.path,))
-    return (own,) if found.is_agent else (own, WatchedDir(found.belongings, is_deep=True))
+def dirs_to_watch(file: SessionFile) -> tuple[WatchedDir, ...]:
+    """The directories to watch for a session and its sub-agents, which may have no directory yet."""
+    own = WatchedDir(os.path.dirname(file.path), files=(file.path,))
+    return (own,) if file.is_agent else (own, WatchedDir(file.own_dir, is_deep=True))
 
 
 async def watch_changes(folders: Sequence[WatchedDir]) -> AsyncGenerator[FileChanges, None]:
-    """What is noticed in some directories, for as long as somebody asks.
+    """The changes in some directories, without end.
 
-    When the watch over a directory begins, all files in it are told: whoever reads them then misses nothing.
+    When watching a directory begins, all files in it are reported: a reader that reads them then misses nothing.
     """
     queue: asyncio.Queue[FileChanges] = asyncio.Queue()
     tasks = [asyncio.ensure_future(_gather(folder, queue)) for folder in folders]
@@ -75,7 +73,7 @@ async def watch_changes(folders: Sequence[WatchedDir]) -> AsyncGenerator[FileCha
             await asyncio.wait([waiting, *tasks], return_when=asyncio.FIRST_COMPLETED)
             for task in tasks:
                 if task.done():
-                    task.result()  # it never ends, unless something is wrong
+                    task.result()  # it never ends unless something is wrong
             yield await waiting
     finally:
         waiting.cancel()
@@ -85,23 +83,23 @@ async def watch_changes(folders: Sequence[WatchedDir]) -> AsyncGenerator[FileCha
 
 
 async def _gather(folder: WatchedDir, queue: asyncio.Queue[FileChanges]) -> None:
-    """Put into a queue what is noticed in one directory, also when it is removed and made again."""
+    """Put the changes in one directory into a queue, even when it is removed and created again."""
     while True:
         known: frozenset[str] = frozenset()
-        async with aclosing(_while_there(folder)) as stream:
-            async for noticed in stream:
-                known |= noticed.files
-                queue.put_nowait(noticed)
+        async with aclosing(_while_present(folder)) as stream:
+            async for changes in stream:
+                known |= changes.files
+                queue.put_nowait(changes)
         if known:
             queue.put_nowait(FileChanges(known))
-        async with aclosing(_until_made(folder.path)) as steps:
+        async with aclosing(_until_present(folder.path)) as steps:
             async for is_polled in steps:
                 if is_polled:
                     queue.put_nowait(FileChanges(frozenset(), is_polled))
 
 
-async def _while_there(folder: WatchedDir) -> AsyncGenerator[FileChanges, None]:
-    """What is noticed in a directory, first of all its files; ends when it is not there, or is another one."""
+async def _while_present(folder: WatchedDir) -> AsyncGenerator[FileChanges, None]:
+    """The changes in a directory, first of all its files; ends when it is gone or replaced."""
     real, watched = os.path.realpath(folder.path), _identity(folder.path)
     there = folder._replace(path=real, files=tuple(_moved(folder.files, folder.path, real)))
     known: set[str] = set()
@@ -118,12 +116,12 @@ async def _while_there(folder: WatchedDir) -> AsyncGenerator[FileChanges, None]:
 
 
 def _moved(paths: Iterable[str], source: str, target: str) -> Iterator[str]:
-    """Paths below one directory as paths below another one."""
+    """Paths below one directory as paths below another."""
     return (target + path.removeprefix(source) for path in paths)
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """What tells a directory from another one that takes its place; `None` where there is none."""
+    """Tells a directory from another one at the same path; `None` if there is none."""
     try:
         status = os.stat(path)
     except OSError:
@@ -132,13 +130,13 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 def _affected(paths: Iterable[str], known: Iterable[str]) -> Iterator[str]:
-    """The session files that are meant by changes: of a directory, all that are or were in it."""
+    """The session files that changes concern: for a directory, all that are or were in it."""
     for path in paths:
         name = os.path.basename(path)
         if name.startswith("."):
             continue
-        if name.endswith(META):
-            yield path.removesuffix(META) + SUFFIX
+        if name.endswith(META_SUFFIX):
+            yield path.removesuffix(META_SUFFIX) + SESSION_SUFFIX
         elif is_session_name(name):
             yield path
         elif os.path.isdir(path):
@@ -148,14 +146,23 @@ def _affected(paths: Iterable[str], known: Iterable[str]) -> Iterator[str]:
 
 
 def watched_files(folder: WatchedDir) -> Iterator[str]:
-    """The session files in a directory that is watched; none where it is not there."""
-    for above, folders, names in walk_folders(folder.path):
+    """The session files in a watched directory; none if it does not exist."""
+    for above, folders, names in _walk(folder.path):
         folders[:] = [name for name in folders if folder.is_deep and not name.startswith(".")]
         yield from (os.path.join(above, name) for name in names if is_session_name(name) and not name.startswith("."))
 
 
-async def _until_made(path: str) -> AsyncGenerator[bool, None]:
-    """Ends when there is a directory; tells meanwhile whether the system refuses notifications."""
+def _walk(path: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """What `os.walk` yields, no deeper than `MAX_DEPTH`."""
+    above = path.count(os.sep)
+    for folder, folders, names in os.walk(path):
+        if folder.count(os.sep) - above >= MAX_DEPTH:
+            folders.clear()
+        yield folder, folders, names
+
+
+async def _until_present(path: str) -> AsyncGenerator[bool, None]:
+    """Ends when a directory exists; yields meanwhile whether the system refuses notifications."""
     while not os.path.isdir(path):
         above = _nearest(path)
         async with aclosing(_batches(WatchedDir(above), partial(_is_other, path, above))) as batches:
@@ -168,7 +175,7 @@ def _is_other(path: str, nearest: str) -> bool:
 
 
 def _nearest(path: str) -> str:
-    """A directory, or the nearest one above it that is there."""
+    """A directory, or its nearest existing parent."""
     while not os.path.isdir(path) and path != os.path.dirname(path):
         path = os.path.dirname(path)
     return path
@@ -178,13 +185,13 @@ class _Batch(NamedTuple):
     paths: frozenset[str]
     is_polled: bool
     is_first: bool = False
-    """True for an empty one that comes when watching has begun, or is begun anew in another way."""
+    """True for the empty one that is yielded when watching begins, or begins again with polling."""
 
 
 async def _batches(folder: WatchedDir, is_over: Callable[[], bool]) -> AsyncGenerator[_Batch, None]:
-    """What changes in a directory until something is true; nothing at all where it is gone already."""
-    for is_polled in (True,) if os.environ.get(POLLING) else (False, True):
-        stream = _looks(folder) if is_polled else _notifications(folder)
+    """The changes in a directory until `is_over`; nothing if it is gone already."""
+    for is_polled in (True,) if os.environ.get(POLLING_VARIABLE) else (False, True):
+        stream = _poll(folder) if is_polled else _notifications(folder)
         is_first = True
         try:
             async with aclosing(_steps(stream, folder.files, is_over)) as steps:
@@ -194,7 +201,7 @@ async def _batches(folder: WatchedDir, is_over: Callable[[], bool]) -> AsyncGene
         except FileNotFoundError:
             return
         except (OSError, RuntimeError):
-            continue  # the system watches no more directories, or none at all
+            continue  # the system cannot watch more directories, or none at all
         return
 
 
@@ -203,13 +210,13 @@ async def _steps(
 ) -> AsyncGenerator[frozenset[str], None]:
     """Nothing when a watch has begun, then each change; raises what went wrong with the watch.
 
-    A watch is on a directory, whatever becomes of its name and of those above it, and may lose changes when there are
-    too many: so it is looked from time to time whether it is over, and at the most important files.
+    A watch stays on a directory that is renamed or moved, and may lose changes when there are too many: so whether it
+    is over, and the most important files, are checked from time to time.
     """
     coming = asyncio.ensure_future(anext(stream))
     try:
         stamps = _file_stamps(files)
-        await asyncio.sleep(0)  # the watcher is made in the first step of the stream, before it waits
+        await asyncio.sleep(0)  # the stream creates its watcher before it first waits
         if coming.done():
             coming.result()
         yield frozenset()
@@ -232,17 +239,17 @@ async def _steps(
 
 
 async def _notifications(folder: WatchedDir) -> AsyncGenerator[frozenset[str], None]:
-    """Raises `OSError` or `RuntimeError` where the system cannot watch all of it."""
+    """The changes that the system reports; raises `OSError` or `RuntimeError` if it cannot watch all of a directory."""
     from watchfiles import awatch
 
     stream = awatch(
         folder.path,
         watch_filter=None,
-        debounce=_DEBOUNCE,
-        step=_STEP,
+        debounce=_DEBOUNCE_MS,
+        step=_QUIET_MS,
         recursive=folder.is_deep,
         force_polling=False,
-        ignore_permission_denied=False,  # else it is silent about everything that cannot be watched, for any reason
+        ignore_permission_denied=False,  # else it ignores whatever it cannot watch, for any reason
     )
     async for batch in stream:
         paths = frozenset(changed for _, changed in batch)
@@ -252,21 +259,21 @@ async def _notifications(folder: WatchedDir) -> AsyncGenerator[frozenset[str], N
 
 
 def _require_watches(folders: Sequence[str]) -> None:
-    """Raises `OSError` where the system watches no more directories.
+    """Raises `OSError` if the system cannot watch more directories.
 
-    Watchfiles says nothing of new directories that it could not watch; but then no others can be watched either.
+    Watchfiles ignores new directories that it could not watch; but then others cannot be watched either.
     """
     from watchfiles import watch
 
     over = threading.Event()
     over.set()
-    with suppress(FileNotFoundError):  # gone again
+    with suppress(FileNotFoundError):  # removed again
         for _ in watch(*folders, stop_event=over, step=1, force_polling=False, ignore_permission_denied=False):
             pass
 
 
-async def _looks(folder: WatchedDir) -> AsyncGenerator[frozenset[str], None]:
-    """The same, found by looking. Watchfiles can do so, too, but does not tell two states within one second apart."""
+async def _poll(folder: WatchedDir) -> AsyncGenerator[frozenset[str], None]:
+    """The same by polling. Watchfiles can poll as well, but misses the second of two changes within a second."""
     before = _stamps(folder)
     while True:
         begun = time.monotonic()
@@ -274,13 +281,13 @@ async def _looks(folder: WatchedDir) -> AsyncGenerator[frozenset[str], None]:
         if changed := {file for file in before.keys() | now.keys() if before.get(file) != now.get(file)}:
             yield frozenset(changed)
         before = now
-        await asyncio.sleep(max(_POLL_SECONDS, _REST * (time.monotonic() - begun)))
+        await asyncio.sleep(max(_POLL_SECONDS, _POLL_PAUSE * (time.monotonic() - begun)))
 
 
 def _stamps(folder: WatchedDir) -> dict[str, _Stamp]:
-    """Everything in a directory, and itself, with what tells one state of it from another."""
-    found = _file_stamps(folder.files)  # where the directory cannot be listed, these can still be read
-    for above, folders, names in walk_folders(folder.path):
+    """A directory and everything in it, with what tells one state from another."""
+    found = _file_stamps(folder.files)  # these can be read even if the directory cannot be listed
+    for above, folders, names in _walk(folder.path):
         found.update(_file_stamps(os.path.normpath(os.path.join(above, name)) for name in (".", *folders, *names)))
         folders[:] = folders if folder.is_deep else []
     return found

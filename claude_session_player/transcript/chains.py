@@ -17,7 +17,7 @@ from claude_session_player.format.events import Assistant, User
 from claude_session_player.format.line_reader import read_lines, read_portions
 from claude_session_player.format.partial_records import EventIdentity, decode_event_identity
 from claude_session_player.parser import open_session
-from claude_session_player.store import HISTORY, SESSION, ReadProblem, SessionFile, StoreWalk
+from claude_session_player.store import ReadProblem, SessionFile, SessionKind, StoreWalk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,7 +61,7 @@ def relatives_of(session: Session, store: Store, known: Iterable[str] = ()) -> l
         return []
     head = _Head.of(session.path)
     passed_over = {session.path, *known}
-    files = [file for file in _candidates(session.found, head, store) if file.path not in passed_over]
+    files = [file for file in _candidates(session.file, head, store) if file.path not in passed_over]
     found: list[Relative] = []
     own = _Content.of(session.path) if files else _Content({}, frozenset())
     for file in files:
@@ -69,7 +69,7 @@ def relatives_of(session: Session, store: Store, known: Iterable[str] = ()) -> l
             is_older = _is_continued(head, own, file.path)
             if is_older is not None:
                 common = len(own.spoken.keys() & _Content.of(file.path).spoken.keys())
-                found.append(Relative(store.of(file), common, is_older))
+                found.append(Relative(store.session_of(file), common, is_older))
         except (CannotRead, OSError) as error:  # it may be a relative: who is not told would take the rest for all
             if os.path.lexists(file.path):
                 store.note(ReadProblem(file.path, getattr(error, "strerror", None) or str(error)))
@@ -135,14 +135,18 @@ def _candidates(found: SessionFile, head: _Head, store: Store) -> Iterator[Sessi
     """The files that a session may continue, or that may continue it."""
     is_stored = found.path.startswith(tuple(os.path.join(root, "") for root in store.roots))
     for file in store.files() if is_stored else StoreWalk().project(found.home):
-        is_near = file.kind == SESSION and (file.home == found.home or file.id in head.sessions)
+        is_near = file.kind == SessionKind.SESSION and (file.home == found.home or file.id in head.sessions)
         if is_near or _is_history(file, found) or _is_history(found, file):
             yield file
 
 
 def _is_history(file: SessionFile, session: SessionFile) -> bool:
     """True for a copy of a session that was made before a compaction."""
-    return file.kind == HISTORY and session.kind == SESSION and file.id.startswith(f"{session.id}-")
+    return (
+        file.kind == SessionKind.PRE_COMPACT
+        and session.kind == SessionKind.SESSION
+        and file.id.startswith(f"{session.id}-")
+    )
 
 
 def _holds(path: str, needles: Iterable[bytes]) -> bool:

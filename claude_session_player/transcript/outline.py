@@ -15,7 +15,7 @@ from claude_session_player.format.events import COMPACTION, Assistant, Event, Ma
 from claude_session_player.linking.copies import CopyDetector
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
 from claude_session_player.linking.titles import is_bare_command
-from claude_session_player.store import HISTORY
+from claude_session_player.store import SessionKind
 from claude_session_player.transcript.tree import ConversationTree, TreeProblem
 from claude_session_player.util.text import display_path, to_title
 
@@ -134,8 +134,8 @@ class CalledSubagents:
         self._by_workflow: dict[str, list[Session]] = {display_path(str(run["id"])): [] for run in session.workflows}
         for agent in session.subagents:
             line = calls.get(agent.call_id or "")
-            if agent.found.workflow and not agent.is_inline:
-                self._by_workflow.setdefault(display_path(agent.found.workflow), []).append(agent)
+            if agent.file.workflow and not agent.is_inline:
+                self._by_workflow.setdefault(display_path(agent.file.workflow), []).append(agent)
             elif line:
                 self.at[line].append(agent)
             else:
@@ -199,7 +199,7 @@ def _alone(agent: Session, line: int | None, is_called: bool) -> Node:
         "id": display_path(agent.id),
         "agent": agent.agent,
         "title": agent.title,
-        "events": agent.speech.events,
+        "events": agent.conversation.events,
         "line": line,
         "linked": is_called,
     }
@@ -225,7 +225,7 @@ def build_outline(session: Session, relatives: Iterable[Relative] = (), *, with_
         "id": display_path(session.id),
         "title": session.title,
         "project": session.project,
-        "events": session.speech.events,
+        "events": session.conversation.events,
         "branches": len(reading.tree.branches()),
     }
     children = [*older, *trunk, *callers.workflows(), *callers.unlinked(), *newer]
@@ -236,7 +236,7 @@ def build_outline(session: Session, relatives: Iterable[Relative] = (), *, with_
 def _link(relative: Relative) -> Node:
     other = relative.session
     kind = NodeKind.CONTINUES if relative.is_older else NodeKind.CONTINUED
-    is_copy = other.found.kind == HISTORY
+    is_copy = other.file.kind == SessionKind.PRE_COMPACT
     facts = {"id": display_path(other.id), "title": other.title, "common": relative.common, "copy": is_copy}
     return Node(kind, facts, [])
 

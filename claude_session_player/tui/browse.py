@@ -21,7 +21,7 @@ from claude_session_player.store import Filter, default_roots
 from claude_session_player.tui import jobs, listing, player
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.jobs import ExportDone, JobFailed, SessionsArrived, StoreOpener, SummaryReady
-from claude_session_player.tui.keys import BROWSE_KEYS, FILTER_KEYS, HelpScreen, KeyBar
+from claude_session_player.tui.keys import BROWSE_KEYS, FILTER_KEYS, KeyBar
 from claude_session_player.tui.listing import (
     ListFilter,
     ProjectRow,
@@ -32,11 +32,17 @@ from claude_session_player.tui.listing import (
     session_row,
     with_use,
 )
-from claude_session_player.tui.popups import ExportPopup, ExportTarget, ProjectPopup, default_export_dir
+from claude_session_player.tui.popups import (
+    ExportPopup,
+    ExportTarget,
+    HelpScreen,
+    ProjectPopup,
+    TextPopup,
+    default_export_dir,
+)
 from claude_session_player.tui.widgets.preview import REST_SECONDS, PreviewPane
 from claude_session_player.tui.widgets.rows import DrawnMarkdown
 from claude_session_player.tui.widgets.table import FilterInput, RowTable, SessionTable
-from claude_session_player.tui.widgets.text import TextPopup
 from claude_session_player.util.text import printable
 from claude_session_player.util.times import local_now
 
@@ -113,7 +119,7 @@ class BrowseScreen(Screen[None]):
         rows: list[SessionRow] = []
         try:
             with closing(self._opener.open(partial(_check_cancelled, worker))) as store:
-                for snapshot in store.arriving(_EVERYTHING):
+                for snapshot in store.snapshots(_EVERYTHING):
                     rows = [session_row(session) for session in snapshot.sessions]
                     if worker.is_cancelled:
                         return
@@ -197,7 +203,7 @@ class BrowseScreen(Screen[None]):
     def _summarize(self, row: SessionRow, popup: TextPopup) -> None:
         text: RenderableType
         try:
-            text = DrawnMarkdown(jobs.summary_text(self._opener, row.session.found))
+            text = DrawnMarkdown(jobs.summary_text(self._opener, row.session.file))
         except (SessionError, OSError) as error:
             text = printable(str(error))
         self.post_message(SummaryReady(popup, text))

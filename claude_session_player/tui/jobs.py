@@ -14,6 +14,7 @@ from rich.console import RenderableType
 from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
+from textual.worker import get_current_worker
 
 from claude_session_player.errors import CannotRead, CannotWrite, NotASession, SessionError
 from claude_session_player.export import write_session
@@ -24,7 +25,7 @@ from claude_session_player.player import FileChange
 from claude_session_player.stats import Prices, summarize
 from claude_session_player.store import (
     DEFAULT_CACHE,
-    SUFFIX,
+    SESSION_SUFFIX,
     FileChanges,
     FileStamp,
     SessionFile,
@@ -40,8 +41,7 @@ if TYPE_CHECKING:
     from claude_session_player.player import FrameSearch, Playback, Recording
     from claude_session_player.store import Progress, Session
     from claude_session_player.tui.listing import SessionRow
-    from claude_session_player.tui.popups import ExportTarget
-    from claude_session_player.tui.widgets.text import TextPopup
+    from claude_session_player.tui.popups import ExportTarget, TextPopup
 
 Post = Callable[[Message], object]
 """Where a job sends its messages: `post_message` of the widget that started it."""
@@ -163,7 +163,7 @@ class StoreOpener(NamedTuple):
     def session(self, file: SessionFile) -> Session:
         """What the stores know of a file. Raises `SessionError`."""
         with closing(self.open()) as store:
-            return store.of(file)
+            return store.session_of(file)
 
 
 def find_session(opener: StoreOpener, path: str, post: Post) -> None:
@@ -180,7 +180,7 @@ def find_session(opener: StoreOpener, path: str, post: Post) -> None:
 def summary_text(opener: StoreOpener, file: SessionFile) -> str:
     """What `summary` prints of a session. Raises `SessionError` or `OSError`."""
     with closing(opener.open()) as store:
-        summary = summarize(store.of(file), Prices.load())
+        summary = summarize(store.session_of(file), Prices.load())
     return summary_markdown(summary, summary.id, opener.roots)
 
 
@@ -227,7 +227,10 @@ async def build_frames(playback: Playback, post: Post) -> None:
 async def follow_frames(playback: Playback, post: Post) -> None:
     """Build the frames that there are and, from then on, those that are appended; report all files that change."""
     path = os.path.abspath(playback.recording.path or "")
-    folders = (WatchedDir(os.path.dirname(path), files=(path,)), WatchedDir(path.removesuffix(SUFFIX), is_deep=True))
+    folders = (
+        WatchedDir(os.path.dirname(path), files=(path,)),
+        WatchedDir(path.removesuffix(SESSION_SUFFIX), is_deep=True),
+    )
     await build_frames(playback, post)
     async with aclosing(watch_changes(folders)) as stream:
         async for changes in stream:
@@ -263,16 +266,21 @@ def describe_recording(recording: Recording, post: Post) -> None:
 
 
 def find_subagent(recording: Recording, calls: Sequence[ToolCall], post: Post) -> None:
-    """Look up the sub-agent of the first call that started one. Any tool can start one, whatever its name."""
+    """Look up the sub-agent of the first call that started one, unless another look-up replaces this one."""
+    found = _look_up_subagent(recording, calls)
+    if not get_current_worker().is_cancelled:
+        post(found)
+
+
+def _look_up_subagent(recording: Recording, calls: Sequence[ToolCall]) -> SubagentReady:
+    """The sub-agent of the first call that started one. Any tool can start one, whatever its name."""
     try:
         agents = recording.find_subagents()
     except (SessionError, OSError) as error:
-        post(SubagentReady(reason=str(error)))
-        return
+        return SubagentReady(reason=str(error))
     call = next((call for call in calls if call.id in agents or call.tool_name in AGENTS), None)
     if call is None:
-        post(SubagentReady())
-    elif found := agents.get(call.id or ""):
-        post(SubagentReady(found[0]))
-    else:
-        post(SubagentReady(reason="Only the result of this sub-agent was recorded."))
+        return SubagentReady()
+    if found := agents.get(call.id or ""):
+        return SubagentReady(found[0])
+    return SubagentReady(reason="Only the result of this sub-agent was recorded.")

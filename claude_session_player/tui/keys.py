@@ -9,8 +9,6 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.widget import Widget
 
-from claude_session_player.tui.widgets.text import TextPopup
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -86,18 +84,6 @@ class KeyBar(Widget):
     def render(self) -> Text:
         """The keys that are shown."""
         return Text("\n").join(footer_lines(self._keys, self.size.width))
-
-
-class HelpScreen(TextPopup):
-    """Every key and what it does, over the present screen."""
-
-    DEFAULT_CSS = """
-    HelpScreen > #box { width: auto; }
-    HelpScreen > #box > #text { width: auto; max-width: 100%; }
-    """
-
-    def __init__(self, title: str, keys: Sequence[Key], notes: str = "") -> None:
-        super().__init__(title, help_text(keys) + Text(f"\n{notes}" if notes else "", style="dim"))
 
 
 # --- the player -------------------------------------------------------------------------------------

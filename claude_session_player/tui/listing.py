@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.store import SORTS
+from claude_session_player.store import SORT_KEYS
 from claude_session_player.util.humanize import plural, short_model_name
 from claude_session_player.util.text import base_name, display_path, printable
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from claude_session_player.store import Session
 
-ORDERS: Final = tuple(SORTS)
+ORDERS: Final = tuple(SORT_KEYS)
 
 IN_USE: Final = "●"
 STALE: Final = "…"
@@ -31,7 +31,7 @@ class SessionRow(NamedTuple):
     @property
     def key(self) -> str:
         """Identifies the session in the list."""
-        return self.session.found.name
+        return self.session.file.name
 
     @property
     def project(self) -> str:
@@ -72,7 +72,7 @@ class ListFilter(NamedTuple):
 
     def sort(self, rows: Iterable[SessionRow]) -> list[SessionRow]:
         """Rows in the wanted order."""
-        key, largest_first = SORTS[self.order]
+        key, largest_first = SORT_KEYS[self.order]
         ordered = sorted(rows, key=lambda row: row.key)
         ordered.sort(key=lambda row: key(row.session), reverse=largest_first != self.is_reversed)
         return ordered
@@ -89,7 +89,7 @@ class ListFilter(NamedTuple):
 def session_row(session: Session) -> SessionRow:
     """The row of a session. Whether it is in use is left open, because finding out opens its file."""
     names = (session.title, project_name(session), session.id, session.parent_id, *session.facts.branches)
-    texts = (*names, session.speech.first_prompt, session.agent)
+    texts = (*names, session.conversation.first_prompt, session.agent)
     haystack = "\n".join(text for text in texts if text).casefold()
     return SessionRow(session, haystack)
 
@@ -103,7 +103,7 @@ def project_name(session: Session) -> str:
     """The project of a session; in brackets if only the name of its directory in the store is known."""
     head = session.head
     path = head.project or session.project
-    return path or f"({display_path(session.found.project or session.found.kind)})"
+    return path or f"({display_path(session.file.project or session.file.kind)})"
 
 
 def list_projects(rows: Iterable[SessionRow]) -> list[ProjectRow]:
@@ -153,7 +153,7 @@ def list_status(filter: ListFilter, shown: int, total: int, waiting: int | None)
 def session_about(session: Session) -> str:
     """Facts that the table has no room for, in two lines; in a small preview only the first is visible."""
     branch = session.facts.branches[-1] if session.facts.branches else ""
-    name = short_model_name(session.speech.models[-1]) if session.speech.models else ""
+    name = short_model_name(session.conversation.models[-1]) if session.conversation.models else ""
     first = (session.id[:_SHORT_ID], branch, name, session.agent or "")
     return "\n".join((_SEPARATOR.join(printable(part) for part in first if part), printable(project_name(session))))
 

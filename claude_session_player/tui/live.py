@@ -18,14 +18,14 @@ from textual.strip import Strip
 
 from claude_session_player.errors import SessionError
 from claude_session_player.live import RunningSession, RunningSessions
-from claude_session_player.store import POLLED, watch_changes, watched_files
+from claude_session_player.store import POLLING_NOTICE, watch_changes, watched_files
 from claude_session_player.tui import jobs
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.jobs import FilesWritten, SessionOpened
-from claude_session_player.tui.keys import RUNNING_KEYS, HelpScreen, KeyBar, bindings
+from claude_session_player.tui.keys import RUNNING_KEYS, KeyBar, bindings
 from claude_session_player.tui.player import open_player
-from claude_session_player.tui.widgets.status import StatusLine, status_lines
-from claude_session_player.tui.widgets.text import TextLine
+from claude_session_player.tui.popups import HelpScreen
+from claude_session_player.tui.widgets.status import StatusLine, TextLine, status_lines
 from claude_session_player.util.humanize import plural
 from claude_session_player.util.times import wall_clock
 
@@ -206,6 +206,8 @@ class RunningApp(TerminalApp[None]):
 
     @on(SessionOpened)
     def _open(self, event: SessionOpened) -> None:
+        if len(self.screen_stack) > 1:  # the key was pressed twice
+            return
         try:
             if isinstance(event.session, SessionError):
                 raise event.session
@@ -222,4 +224,4 @@ def _summary(rows: Sequence[RunningSession], *, is_polled: bool) -> Text:
         counts[row.status.phase.value] = counts.get(row.status.phase.value, 0) + 1
     text = Text(plural(len(sessions), "session"), "bold", no_wrap=True, overflow="ellipsis")
     text.append("".join(f"  {count} {name}" for name, count in counts.items()), "not bold dim")
-    return text.append(f"  ({POLLED})" if is_polled else "", "yellow")
+    return text.append(f"  ({POLLING_NOTICE})" if is_polled else "", "yellow")

@@ -29,16 +29,16 @@ from claude_session_player.player import (
     element_details,
     parse_position,
 )
-from claude_session_player.store import POLLED
+from claude_session_player.store import POLLING_NOTICE
 from claude_session_player.tui import jobs
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.jobs import FilesWritten, FramesChanged, SubagentReady, TitleReady
-from claude_session_player.tui.keys import PLAYER_KEYS, PROMPT_KEYS, HelpScreen, KeyBar, bindings, footer_keys
+from claude_session_player.tui.keys import PLAYER_KEYS, PROMPT_KEYS, KeyBar, bindings, footer_keys
 from claude_session_player.tui.player_search import SearchBar
+from claude_session_player.tui.popups import HelpScreen
 from claude_session_player.tui.widgets.rows import element_rows
 from claude_session_player.tui.widgets.screen_pane import ScreenPane
-from claude_session_player.tui.widgets.status import SubagentBar, status_text, title_text
-from claude_session_player.tui.widgets.text import TextLine
+from claude_session_player.tui.widgets.status import SubagentBar, TextLine, status_text, title_text
 from claude_session_player.tui.widgets.timeline import LEGEND, TimelineBar
 from claude_session_player.util.humanize import plural
 from claude_session_player.util.times import wall_clock
@@ -234,7 +234,7 @@ class PlayerScreen(Screen[None]):
         self._subagents.read(event.changes.files)
         if event.changes.is_polled and not self._is_polled:
             self._is_polled = True
-            self.notify(POLLED, severity="warning")
+            self.notify(POLLING_NOTICE, severity="warning")
         self._show_running()
 
     def _show_running(self) -> None:

@@ -1,18 +1,20 @@
-"""Popups of the list of sessions: choosing a project, and exporting a session."""
+"""Popups: a text to read, all keys, choosing a project, and exporting a session."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
+from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from claude_session_player.export import Format, export_formats
+from claude_session_player.tui.keys import Key, help_text
 from claude_session_player.tui.listing import ProjectRow
 from claude_session_player.tui.widgets.table import RowTable
 from claude_session_player.util.humanize import ago
@@ -22,6 +24,8 @@ from claude_session_player.util.text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
+
+    from rich.console import RenderableType
 
 
 class ProjectTable(RowTable[ProjectRow]):
@@ -228,3 +232,46 @@ def rename_for_format(name: str, old: str, new: str) -> str:
     """
     stem = name.removesuffix(old)
     return name if stem == name else stem + new
+
+
+class TextPopup(ModalScreen[None]):
+    """A text that can be scrolled; it may arrive after the popup is open."""
+
+    DEFAULT_CSS = """
+    TextPopup { align: center middle; background: transparent; }
+    TextPopup > #box {
+        width: 84; max-width: 100%; height: auto; max-height: 100%;
+        border: round ansi_cyan; background: ansi_default; padding: 0 1; scrollbar-size-vertical: 1;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,question_mark,enter,space", "dismiss", "back"),
+        Binding("q", "app.quit", "quit"),
+    ]
+
+    def __init__(self, title: str, text: str | Text) -> None:
+        super().__init__()
+        self._heading = title
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """A box with a title."""
+        with VerticalScroll(id="box") as box:
+            box.border_title, box.border_subtitle = self._heading, "Esc back · q quit"
+            yield Static(self._text, id="text", markup=False)
+
+    def show(self, text: RenderableType) -> None:
+        """Show another text."""
+        self.query_one("#text", Static).update(text)
+
+
+class HelpScreen(TextPopup):
+    """Every key and what it does, over the present screen."""
+
+    DEFAULT_CSS = """
+    HelpScreen > #box { width: auto; }
+    HelpScreen > #box > #text { width: auto; max-width: 100%; }
+    """
+
+    def __init__(self, title: str, keys: Sequence[Key], notes: str = "") -> None:
+        super().__init__(title, help_text(keys) + Text(f"\n{notes}" if notes else "", style="dim"))

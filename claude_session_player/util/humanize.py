@@ -207,16 +207,6 @@ def duration_words(seconds: float) -> str:
     return " ".join(plural(value, unit) for value, unit in parts[first : first + 2] if value or first == len(parts) - 1)
 
 
-def turn_duration(milliseconds: int) -> str:
-    """How long a turn took, as on the screen: whole seconds, rounded down; with minutes from 60 seconds on.
-
-    >>> turn_duration(59_999), turn_duration(60_000), turn_duration(7_384_000)
-    ('59s', '1m 0s', '123m 4s')
-    """
-    minutes, seconds = divmod(milliseconds // 1000, 60)
-    return f"{minutes}m {seconds}s" if minutes else f"{seconds}s"
-
-
 def clock_time(seconds: float) -> str:
     """A position in a recording, as players show it.
 

@@ -88,8 +88,11 @@ def console(file: TextIO) -> Console:
     return made
 
 
-def is_terminal() -> bool:
-    """True if a full-screen program can run: it reads from stdin and draws on stderr; stdout is data."""
-    return os.environ.get("TERM") != "dumb" and all(
-        stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)
-    )
+def is_terminal(*streams: TextIO | None) -> bool:
+    """True if all of these streams are terminals; without any, if a full-screen program can run.
+
+    Such a program reads from stdin and draws on stderr, and stdout must not be data for something else.
+    """
+    if not streams:
+        return os.environ.get("TERM") != "dumb" and is_terminal(sys.stdin, sys.stdout, sys.stderr)
+    return all(stream is not None and stream.isatty() for stream in streams)

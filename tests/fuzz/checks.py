@@ -69,9 +69,9 @@ def an_archive_restores_every_byte(path: Path) -> None:
     settle(root)
     for words in OF_A_STORE:
         _run(*words, "--root", str(root), *([] if words[0] in WITHOUT_CACHE else ["--no-cache"]))
-    _run("archive", "add", ONE, "--root", str(root), "--to", str(archive))
+    _run("archive", "add", ONE, "--root", str(root), "--archive", str(archive))
     session.unlink()
-    if archive.is_dir() and _run("restore", ONE, "--root", str(root), "--from", str(archive))[0] == 0:
+    if archive.is_dir() and _run("restore", ONE, "--root", str(root), "--archive", str(archive))[0] == 0:
         assert session.read_bytes() == data
 
 

@@ -131,11 +131,11 @@ def test_a_hostile_archive_is_refused_and_leaves_nothing_behind(tmp_path: Path, 
 @pytest.mark.parametrize("kind", sample(list(ODD), 2))
 def test_an_odd_archive_is_used_and_does_no_harm(tmp_path: Path, kind: str) -> None:
     archive_dir, target = vault_of(tmp_path, {session_id(1): ODD[kind](session_id(1))}), tmp_path / "target"
-    assert run(tmp_path, "archive", "verify", "--from", archive_dir).code == 0
-    run(tmp_path, "archive", "list", "--from", archive_dir)
-    assert sorted(ids(run(tmp_path, "archive", "list", "--jsonl", "--from", archive_dir))) == [session_id(1), ONE]
+    assert run(tmp_path, "archive", "verify", "--archive", archive_dir).code == 0
+    run(tmp_path, "archive", "list", "--archive", archive_dir)
+    assert sorted(ids(run(tmp_path, "archive", "list", "--jsonl", "--archive", archive_dir))) == [session_id(1), ONE]
     assert run(tmp_path, "list", "--archive", archive_dir).code == 0
-    assert run(tmp_path, "restore", "--all", "--from", archive_dir, "--root", target).code == 0
+    assert run(tmp_path, "restore", "--all", "--archive", archive_dir, "--root", target).code == 0
     assert restored(target) == GOOD | {main_of(session_id(1))}
     assert (target / main_of(session_id(1))).stat().st_mode & 0o133 == 0
 
@@ -146,8 +146,8 @@ def test_a_hostile_archive_costs_little_and_does_not_stop_another(tmp_path: Path
     archive_dir, target, alone = vault_of(tmp_path, {bad: KINDS[kind](bad)}), tmp_path / "target", tmp_path / "alone"
     path = archive_dir / "-p" / f"{bad}.tar.zst"
     before = seen(archive_dir)
-    assert ONE in ids(run(tmp_path, "archive", "list", "--jsonl", "--from", archive_dir))
-    checked = run(tmp_path, "archive", "verify", "--from", archive_dir)
+    assert ONE in ids(run(tmp_path, "archive", "list", "--jsonl", "--archive", archive_dir))
+    checked = run(tmp_path, "archive", "verify", "--archive", archive_dir)
     assert checked.code == 1
     assert checked.out == "2 archives: 1 refused\n"
     assert str(path) in checked.err
@@ -159,10 +159,10 @@ def test_a_hostile_archive_costs_little_and_does_not_stop_another(tmp_path: Path
         assert run(tmp_path, "show", reference, "--archive", archive_dir).code == 10
     assert run(tmp_path, "restore", path, "--root", alone).code == 10
     assert restored(alone) == set()
-    assert run(tmp_path, "archive", "verify", path, ONE, "--from", archive_dir).out == "2 archives: 1 refused\n"
-    both = run(tmp_path, "restore", path, ONE, "--from", archive_dir, "--root", alone)
+    assert run(tmp_path, "archive", "verify", path, ONE, "--archive", archive_dir).out == "2 archives: 1 refused\n"
+    both = run(tmp_path, "restore", path, ONE, "--archive", archive_dir, "--root", alone)
     assert (both.code, restored(alone)) == (1, GOOD)
-    everything = run(tmp_path, "restore", "--all", "--from", archive_dir, "--root", target)
+    everything = run(tmp_path, "restore", "--all", "--archive", archive_dir, "--root", target)
     assert (everything.code, restored(target)) == (1, GOOD)
     assert (target / main_of(ONE)).read_bytes() == CONTENT
     assert seen(archive_dir) == before
@@ -171,14 +171,14 @@ def test_a_hostile_archive_costs_little_and_does_not_stop_another(tmp_path: Path
 def test_many_hostile_archives_do_not_stop_a_good_one(tmp_path: Path) -> None:
     kinds = {session_id(number): KINDS[kind](session_id(number)) for number, kind in enumerate(KIND_NAMES, 1)}
     archive_dir, target = vault_of(tmp_path, kinds), tmp_path / "target"
-    assert ONE in ids(run(tmp_path, "archive", "list", "--jsonl", "--from", archive_dir))
-    checked = run(tmp_path, "archive", "verify", "--jsonl", "--from", archive_dir)
+    assert ONE in ids(run(tmp_path, "archive", "list", "--jsonl", "--archive", archive_dir))
+    checked = run(tmp_path, "archive", "verify", "--jsonl", "--archive", archive_dir)
     records = [json.loads(line) for line in checked.out.splitlines()]
     assert [Path(record["archive"]).name for record in records if record["sound"]] == [f"{ONE}.tar.zst"]
     assert len(records) == len(KINDS) + 1
     listed = run(tmp_path, "list", "--jsonl", "--archive", archive_dir)
     assert (listed.code, ids(listed)) == (0, [ONE])
-    done = run(tmp_path, "restore", "--all", "--from", archive_dir, "--root", target)
+    done = run(tmp_path, "restore", "--all", "--archive", archive_dir, "--root", target)
     assert (done.code, restored(target)) == (1, GOOD)
 
 
@@ -191,7 +191,7 @@ def test_a_hostile_archive_that_is_said_to_be_newer_does_not_hide_an_older_one(t
     for reference in (ONE, "latest", "hostile"):
         assert "hostile" in run(tmp_path, "show", reference, "--archive", archive_dir).out
     for arguments in (["--all"], [ONE]):
-        done = run(tmp_path, "restore", *arguments, "--from", archive_dir, "--root", target)
+        done = run(tmp_path, "restore", *arguments, "--archive", archive_dir, "--root", target)
         assert (done.code, restored(target)) == (1, GOOD)
         shutil.rmtree(target)
 
@@ -204,7 +204,7 @@ def test_an_archive_that_does_not_fit_on_the_disk_is_not_unpacked(tmp_path: Path
     if size >> 15 > 512 << 20:
         pytest.skip("the disk is too large for an archive that does not fit on it")
     archive_dir, target = vault_of(tmp_path, {bad: frame(*parts, Zeros(size))}), tmp_path / "target"
-    done = run(tmp_path, "restore", bad, "--from", archive_dir, "--root", target)
+    done = run(tmp_path, "restore", bad, "--archive", archive_dir, "--root", target)
     assert (done.code, restored(target)) == (5, set())
     assert "not enough space (" in done.err
     assert "--root" in done.err
@@ -212,7 +212,7 @@ def test_an_archive_that_does_not_fit_on_the_disk_is_not_unpacked(tmp_path: Path
     listed = run(tmp_path, "list", "--jsonl", "--archive", archive_dir)
     assert (listed.code, ids(listed)) == (0, [ONE])
     assert "not enough space (" in listed.err
-    done = run(tmp_path, "restore", "--all", "--from", archive_dir, "--root", target)
+    done = run(tmp_path, "restore", "--all", "--archive", archive_dir, "--root", target)
     assert (done.code, restored(target)) == (1, GOOD)
 
 
@@ -223,7 +223,7 @@ def test_a_session_from_an_unknown_store_does_not_stop_another(tmp_path: Path, m
     good = frame(first(ONE, root=str(store)), own(ONE), END)
     (archive_dir / "-p" / f"{ONE}.tar.zst").write_bytes(good)
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{store},{tmp_path / 'other'}")
-    done = run(tmp_path, "restore", "--all", "--from", archive_dir)
+    done = run(tmp_path, "restore", "--all", "--archive", archive_dir)
     assert (done.code, restored(store)) == (1, GOOD)
     assert "--root" in done.err
 
@@ -267,5 +267,5 @@ def test_true_content_may_be_as_dense_as_it_is(tmp_path: Path) -> None:
 
 def test_versions_with_long_numbers_hinder_nobody(tmp_path: Path) -> None:
     archive_dir = vault_of(tmp_path, {f"{ONE}.{'9' * 200}": sound(ONE)})
-    assert run(tmp_path, "archive", "list", "--from", archive_dir).code == 0
+    assert run(tmp_path, "archive", "list", "--archive", archive_dir).code == 0
     assert read_manifest(str(archive_dir / "-p" / f"{ONE}.tar.zst")).id == ONE

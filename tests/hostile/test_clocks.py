@@ -73,10 +73,10 @@ COMMANDS = [
     ["account", "1f2e"],
     ["play", "1f2e", "--plain", "--speed", "1000", "--idle", "0"],
     ["export", "1f2e", "--format", "asciicast", "-o", "out.cast"],
-    ["archive", "add", "--all", "--to", "archive"],
-    ["restore", "--all", "--from", "kept"],
-    ["clean", "--before", "30d", "--to", "archive"],
-    ["clean", "--before", "30d", "--apply", "--to", "archive"],
+    ["archive", "add", "--all", "--archive", "archive"],
+    ["restore", "--all", "--archive", "kept"],
+    ["clean", "--before", "30d", "--archive", "archive"],
+    ["clean", "--before", "30d", "--apply", "--archive", "archive"],
 ]
 CASES = [
     (shift, mtime, "UTC", command) for shift, mtime, command in product(SHIFTS, MTIMES, COMMANDS) if shift or mtime
@@ -154,7 +154,7 @@ def test_no_clock_makes_a_command_crash(
     build(folder, mtime)
     variables = environment(folder, library, shift, zone)
     if command[0] == "restore":
-        run(folder, ["archive", "add", "--all", "--to", "kept"], variables)
+        run(folder, ["archive", "add", "--all", "--archive", "kept"], variables)
         shutil.rmtree(folder / "store" / "projects")
     for _ in range(2):  # the second time, files are known
         run(folder, command, variables)
@@ -164,7 +164,7 @@ def test_no_clock_makes_a_command_crash(
 def test_a_clock_that_cannot_be_read_makes_nothing_old(folder: Path, library: Path, shift: int) -> None:
     build(folder, 10**9)
     before = sorted((folder / "store").rglob("*.jsonl"))
-    run(folder, ["clean", "--before", "30d", "--apply", "--to", "archive"], environment(folder, library, shift))
+    run(folder, ["clean", "--before", "30d", "--apply", "--archive", "archive"], environment(folder, library, shift))
     assert sorted((folder / "store").rglob("*.jsonl")) == before
 
 

@@ -26,8 +26,8 @@ from claude_session_player.parser import decode_lines
 from claude_session_player.player.follow import FollowedFile
 from claude_session_player.player.frame_index import FrameIndex
 from claude_session_player.player.recording import FileSource, MemorySource
-from claude_session_player.store.layout import DEEPEST, TOO_DEEP, ReadProblem, StoreWalk
-from claude_session_player.store.library import Library
+from claude_session_player.store.index import StoreIndex
+from claude_session_player.store.layout import MAX_DEPTH, TOO_DEEP_REASON, ReadProblem, StoreWalk
 from claude_session_player.store.watch import WatchedDir, watched_files
 from claude_session_player.transcript.chains import _records
 from tests.builder import SessionBuilder, call, text
@@ -164,7 +164,7 @@ def test_get_prints_any_other_line(tmp_path: Path, number: int, told: str) -> No
 def test_get_says_where_a_session_ends(tmp_path: Path) -> None:
     ran = run("get", long_session(tmp_path / f"{ONE}.jsonl"), "--line", "5")
     assert ran.code != 0
-    assert "has no line 5: it ends with line 4" in ran.err
+    assert "has no line 5: its last line is 4" in ran.err
 
 
 def test_repair_keeps_a_long_line_to_the_letter(tmp_path: Path) -> None:
@@ -612,23 +612,25 @@ def deep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_directories_without_end_are_named_and_left_alone(deep: Path, command: tuple[str, ...]) -> None:
     ran = run(*command, "--no-cache", "--root", deep)
     assert "Traceback" not in ran.err
-    assert TOO_DEEP in ran.err
+    assert TOO_DEEP_REASON in ran.err
 
 
 def test_a_session_with_directories_without_end_is_not_archived_and_others_are(deep: Path, tmp_path: Path) -> None:
-    refused = run("archive", ONE, TWO, "--to", tmp_path / "archive", "--root", deep)
+    refused = run("archive", ONE, TWO, "--archive", tmp_path / "archive", "--root", deep)
     assert "Traceback" not in refused.err
-    assert TOO_DEEP in refused.err
+    assert TOO_DEEP_REASON in refused.err
     assert len(list((tmp_path / "archive").rglob("*.tar.*"))) == 1
 
 
 def test_as_deep_as_claimed_is_read(tmp_path: Path) -> None:
     store = StoreBuilder(tmp_path)
     home = store.session(ONE).parent
-    dig(home / ONE / "subagents", DEEPEST, content=SessionBuilder(session_id=ONE, sidechain=True).prompt("Dig").data())
+    dig(
+        home / ONE / "subagents", MAX_DEPTH, content=SessionBuilder(session_id=ONE, sidechain=True).prompt("Dig").data()
+    )
     walk = StoreWalk()
     assert [found.id for found in walk.store(str(tmp_path))] == ["a1", ONE]
-    assert walk.troubles == []
+    assert walk.problems == []
     assert len(list(watched_files(WatchedDir(str(home), is_deep=True)))) in (1, 2)
 
 
@@ -708,18 +710,18 @@ def test_a_list_walks_its_store_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(StoreWalk, "store", counted)
     opened = store.open()
-    assert [file.id for file in opened.sessions() and opened.seen()] == [ONE]
+    assert [file.id for file in opened.sessions() and opened.last_files()] == [ONE]
     assert walks == 1
-    assert [file.id for file in store.open().seen()] == [ONE]
+    assert [file.id for file in store.open().last_files()] == [ONE]
 
 
 def test_a_crowd_of_unreadable_files_is_noted_in_one_go() -> None:
     def shape(n: int) -> Callable[[], Any]:
         def note() -> None:
-            library = Library(None)  # type: ignore[arg-type]
+            index = StoreIndex()
             for number in range(n):
-                library.note([ReadProblem(f"/{number}", "gone"), ReadProblem(f"/{number}", "gone")])
-            assert len(library.troubles) == n
+                index.note([ReadProblem(f"/{number}", "gone"), ReadProblem(f"/{number}", "gone")])
+            assert len(index.problems) == n
 
         return note
 

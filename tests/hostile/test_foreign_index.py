@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from claude_session_player.archive.clean import CleanRules, plan_clean
-from claude_session_player.store.index import IndexEntry, IndexRow, StoreIndex
+from claude_session_player.store.facts import FileFacts
+from claude_session_player.store.index import IndexDatabase
 from claude_session_player.util.dirs import PROGRAM
 from tests.builder import SessionBuilder
 from tests.program import csp
@@ -40,32 +41,33 @@ def cache(tmp_path: Path, builder: StoreBuilder) -> Path:
     return folder
 
 
-def forge(folder: Path, change: Callable[[IndexRow], IndexRow]) -> None:
+def forge(folder: Path, change: Callable[[FileFacts], None]) -> None:
     """Let the index tell something else of every file; all checksums are right."""
-    index = StoreIndex(str(folder))
-    known = index.below("/")
+    database = IndexDatabase(str(folder))
+    known = database.below("/")
     assert known
-    index.keep([IndexEntry(path, change(row), b"", b"") for path, row in known.items()])
-    index.close()
+    for facts in known.values():
+        change(facts)
+    database.keep(known)
+    database.close()
 
 
-def aged(row: IndexRow) -> IndexRow:
-    """A file that says nothing younger than 2020."""
-    facts = json.loads(row.facts)
-    return row._replace(started=OLD, ended=OLD, facts=json.dumps(facts).encode())
+def aged(facts: FileFacts) -> None:
+    """A file with nothing younger than 2020."""
+    facts.started = facts.ended = OLD
 
 
-def emptied(row: IndexRow) -> IndexRow:
-    """A file in which nobody said anything."""
-    facts = json.loads(row.facts)
-    facts[0] = [None if isinstance(value, str) else value for value in facts[0]]
-    return row._replace(facts=json.dumps(facts).encode())
+def emptied(facts: FileFacts) -> None:
+    """A file without any prompt."""
+    details = json.loads(facts.encoded)
+    details[0] = [None if isinstance(value, str) else value for value in details[0]]
+    facts.encoded = json.dumps(details).encode()
 
 
-def titled(row: IndexRow) -> IndexRow:
+def titled(facts: FileFacts) -> None:
     """A file with another title."""
-    record = row.record.replace("Precious", "Rubbish")
-    return row._replace(facts=row.facts.replace(b"Precious", b"Rubbish"), record=record)
+    facts.record = facts.record.replace("Precious", "Rubbish")
+    facts.encoded = facts.encoded.replace(b"Precious", b"Rubbish")
 
 
 @pytest.mark.parametrize(
@@ -73,12 +75,12 @@ def titled(row: IndexRow) -> IndexRow:
     [(aged, ("--older-than", "30d")), (emptied, ("--empty",)), (titled, ("--title", "rubbish"))],
 )
 def test_a_forged_row_removes_no_session(
-    builder: StoreBuilder, cache: Path, change: Callable[[IndexRow], IndexRow], rule: tuple[str, ...]
+    builder: StoreBuilder, cache: Path, change: Callable[[FileFacts], None], rule: tuple[str, ...]
 ) -> None:
     forge(cache, change)
-    where = ("--root", builder.root, "--to", cache.parent / "archive")
+    where = ("--root", builder.root, "--archive", cache.parent / "archive")
     done = csp("clean", *rule, "--apply", "--delete", "--yes", *where, XDG_CACHE_HOME=str(cache.parent))
-    assert b"there is nothing to clean up" in done.stderr
+    assert b"No sessions match these filters." in done.stderr
     assert (builder.home() / f"{ONE}.jsonl").exists()
 
 
@@ -87,9 +89,9 @@ def test_a_forged_row_takes_no_subagent_of_another_session_along(builder: StoreB
     os.utime(builder.agent("beside01", ONE), (LONG_AGO, LONG_AGO))
     builder.open(cache).sessions()
 
-    def swap(row: IndexRow) -> IndexRow:
-        is_agent = b"beside01" in row.record.encode()
-        return row._replace(facts=row.facts.replace(ONE.encode(), TWO.encode())) if is_agent else row
+    def swap(facts: FileFacts) -> None:
+        if "beside01" in facts.record:
+            facts.encoded = facts.encoded.replace(ONE.encode(), TWO.encode())
 
     forge(cache, swap)
     made = plan_clean(builder.open(cache), CleanRules(older_than=datetime.now(UTC) - timedelta(days=5)))

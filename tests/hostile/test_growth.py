@@ -84,9 +84,9 @@ COMMANDS: Final[dict[str, Command]] = {
     "play in full": _command("play", "PATH", "--plain", "--idle", "0", "--history", "--full", "--thinking"),
     "asciicast": _command("export", "PATH", "--format", "asciicast"),
     "show": _command("show", "PATH"),
-    "show in full": _command("show", "PATH", "--full", "--lines", "--strict"),
+    "show in full": _command("show", "PATH", "--full", "--line-numbers", "--strict"),
     "show as JSON": _command("show", "PATH", "--format", "json"),
-    "show a branch": _command("show", "PATH", "--branch", "1"),
+    "show a branch": _command("show", "PATH", "--fork", "1"),
     "tree": _command("tree", "PATH", "--prompts", "--strict"),
     "tree as JSON": _command("tree", "PATH", "--json"),
     "summary": _command("summary", "PATH"),
@@ -244,7 +244,7 @@ def test_what_cannot_be_read_is_looked_up_in_proportion_to_sessions_and_files() 
         sessions: list[Any] = [
             SimpleNamespace(
                 id=f"s{number}",
-                found=SimpleNamespace(home="/p"),
+                file=SimpleNamespace(home="/p"),
                 facts=SimpleNamespace(calls=[SimpleNamespace(named=((f"{number + n:08}", 1),))]),
             )
             for number in range(n)

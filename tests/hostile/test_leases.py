@@ -64,7 +64,7 @@ def shared() -> Iterator[StoreBuilder]:
 
 
 def clean(builder: StoreBuilder, *options: str) -> subprocess.CompletedProcess[bytes]:
-    where: list[str | Path] = ["--root", builder.root, "--to", builder.root.parent / "archive", "--no-cache"]
+    where: list[str | Path] = ["--root", builder.root, "--archive", builder.root.parent / "archive", "--no-cache"]
     return csp_as(ADA, "clean", "--older-than", "1d", "--apply", *options, *where)
 
 
@@ -91,9 +91,9 @@ def test_nothing_is_lost_that_another_user_writes_after_a_clean_up(
 @needs_users
 def test_it_is_told_how_many_processes_cannot_be_seen(shared: StoreBuilder) -> None:
     planned = csp_as(ADA, "clean", "--older-than", "1d", "--root", shared.root, "--no-cache")
-    assert b"could not be looked into; --apply checks with a lease" in planned.stderr
+    assert b"could not be inspected; --apply takes a lease" in planned.stderr
     done = clean(shared)
-    assert b"could not be looked into; leases confirm that none of them" in done.stderr
+    assert b"could not be inspected; leases confirm that none of them" in done.stderr
     assert done.returncode == 0
 
 
@@ -185,7 +185,7 @@ def test_a_lease_is_taken_on_the_file_of_the_plan_and_on_no_other(builder: Store
 
 def test_it_is_said_where_no_lease_was_granted(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "HAS_LEASES", False)
-    options = ["--root", str(builder.root), "--to", str(builder.root.parent / "archive"), "--no-cache"]
+    options = ["--root", str(builder.root), "--archive", str(builder.root.parent / "archive"), "--no-cache"]
     code, _, talk = agreement.csp("clean", "--older-than", "1d", "--apply", *options)
     assert code == 0
     assert re.search(r"no lease was granted on \d+ removed files", talk)

@@ -19,7 +19,7 @@ from claude_session_player.util.fsutil import regular_opener
 from tests.builder import SessionBuilder
 from tests.hostile.effort import sample
 from tests.hostile.windows import Window
-from tests.program import PATIENCE, PROGRAM
+from tests.program import PATIENCE, PROGRAM, not_measured
 from tests.stores import ONE, THREE, StoreBuilder
 
 PACKAGE = Path(claude_session_player.__file__).parent
@@ -152,8 +152,8 @@ COMMANDS = [
     ["memories"],
     ["settings"],
     ["locks"],
-    ["archive", "1f2e", "--to", "archive"],
-    ["clean", "--before", "1d", "--to", "archive"],
+    ["archive", "1f2e", "--archive", "archive"],
+    ["clean", "--before", "1d", "--archive", "archive"],
 ]
 
 
@@ -248,6 +248,7 @@ main()
 """
 
 
+@not_measured
 def test_q_ends_a_window_whose_thread_hangs(store: StoreBuilder, tmp_path: Path) -> None:
     program = [sys.executable, "-c", HANG, str(tmp_path / "hangs")]
     with Window("browse", "--root", store.root, "--no-cache", program=program) as window:

@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, strategies as some
 
 from claude_session_player.format.events import QueueOperation
+from claude_session_player.format.line_reader import LineRangeReader
 from claude_session_player.linking.prompts import PromptQueue
 from claude_session_player.models import OpenCalls
 from claude_session_player.store import extras
 from claude_session_player.store.extras import find_references
-from claude_session_player.store.facts import LineRangeReader
 
 _PERSISTED = re.compile(r"<persisted-output>.*?saved to: ([^\n]+?)\s*\n.*?(?:</persisted-output>|\Z)", re.DOTALL)
 _W = extras._WORDS

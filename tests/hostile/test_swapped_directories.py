@@ -67,7 +67,7 @@ class Swap(NamedTuple):
 
 def clean(world: Path) -> list[str | Path]:
     options = ["--before", "2026-06-01", "--apply", "--no-cache"]
-    return ["clean", *options, "--root", world / STORE, "--to", world / ARCHIVE]
+    return ["clean", *options, "--root", world / STORE, "--archive", world / ARCHIVE]
 
 
 def delete(world: Path) -> list[str | Path]:
@@ -75,11 +75,11 @@ def delete(world: Path) -> list[str | Path]:
 
 
 def restore(world: Path) -> list[str | Path]:
-    return ["restore", "--all", "--from", world / ARCHIVE, "--root", world / STORE]
+    return ["restore", "--all", "--archive", world / ARCHIVE, "--root", world / STORE]
 
 
 def recover(world: Path) -> list[str | Path]:
-    return ["clean", "--recover", "--no-cache", "--root", world / STORE, "--to", world / ARCHIVE]
+    return ["clean", "--recover", "--no-cache", "--root", world / STORE, "--archive", world / ARCHIVE]
 
 
 HOME = Opened(Path()).home()

@@ -56,9 +56,9 @@ COMMANDS: Final = {
     "projects": ["projects", "--json"],
     "play": ["play", ONE, "--plain", "--idle", "0", "--speed", "1000"],
     "export": ["export", ONE, "--format", "markdown", "-o", "out.md"],
-    "archive": ["archive", "add", "--all", "--to", "archive"],
-    "restore": ["restore", "--all", "--from", "kept"],
-    "clean": ["clean", "--before", "2026-06-01", "--apply", "--to", "archive", "--no-cache"],
+    "archive": ["archive", "add", "--all", "--archive", "archive"],
+    "restore": ["restore", "--all", "--archive", "kept"],
+    "clean": ["clean", "--before", "2026-06-01", "--apply", "--archive", "archive", "--no-cache"],
 }
 OUTPUT = "out.md"
 CODES = range(11)
@@ -132,7 +132,7 @@ def build(world: Path) -> None:
     store.meta(agent, agentType="Explore")
     (store.root / "settings.json").write_text('{"cleanupPeriodDays": 99999}')
     settle(store.root)
-    done = csp("archive", "add", "--all", "--to", world / "kept", "--root", store.root, "--no-cache")
+    done = csp("archive", "add", "--all", "--archive", world / "kept", "--root", store.root, "--no-cache")
     assert done.returncode == 0, done.stderr
 
 
@@ -216,10 +216,10 @@ def assert_nothing_lost(world: World, now: dict[str, bytes | None]) -> None:
     if {path: now.get(path) for path in sessions} == sessions:
         return
     again = csp(
-        "clean", "--before", "1900", "--apply", "--to", world.folder / "archive", "--root", world.folder / "store"
+        "clean", "--before", "1900", "--apply", "--archive", world.folder / "archive", "--root", world.folder / "store"
     )
     assert again.returncode == 0, again.stderr
-    back = csp("restore", "--all", "--from", world.folder / "archive", "--root", world.folder / "store")
+    back = csp("restore", "--all", "--archive", world.folder / "archive", "--root", world.folder / "store")
     assert back.returncode == 0, back.stderr
     there = tree(world.folder)
     assert {path: there.get(path) for path in sessions} == sessions

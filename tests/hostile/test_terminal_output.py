@@ -75,17 +75,18 @@ def test_no_command_that_changes_files_lets_a_terminal_obey_it(tmp_path: Path, p
     for words in (
         ("repair", damaged, "-o", damaged.with_suffix(".mended")),
         ("repair", damaged, "-o", damaged.with_suffix(".mended")),
-        ("archive", "add", "--all", "--root", root, "--to", archive),
-        ("archive", "list", "--to", archive),
-        ("archive", "list", "--json", "--to", archive),
-        ("archive", "verify", "--to", archive),
+        ("archive", "add", "--all", "--root", root, "--archive", archive),
+        ("archive", "list", "--archive", archive),
+        ("archive", "list", "--json", "--archive", archive),
+        ("archive", "verify", "--archive", archive),
         ("list", "--archive", archive),
-        ("clean", "--older-than", "1d", "--root", root, "--to", archive),
-        ("clean", "--older-than", "1d", "--root", root, "--to", archive, "--apply"),
-        ("restore", "--all", "--root", root, "--from", archive),
-        ("restore", "--all", "--root", root, "--from", archive),
+        ("clean", "--older-than", "1d", "--root", root, "--archive", archive),
+        ("clean", "--older-than", "1d", "--root", root, "--archive", archive, "--apply"),
+        ("restore", "--all", "--root", root, "--archive", archive),
+        ("restore", "--all", "--root", root, "--archive", archive),
         ("completion", word),
         ("demo", word),
+        ("help", word),
     ):
         check(screen(*words), payload, *words)
 
@@ -100,7 +101,7 @@ def test_no_message_about_a_wrong_argument_makes_a_terminal_obey_it(tmp_path: Pa
             (f"--{word}",),
             (tmp_path / f"{word}.jsonl",),
             ("--root", tmp_path / word),
-            ("--since", word),
+            ("--from", word),
         ):
             ran = screen(command, *words)
             check(ran, command, *words)
@@ -240,7 +241,7 @@ def test_every_command_is_run() -> None:
         "clean",
         "restore",
     }
-    assert set(COMMANDS) == run | {"completion", "demo"}
+    assert set(COMMANDS) == run | {"completion", "demo", "help"}
 
 
 def test_the_built_session_has_every_field_that_anything_reads() -> None:

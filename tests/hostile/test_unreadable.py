@@ -43,7 +43,7 @@ def test_a_session_whose_subagent_cannot_be_read_is_left_alone(
         *how,
         "--root",
         builder.root,
-        "--to",
+        "--archive",
         builder.root.parent / "archive",
     )
     done = csp_as(ADA, "clean", *options, "--no-cache")

@@ -16,7 +16,7 @@ import pexpect
 import pytest
 
 from claude_session_player.store.layout import session_file_at
-from claude_session_player.store.watch import POLLED, WatchedDir, dirs_to_watch, watch_changes
+from claude_session_player.store.watch import POLLING_NOTICE, WatchedDir, dirs_to_watch, watch_changes
 from tests.builder import SessionBuilder
 from tests.hostile.effort import sample
 from tests.hostile.strace import require_strace, traced
@@ -79,12 +79,12 @@ def append(path: Path, words: str) -> None:
 def test_following_without_watches_polls_and_says_so(store: StoreBuilder, calls: str, fault: str) -> None:
     session = store.session()
     with follower(store, calls, fault) as output:
-        output.until("engine", POLLED)
+        output.until("engine", POLLING_NOTICE)
         append(session, "Later words")
         output.until("Later words")
         store.agent(place="subagents")
         output.until("a5b6c7d8")
-    assert output.text.decode().count(POLLED) == 1
+    assert output.text.decode().count(POLLING_NOTICE) == 1
     assert b"Traceback" not in output.text
 
 
@@ -92,12 +92,12 @@ def test_following_without_watches_polls_and_says_so(store: StoreBuilder, calls:
 def test_following_all_without_watches_polls_and_says_so(store: StoreBuilder, calls: str, fault: str) -> None:
     session = store.session()
     with follower(store, calls, fault, "--all") as output:
-        output.until("waiting", POLLED)
+        output.until("waiting", POLLING_NOTICE)
         append(session, "Later words")
         output.until("thinking")
         store.session(THREE)
         output.until(THREE[:8])
-    assert output.text.decode().count(POLLED) == 1
+    assert output.text.decode().count(POLLING_NOTICE) == 1
     assert b"Traceback" not in output.text
 
 
@@ -108,9 +108,9 @@ def test_following_that_runs_out_of_watches_later_polls_from_then_on(store: Stor
         output.until("engine")
         append(session, "Still watched")  # by then the watch over the directory of the session has begun, too
         output.until("Still watched")
-        assert POLLED not in output.text.decode()
+        assert POLLING_NOTICE not in output.text.decode()
         agent = store.agent(place="subagents")
-        output.until("a5b6c7d8", POLLED)
+        output.until("a5b6c7d8", POLLING_NOTICE)
         append(agent, "Deep words")
         output.until("Deep words")
     assert b"Traceback" not in output.text
@@ -131,7 +131,7 @@ def test_the_window_that_polls_says_so(store: StoreBuilder, arguments: list[str]
         encoding="utf-8",
     )
     try:
-        child.expect_exact(POLLED[:40])
+        child.expect_exact(POLLING_NOTICE[:40])
         child.send("q")
         child.expect(pexpect.EOF)
         child.wait()

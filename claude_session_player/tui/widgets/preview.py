@@ -161,7 +161,7 @@ class PreviewPane(Vertical):
         """Read the wanted screen, unless it is shown already or there is no room for it."""
         if self._wanted is None or not self._rows.size:
             return
-        request = PreviewRequest(self._wanted.key, self._wanted.session.found.stamp, self._rows.size)
+        request = PreviewRequest(self._wanted.key, self._wanted.session.file.stamp, self._rows.size)
         if request != self._shown:
             self._shown = request
             self._read(self._wanted, request)

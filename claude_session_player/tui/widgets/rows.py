@@ -18,8 +18,7 @@ from rich.text import Text
 from rich.theme import Theme
 from textual.strip import Strip
 
-from claude_session_player.export.terminal import style_element
-from claude_session_player.export.terminal_rows import fold_lines
+from claude_session_player.export.terminal import fold_lines, style_element
 from claude_session_player.models import AssistantText, ScreenElement, ToolCall, View
 from claude_session_player.util.humanize import plural
 from claude_session_player.util.text import mark_controls

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from claude_session_player.live import Phase, RunningSessions
 from claude_session_player.player import LiveState, Pace, Player
-from claude_session_player.store import AGENT
+from claude_session_player.store import AGENT_PREFIX
 from claude_session_player.tui.widgets.timeline import fraction_of
 from claude_session_player.util.humanize import UNKNOWN_TIME, clock_time, short_duration, transcript_time
 from claude_session_player.util.text import base_name, display_path, printable, truncate
@@ -130,7 +130,7 @@ class SubagentBar(Widget):
         """Read what was appended to the session file; given the files that changed, to those of sub-agents, too."""
         if files is None:
             files = {self._path}
-        agents = {path for path in files if os.path.basename(path).startswith(AGENT)}
+        agents = {path for path in files if os.path.basename(path).startswith(AGENT_PREFIX)}
         self._sessions.update(agents | (files & {self._path}), self._clock())
 
     def status(self) -> SessionStatus | None:
@@ -218,3 +218,22 @@ def speed_word(player: Player) -> str:
 
 def _moment(seconds: float | None) -> str:
     return UNKNOWN_TIME if seconds is None else transcript_time(datetime.fromtimestamp(seconds, UTC).isoformat())
+
+
+class TextLine(Widget):
+    """One line of text; if it does not fit, it is truncated and the cut is marked."""
+
+    DEFAULT_CSS = "TextLine { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }"
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._text = Text()
+
+    def show(self, text: Text) -> None:
+        """Show this text."""
+        self._text = text
+        self.refresh()
+
+    def render(self) -> Text:
+        """The text."""
+        return self._text

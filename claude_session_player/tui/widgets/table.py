@@ -161,8 +161,8 @@ class SessionTable(RowTable[SessionRow]):
             short_time(session.updated_at, self._clock()),
             ("↳ " if session.is_subagent else "") + (session.title or "(no title)"),
             base_name(row.project),
-            str(session.speech.events),
-            size(session.found.stamp.size),
+            str(session.conversation.events),
+            size(session.file.stamp.size),
             short_duration(session.duration_seconds),
             str(session.subagent_count or ""),
         )

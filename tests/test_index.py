@@ -1,4 +1,4 @@
-"""The catalogue saves work and changes no result, whatever happens to it."""
+"""The index saves work and changes no result, whatever happens to it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from claude_session_player import Filter, Store
-from claude_session_player.store import extract, index, library, workers
+from claude_session_player.store import extract, index
+from claude_session_player.util import workers
 from tests.builder import SessionBuilder, text
 from tests.stores import ONE, TWO, StoreBuilder, touch
 
@@ -66,12 +67,12 @@ def cache(tmp_path: Path) -> Path:
 
 
 def file_of(cache: Path) -> Path:
-    """The catalogue itself."""
-    return cache / f"catalogue-{index.VERSION}.sqlite"
+    """The database of the index."""
+    return cache / f"index-{index.INDEX_VERSION}.sqlite"
 
 
-def told(builder: StoreBuilder, cache: Path | None = None) -> list[str]:
-    """All that is told of all sessions."""
+def records_of(builder: StoreBuilder, cache: Path | None = None) -> list[str]:
+    """The records of all sessions."""
     return [session.json for session in builder.open(cache).sessions(EVERYTHING)]
 
 
@@ -79,11 +80,11 @@ def told(builder: StoreBuilder, cache: Path | None = None) -> list[str]:
 
 
 def test_a_known_file_is_not_opened_again(builder: StoreBuilder, cache: Path, counter: type[CountingFile]) -> None:
-    first = told(builder, cache)
+    first = records_of(builder, cache)
     assert len(counter.opened) == 7
     counter.opened.clear()
-    assert told(builder, cache) == first == told(builder)
-    assert len(counter.opened) == 7  # those of the look without a catalogue
+    assert records_of(builder, cache) == first == records_of(builder)
+    assert len(counter.opened) == 7  # those of the run without an index
 
 
 def test_of_a_session_that_grew_only_the_new_bytes_are_read(
@@ -96,7 +97,7 @@ def test_of_a_session_that_grew_only_the_new_bytes_are_read(
         session.prompt(f"Prompt {number}").response(text("x" * 5000))
     path.write_bytes(session.data())
     builder.session(TWO)
-    told(builder, cache)
+    records_of(builder, cache)
     counter.bytes_read = 0
     before = len(session.lines)
     while sum(map(len, session.lines[before:])) < 1_000_000:
@@ -104,15 +105,15 @@ def test_of_a_session_that_grew_only_the_new_bytes_are_read(
     new = b"".join(session.lines[before:])
     with path.open("ab") as file:
         file.write(new)
-    grown = told(builder, cache)
+    grown = records_of(builder, cache)
     assert len(new) <= counter.bytes_read <= 1_100_000
-    assert grown == told(builder)
+    assert grown == records_of(builder)
 
 
 def test_a_description_that_changed_is_read_and_nothing_else(
     builder: StoreBuilder, cache: Path, counter: type[CountingFile]
 ) -> None:
-    told(builder, cache)
+    records_of(builder, cache)
     agent = builder.home() / ONE / "subagents" / "agent-nest0001.jsonl"
     counter.bytes_read = 0
     builder.meta(agent, agentType="Gardener")
@@ -131,7 +132,7 @@ def test_what_cannot_be_read_is_named_every_time(builder: StoreBuilder, cache: P
     for _ in range(2):
         store = builder.open(cache)
         store.sessions()
-        assert [trouble.reason for trouble in store.troubles] == ["not JSON"]
+        assert [problem.reason for problem in store.problems] == ["not JSON"]
 
 
 # --- what is noticed --------------------------------------------------------------------------------
@@ -145,50 +146,50 @@ def test_a_half_written_line_counts_and_is_read_again_when_it_is_whole(tmp_path:
     for size in range(0, len(data) + 1, 37):
         path.write_bytes(data[:size])
         touch(path, size)
-        assert told(builder, cache) == told(builder)
+        assert records_of(builder, cache) == records_of(builder)
         with path.open("ab") as file:
             file.write(data[size : size + 11])
         touch(path, size + 1)
-        assert told(builder, cache) == told(builder)
+        assert records_of(builder, cache) == records_of(builder)
 
 
 def test_a_file_that_shrank_was_rewritten_or_replaced_is_read_anew(tmp_path: Path, cache: Path) -> None:
     builder = StoreBuilder(tmp_path / "store")
     path = builder.session(ONE, "First words")
-    told(builder, cache)
+    records_of(builder, cache)
     for prompt in ("Shorter", "Longer words than there were before", "Other words than there were bef0re"):
         builder.session(ONE, prompt)
         touch(path, len(prompt))
-        assert f'"title":"{prompt}"' in told(builder, cache)[0]
+        assert f'"title":"{prompt}"' in records_of(builder, cache)[0]
     other = path.with_suffix(".new")
     other.write_bytes(path.read_bytes().replace(b"Other", b"Brand") + path.read_bytes())
     other.replace(path)
-    assert '"title":"Brand' in told(builder, cache)[0]
+    assert '"title":"Brand' in records_of(builder, cache)[0]
 
 
 def test_a_file_that_is_gone_is_forgotten(builder: StoreBuilder, cache: Path) -> None:
-    told(builder, cache)
+    records_of(builder, cache)
     (builder.home() / f"{TWO}.jsonl").unlink()
-    assert told(builder, cache) == told(builder)
+    assert records_of(builder, cache) == records_of(builder)
     with sqlite3.connect(file_of(cache)) as connection:
         paths = [os.fsdecode(path) for (path,) in connection.execute("SELECT path FROM files")]
     assert len(paths) == 6
     assert not any(TWO in path for path in paths)
 
 
-def test_trouble_elsewhere_keeps_nothing_that_is_gone(builder: StoreBuilder, cache: Path) -> None:
-    told(builder, cache)
+def test_a_problem_elsewhere_keeps_no_file_that_is_gone(builder: StoreBuilder, cache: Path) -> None:
+    records_of(builder, cache)
     (builder.root / "projects" / "lost").symlink_to("nowhere")
     (builder.home() / f"{TWO}.jsonl").unlink()
-    told(builder, cache)
+    records_of(builder, cache)
     with sqlite3.connect(file_of(cache)) as connection:
         assert connection.execute("SELECT count(*) FROM files").fetchone() == (6,)
 
 
-def test_an_interrupted_look_was_not_in_vain(
+def test_what_was_read_before_an_interruption_is_kept(
     builder: StoreBuilder, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(library, "_KEEP_SECONDS", 0)
+    monkeypatch.setattr(index, "_SAVE_SECONDS", 0)
 
     def interrupt(done: int, total: int) -> None:
         if done > total // 2:
@@ -200,16 +201,14 @@ def test_an_interrupted_look_was_not_in_vain(
         assert connection.execute("SELECT count(*) FROM files").fetchone()[0] > 0
 
 
-def test_one_file_that_cannot_be_digested_costs_no_other(
-    builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_extracted_hides_no_other(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise OverflowError("too much")
 
-    monkeypatch.setattr(extract.FileExtractor, "_take_inline", fail)
+    monkeypatch.setattr(extract.FileExtractor, "_add_inline", fail)
     store = builder.open()
     assert len(store.sessions(EVERYTHING)) == 6
-    assert [trouble.reason for trouble in store.troubles] == ["OverflowError: too much"]
+    assert [problem.reason for problem in store.problems] == ["OverflowError: too much"]
 
 
 # --- what may happen to it --------------------------------------------------------------------------
@@ -249,27 +248,25 @@ MISHAPS = {
 
 
 @pytest.mark.parametrize("mishap", MISHAPS)
-def test_results_are_the_same_whatever_happens_to_the_catalogue(
-    builder: StoreBuilder, cache: Path, mishap: str
-) -> None:
-    expected = told(builder, cache)
+def test_results_are_the_same_whatever_happens_to_the_index(builder: StoreBuilder, cache: Path, mishap: str) -> None:
+    expected = records_of(builder, cache)
     MISHAPS[mishap](file_of(cache))
-    assert told(builder, cache) == expected
-    assert told(builder, cache) == expected
+    assert records_of(builder, cache) == expected
+    assert records_of(builder, cache) == expected
 
 
-def test_a_catalogue_that_cannot_be_made_is_done_without(builder: StoreBuilder, tmp_path: Path) -> None:
-    expected = told(builder)
+def test_an_index_that_cannot_be_created_is_not_needed(builder: StoreBuilder, tmp_path: Path) -> None:
+    expected = records_of(builder)
     (tmp_path / "file").write_text("")
-    assert told(builder, tmp_path / "file") == expected
+    assert records_of(builder, tmp_path / "file") == expected
     file_of(tmp_path / "folder").mkdir(parents=True)
-    assert told(builder, tmp_path / "folder") == expected
+    assert records_of(builder, tmp_path / "folder") == expected
 
 
-def test_a_catalogue_that_somebody_else_holds_is_done_without(
+def test_an_index_that_another_process_has_locked_is_not_needed(
     builder: StoreBuilder, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = told(builder, cache)
+    expected = records_of(builder, cache)
     monkeypatch.setattr(index, "_WAIT_SECONDS", 0)
     tries: list[str] = []
     connect = sqlite3.connect
@@ -283,13 +280,13 @@ def test_a_catalogue_that_somebody_else_holds_is_done_without(
     holder = sqlite3.connect(file_of(cache), isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     tries.clear()
-    assert told(builder, cache) == expected
+    assert records_of(builder, cache) == expected
     assert len(tries) == 1  # each try waits
     holder.execute("ROLLBACK")
     assert holder.execute("SELECT count(*) FROM files").fetchone() == (7,)
     holder.close()
     assert file_of(cache).stat().st_ino == inode
-    assert told(builder, cache) == expected
+    assert records_of(builder, cache) == expected
 
 
 def test_several_processes_may_write_it_at_once(builder: StoreBuilder, cache: Path) -> None:
@@ -302,14 +299,14 @@ def test_several_processes_may_write_it_at_once(builder: StoreBuilder, cache: Pa
     command = [sys.executable, "-c", code, str(builder.root), str(cache)]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     outputs = {line for process in processes for line in process.communicate()[0].splitlines()}
-    assert outputs == {str(told(builder))}
+    assert outputs == {str(records_of(builder))}
     assert all(process.returncode == 0 for process in processes)
 
 
 def test_any_thread_may_ask_a_session_that_another_one_found(
     builder: StoreBuilder, cache: Path, counter: type[CountingFile]
 ) -> None:
-    told(builder, cache)
+    records_of(builder, cache)
     before = file_of(cache).read_bytes()
     store = builder.open(cache)
     sessions = store.sessions(EVERYTHING)
@@ -323,16 +320,16 @@ def test_any_thread_may_ask_a_session_that_another_one_found(
 
 
 def test_a_mistake_in_a_question_is_not_taken_for_damage(builder: StoreBuilder, cache: Path) -> None:
-    told(builder, cache)
+    records_of(builder, cache)
     before = file_of(cache).read_bytes()
-    known = index.StoreIndex(str(cache))
+    known = index.IndexDatabase(str(cache))
     assert known._read("SELECT path FROM files WHERE path = ?", []) == []
     assert not known.is_kept
     assert file_of(cache).read_bytes() == before
 
 
-def test_nobody_else_may_read_it(builder: StoreBuilder, cache: Path) -> None:
-    told(builder, cache)
+def test_other_users_may_not_read_the_index(builder: StoreBuilder, cache: Path) -> None:
+    records_of(builder, cache)
     assert stat.S_IMODE(file_of(cache).stat().st_mode) == 0o600
     assert stat.S_IMODE(cache.stat().st_mode) == 0o700
 
@@ -346,7 +343,7 @@ def test_a_flipped_byte_changes_nothing(
     damaged = bytearray(sound)
     damaged[place % len(damaged)] = byte
     file_of(cache).write_bytes(bytes(damaged))
-    assert told(builder, cache) == expected
+    assert records_of(builder, cache) == expected
 
 
 @pytest.fixture(scope="module")
@@ -358,7 +355,7 @@ def damaged_store(
     builder.every_layout()
     for path in builder.root.rglob("*.jsonl"):  # nothing is in use, whenever this runs
         os.utime(path, (0, 0))
-    expected = told(builder, folder)
+    expected = records_of(builder, folder)
     return builder, file_of(folder).read_bytes(), folder, expected
 
 
@@ -368,21 +365,22 @@ def damaged_store(
 def test_what_other_processes_read_is_what_this_one_reads(
     builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = told(builder)
-    monkeypatch.setattr(workers, "MUCH", 0)
-    monkeypatch.setattr(workers, "_PORTION", 1)
+    expected = records_of(builder)
+    monkeypatch.setattr(workers, "PARALLEL_BYTES", 0)
+    monkeypatch.setattr(workers, "_PORTION_BYTES", 1)
     monkeypatch.setattr(workers, "_cores", lambda: 3)
-    assert told(builder) == expected
+    monkeypatch.setattr(workers, "_run_here", lambda *_: pytest.fail("no worker did the job"))
+    assert records_of(builder) == expected
 
 
 def test_what_a_process_leaves_behind_is_read_here(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = told(builder)
-    monkeypatch.setattr(workers, "MUCH", 0)
+    expected = records_of(builder)
+    monkeypatch.setattr(workers, "PARALLEL_BYTES", 0)
     monkeypatch.setattr(workers, "_cores", lambda: 2)
     monkeypatch.setattr(workers, "_WORKER", "no_such_module")
-    assert told(builder) == expected
+    assert records_of(builder) == expected
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    assert told(builder) == expected
+    assert records_of(builder) == expected
 
 
 def test_a_file_that_vanishes_or_grows_while_it_is_read_costs_nothing_else(
@@ -402,4 +400,4 @@ def test_a_file_that_vanishes_or_grows_while_it_is_read_costs_nothing_else(
     monkeypatch.setattr(extract, "_open", Vanishing)
     store = builder.open()
     assert len(store.sessions(EVERYTHING)) == 6
-    assert [(trouble.path, trouble.reason) for trouble in store.troubles] == [(victim, "No such file or directory")]
+    assert [(problem.path, problem.reason) for problem in store.problems] == [(victim, "No such file or directory")]

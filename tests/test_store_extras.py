@@ -45,7 +45,7 @@ def test_todos_come_from_projects_and_from_sessions(builder: StoreBuilder) -> No
         ("Start it", "in_progress", ONE, None, ENGINE),
         ("Stop it", "pending", ONE, "a1", ENGINE),
     ]
-    assert [trouble.reason for trouble in store.troubles] == ["line 4 is no todo", "not a list of todos"]
+    assert [trouble.reason for trouble in store.problems] == ["line 4 is not a todo", "not a list of todos"]
 
 
 @pytest.mark.parametrize(("project", "count"), [("engine", 1), (ENGINE, 1), ("-home-ada-engine", 1), ("kettle", 0)])
@@ -68,7 +68,7 @@ def test_memories_are_found_by_tag_and_project(builder: StoreBuilder) -> None:
     assert [memory.id for memory in store.memories(tag="taste")] == ["mem_1"]
     assert [memory.id for memory in store.memories(project="kettle")] == ["mem_1"]
     assert store.memories(tag="tast") == []
-    assert [trouble.reason for trouble in store.troubles] == ["not a JSON object"]
+    assert [trouble.reason for trouble in store.problems] == ["not a JSON object"]
 
 
 # --- settings ---------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def test_what_is_no_file_is_not_waited_for(builder: StoreBuilder) -> None:
     os.mkfifo(builder.root / "memories" / "m.json")
     store = builder.open()
     assert (store.settings(), store.memories()) == ([], [])
-    assert [trouble.reason for trouble in store.troubles] == ["not a regular file"] * 2
+    assert [trouble.reason for trouble in store.problems] == ["not a regular file"] * 2
 
 
 def test_todos_of_a_directory_that_two_projects_share_name_the_directory(builder: StoreBuilder) -> None:
@@ -148,7 +148,7 @@ def test_settings_of_every_store_are_read(builder: StoreBuilder, tmp_path: Path)
     (builder.root / "settings.local.json").write_text("{broken")
     store = builder.open()
     assert [file.settings for file in store.settings()] == [{"model": "x"}]
-    assert [trouble.reason for trouble in store.troubles] == ["not JSON"]
+    assert [trouble.reason for trouble in store.problems] == ["not JSON"]
 
 
 # --- dates ------------------------------------------------------------------------------------------
