@@ -31,14 +31,14 @@ _TITLE_WIDTH: Final = 60
 
 def print_outcomes(outcomes: Sequence[ArchiveOutcome]) -> None:
     """A line for each session that was archived."""
-    bundles = [outcome.session for outcome in outcomes]
+    sessions = [outcome.session for outcome in outcomes]
     print_table(
         (
-            Column("ID", short_ids([bundle.id for bundle in bundles], ()), 11, style="cyan"),
-            Column("TITLE", [bundle.title or "(no title)" for bundle in bundles], 10, 20),
-            Column("PROJECT", [base_name(bundle.project or "") for bundle in bundles], 7, 12, style="green"),
-            Column("FILES", [str(len(bundle.files)) for bundle in bundles], 5, right=True),
-            Column("SIZE", [humanize.size(bundle.size) for bundle in bundles], 8, right=True),
+            Column("ID", short_ids([session.id for session in sessions], ()), 11, style="cyan"),
+            Column("TITLE", [session.title or "(no title)" for session in sessions], 10, 20),
+            Column("PROJECT", [base_name(session.project or "") for session in sessions], 7, 12, style="green"),
+            Column("FILES", [str(len(session.files)) for session in sessions], 5, right=True),
+            Column("SIZE", [humanize.size(session.size) for session in sessions], 8, right=True),
             Column("PACKED", [humanize.size(outcome.size) for outcome in outcomes], 8, right=True),
             Column("WHAT", [outcome.status for outcome in outcomes], 9),
         )
