@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import pickle
 import sqlite3
 import stat
 import subprocess
@@ -16,7 +17,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from claude_session_player import Filter, Store
-from claude_session_player.store import extract, index
+from claude_session_player.store import extract, facts, index
+from claude_session_player.store.facts import ExtractJob
+from claude_session_player.store.layout import session_file_at
 from claude_session_player.util import workers
 from tests.builder import SessionBuilder, text
 from tests.stores import ONE, TWO, StoreBuilder, touch
@@ -371,6 +374,19 @@ def test_what_other_processes_read_is_what_this_one_reads(
     monkeypatch.setattr(workers, "_cores", lambda: 3)
     monkeypatch.setattr(workers, "_run_here", lambda *_: pytest.fail("no worker did the job"))
     assert records_of(builder) == expected
+
+
+def test_facts_from_another_process_come_without_decoded_details(
+    builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = ExtractJob(session_file_at(str(builder.session())))
+    sent = extract.extract_file(job).facts
+    assert sent is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(facts, "_decode_details", lambda _: pytest.fail("details were decoded"))
+        received = pickle.loads(pickle.dumps(sent))
+    assert (received, received.responses, received.state) == (sent, sent.responses, sent.state)
+    assert received.conversation == sent.conversation
 
 
 def test_what_a_process_leaves_behind_is_read_here(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:

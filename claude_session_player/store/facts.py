@@ -15,7 +15,7 @@ from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from claude_session_player.linking.subagents import AgentCall
     from claude_session_player.store.layout import ReadProblem, SessionFile
@@ -166,6 +166,10 @@ class FileFacts:
                 setattr(self, detail, value)
             return getattr(self, name)
 
+    def __reduce__(self) -> tuple[Callable[..., FileFacts], tuple[Any, ...]]:
+        """Pickle no details: looking for their slots would decode each of them, and send it a second time."""
+        return _restore_facts, (self.columns, self.responses, self.state)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileFacts) and self.columns == other.columns
 
@@ -181,6 +185,12 @@ class FileFacts:
         """The ids of sub-agents that report progress in the file."""
         ids: list[str] = json.loads(self.reported) if self.reported else []
         return ids
+
+
+def _restore_facts(columns: tuple[Any, ...], responses: bytes | None, state: bytes) -> FileFacts:
+    facts = FileFacts(*columns)
+    facts.responses, facts.state = responses, state
+    return facts
 
 
 def _decode_details(encoded: bytes) -> tuple[Any, ...]:
