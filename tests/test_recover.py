@@ -209,4 +209,4 @@ def test_where_sessions_may_wait_and_cannot_be_seen_that_is_said(unreadable: str
         done = csp_as(ADA, "clean", "--recover", "--archive", folder / "archive", "--root", builder.root, "--no-cache")
         assert done.returncode == 1
         assert f"{builder.root / unreadable}: Permission denied" in done.stderr.decode()
-        assert b"nothing to recover" not in done.stderr
+        assert b"Nothing to recover" not in done.stderr
