@@ -23,6 +23,8 @@ HEAVY = {
     "asyncio",
     "zstandard",
     "tarfile",
+    "tempfile",
+    "difflib",
 }
 pytestmark = not_measured
 DEMO = Path(__file__).parents[1] / "claude_session_player" / "data" / "demo.jsonl"
@@ -55,6 +57,14 @@ def test_replay_loads_nothing_heavy(format: str) -> None:
 def test_what_goes_to_a_pipe_loads_nothing_heavy(command: list[str]) -> None:
     code = f"from claude_session_player.cli import run; run([*{command!r}, {str(DEMO)!r}])"
     assert not modules_after(code) & HEAVY
+
+
+@pytest.mark.parametrize("command", [["stats", "--json"], ["summary", str(DEMO)], ["get", str(DEMO), "--json"]])
+def test_numbers_of_sessions_load_nothing_heavy(command: list[str], tmp_path: Path) -> None:
+    store = DEMO.parents[2] / "tests" / "fixtures" / "store"
+    code = f"import os; os.environ['XDG_CACHE_HOME'] = {str(tmp_path)!r}\n"
+    code += f"from claude_session_player.cli import run; run([*{command!r}, '--root', {str(store)!r}])"
+    assert not modules_after(code) & (HEAVY - {"sqlite3"})
 
 
 def test_the_library_is_loaded_by_its_first_use() -> None:

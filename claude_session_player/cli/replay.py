@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -96,6 +95,8 @@ def demo(is_played: bool, view: View, format: str) -> int:
 
     It contains every kind of element: parallel tools, an error, a sub-agent, a compaction.
     """
+    from importlib.resources import as_file, files  # slow to load, and `replay` needs neither
+
     with as_file(files("claude_session_player") / "data" / "demo.jsonl") as path:
         source = SessionSource("the demo", str(path))
         if is_played:

@@ -19,7 +19,6 @@ from claude_session_player.cli._options import (
 )
 from claude_session_player.cli._output import print_object, print_text, say, stdout
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
-from claude_session_player.cli._tables import Column, print_table, short_ids
 from claude_session_player.cli.list import no_sessions
 from claude_session_player.stats import (
     DAY,
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._tables import Column
     from claude_session_player.store import Session, Store
 
 JSON: Final = "json"
@@ -260,6 +260,8 @@ def _totals(shares: Sequence[UsageShare], prices: Prices) -> Iterator[str]:
 
 
 def _print_groups(by: str, groups: Sequence[UsageGroup]) -> None:
+    from claude_session_player.cli._tables import Column, print_table
+
     print_table(
         (
             *_name_columns(by, groups),
@@ -275,6 +277,8 @@ def _print_groups(by: str, groups: Sequence[UsageGroup]) -> None:
 
 
 def _name_columns(by: str, groups: Sequence[UsageGroup]) -> Iterator[Column]:
+    from claude_session_player.cli._tables import Column, short_ids
+
     if by == SESSION:
         ids = [group.name or "" for group in groups]
         yield Column("SESSION", short_ids(ids, ids), 11, style="cyan")

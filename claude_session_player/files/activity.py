@@ -9,7 +9,6 @@ import posixpath
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec import Raw
@@ -367,6 +366,8 @@ def _slashed(path: str) -> str:
 
 def _no_such_file(given: str, paths: Sequence[str]) -> NoSuchFile:
     """An error with suggestions: paths that contain the given words, or have a similar name."""
+    from difflib import get_close_matches
+
     words = _slashed(given).casefold()
     near = [path for path in paths if words in _slashed(path).casefold()]
     names = {base_name(path).casefold(): path for path in paths}

@@ -11,7 +11,6 @@ import os
 import stat
 import time
 from contextlib import contextmanager
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, TextIO
 
 from claude_session_player.errors import AlreadyThere, CannotWrite
@@ -105,6 +104,8 @@ def atomic_file(path: str, *, may_replace: bool) -> Iterator[TextIO]:
         with _open_text(path) as file:
             yield file
         return
+    from tempfile import TemporaryDirectory  # takes 5 ms, which most commands can do without
+
     path = os.path.realpath(path) if may_replace else path
     _refuse(path, may_replace)
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import pickle
 import signal
 import sys
 from importlib import import_module
@@ -110,6 +109,8 @@ def _cost(job: SizedJob) -> int:
 
 def _supervise(portions: list[list[_J]], task: WorkerTask[_J, _R], done: SimpleQueue[list[_R] | None]) -> None:
     """Run one worker: it gets a portion whenever it has finished the last one."""
+    import pickle
+
     worker = None
     try:
         worker = _start_worker(task)
@@ -163,6 +164,8 @@ def _cores() -> int:
 
 def worker_main(module: str, function: str) -> None:
     """Do the jobs that come from stdin with a function of a module, until stdin is closed."""
+    import pickle
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one ends it
     gc.disable()
     work = getattr(import_module(module), function)
