@@ -102,8 +102,8 @@ def run_installed(archive: Path) -> Iterator[str]:
 
 def clean_environment(home: Path) -> dict[str, str]:
     """The environment without anything that says where sessions, settings, or modules are."""
-    told = ("PYTHON", "XDG_", "CLAUDE", "VIRTUAL_ENV")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(told)}
+    dropped = ("PYTHON", "XDG_", "CLAUDE", "VIRTUAL_ENV")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     return {**kept, "HOME": str(home), "USERPROFILE": str(home), "PYTHONIOENCODING": "utf-8"}
 
 

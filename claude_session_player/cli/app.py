@@ -1,4 +1,4 @@
-"""The program: its commands, in groups, and what a first word that is no command may mean."""
+"""The program: its commands, in groups, and what a first word that is not a command may mean."""
 
 from __future__ import annotations
 

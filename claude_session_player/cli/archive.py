@@ -37,7 +37,7 @@ _HELP: Final = ("--help", "-h")
 
 
 class _Commands(click.Group):
-    """A first word that is no command is a session to archive."""
+    """A first word that is not a command is a session to archive."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order in which people need them."""

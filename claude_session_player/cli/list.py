@@ -56,7 +56,7 @@ def command(filter: Filter, form: JsonForm | None, stores: StoreOptions) -> None
 
 
 def no_sessions(roots: tuple[str, ...], *, is_filtered: bool) -> str:
-    """What is said where there is no session to show."""
+    """The message if there are no sessions to show."""
     from claude_session_player.util.text import display_path, printable
 
     if is_filtered:

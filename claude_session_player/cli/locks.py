@@ -30,7 +30,7 @@ def command(ref: str | None, as_json: bool, stores: StoreOptions) -> int:
 
     A session is in use if a process holds an exclusive lock on its file or on that of a sub-agent, has one of them open
     for writing, or wrote to one in the last minute; a modification time in the future counts, too. Readers are listed,
-    but are no use. Locks are probed without waiting and without changing the file. Open files are known where the
+    but do not count. Locks are probed without waiting and without changing the file. Open files are known where the
     system has /proc. A session that is open in Claude Code, but idle, leaves no trace.
 
     With REF (see 'help refs') the exit code is 9 if that session is in use, else 0.

@@ -258,10 +258,10 @@ class SessionPeek:
             session = self._look_up(self.file)
         except SessionError:
             return
-        speech = session.conversation
+        conversation = session.conversation
         self._titles = dict(session.facts.titles)
-        self.first_prompt, self.topic = speech.first_prompt, speech.topic
-        self.last_prompt = speech.last_prompt or speech.first_prompt
+        self.first_prompt, self.topic = conversation.first_prompt, conversation.topic
+        self.last_prompt = conversation.last_prompt or conversation.first_prompt
         if self.file.is_agent:
             self._agent = self._agent or session.agent or ""
             self._description = self._description or session.description

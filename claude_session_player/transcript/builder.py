@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from claude_session_player.transcript.subagents import SubagentFinder
 
 COPY: Final = hidden_by_rule("copy of an earlier line")
-SIDECHAIN: Final = hidden_by_rule("sub-agent that is told elsewhere")
+SIDECHAIN: Final = hidden_by_rule("sub-agent that is shown elsewhere")
 
 _NO_TEXT: Final = hidden_by_rule("answer without text")
 _NO_THINKING: Final = hidden_by_rule("thought without text")

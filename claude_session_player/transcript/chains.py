@@ -55,7 +55,7 @@ def chain_of(session: Session, store: Store) -> list[Session]:
 def relatives_of(session: Session, store: Store, known: Iterable[str] = ()) -> list[Relative]:
     """The sessions that a session continues, the oldest first, and then those that continue it.
 
-    What cannot be read is a trouble of the store. Raises `CannotRead` or `OSError` where that is the session itself.
+    A file that cannot be read is a problem of the store; if it is the session's own, raises `CannotRead` or `OSError`.
     """
     if session.is_subagent:
         return []
@@ -70,7 +70,7 @@ def relatives_of(session: Session, store: Store, known: Iterable[str] = ()) -> l
             if is_older is not None:
                 common = len(own.spoken.keys() & _Content.of(file.path).spoken.keys())
                 found.append(Relative(store.session_of(file), common, is_older))
-        except (CannotRead, OSError) as error:  # it may be a relative: who is not told would take the rest for all
+        except (CannotRead, OSError) as error:  # it may be a relative, so the list may be incomplete
             if os.path.lexists(file.path):
                 store.note(ReadProblem(file.path, getattr(error, "strerror", None) or str(error)))
     return sorted(found, key=lambda relative: (not relative.is_older, relative.common, relative.session.updated_at))

@@ -295,8 +295,8 @@ class _Trunk:
         if not stretch:
             return []
         prompts = [mark for mark in stretch if mark.kind == MarkKind.PROMPT]
-        telling = (mark for mark in prompts if not is_bare_command(mark.text or ""))
-        first = next(telling, prompts[0] if prompts else stretch[0])
+        texts = (mark for mark in prompts if not is_bare_command(mark.text or ""))
+        first = next(texts, prompts[0] if prompts else stretch[0])
         facts = {
             "line": first.line,
             "time": first.time,
