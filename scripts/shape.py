@@ -37,10 +37,12 @@ _FIXTURES: Final = ROOT / "tests" / "fixtures"
 _STORE: Final = ("--root", "store")
 COMMANDS: Final = {
     "list": (("list", *_STORE), 24),
-    "show": (("show", "5d1f", *_STORE), 53),
-    "replay FILE": (("replay", "project.jsonl"), 23),
+    "show": (("show", "5d1f", *_STORE), 53),  # the goal is 34
+    "replay FILE": (("replay", "project.jsonl"), 23),  # the goal is 20
 }
 """The commands whose modules are counted, with their limits: a module runs if one of its functions is called.
+
+Where a goal is not reached, the limit is the number of today, so that it gets no worse.
 
 The commands run in a directory with copies of the fixtures.
 """

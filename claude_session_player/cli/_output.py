@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import sys
 from contextlib import contextmanager
 from importlib import import_module
@@ -73,6 +74,12 @@ def stdout() -> TextIO:
     return sys.stdout
 
 
+def has_colours() -> bool:
+    """True if stdout is a terminal with ANSI colours and `NO_COLOR` is not set. On Windows they are off by default."""
+    is_able = sys.platform != "win32" and os.environ.get("TERM") not in ("dumb", "unknown")
+    return is_terminal(stdout()) and is_able and not os.environ.get("NO_COLOR")
+
+
 def print_text(text: str) -> None:
     """Write a text and a line break."""
     stdout().write(text + "\n")
@@ -86,7 +93,7 @@ def print_styled(text: str) -> None:
 def print_bytes(portions: Iterable[bytes]) -> None:
     """Write bytes unchanged; to a terminal, as text."""
     file = stdout()
-    if isinstance(file, io.TextIOWrapper) and not file.isatty():
+    if isinstance(file, io.TextIOWrapper) and not is_terminal(file):
         file.flush()
         file.buffer.writelines(portions)
         return
@@ -99,7 +106,7 @@ def print_bytes(portions: Iterable[bytes]) -> None:
 def piece_printer(view: View) -> Callable[[Iterable[TextPiece]], None]:
     """A function that writes pieces of text to stdout: in colour to a terminal, unchanged to anything else."""
     file = stdout()
-    if not file.isatty():
+    if not is_terminal(file):
         return lambda pieces: _write_all(file, [part for piece in pieces for part in piece.parts])
     from claude_session_player.export.terminal import terminal_printer
 
@@ -110,7 +117,7 @@ def print_pages(pieces: Iterable[str]) -> None:
     """Write a text through a pager if stdout is a terminal; its control characters become visible marks."""
     import click
 
-    click.echo_via_pager(map(mark_controls, pieces) if stdout().isatty() else pieces)
+    click.echo_via_pager(map(mark_controls, pieces) if is_terminal(stdout()) else pieces)
 
 
 def encode_json(value: object) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
 
-from claude_session_player.cli._output import encode_json, print_styled, print_text, stdout
+from claude_session_player.cli._output import encode_json, has_colours, print_styled, print_text, stdout
 from claude_session_player.util import humanize
 from claude_session_player.util.tables import GAP, FittedColumn, TableColumn, cell_width, fit_cell, fit_columns
+from claude_session_player.util.terminal import is_terminal
 from claude_session_player.util.text import base_name, display_path, printable
 from claude_session_player.util.times import local_now
 
@@ -52,7 +51,7 @@ class Column:
 def print_table(columns: Iterable[Column]) -> None:
     """Print columns as a table as wide as the terminal; empty columns are left out."""
     filled = [column for column in columns if any(column.cells)]
-    paint = _painted if _has_colours() else _plain
+    paint = _painted if has_colours() else _plain
     fitted = fit_columns([column.measure() for column in filled], _table_width())
     drawn = [_drawn(one, filled[one.position].cells, paint) for one in fitted]
     gap = " " * GAP
@@ -77,13 +76,7 @@ def _painted(cell: str, style: str) -> str:
 
 
 def _table_width() -> int:
-    return get_terminal_size().columns if stdout().isatty() else _PIPE_WIDTH
-
-
-def _has_colours() -> bool:
-    """True if stdout is a terminal with ANSI colours and `NO_COLOR` is not set. On Windows they are off by default."""
-    is_able = sys.platform != "win32" and os.environ.get("TERM") not in ("dumb", "unknown")
-    return stdout().isatty() and is_able and not os.environ.get("NO_COLOR")
+    return get_terminal_size().columns if is_terminal(stdout()) else _PIPE_WIDTH
 
 
 # --- tables ---------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import click
 from claude_session_player.cli._options import STRICT_HELP, examples, json_option, store_options, utc_option
 from claude_session_player.cli._output import print_text, say, stdout
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
+from claude_session_player.util.terminal import is_terminal
 
 if TYPE_CHECKING:
     from claude_session_player.cli._options import StoreOptions
@@ -45,7 +46,7 @@ def command(ref: str, prompts: bool, strict: bool, as_json: bool, stores: StoreO
     if as_json:
         print_text(encode_outline(outline.root))
     else:
-        width = shutil.get_terminal_size().columns if stdout().isatty() else None
+        width = shutil.get_terminal_size().columns if is_terminal(stdout()) else None
         stdout().writelines(f"{line}\n" for line in draw_outline(outline.root, local_now().tzinfo, width))
     if not strict:
         return 0

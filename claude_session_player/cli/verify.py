@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import click
 
 from claude_session_player.cli._options import examples, filter_options, json_options, store_options, utc_option
-from claude_session_player.cli._output import print_records, print_styled, reading_bar, stdout
+from claude_session_player.cli._output import has_colours, print_records, print_styled, reading_bar
 from claude_session_player.cli._refs import complete_ref, needs_store
 from claude_session_player.doctor import FINDING_KINDS, SESSION_NOT_FOUND, UNREADABLE, Finding, Severity, verify_files
 from claude_session_player.errors import Ambiguous, CannotRead, NoStore, NoSuchSession, SessionError
@@ -89,7 +89,7 @@ def command(
     if form:
         print_records(map(finding_record, findings), form)
     else:
-        print_styled("\n".join(report_text(report, least, in_colour=stdout().isatty())))
+        print_styled("\n".join(report_text(report, least, in_colour=has_colours())))
     if store.problems or any(finding.kind is UNREADABLE for finding in report.findings):
         return CANNOT_READ
     return FOUND_PROBLEMS if findings else 0

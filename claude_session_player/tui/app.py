@@ -32,6 +32,7 @@ from textual.screen import Screen
 
 from claude_session_player.tui.widgets.rows import terminal_theme
 from claude_session_player.util.dirs import PROGRAM
+from claude_session_player.util.terminal import is_terminal
 from claude_session_player.util.text import mark_controls, printable, truncate
 
 if TYPE_CHECKING:
@@ -291,4 +292,4 @@ def _resume_only_in_a_terminal() -> None:
 
 
 def _has_terminal() -> bool:
-    return sys.__stderr__ is not None and sys.__stderr__.isatty()
+    return is_terminal(sys.__stderr__)

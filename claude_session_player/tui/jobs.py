@@ -169,7 +169,8 @@ class StoreOpener(NamedTuple):
 def find_session(opener: StoreOpener, path: str, post: Post) -> None:
     """Look up the session in a file."""
     try:
-        session: Session | SessionError = opener.open().at(path)
+        with closing(opener.open()) as store:
+            session: Session | SessionError = store.at(path)
     except SessionError as error:
         session = error
     except OSError as error:
