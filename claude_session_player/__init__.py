@@ -1,4 +1,4 @@
-"""Search, replay, inspect and share Claude Code sessions.
+"""Find, replay, inspect and share Claude Code sessions.
 
 >>> from claude_session_player import ScreenState, render
 >>> state = render(ScreenState(), {"type": "user", "message": {"content": "Hello"}})

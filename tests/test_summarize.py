@@ -323,7 +323,7 @@ def test_the_last_lines_are_commands_that_show_more() -> None:
         "- full: `claude-session-player show 'my file.jsonl'`",
         "- tools only: `claude-session-player show 'my file.jsonl' --only tools`",
         "- errors only: `claude-session-player show 'my file.jsonl' --only errors`",
-        "- subagents only: `claude-session-player show 'my file.jsonl' --only subagents`",
+        "- sub-agents only: `claude-session-player show 'my file.jsonl' --only subagents`",
     ]
 
 

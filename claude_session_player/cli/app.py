@@ -89,7 +89,7 @@ class CommandGroups(click.Group):
 @click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
 @click.pass_context
 def app(ctx: click.Context) -> int:
-    """Search, replay, inspect and share Claude Code sessions."""
+    """Find, replay, inspect and share Claude Code sessions."""
     if ctx.invoked_subcommand is None:
         return _browse_or_help(ctx)
     return 0

@@ -23,7 +23,7 @@ _VIEWS: Final = {
     "full": "",
     "tools only": " --only tools",
     "errors only": " --only errors",
-    "subagents only": " --only subagents",
+    "sub-agents only": " --only subagents",
 }
 """What `show` can print of a session, with the options for it."""
 
