@@ -29,7 +29,17 @@ from tests.other_systems import load_again, load_package
 _LENGTH: Final = struct.Struct(">I")
 _CODE: Final = struct.Struct(">i")
 _STREAMS: Final = 3
-_LATER: Final = ("click.testing", "platformdirs", "sqlite3", "tarfile", "zstandard")
+_LATER: Final = (
+    "click.testing",
+    "difflib",
+    "importlib.resources",
+    "pickle",
+    "platformdirs",
+    "sqlite3",
+    "tarfile",
+    "tempfile",
+    "zstandard",
+)
 """What commands load when they need it. Another user may not be able to read where it is."""
 
 

@@ -48,7 +48,6 @@ from claude_session_player.store.extract_lines import (
     peek_progress,
     response_key,
 )
-from claude_session_player.store.extras import read_document
 from claude_session_player.store.facts import (
     ConversationFacts,
     Extraction,
@@ -442,10 +441,14 @@ def _fingerprint(raw: io.FileIO, size: int) -> int:
 
 def _read_meta(file: SessionFile, problems: list[ReadProblem]) -> dict[str, Any]:
     """The content of the `.meta.json` file beside a sub-agent's."""
-    value = read_document(file.meta.path, problems) if file.meta else None
+    if file.meta is None:
+        return {}
+    from claude_session_player.store.extras import read_document
+
+    value = read_document(file.meta.path, problems)
     if isinstance(value, dict):
         return value
-    if file.meta and value is not None:
+    if value is not None:
         problems.append(ReadProblem(file.meta.path, "not a JSON object"))
     return {}
 

@@ -238,28 +238,27 @@ MASK: Final = "********"
 _NAMES: Final = ("settings.json", "settings.local.json")
 _DEEPEST: Final = 100
 _WORDS: Final = r"token|secret|passw|passphrase|pwd|credential|cookie|bearer|signature|api[_-]?key|access[_-]?key|jwt"
-_SECRET_KEY: Final = (
+_SECRET_KEY: Final = re.compile(
     rf"(?i:{_WORDS}|header|dsn|private[_-]?key|auth(?!or)|(?:^|_)pass$|_pat$)|(?<![a-z])[kK]eys?$|[a-z]Keys?$|_KEYS?$"
 )
-_NOT_SECRET: Final = r"(?im)helper\n?\Z|^(?>.*?max).*?token|tokens?_(?:limit|count)"
-_SECRET_NUMBER: Final = r"(?i)secret|passw|pwd|passphrase|(?:^|_)pass$|(?:^|_)pin$"
-_SECRET_FLAG: Final = rf"(?i)(?=--?[\w-]*?(?:{_WORDS}|auth))-[\w-]*+|-u|--user"
-# `re` compiles them when they are first used: most commands need none, and all of them take 2 ms.
+_NOT_SECRET: Final = re.compile(r"(?im)helper\n?\Z|^(?>.*?max).*?token|tokens?_(?:limit|count)")
+_SECRET_NUMBER: Final = re.compile(r"(?i)secret|passw|pwd|passphrase|(?:^|_)pass$|(?:^|_)pin$")
+_SECRET_FLAG: Final = re.compile(rf"(?i)(?=--?[\w-]*?(?:{_WORDS}|auth))-[\w-]*+|-u|--user")
 # Patterns search a name for a word once, from its beginning, and never backtrack into it: else a long name would be
 # searched again from each of its letters.
 _VALUE: Final = r"""(?:"[^"]*"|'[^']*'|[^\s"'&]+)"""
 _SECRETS: Final = (
-    r"\b(?:sk|pk|rk)-[\w-]{8,}",  # API keys
-    r"\b(?:gh[a-z]|github_pat|glpat|xox[a-z]|npm|pypi|hf|AIza|ya29|dop_v1|shp\w\w)[_-]?[\w.-]{16,}",
-    r"\bA[KS]IA[A-Z0-9]{12,}\b",
-    r"(?<![\w-])(?>(?P<kept>[\w-]*?)(?=\beyJ[\w-]{8}))eyJ[\w-]*+\.[\w-]+(?:\.[\w-]*)?",  # JSON web tokens
-    r"""(?i)(?<=bearer )[^\s"']+|(?<=basic )[A-Za-z0-9+/=]{8,}""",
-    r"(?<=://)[^\s/@]+(?=@)",  # user and password in an address
-    rf"(?<=-u )[^\s:]+:{_VALUE}",
-    rf"(?i)(?:(?<=\s)|^)(?=--?[\w-]*?(?:{_WORDS}))-[\w-]*+[ =]{_VALUE}",
-    rf"(?i)(?<![\w-])(?=[\w-]*?(?:{_WORDS}))[\w-]++\s*+[=:]\s*+{_VALUE}",
-    r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*",
-    r"\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{32,}={0,2}",  # long random words
+    re.compile(r"\b(?:sk|pk|rk)-[\w-]{8,}"),  # API keys
+    re.compile(r"\b(?:gh[a-z]|github_pat|glpat|xox[a-z]|npm|pypi|hf|AIza|ya29|dop_v1|shp\w\w)[_-]?[\w.-]{16,}"),
+    re.compile(r"\bA[KS]IA[A-Z0-9]{12,}\b"),
+    re.compile(r"(?<![\w-])(?>(?P<kept>[\w-]*?)(?=\beyJ[\w-]{8}))eyJ[\w-]*+\.[\w-]+(?:\.[\w-]*)?"),  # JSON web tokens
+    re.compile(r"""(?i)(?<=bearer )[^\s"']+|(?<=basic )[A-Za-z0-9+/=]{8,}"""),
+    re.compile(r"(?<=://)[^\s/@]+(?=@)"),  # user and password in an address
+    re.compile(rf"(?<=-u )[^\s:]+:{_VALUE}"),
+    re.compile(rf"(?i)(?:(?<=\s)|^)(?=--?[\w-]*?(?:{_WORDS}))-[\w-]*+[ =]{_VALUE}"),
+    re.compile(rf"(?i)(?<![\w-])(?=[\w-]*?(?:{_WORDS}))[\w-]++\s*+[=:]\s*+{_VALUE}"),
+    re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*", re.DOTALL),
+    re.compile(r"\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{32,}={0,2}"),  # long random words
 )
 
 
@@ -293,27 +292,27 @@ def mask_secrets(value: Any, key: str = "", depth: int = 0) -> Any:
     if isinstance(value, str):
         return MASK if key and value and not _is_plain_number(key, value) else _without_secrets(value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return MASK if is_number and re.search(_SECRET_NUMBER, key) else value
+    return MASK if is_number and _SECRET_NUMBER.search(key) else value
 
 
 def _secret_key(name: str) -> str:
     """The key if it names a secret, else nothing."""
-    return name if re.search(_SECRET_KEY, name) and not re.search(_NOT_SECRET, name) else ""
+    return name if _SECRET_KEY.search(name) and not _NOT_SECRET.search(name) else ""
 
 
 def _secret_flag(argument: Any) -> str:
     """An argument of a command if the next one is a secret, else nothing."""
-    return argument if isinstance(argument, str) and re.fullmatch(_SECRET_FLAG, argument) else ""
+    return argument if isinstance(argument, str) and _SECRET_FLAG.fullmatch(argument) else ""
 
 
 def _is_plain_number(key: str, value: str) -> bool:
     """True for a number of tokens, and not for a password of digits."""
-    return value.isdigit() and len(value) < 8 and not re.search(_SECRET_NUMBER, key)
+    return value.isdigit() and len(value) < 8 and not _SECRET_NUMBER.search(key)
 
 
 def _without_secrets(text: str) -> str:
     for secret in _SECRETS:
-        text = re.sub(secret, _masked_match, text)
+        text = secret.sub(_masked_match, text)
     return text
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import claude_session_player
+from claude_session_player.util import fsutil
 from claude_session_player.util.fsutil import regular_opener
 from tests.builder import SessionBuilder
 from tests.hostile.effort import sample
@@ -79,7 +80,8 @@ def test_a_file_that_is_not_regular_is_refused_without_waiting(tmp_path: Path, k
         regular_opener(str(tmp_path / "odd"), os.O_RDONLY)
 
 
-def test_a_file_with_a_lease_is_waited_for(tmp_path: Path) -> None:
+def test_a_file_with_a_lease_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fsutil, "_LEASE_SECONDS", PATIENCE)
     fcntl = pytest.importorskip("fcntl")
     path = tmp_path / "leased"
     path.write_text("words")
