@@ -151,7 +151,7 @@ class CalledSubagents:
         return [_workflow(id, runs.get(id), agents) for id, agents in self._by_workflow.items()]
 
     def unlinked(self) -> list[Node]:
-        """The sub-agents without a known call."""
+        """The sub-agents without a matching call."""
         return [_node(agent, None) for agent in self._unlinked]
 
     def problems(self) -> list[str]:

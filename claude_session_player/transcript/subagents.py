@@ -197,7 +197,7 @@ class SubagentFinder:
     # --- at the end -----------------------------------------------------------------------------------
 
     def take_unlinked(self, parent: str | None = None) -> Subagent | None:
-        """Take the next sub-agent without a known call: among those of a parent, or among all.
+        """Take the next sub-agent without a matching call: among those of a parent, or among all.
 
         One at a time, because each may have called some of the others.
         """
@@ -210,7 +210,7 @@ class SubagentFinder:
         return self._take_inline(next(iter(self._inline))) if self._inline else None
 
     def discard(self, subagents: Iterable[Subagent]) -> None:
-        """Leave out sub-agents and all that they called; one without a known call may be among these."""
+        """Leave out sub-agents and all that they called; one without a matching call may be among these."""
         self._has_discarded = True
         waiting = [subagent.id for subagent in subagents]
         while waiting:

@@ -48,10 +48,10 @@ class TranscriptWalk:
         is_last: bool = True,
         notes_problems: bool = False,
     ) -> None:
-        """Goes at most `depth` sub-agents deep; those without a known call come last, if this is the last walk."""
+        """Goes at most `depth` sub-agents deep; those without a matching call come last, if this is the last walk."""
         self.main = builder
         self.unlinked: list[Subagent] = []
-        """Sub-agents without a known call."""
+        """Sub-agents without a matching call."""
         self.problems: list[tuple[Subagent | None, TreeProblem]] = []
         """Problems of lines, in the order in which the conversations ended; only with `notes_problems`."""
         self.not_entered = 0
@@ -173,7 +173,7 @@ class Conversation:
     title: str | None = None
     turns: list[ConversationTurn] = field(default_factory=list)
     unlinked: list[Conversation] = field(default_factory=list)
-    """Sub-agents without a known call."""
+    """Sub-agents without a matching call."""
     tree: ConversationTree = field(default_factory=ConversationTree, repr=False)
     problems: list[TreeProblem] = field(default_factory=list)
     """Problems of the lines of the file."""
@@ -245,6 +245,6 @@ class Conversation:
 
     @property
     def subagents(self) -> list[Conversation]:
-        """The sub-agents that were called, and those without a known call."""
+        """The sub-agents that were called, and those without a matching call."""
         called = [child for turn in self.turns for children in turn.agents.values() for child in children]
         return called + self.unlinked
