@@ -9,7 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from claude_session_player.format import line_reader
 from claude_session_player.format.line_reader import (
@@ -97,6 +97,7 @@ records = st.recursive(
 
 @settings(max_examples=300)
 @given(st.dictionaries(texts, records, max_size=6), st.booleans(), st.integers(0, HEAVIEST))
+@example({"": [], "\\": []}, False, 2620)
 def test_a_line_is_kept_if_its_decoded_form_fits_into_memory(record: Any, ascii: bool, most: int) -> None:
     line = json.dumps(record, ensure_ascii=ascii, separators=(",", ":")).encode()
     with patch.multiple(line_reader, HEAVIEST=most):

@@ -31,6 +31,8 @@ _ROW: Final = 160
 """Bytes that each line of a text takes in a recording."""
 _ITEM: Final = 640
 """Bytes that an item of a record takes at most: that of a content block."""
+_STRING: Final = _ITEM // 8
+"""Bytes that a string takes beside its characters."""
 _MOST_FOR_A_BYTE: Final = _COPIES * _WIDEST + _ITEM // 2
 """The most memory per byte of a line: an item has at least two, itself and a comma. (Empty ones may have one.)"""
 _TOKEN: Final = rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*+"?|[{\[,]'
@@ -192,14 +194,16 @@ def _may_be_heavy(size: int) -> bool:
 def _is_heavy(line: bytes, size: int) -> bool:
     """True if a line would take too much memory; its strings are measured one by one only if in doubt."""
     items = sum(map(line.count, (b"{", b"[", b",")))
-    return _text_weight(line, size) + items * _ITEM > HEAVIEST and _is_heavy_in_detail(line)
+    strings = (line.count(b'"') + 1) // 2
+    estimate = _text_weight(line, size) + items * _ITEM + strings * _STRING
+    return estimate > HEAVIEST and _is_heavy_in_detail(line)
 
 
 def _is_heavy_in_detail(line: bytes) -> bool:
     weight = 0
     for token in re.finditer(_TOKEN, line):
         text = token[0]
-        weight += _text_weight(text, len(text)) + _ITEM // 8 if text.startswith(b'"') else _ITEM
+        weight += _text_weight(text, len(text)) + _STRING if text.startswith(b'"') else _ITEM
         if weight > HEAVIEST:
             return True
     return False

@@ -320,7 +320,7 @@ def test_all_readers_agree_on_which_lines_are_too_long(
 def test_all_readers_agree_on_which_lines_are_too_heavy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, fill: bytes, is_closed: bool
 ) -> None:
-    monkeypatch.setattr(line_reader, "HEAVIEST", 30_000)
+    monkeypatch.setattr(line_reader, "HEAVIEST", 33_000)
     usual = long_session(tmp_path / "usual.jsonl", size, is_closed=is_closed)
     _assert_agreement(usual, longest=10**9)
     path = long_session(tmp_path / "a.jsonl", size, is_closed=is_closed, fill=fill)
