@@ -21,12 +21,12 @@ from claude_session_player import ScreenState, Session, Store, read_events, rend
 from claude_session_player.export.transcript import TranscriptStyle, entry_blocks, join_blocks
 from claude_session_player.format.events import decode
 from claude_session_player.formatter import MarkdownWindow
+from claude_session_player.parser import gc_paused
 from claude_session_player.player.frame_index import FrameIndex
 from claude_session_player.player.recording import FileSource
 from claude_session_player.transcript.builder import TranscriptBuilder
 from claude_session_player.transcript.subagents import SubagentFinder
 from claude_session_player.transcript.walk import TranscriptWalk
-from claude_session_player.util import gc_pause
 from tests import corpus
 
 PROGRAM = str(Path(sys.executable).with_name("claude-session-player"))
@@ -102,7 +102,7 @@ def show(folder: Path) -> Iterator[Row]:
     lines = _lines(path)
 
     def transcript(subagents: SubagentFinder) -> str:
-        with gc_pause.paused():
+        with gc_paused():
             entries = TranscriptWalk(TranscriptBuilder(subagents)).entries(read_events(path))
             return "".join(join_blocks(entry_blocks(entries, TranscriptStyle())))
 

@@ -179,7 +179,7 @@ def _title(event: Title) -> dict[str, Any]:
 
 
 def _unknown(event: UnknownRecord) -> dict[str, Any]:
-    return {"type": "unknown", "name": event.name}
+    return {"type": "unknown", "name": event.kind}
 
 
 def _malformed(event: Malformed) -> dict[str, Any]:

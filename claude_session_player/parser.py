@@ -5,8 +5,10 @@ Nothing here raises on data: what cannot be read becomes `Malformed`, with its l
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from io import BufferedIOBase
 from typing import Any, BinaryIO, Final, NamedTuple, TypeAlias
 
@@ -138,6 +140,18 @@ def _read_lines(lines: Iterable[bytes]) -> Iterator[Event]:
         offset += len(line)
         del line
         yield from events
+
+
+@contextmanager
+def gc_paused() -> Iterator[None]:
+    """Pause the collector: reading sessions creates no cycles, and searching their many objects would take a while."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def is_worth_decoding(size: int, tried: int) -> bool:

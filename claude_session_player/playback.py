@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from claude_session_player.format.events import CONVERSATION, Event
 from claude_session_player.models import ScreenState, View
-from claude_session_player.parser import Source, is_subagent_file, only_sidechains, read_events
+from claude_session_player.parser import Source, gc_paused, is_subagent_file, only_sidechains, read_events
 from claude_session_player.renderer import render
-from claude_session_player.util import gc_pause
 from claude_session_player.util.times import parse_time
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def replay(
         events = _through(events, until)
     if at is not None:
         events = _before(events, at)
-    with gc_pause.paused():
+    with gc_paused():
         for event in events:
             render(state, event)
     return state

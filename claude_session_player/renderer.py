@@ -383,9 +383,9 @@ def _quiet(state: ScreenState, event: Event) -> LineOutcome:
 
 
 def _unknown(state: ScreenState, event: UnknownRecord) -> LineOutcome:
-    state.account.unknown_events[event.name] += 1
-    state.account.first_seen.setdefault(event.name, event.line)
-    return unknown_type(event.name)
+    state.account.unknown_events[event.kind] += 1
+    state.account.first_seen.setdefault(event.kind, event.line)
+    return unknown_type(event.kind)
 
 
 def _malformed(state: ScreenState, event: Malformed) -> LineOutcome:

@@ -12,6 +12,7 @@ import pytest
 
 from claude_session_player import parser
 from claude_session_player.flat_events import count_flat_events, flatten_event
+from claude_session_player.format.blocks import name_kinds
 from claude_session_player.format.events import RECORDS, TITLE_KEYS, Event, HiddenRecord, UnknownRecord
 from claude_session_player.line_audit import LineStatus
 from claude_session_player.linking.titles import TITLE_PRECEDENCE
@@ -34,6 +35,8 @@ class Moved(Event, tag="moved"):
 class Silent(HiddenRecord, tag="silent"):
     """One that nobody needs to see."""
 
+
+name_kinds(Event)  # as `events.py` does behind its last class
 
 union: Any = Union[(*RECORDS, Moved, Silent, UnknownRecord)]
 decode = msgspec.json.Decoder(union).decode

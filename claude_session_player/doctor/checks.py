@@ -18,7 +18,7 @@ from claude_session_player.format.events import User
 from claude_session_player.format.lenient_json import CUT_SHORT, Damage
 from claude_session_player.format.line_reader import LongLine, read_batches
 from claude_session_player.linking.pairing import Pairing
-from claude_session_player.parser import LinePiece, decode_lines, salvage_line
+from claude_session_player.parser import LinePiece, decode_lines, gc_paused, salvage_line
 from claude_session_player.store import persisted_name
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.humanize import size
@@ -341,6 +341,7 @@ class Inspection(NamedTuple):
         return not (self.records or self.findings or self.tail or self.problem)
 
 
+@gc_paused()
 def inspect_file(job: CheckJob) -> Inspection:
     """Check a file. Raises nothing: if the file cannot be read, `problem` gives the reason."""
     inspector = _Inspector(job.path)

@@ -4,7 +4,7 @@ Like `events`, this module knows the keys of the files. Tool output and thinking
 they stay raw JSON until they are asked for.
 """
 
-from typing import Any, Final, Union
+from typing import Any, ClassVar, Final, Union
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -27,13 +27,23 @@ def type_tag(kind: type[Struct]) -> str:
     return str(kind.__struct_config__.tag)
 
 
-class Block(Struct, gc=False, tag_field="type"):
-    """A part of a message."""
+class Tagged(Struct, gc=False):
+    """A record or a block, whose type is known from its class; those of unknown types keep it as a field."""
 
-    @property
-    def kind(self) -> str:
-        """The block's type, as the file spells it."""
-        return type_tag(type(self))
+    kind: ClassVar[str] = "?"
+    """The type, as the file spells it; `name_kinds` sets it."""
+
+
+def name_kinds(base: type[Tagged]) -> None:
+    """Set the kind of every class that derives from one: a class knows its tag only once it is complete."""
+    for each in base.__subclasses__():
+        if "kind" not in each.__struct_fields__:
+            each.kind = type_tag(each)
+        name_kinds(each)
+
+
+class Block(Tagged, gc=False, tag_field="type"):
+    """A part of a message."""
 
 
 class Text(Block, tag="text"):
@@ -88,14 +98,11 @@ class Document(Block, tag="document"):
 class UnknownBlock(Block, tag="?"):
     """A block of an unknown type, kept whole."""
 
-    name: str = field(default="?", name=UNKNOWN_NAME)
+    kind: str = field(default="?", name=UNKNOWN_NAME)  # type: ignore[misc]  # the one block with a type of its own
     body: Any = field(default=None, name=UNKNOWN_BODY)
 
-    @property
-    def kind(self) -> str:
-        """The block's type, as the file spells it."""
-        return self.name
 
+name_kinds(Block)
 
 AnyBlock = Union[  # noqa: UP007 - msgspec reads the union at run time
     Text, Thinking, RedactedThinking, ToolUse, ServerToolUse, ToolResult, Image, Document, UnknownBlock

@@ -53,7 +53,7 @@ def _message(source: LegacyMessage) -> Event:
             return User(content=source.content)
         case "assistant":
             return Assistant(content=source.content)
-    return UnknownRecord(name=f"message of {source.role or 'nobody'}")
+    return UnknownRecord(kind=f"message of {source.role or 'nobody'}")
 
 
 def _call(source: CallLine) -> Event:
@@ -80,7 +80,7 @@ def _result(source: ResultLine) -> Event:
 
 def _run_result(source: RunResult) -> Event:
     if source.duration_ms is None:  # a workflow's journal has records of this type, too
-        return UnknownRecord(name="result")
+        return UnknownRecord(kind="result")
     return System(subtype="turn_duration", duration_ms=source.duration_ms)
 
 

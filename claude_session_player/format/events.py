@@ -13,7 +13,7 @@ from typing import Any, Final, Union
 import msgspec
 from msgspec import Raw, Struct, field
 
-from claude_session_player.format.blocks import NOTHING, UNKNOWN_NAME, Content, Message, type_tag
+from claude_session_player.format.blocks import NOTHING, UNKNOWN_NAME, Content, Message, Tagged, name_kinds
 
 TITLE_KEYS: Final = {
     "custom-title": "customTitle",
@@ -44,7 +44,7 @@ class Envelope(Struct, gc=False, rename="camel", kw_only=True):
     version: str | None = None
 
 
-class Event(Envelope, tag_field="type"):
+class Event(Envelope, Tagged, tag_field="type"):
     """One record of a session. `line` is the number of its source line, counted from 1."""
 
     line: int = field(default=0, name="(source line)")  # the parser sets it
@@ -52,11 +52,6 @@ class Event(Envelope, tag_field="type"):
     parent_uuid: str | None = field(default=None, name="parentUuid")
     session_id: str | None = field(default=None, name="sessionId")
     """In a sub-agent's file, that of the parent."""
-
-    @property
-    def kind(self) -> str:
-        """The record's type, as the file spells it."""
-        return type_tag(type(self))
 
 
 class MessageEvent(Event):
@@ -275,12 +270,7 @@ class UsageLine(HiddenRecord, tag="usage", rename=None):
 class UnknownRecord(Event, tag="?"):
     """A record of an unknown type."""
 
-    name: str = field(default="?", name=UNKNOWN_NAME)
-
-    @property
-    def kind(self) -> str:
-        """The record's type, as the file spells it."""
-        return self.name
+    kind: str = field(default="?", name=UNKNOWN_NAME)  # type: ignore[misc]  # the one event with a type of its own
 
 
 class Malformed(Event, tag="(malformed)"):
@@ -390,6 +380,8 @@ QUIET_RECORDS: Final[tuple[Any, ...]] = (
 )
 RECORDS: Final[tuple[Any, ...]] = CONVERSATION + (LegacyMessage, CallLine, ResultLine, RunResult) + QUIET_RECORDS
 """Every record of a known type."""
+name_kinds(Event)
+
 AnyEvent: Final[Any] = Union[RECORDS + (UnknownRecord,)]  # noqa: UP007
 """Every record that a file can hold, distinguished by its `type`."""
 

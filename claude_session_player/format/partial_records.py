@@ -3,19 +3,13 @@
 A line that does not fit exactly is refused, and is then decoded as an event.
 """
 
-from collections.abc import Sequence
-from operator import attrgetter
-from typing import Final, TypeVar, Union
+from typing import Final, Union
 
 import msgspec
 from msgspec import Raw, Struct, field
 
 from claude_session_player.format.blocks import NOTHING, Usage
 from claude_session_player.format.events import Envelope
-
-_IS_SIDECHAIN: Final = attrgetter("is_sidechain")
-_AGENT_CALL: Final = attrgetter("agent_call")
-
 
 # --- for the index --------------------------------------------------------------------------------
 
@@ -170,20 +164,3 @@ class EventIdentity(Struct, gc=False, rename="camel"):
 
 decode_event_identity: Final = msgspec.json.Decoder(EventIdentity).decode
 """Decodes one line; raises `DECODE_ERRORS` on anything that does not fit exactly."""
-
-
-# --- for all of them ------------------------------------------------------------------------------
-
-
-_Record = TypeVar("_Record", Envelope, CountRecord)
-
-
-def subagent_positions(records: Sequence[_Record]) -> list[int]:
-    """The positions of the records that belong to sub-agents; usually there are none.
-
-    >>> subagent_positions([CountRecord(), CountRecord(is_sidechain=True), CountRecord(agent_call="toolu_1")])
-    [1, 2]
-    """
-    if not (any(map(_IS_SIDECHAIN, records)) or any(map(_AGENT_CALL, records))):
-        return []
-    return [position for position, record in enumerate(records) if record.is_sidechain or record.agent_call]

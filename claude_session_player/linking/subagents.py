@@ -8,7 +8,8 @@ task that equals the call's prompt. `agent_records` reads this evidence from rec
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain
-from typing import Final, Generic, NamedTuple, TypeVar
+from operator import attrgetter
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
@@ -19,6 +20,9 @@ BY_TEXT: Final = 3
 
 Naming = tuple[str, int]
 """The id of a sub-agent, and the evidence that a call started it."""
+
+_IS_SIDECHAIN: Final = attrgetter("is_sidechain")
+_AGENT_CALL: Final = attrgetter("agent_call")
 
 
 class AgentCall(NamedTuple):
@@ -99,6 +103,33 @@ def link_subagents(
                 links[agent.key] = waiting[position]
                 del waiting[position]
     return links
+
+
+class SidechainMarks(Protocol):
+    """The fields of a record that tell whether it belongs to a sub-agent."""
+
+    @property
+    def is_sidechain(self) -> bool | None:
+        """True for a line of a sub-agent's conversation."""
+        ...
+
+    @property
+    def agent_call(self) -> str | None:
+        """In stream-json: the call of the sub-agent."""
+        ...
+
+
+def subagent_positions(records: Sequence[SidechainMarks]) -> list[int]:
+    """The positions of the records that belong to sub-agents; usually there are none.
+
+    >>> from types import SimpleNamespace as Record
+    >>> own, side = Record(is_sidechain=None, agent_call=None), Record(is_sidechain=True, agent_call=None)
+    >>> subagent_positions([own, side, Record(is_sidechain=None, agent_call="toolu_1")])
+    [1, 2]
+    """
+    if not (any(map(_IS_SIDECHAIN, records)) or any(map(_AGENT_CALL, records))):
+        return []
+    return [position for position, record in enumerate(records) if record.is_sidechain or record.agent_call]
 
 
 def helper_kind(id: str, prompt: str | None) -> str | None:

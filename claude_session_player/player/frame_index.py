@@ -29,10 +29,9 @@ from claude_session_player.models import (
     UserMessage,
     View,
 )
-from claude_session_player.parser import decode_lines, is_whole_record, is_worth_decoding
+from claude_session_player.parser import decode_lines, gc_paused, is_whole_record, is_worth_decoding
 from claude_session_player.renderer import render
 from claude_session_player.tools import AGENTS
-from claude_session_player.util import gc_pause
 from claude_session_player.util.times import to_epoch
 
 if TYPE_CHECKING:
@@ -197,7 +196,7 @@ class FrameIndex:
         offset = self.size
         events = iter(self._decode(lines, self.line_count, offset))
         event = next(events, None)
-        with gc_pause.paused():
+        with gc_paused():
             for number, line in enumerate(lines, self.line_count + 1):
                 changes: list[RecordChange] = []
                 time = None

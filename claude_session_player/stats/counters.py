@@ -32,10 +32,10 @@ from claude_session_player.format.partial_records import (
     CountBlock,
     CountRecord,
     decode_count_record,
-    subagent_positions,
 )
 from claude_session_player.linking.copies import CopyDetector, call_key, response_id
 from claude_session_player.linking.prompts import classify_human_prompt, human_prompt, with_queued_prompts
+from claude_session_player.linking.subagents import subagent_positions
 from claude_session_player.parser import decode_lines
 from claude_session_player.tools import TOOLS, FileTouch, touched_file
 from claude_session_player.transcript import ConversationTree, LineRole

@@ -9,11 +9,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.format.line_reader import read_batches
-from claude_session_player.parser import open_session
+from claude_session_player.parser import gc_paused, open_session
 from claude_session_player.stats.counters import CHANGED, READ, UNNAMED, EventCounter, LineCounter, SessionCounts
 from claude_session_player.stats.prices import Prices
 from claude_session_player.stats.tokens import TokenCount, session_usage, total_cost
-from claude_session_player.util import gc_pause
 from claude_session_player.util.text import display_path
 from claude_session_player.util.times import format_time, parse_time
 
@@ -143,7 +142,7 @@ class Expense(NamedTuple):
 
 def summarize(session: Session, prices: Prices | None = None) -> SessionSummary:
     """Summarize a session, reading its file once; without `prices`, at the default ones."""
-    with gc_pause.paused():
+    with gc_paused():
         counts = _count(session)
     span = time_span(counts.times)
     expense = _expense(session, prices or Prices.load())

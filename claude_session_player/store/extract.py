@@ -33,13 +33,12 @@ from claude_session_player.format.partial_records import (
     IndexMessage,
     IndexRecord,
     decode_index_record,
-    subagent_positions,
 )
 from claude_session_player.linking.agent_records import reported_events
 from claude_session_player.linking.copies import drop_copies, response_id
 from claude_session_player.linking.prompts import PromptQueue, to_attachment, with_queued_prompts
-from claude_session_player.linking.subagents import BY_PROGRESS, AgentCall, Naming, helper_kind
-from claude_session_player.parser import decode_lines, read_events
+from claude_session_player.linking.subagents import BY_PROGRESS, AgentCall, Naming, helper_kind, subagent_positions
+from claude_session_player.parser import decode_lines, gc_paused, read_events
 from claude_session_player.store.extract_lines import (
     HANDLERS,
     PEEKS,
@@ -359,6 +358,7 @@ def _ranges(conversation: ConversationExtractor) -> tuple[tuple[int, int], ...]:
     return tuple((first, last) for first, last in conversation.lines)
 
 
+@gc_paused()
 def extract_file(job: ExtractJob) -> Extraction:
     """The facts of a file; only what was added is read if an earlier extraction can be continued."""
     file = job.file

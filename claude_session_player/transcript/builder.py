@@ -46,7 +46,6 @@ from claude_session_player.format.events import (
     UnknownRecord,
     User,
 )
-from claude_session_player.format.partial_records import subagent_positions
 from claude_session_player.format.prompts import CONTINUATION, classify_prompt
 from claude_session_player.line_audit import (
     BLANK,
@@ -60,6 +59,7 @@ from claude_session_player.line_audit import (
 )
 from claude_session_player.linking.copies import CopyDetector
 from claude_session_player.linking.prompts import is_from_person, is_injected, with_queued_prompts
+from claude_session_player.linking.subagents import subagent_positions
 from claude_session_player.transcript.entries import (
     ATTACHMENTS,
     RECORDS,
@@ -363,11 +363,11 @@ class TranscriptBuilder:
     def unknown(self, event: UnknownRecord) -> LineOutcome:
         """A record of an unknown type: its existence is shown."""
         self.lazy_tree.add_other(event)
-        self.account.unknown_events[event.name] += 1
-        self.account.first_seen.setdefault(event.name, event.line)
+        self.account.unknown_events[event.kind] += 1
+        self.account.first_seen.setdefault(event.kind, event.line)
         if not self._is_repeated(event):
-            self._add(event, EntryKind.RECORD, "Unknown record", body=event.name)
-        return unknown_type(event.name)
+            self._add(event, EntryKind.RECORD, "Unknown record", body=event.kind)
+        return unknown_type(event.kind)
 
     def other(self, event: Event) -> LineOutcome:
         """A record without a handler: shown by its notice, or else its existence is."""

@@ -82,9 +82,9 @@ class MarkedConversation:
             )
         elif isinstance(event, Malformed):
             self.problems.append(TreeProblem(event.line, event.reason))
-        elif isinstance(event, UnknownRecord) and event.name not in self._unknown:
-            self._unknown.add(event.name)
-            self.problems.append(TreeProblem(event.line, f"unknown record {event.name!r}"))
+        elif isinstance(event, UnknownRecord) and event.kind not in self._unknown:
+            self._unknown.add(event.kind)
+            self.problems.append(TreeProblem(event.line, f"unknown record {event.kind!r}"))
 
     def _answer(self, event: Assistant) -> None:
         response = event.request_id or (event.message.id if event.message else None)

@@ -9,8 +9,6 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
-from claude_session_player.util import gc_pause
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from queue import SimpleQueue
@@ -60,9 +58,7 @@ def run_jobs(jobs: Sequence[_J], task: WorkerTask[_J, _R]) -> Iterator[_R]:
 def _run_here(jobs: Sequence[_J], task: WorkerTask[_J, _R]) -> Iterator[_R]:
     work = task.work
     for job in jobs:
-        with gc_pause.paused():
-            result = work(job)
-        yield result
+        yield work(job)
 
 
 def _run_in_workers(jobs: Sequence[_J], task: WorkerTask[_J, _R], workers: int) -> Iterator[_R]:
