@@ -7,7 +7,6 @@ without a line end may still be being written: it counts, but is read again next
 from __future__ import annotations
 
 import io
-import zlib
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -28,7 +27,7 @@ from claude_session_player.format.events import (
     Progress,
     User,
 )
-from claude_session_player.format.line_reader import read_batches
+from claude_session_player.format.line_reader import read_batches, split_lines
 from claude_session_player.format.partial_records import (
     IndexMessage,
     IndexRecord,
@@ -57,14 +56,12 @@ from claude_session_player.store.facts import (
     file_record,
 )
 from claude_session_player.store.layout import ReadProblem, SessionFile
-from claude_session_player.util.fsutil import regular_opener
+from claude_session_player.util.fsutil import regular_opener, sample_checksum
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 _BUFFER: Final = 1 << 20
-_SAMPLES: Final = 8
-_SAMPLE_SIZE: Final = 4096
 _TOOL_RESULT: Final = type_tag(ToolResult)
 _USER: Final = type_tag(User)
 _ASSISTANT: Final = type_tag(Assistant)
@@ -118,8 +115,12 @@ class FileExtractor(Struct):
 
     def read(self, file: BinaryIO) -> bytes:
         """Add all complete lines; returns the rest."""
+        return self.add_batches(read_batches(file))
+
+    def add_batches(self, batches: Iterable[list[bytes]]) -> bytes:
+        """The same for lines in batches."""
         rest = b""
-        for lines in read_batches(file):
+        for lines in filter(None, batches):
             rest = b"" if lines[-1].endswith(b"\n") else lines.pop()
             self.add_lines(lines)
             if rest:
@@ -367,11 +368,13 @@ def extract_file(job: ExtractJob) -> Extraction:
         meta = _read_meta(file, problems)
         with _open(file.path) as raw:
             extractor = _resume(raw, job) or FileExtractor(file.is_agent)
-            raw.seek(extractor.offset)
-            reader = io.BufferedReader(raw, min(_BUFFER, job.size + io.DEFAULT_BUFFER_SIZE))
-            rest = extractor.read(reader)
-            reader.detach()
-            extractor.fingerprint = _fingerprint(raw, extractor.offset) if job.keeps_state else 0
+            rest = _read_offered(extractor, job)
+            if rest is None:
+                raw.seek(extractor.offset)
+                reader = io.BufferedReader(raw, min(_BUFFER, job.size + io.DEFAULT_BUFFER_SIZE))
+                rest = extractor.read(reader)
+                reader.detach()
+            extractor.fingerprint = sample_checksum(raw, extractor.offset) if job.keeps_state else 0
         state = msgspec.msgpack.encode(extractor) if job.keeps_state or rest else b""
         if rest:
             extractor = msgspec.msgpack.decode(state, type=FileExtractor)
@@ -384,6 +387,14 @@ def extract_file(job: ExtractJob) -> Extraction:
         problem = ReadProblem(file.name, reason or f"{type(error).__name__}: {error}")
         return Extraction(file.name, None, (*problems, problem))
     return Extraction(file.name, facts, tuple(problems))
+
+
+def _read_offered(extractor: FileExtractor, job: ExtractJob) -> bytes | None:
+    """Add the lines that were read already; returns the rest, or `None` if they do not begin where it has to go on."""
+    if job.offered is None or not 0 <= extractor.offset - job.offered[0] <= len(job.offered[1]):
+        return None
+    start, data = job.offered
+    return extractor.add_batches([split_lines(data[extractor.offset - start :])])
 
 
 def _without_copies(file: SessionFile, main: ConversationFacts) -> ConversationFacts:
@@ -420,23 +431,8 @@ def _resume(raw: io.FileIO, job: ExtractJob) -> FileExtractor | None:
         known = msgspec.msgpack.decode(job.state, type=FileExtractor)
     except msgspec.DecodeError:
         return None
-    is_valid = known.is_agent == job.file.is_agent and known.fingerprint == _fingerprint(raw, known.offset)
+    is_valid = known.is_agent == job.file.is_agent and known.fingerprint == sample_checksum(raw, known.offset)
     return known if is_valid else None
-
-
-def _fingerprint(raw: io.FileIO, size: int) -> int:
-    """A checksum of the first `size` bytes: of all of them, or of samples spread over them if they are many."""
-    if size <= _SAMPLES * _SAMPLE_SIZE:
-        starts = [0]
-        length = size
-    else:
-        starts = [(size - _SAMPLE_SIZE) * number // (_SAMPLES - 1) for number in range(_SAMPLES)]
-        length = _SAMPLE_SIZE
-    checksum = size
-    for start in starts:
-        raw.seek(start)
-        checksum = zlib.crc32(raw.read(length), checksum)
-    return checksum
 
 
 def _read_meta(file: SessionFile, problems: list[ReadProblem]) -> dict[str, Any]:

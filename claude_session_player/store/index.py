@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player.store.facts import Extraction, ExtractJob, FileFacts
 from claude_session_player.store.layout import ReadProblem, SessionFile, StoreWalk
-from claude_session_player.util.dirs import cache_dir
+from claude_session_player.util.dirs import cache_dir, create_private_file, distrust_reason
 
 if TYPE_CHECKING:
     import sqlite3
@@ -32,7 +31,6 @@ _WAIT_SECONDS: Final = 2
 _MAX_VALUES: Final = 500
 """How many paths are passed to one query."""
 _CHECKSUM_SIZE: Final = 4
-_WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 _PAGE_SIZE: Final = 1 << 15
 """Large, because the rows are: writing them takes two thirds of the time."""
 _UNUSABLE: Final = ("locked", "readonly", "full", "unable to open")
@@ -69,18 +67,25 @@ class StoreIndex:
         """True if sessions were seen that are being removed, or whose removal was interrupted."""
         self.last_files: list[SessionFile] | None = None
         """The files that the last walk through whole stores met."""
+        self.offered: dict[str, tuple[int, bytes]] = {}
+        """What was just read of files by others: the offset, and the bytes from there to the end of the file."""
         self._noted: set[ReadProblem] = set()
         self._database = IndexDatabase(cache_dir() if cache == DEFAULT_CACHE else cache)
-        self._progress = progress
+        self.progress = progress
 
     @property
     def refusal(self) -> str | None:
         """Why the database is not used; see `IndexDatabase.refusal`."""
         return self._database.refusal
 
+    @property
+    def is_kept(self) -> bool:
+        """True if anything can be remembered."""
+        return self._database.is_kept
+
     def without_database(self) -> StoreIndex:
         """An index that knows nothing yet, and remembers nothing."""
-        return StoreIndex(None, self._progress)
+        return StoreIndex(None, self.progress)
 
     def files(self, roots: Sequence[str]) -> list[SessionFile]:
         """Every session file of some stores; none is opened."""
@@ -193,8 +198,8 @@ class StoreIndex:
                 self._save(new)
                 saved = time.monotonic()
             done += sizes[path]
-            if self._progress is not None:
-                self._progress(done, total)
+            if self.progress is not None:
+                self.progress(done, total)
             yield extraction
         self._save(new)
 
@@ -206,7 +211,8 @@ class StoreIndex:
 
     def _job(self, file: SessionFile, facts: FileFacts | None, state: bytes | None) -> ExtractJob:
         seen = int(facts.stamp.split()[0]) if facts and state is not None else 0
-        return ExtractJob(file, state, max(file.stamp.size - seen, 0), self._database.is_kept)
+        offered = self.offered.pop(file.name, None) if state is not None else None
+        return ExtractJob(file, state, max(file.stamp.size - seen, 0), self._database.is_kept, offered)
 
     def _run(self, jobs: Sequence[ExtractJob]) -> Iterator[Extraction]:
         """The extractions of all jobs, in any order."""
@@ -350,7 +356,7 @@ class IndexDatabase:
             return self._connection
         import sqlite3
 
-        if (refusal := _refusal(self.path)) is not None:
+        if (refusal := distrust_reason(self.path)) is not None:
             self.refusal, self._given_up = refusal, True
             return None
         for _ in range(2):
@@ -381,7 +387,7 @@ def _connect(path: str) -> sqlite3.Connection:
     """The database, created if there is none. Raises `OSError` or `sqlite3.Error`."""
     import sqlite3
 
-    _create_private(path)
+    create_private_file(path)
     connection = sqlite3.connect(path, timeout=_WAIT_SECONDS, check_same_thread=False)  # the lock sees to it
     try:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -397,33 +403,6 @@ def _connect(path: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _refusal(path: str) -> str | None:
-    """Why a database cannot be trusted: other users can write to it, or to its directory."""
-    if os.name != "posix":
-        return None
-    for place, look in ((os.path.dirname(path), os.stat), (os.path.dirname(path), os.lstat), (path, os.lstat)):
-        try:
-            status = look(place)
-        except OSError:  # it does not exist yet, or cannot be used anyway
-            continue
-        is_link = stat.S_ISLNK(status.st_mode)
-        if is_link and place == path:
-            return f"{place} is a symbolic link: delete it"
-        if status.st_uid not in (os.geteuid(), 0):
-            return f"{place} belongs to another user: delete it, or keep the cache elsewhere"
-        if not is_link and status.st_mode & _WRITABLE_BY_OTHERS:
-            return f"other users may write to {place}: take that permission away"
-    return None
-
-
-def _create_private(path: str) -> None:
-    """The database holds what people typed: no other user may read it."""
-    if os.path.exists(path):
-        return
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
 
 
 def _remove(path: str) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from typing import Final
 
 PROGRAM: Final = "claude-session-player"
 
+_WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 _IS_LINUX: Final[bool] = sys.platform == "linux"
 _XDG: Final = {
     "cache": ("XDG_CACHE_HOME", "~/.cache"),
@@ -47,3 +49,33 @@ def _user_dir(kind: str) -> str | None:
         return functions[kind](PROGRAM, appauthor=False)
     except (OSError, RuntimeError, KeyError):
         return None
+
+
+# --- files that only their owner may read --------------------------------------------------------
+
+
+def distrust_reason(path: str) -> str | None:
+    """Why a file of the cache cannot be trusted: other users can write to it, or to its directory."""
+    if os.name != "posix":
+        return None
+    for place, look in ((os.path.dirname(path), os.stat), (os.path.dirname(path), os.lstat), (path, os.lstat)):
+        try:
+            status = look(place)
+        except OSError:  # it does not exist yet, or cannot be used anyway
+            continue
+        is_link = stat.S_ISLNK(status.st_mode)
+        if is_link and place == path:
+            return f"{place} is a symbolic link: delete it"
+        if status.st_uid not in (os.geteuid(), 0):
+            return f"{place} belongs to another user: delete it, or keep the cache elsewhere"
+        if not is_link and status.st_mode & _WRITABLE_BY_OTHERS:
+            return f"other users may write to {place}: take that permission away"
+    return None
+
+
+def create_private_file(path: str) -> None:
+    """Create a file, and its directory, that no other user may read: it will hold what people typed."""
+    if os.path.exists(path):
+        return
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))

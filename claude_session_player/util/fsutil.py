@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 import time
+import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -17,10 +18,13 @@ from claude_session_player.errors import AlreadyThere, CannotWrite
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
+    import io
     from collections.abc import Iterator
 
 NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES)
 """The errors with which file systems refuse hard links."""
+_SAMPLES: Final = 8
+_SAMPLE_SIZE: Final = 4096
 
 
 def link_into_place(source: str, target: str) -> None:
@@ -154,3 +158,18 @@ def _put(part: str, path: str, may_replace: bool) -> None:
 def describe_os_error(error: OSError, path: str) -> str:
     """What went wrong and where; `path` is named if the error names no file."""
     return f"{display_path(error.filename or path)}: {error.strerror or error}"
+
+
+def sample_checksum(raw: io.FileIO, size: int, sample: int = _SAMPLE_SIZE) -> int:
+    """A checksum of the first `size` bytes: of all of them, or of samples spread over them if they are many."""
+    if size <= _SAMPLES * sample:
+        starts = [0]
+        length = size
+    else:
+        starts = [(size - sample) * number // (_SAMPLES - 1) for number in range(_SAMPLES)]
+        length = sample
+    checksum = size
+    for start in starts:
+        raw.seek(start)
+        checksum = zlib.crc32(raw.read(length), checksum)
+    return checksum
