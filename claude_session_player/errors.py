@@ -51,6 +51,12 @@ class BadFilter(SessionError):
     exit_code = 2
 
 
+class BadQuery(SessionError):
+    """A search query is not understood; its details are the query, and a caret below the place."""
+
+    exit_code = 2
+
+
 class BadPrices(SessionError):
     """A file of prices is invalid; the message says where."""
 
@@ -95,5 +101,11 @@ class NoSuchFile(SessionError):
 
 class NotKnown(SessionError):
     """The session has no record of what was requested."""
+
+    exit_code = 1
+
+
+class MissingExtra(SessionError):
+    """A library is not installed that comes with an extra; the message names the extra."""
 
     exit_code = 1

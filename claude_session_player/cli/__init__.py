@@ -99,7 +99,7 @@ def _print_error(message: str, *details: str) -> None:
     """Print an error, and its details below it, one per line."""
     if sys.stderr is None:
         return
-    lines = [f"{PROGRAM}: {_one_line(message)}", *(f"  {_one_line(detail)}" for detail in details)]
+    lines = [f"{PROGRAM}: {_one_line(message)}", *(f"  {_detail_line(detail)}" for detail in details)]
     with contextlib.suppress(OSError):
         print("\n".join(lines), file=sys.stderr, flush=True)
 
@@ -107,6 +107,11 @@ def _print_error(message: str, *details: str) -> None:
 def _one_line(message: str) -> str:
     """A message may quote a name with any characters."""
     return printable(" ".join(message.split()))
+
+
+def _detail_line(detail: str) -> str:
+    """A detail keeps its spaces: a caret in it stands below a place of the line above."""
+    return printable("".join(" " if char.isspace() else char for char in detail)).rstrip()
 
 
 def _discard_output() -> None:

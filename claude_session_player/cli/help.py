@@ -59,6 +59,41 @@ at its end: '--from month --to month' is all of this month.
 Times are local, in what is shown and in what is typed; with --utc they are in
 UTC. 'show --from' and 'show --to' take a line number as well, and 'play --from'
 takes a line (120), a percentage (50%) or a time into the session (1:30)."""
+_QUERY: Final = """\
+A query finds texts that contain all of its words, in any order:
+
+  kettle boil          both words
+  "boil the kettle"    a phrase: these words in this order; write \\" for a quote
+  kettle -tea          without a word; also -"a phrase", -tool:Bash, -(a OR b)
+  tea OR coffee        either word; OR must be in upper case
+  (tea OR coffee) cup  a group; without one, 'a b OR c' means '(a b) OR c'
+  kett*                words that begin with kett
+  --no-cache           the name of an option: two dashes exclude nothing
+
+Fields narrow a search; a query may consist of fields only:
+
+  in:prompt            one kind of text: prompt, response, thinking, tool,
+                       result, title, summary or file
+  tool:Bash            one tool; tool:mcp__* for all that begin with mcp__
+  path:src/parser.py   tool calls that concern a file
+  cmd:"git push"       tool calls that run a command
+  error:yes            failed tool calls; error:no for those that succeeded
+  project:kettle       one project; likewise model:opus, agent:Explore,
+                       git:main (a git branch), session:1f2e (start of an id)
+  since:7d             the last 7 days; before:2026-02 is all before that month
+                       (see 'csp help times')
+
+Case and accents are ignored unless --case is given. Identifiers are found whole
+and by their parts: 'line' finds parse_line and parseLine. Chinese, Japanese and
+Korean text is found by any two adjacent characters. Punctuation is ignored; use
+--exact or --regex to search for it. Put a word that looks like a field in
+double quotes: "localhost:8080".
+
+Examples, quoted for the shell:
+
+  csp search 'in:prompt "flaky test" since:30d'
+  csp search '(timeout OR "timed out") tool:Bash error:yes'
+  csp search 'cmd:pytest model:opus -project:demo'"""
 
 
 def _exit_codes() -> str:
@@ -91,6 +126,7 @@ def _formats() -> str:
 TOPICS: Final[dict[str, tuple[str, Callable[[], str]]]] = {
     "refs": ("how to name a session", lambda: _REFS),
     "times": ("how to write a time", lambda: _TIMES),
+    "query": ("how to write a search query", lambda: _QUERY),
     "formats": ("output formats, and JSON", _formats),
     "exit-codes": ("what exit codes mean", _exit_codes),
 }
@@ -114,7 +150,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 @click.argument("words", nargs=-1, metavar="[COMMAND|TOPIC]", shell_complete=_complete)
 @click.pass_context
 def command(ctx: click.Context, words: tuple[str, ...]) -> None:
-    """Explain a command, or: refs, times, formats, exit-codes."""
+    """Explain a command, refs, times, query, formats, exit-codes."""
     if len(words) == 1 and words[0] in TOPICS:
         print_text(TOPICS[words[0]][1]())
     else:
