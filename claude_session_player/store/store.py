@@ -24,6 +24,7 @@ from claude_session_player.util.text import display_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from claude_session_player.search import Hits, SearchOptions, StoreSearch
     from claude_session_player.store.extras import Memory, Project, Settings, Todo
 
 _T = TypeVar("_T")
@@ -41,6 +42,8 @@ _SIGNS: Final = (
 )
 """Any of these makes a directory a store."""
 _SNAPSHOT_SECONDS: Final = 0.5
+_SEARCH_SECONDS: Final = 1.0
+"""For how long a search relies on what was known of the store."""
 
 
 class StoreSnapshot(NamedTuple):
@@ -63,6 +66,7 @@ class Store:
     def __init__(self, roots: tuple[str, ...], index: StoreIndex) -> None:
         self.roots = roots
         self._index = index
+        self._search: StoreSearch | None = None
 
     @classmethod
     def open(
@@ -177,6 +181,19 @@ class Store:
         self._index.note(index.problems)
         return self._sessions(found)
 
+    @property
+    def has_cache(self) -> bool:
+        """True if anything may be remembered of the store."""
+        return self._index.is_kept
+
+    def unpacked(self, file: SessionFile) -> SessionFile:
+        """A file that can be opened by its path; those of a store always can."""
+        return file
+
+    def offer_bytes(self, file: SessionFile, offset: int, data: bytes) -> None:
+        """Offer what was just read of a file, so that the index need not read it again."""
+        self._index.offered[file.name] = offset, data
+
     def locate(self, ref: str) -> SessionFile | Session:
         """The same as `resolve`, but only the file if that suffices to know which session is meant."""
         from claude_session_player.store.refs import locate_ref
@@ -192,6 +209,22 @@ class Store:
         from claude_session_player.store.refs import resolve_ref
 
         return resolve_ref(self, ref)
+
+    def search(self, *queries: str, options: SearchOptions | None = None) -> Hits:
+        """The sessions that match all of some queries, the best first; texts are loaded when they are used.
+
+        The index is brought up to date first, at most once a second. Raises `BadQuery` or `MissingExtra`.
+        """
+        import time
+
+        from claude_session_player.search import SearchOptions, StoreSearch
+
+        wanted = options or SearchOptions()
+        if self._search is None:
+            self._search = StoreSearch(self, progress=self._index.progress)
+        if not (wanted.updates and wanted.uses_index) or time.monotonic() - self._search.refreshed > _SEARCH_SECONDS:
+            self._search.refresh(updates=wanted.updates, uses_index=wanted.uses_index)
+        return self._search.search(queries, wanted)
 
     def todos(self, project: str | None = None) -> list[Todo]:
         """The todo lists; those of one project if a part of its path is given."""

@@ -1,0 +1,238 @@
+"""Compiles a query into a query of tantivy, and into a pattern that finds its words in a text."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+import tantivy
+
+from claude_session_player.search.documents import CODES, schema, to_rank
+from claude_session_player.search.query import AllOf, AnyOf, Condition, Node, Not, Phrase, Word
+from claude_session_player.search.texts import FIELDS
+from claude_session_player.search.tokens import fold, prepare, split_cjk, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime
+
+    from claude_session_player.search.snippets import Span
+
+FILE_CONDITIONS: Final = frozenset(("project", "model", "git", "agent", "session"))
+"""Conditions on the session of a document, which the store decides."""
+_MUST, _SHOULD, _MUST_NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
+_LAST_SECOND: Final = 1 << 40
+_TEXT_FIELDS: Final = ("text", "inner")
+_MOST_MATCHES: Final = 500
+_SEARCHED: Final = 400_000
+"""The number of characters of a text in which words are marked."""
+
+
+def compile_query(node: Node, files_of: Callable[[Condition], Iterable[int]]) -> tantivy.Query:
+    """The query of tantivy; `files_of` returns the numbers of the files that meet a condition on their session."""
+    match node:
+        case Word(text, is_prefix):
+            return _word_query(text, _TEXT_FIELDS, is_prefix=is_prefix)
+        case Phrase(text):
+            return _word_query(text, _TEXT_FIELDS)
+        case Condition():
+            return _condition_query(node, files_of)
+        case Not(inner):
+            return _all([], [compile_query(inner, files_of)])
+        case AllOf(nodes):
+            wanted = [compile_query(one, files_of) for one in nodes if not isinstance(one, Not)]
+            return _all(wanted, [compile_query(one.node, files_of) for one in nodes if isinstance(one, Not)])
+        case AnyOf(nodes):
+            return _any([compile_query(one, files_of) for one in nodes])
+
+
+def _all(wanted: Sequence[tantivy.Query], unwanted: Sequence[tantivy.Query]) -> tantivy.Query:
+    if len(wanted) == 1 and not unwanted:
+        return wanted[0]
+    wanted = wanted or [tantivy.Query.all_query()]
+    return tantivy.Query.boolean_query([*((_MUST, one) for one in wanted), *((_MUST_NOT, one) for one in unwanted)])
+
+
+def _any(queries: Sequence[tantivy.Query]) -> tantivy.Query:
+    return queries[0] if len(queries) == 1 else tantivy.Query.boolean_query([(_SHOULD, one) for one in queries])
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def _word_query(text: str, fields: Sequence[str], *, is_prefix: bool = False) -> tantivy.Query:
+    """Documents with a word, or with several that follow each other; a text without any matches everything."""
+    queries = []
+    pieces = split_cjk(text)
+    for number, (piece, is_cjk) in enumerate(pieces):
+        if is_cjk:
+            queries.append(_cjk_query(piece))
+            continue
+        forms = _forms(piece)
+        ends_open = is_prefix and number == len(pieces) - 1
+        options = [_sequence_query(words, field, is_prefix=ends_open) for words in forms for field in fields]
+        if options:
+            queries.append(_any(options))
+    return _all(queries, [])
+
+
+def _forms(text: str) -> list[list[str]]:
+    """The ways in which a word may be indexed: as it is, without accents, and as its parts.
+
+    >>> _forms("parseLine"), _forms("café")
+    ([['parseline'], ['parse', 'line']], [['café'], ['cafe']])
+    """
+    forms = [words_of(text), words_of(fold(text))]
+    if " " not in text.strip():
+        forms += [words_of(parts) for parts in prepare(text)[1]]
+    unique: list[list[str]] = []
+    for form in forms:
+        if form and form not in unique:
+            unique.append(form)
+    return unique
+
+
+def _sequence_query(words: Sequence[str], field: str, *, is_prefix: bool) -> tantivy.Query:
+    """Documents with words next to each other in a field."""
+    if len(words) == 1:
+        if is_prefix:
+            return tantivy.Query.regex_query(schema(), field, re.escape(words[0]) + ".*")
+        return tantivy.Query.term_query(schema(), field, words[0])
+    if is_prefix:
+        return tantivy.Query.phrase_prefix_query(schema(), field, list(words))
+    return tantivy.Query.phrase_query(schema(), field, list(words))
+
+
+def _cjk_query(run: str) -> tantivy.Query:
+    """Documents with a run of Chinese, Japanese or Korean characters."""
+    if len(run) == 1:
+        return tantivy.Query.regex_query(schema(), "inner", f"{run}.?")
+    return _sequence_query([run[at : at + 2] for at in range(len(run) - 1)], "inner", is_prefix=False)
+
+
+# --- conditions -----------------------------------------------------------------------------------
+
+
+def _condition_query(condition: Condition, files_of: Callable[[Condition], Iterable[int]]) -> tantivy.Query:
+    value = condition.value
+    match condition.field:
+        case "in":
+            return tantivy.Query.term_query(schema(), "field", CODES[value])
+        case "error":
+            return tantivy.Query.term_query(schema(), "error", int(value == "yes"))
+        case "tool":
+            name = value.lower()
+            if condition.is_prefix:
+                return tantivy.Query.regex_query(schema(), "tool", re.escape(name) + ".*")
+            return tantivy.Query.term_query(schema(), "tool", name)
+        case "path":
+            return _word_query(value, ("path",), is_prefix=condition.is_prefix)
+        case "cmd":
+            return _word_query(value, ("command",), is_prefix=condition.is_prefix)
+        case "since" | "before":
+            assert condition.moment is not None
+            return _time_query(condition.moment, is_since=condition.field == "since")
+    numbers = list(files_of(condition))
+    return tantivy.Query.term_set_query(schema(), "file", numbers) if numbers else tantivy.Query.empty_query()
+
+
+def _time_query(moment: datetime, *, is_since: bool) -> tantivy.Query:
+    """Documents from a time on, or before it. The time is part of the rank, which differs by field."""
+    seconds = max(int(moment.timestamp()), 0)
+    return _any(
+        [
+            tantivy.Query.boolean_query(
+                [
+                    (_MUST, tantivy.Query.term_query(schema(), "field", CODES[field])),
+                    (_MUST, _rank_range(field, *((seconds, _LAST_SECOND) if is_since else (0, seconds - 1)))),
+                ]
+            )
+            for field in FIELDS
+        ]
+    )
+
+
+def _rank_range(field: str, first: int, last: int) -> tantivy.Query:
+    low, high = to_rank(field, first), to_rank(field, max(last, 0))
+    return tantivy.Query.range_query(schema(), "rank", tantivy.FieldType.Unsigned, low, high)
+
+
+# --- marks ----------------------------------------------------------------------------------------
+
+
+class WordMarker:
+    """Finds the words of a query in a text."""
+
+    def __init__(self, node: Node) -> None:
+        terms = [term for one in _wanted(node) for term in _patterns(one)]
+        self._terms = [(re.compile(rf"(?<![^\W_]){one}(?![^\W_])"), re.compile(one)) for one in dict.fromkeys(terms)]
+        self._cased = [one.text for one in _wanted(node) if one.text != one.text.lower()]
+
+    def spans(self, text: str) -> list[Span]:
+        """Where words of the query are, in the order of the text, beginning where most of them are close together."""
+        folded = fold(text[:_SEARCHED])
+        found = []
+        for number, (whole, anywhere) in enumerate(self._terms):
+            matches = list(islice(whole.finditer(folded), _MOST_MATCHES))
+            matches = matches or list(islice(anywhere.finditer(folded), _MOST_MATCHES))
+            found += [(match.start(), match.end(), number) for match in matches]
+        found.sort()
+        return _without_overlaps(found[_densest(found) :])
+
+    def has_case(self, text: str) -> bool:
+        """True if every word of the query that has capitals is in the text with the same capitals."""
+        return all(word in text for word in self._cased)
+
+
+_WINDOW: Final = 120
+
+
+def _densest(found: Sequence[tuple[int, int, int]]) -> int:
+    """The position of the match after which the most different words follow within a window."""
+    best, most = 0, 0
+    for position, (start, _, _) in enumerate(found):
+        words = set()
+        for later, _, number in found[position : position + 50]:
+            if later - start > _WINDOW:
+                break
+            words.add(number)
+        if len(words) > most:
+            best, most = position, len(words)
+    return best
+
+
+def _without_overlaps(found: Iterable[tuple[int, int, int]]) -> list[Span]:
+    spans: list[Span] = []
+    for start, end, _ in found:
+        if not spans or start >= spans[-1][1]:
+            spans.append((start, end))
+    return spans
+
+
+def _wanted(node: Node) -> list[Word | Phrase]:
+    """The words and phrases of a query that are not excluded."""
+    match node:
+        case Word() | Phrase():
+            return [node]
+        case AllOf(nodes) | AnyOf(nodes):
+            return [one for each in nodes for one in _wanted(each)]
+        case Condition(field, value) if field in ("cmd", "path"):
+            return [Phrase(value)]
+    return []
+
+
+def _patterns(wanted: Word | Phrase) -> list[str]:
+    """Patterns for a word in a folded text: whole, and inside a longer one."""
+    is_prefix = isinstance(wanted, Word) and wanted.is_prefix
+    found = []
+    for piece, is_cjk in split_cjk(wanted.text):
+        if is_cjk:
+            found.append(re.escape(piece))
+            continue
+        words = words_of(fold(piece))
+        if words:
+            body = r"[\W_]{1,40}".join(map(re.escape, words))
+            end = r"[^\W_]*" if is_prefix else ""
+            found.append(rf"{body}{end}")
+    return found

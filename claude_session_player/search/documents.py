@@ -1,0 +1,157 @@
+"""Documents: one for each field of an event, as tantivy indexes and stores it.
+
+A document holds everything that a hit shows, so that showing it reads no session file. What the order of hits depends
+on is in `rank`, which does not depend on other documents: hits have the same order wherever they are indexed.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cache
+from typing import Final, NamedTuple
+
+import tantivy
+
+from claude_session_player.search.texts import (
+    FIELDS,
+    FILE,
+    PROMPT,
+    RESPONSE,
+    RESULT,
+    SUMMARY,
+    THINKING,
+    TITLE,
+    TOOL,
+    EventText,
+)
+from claude_session_player.search.tokens import TOKENIZER, analyzer, prepare
+
+_CODE_BITS: Final = 4
+_LINE_BITS: Final = 32
+LAST_LINE: Final = (1 << _LINE_BITS) - 1
+_MAX_SECONDS: Final = 1 << 40
+_DAY: Final = 86_400
+_BONUS_DAYS: Final = {TITLE: 720, PROMPT: 360, SUMMARY: 240, RESPONSE: 180, TOOL: 90, THINKING: 60, RESULT: 30, FILE: 0}
+"""How many days more recent a text of each field counts, so that the best texts are looked at first."""
+CODES: Final = {field: code for code, field in enumerate(FIELDS)}
+_SEPARATOR: Final = "\0"
+
+
+class StoredDocument(NamedTuple):
+    """What the index stores of a document."""
+
+    text: str
+    uuid: str | None
+    time: str | None
+    tool: str
+    path: str
+
+
+@cache
+def schema() -> tantivy.Schema:
+    """The fields of a document."""
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("text", stored=True, tokenizer_name=TOKENIZER, index_option="position")
+    builder.add_text_field("inner", tokenizer_name=TOKENIZER, index_option="position")
+    builder.add_text_field("path", tokenizer_name=TOKENIZER, index_option="position")
+    builder.add_text_field("command", tokenizer_name=TOKENIZER, index_option="position")
+    builder.add_text_field("tool", tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field("field", indexed=True)
+    builder.add_unsigned_field("error", indexed=True)
+    builder.add_unsigned_field("file", indexed=True)
+    builder.add_unsigned_field("place", fast=True)
+    builder.add_unsigned_field("rank", fast=True)
+    builder.add_unsigned_field("copy", fast=True)
+    builder.add_bytes_field("stored", stored=True)
+    return builder.build()
+
+
+def open_index(path: str | None = None) -> tantivy.Index:
+    """The index in a directory, or a new one in memory. Raises `ValueError` or `OSError`."""
+    index = tantivy.Index(schema(), path=path)
+    index.register_tokenizer(TOKENIZER, analyzer())
+    return index
+
+
+def to_document(
+    file: int, line: int, time: str | None, uuid: str | None, text: EventText, seconds: int
+) -> tantivy.Document:
+    """The document of a text; `file` is the number of its file, and `seconds` its time, or one shortly before it."""
+    document = tantivy.Document()
+    content, inner = prepare(text.text)
+    document.add_text("text", content)
+    for words in inner:
+        document.add_text("inner", words)
+    document.add_unsigned("field", CODES[text.field])
+    document.add_unsigned("file", file)
+    document.add_unsigned("place", to_place(file, line))
+    document.add_unsigned("rank", to_rank(text.field, seconds))
+    document.add_unsigned("copy", text.copy_key)
+    if text.field == RESULT:
+        document.add_unsigned("error", text.is_error)
+    tool, path = text.tool, text.path
+    if tool:
+        document.add_text("tool", _encodable(tool).lower())
+    if path:
+        document.add_text("path", _encodable(path))
+    if text.command:
+        document.add_text("command", prepare(text.command)[0])
+    document.add_bytes("stored", _SEPARATOR.join((uuid or "", time or "", tool, path)).encode(errors="replace"))
+    return document
+
+
+def from_document(document: tantivy.Document) -> StoredDocument:
+    """What was stored of a document."""
+    uuid, time, tool, path = bytes(document.get_first("stored") or b"").decode().split(_SEPARATOR, 3)
+    return StoredDocument(document.get_first("text") or "", uuid or None, time or None, tool, path)
+
+
+def _encodable(text: str) -> str:
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def to_place(file: int, line: int) -> int:
+    """The file and the line of a document as one number."""
+    return file << _LINE_BITS | line
+
+
+def from_place(place: int) -> tuple[int, int]:
+    """The number of a file, and a line in it.
+
+    >>> from_place(to_place(7, 42))
+    (7, 42)
+    """
+    return place >> _LINE_BITS, place & LAST_LINE
+
+
+def to_rank(field: str, seconds: int) -> int:
+    """What the order of documents depends on: newer ones are better, and those of some fields."""
+    seconds = min(max(seconds, 0), _MAX_SECONDS)
+    return (seconds + _BONUS_DAYS[field] * _DAY) << _CODE_BITS | CODES[field]
+
+
+def from_rank(rank: int) -> tuple[str, int]:
+    """The field and the time of a document, in seconds.
+
+    >>> from_rank(to_rank("prompt", 1_768_000_000))
+    ('prompt', 1768000000)
+    """
+    field = FIELDS[rank & ((1 << _CODE_BITS) - 1)]
+    return field, (rank >> _CODE_BITS) - _BONUS_DAYS[field] * _DAY
+
+
+def time_seconds(time: str | None, default: int = 0) -> int:
+    """A time of a file in seconds; the default if it is missing or invalid.
+
+    >>> time_seconds("1970-01-01T00:01:00.250Z"), time_seconds("soon", 7)
+    (60, 7)
+    """
+    if not time:
+        return default
+    try:
+        return max(int(datetime.fromisoformat(time).timestamp()), 0)
+    except (ValueError, OverflowError):
+        return default

@@ -1,0 +1,285 @@
+"""Searches the sessions of a store: brings the index up to date, asks it, and reads what it cannot answer for."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import tantivy
+
+from claude_session_player.errors import SessionError
+from claude_session_player.search.compiler import WordMarker, compile_query
+from claude_session_player.search.documents import from_document, from_place, from_rank, open_index, schema
+from claude_session_player.search.file_reader import FileReader
+from claude_session_player.search.hits import (
+    DEFAULT_OPTIONS,
+    FoundText,
+    Hits,
+    Match,
+    SearchOptions,
+    SearchReport,
+    group_matches,
+)
+from claude_session_player.search.index import SearchIndex
+from claude_session_player.search.query import Condition, Node, parse_query
+from claude_session_player.search.snippets import make_snippet
+from claude_session_player.store import Filter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from claude_session_player.search.file_reader import ReadResult
+    from claude_session_player.store import Progress, Session, SessionFile, Store
+
+MOST_MATCHES: Final = 2_000
+"""The number of matches of a query that are ranked, unless all are wanted."""
+_EVERYTHING: Final = Filter(include_subagents=True)
+_HEADS: Final = Filter(include_orphans=True)
+_MEMORY_BYTES: Final = 48 << 20
+"""How many bytes of session files are indexed in memory at a time."""
+_MEMORY_HEAP: Final = 60_000_000
+_INDEX: Final = "index"
+
+
+class StoreSearch:
+    """Searches a store as it was when it was last refreshed; a query takes milliseconds then."""
+
+    def __init__(self, store: Store, *, cache: str | None = None, progress: Progress | None = None) -> None:
+        """`cache` is the directory of all caches, if it is not the platform's."""
+        self._store = store
+        self._cache = cache
+        self._progress = progress
+        self._sources: list[_DocumentSource] = []
+        self._missing: list[SessionFile] = []
+        self._files: list[SessionFile] = []
+        self._reason = ""
+        self.sessions: dict[str, Session] = {}
+        """All sessions and sub-agents with files, by the names of their files."""
+        self.refreshed = float("-inf")
+        """When the store was last looked at, by the monotonic clock."""
+
+    def refresh(self, *, updates: bool = True, uses_index: bool = True) -> None:
+        """Look at the store again, and bring the index up to date."""
+        store = self._store
+        self._files = store.files()
+        self._sources, self._missing, self._reason = [], [], ""
+        hidden = tuple(os.path.join(problem.path, "") for problem in store.problems)
+        for root in store.roots:
+            files = [file for file in self._files if _is_below(file, root)]
+            if not uses_index or not store.has_cache:
+                self._missing += files
+                continue
+            index = SearchIndex(root, self._cache)
+            if updates:
+                coverage = index.update(
+                    files,
+                    is_gone=lambda name: not f"{name}{os.sep}".startswith(hidden) if hidden else True,
+                    unpack=store.unpacked,
+                    on_read=self._offer,
+                    progress=self._progress,
+                )
+            else:
+                coverage = index.coverage(files)
+            self._reason = self._reason or coverage.reason or index.refusal or ""
+            if updates:
+                self._missing += coverage.missing
+            if (searcher := index.searcher) is not None and coverage.current:
+                self._sources.append(_DocumentSource(searcher, coverage.current))
+            index.close()
+        self.sessions = {session.file.name: session for session in store.sessions_in(self._files)}
+        self.refreshed = time.monotonic()
+
+    def search(self, queries: Sequence[str], options: SearchOptions = DEFAULT_OPTIONS) -> Hits:
+        """The sessions that match all of some queries. Raises `BadQuery`."""
+        nodes = [parse_query(query) for query in queries]
+        names = self._wanted_names(options.filter)
+        searches = [
+            _QuerySearch(query, node, WordMarker(node), options, self.sessions, names)
+            for query, node in zip(queries, nodes, strict=True)
+        ]
+        matches: list[Match] = []
+        for source in self._sources:
+            for search in searches:
+                matches += search.run(source)
+        for source in self._memory_sources():
+            for search in searches:
+                matches += search.loaded(source)
+        groups = group_matches(matches, self.sessions, queries, options.order)
+        end = None if options.filter.limit is None else options.filter.offset + options.filter.limit
+        report = SearchReport(
+            _INDEX,
+            len(self._files),
+            len(self._missing),
+            self._reason,
+            tuple(self._store.problems),
+            is_limited=any(search.is_limited for search in searches),
+        )
+        return Hits(groups[options.filter.offset : end], report)
+
+    def _wanted_names(self, filter: Filter) -> set[str] | None:
+        """The names of the files of the sessions that a filter selects; `None` for all of them."""
+        if not filter.is_narrow:
+            return None
+        wanted = filter._replace(limit=None, offset=0, include_subagents=False, include_orphans=True)
+        heads = {session.file.name for session in wanted.apply(self.sessions.values())}
+        return {name for name, session in self.sessions.items() if session.head.file.name in heads}
+
+    def _memory_sources(self) -> Iterator[_DocumentSource]:
+        """What the index cannot answer for, indexed in memory, a part at a time."""
+        agents = {file.id for file in self._files if file.is_agent}
+        part: list[SessionFile] = []
+        size = 0
+        for file in self._missing:
+            part.append(file)
+            size += file.stamp.size
+            if size >= _MEMORY_BYTES:
+                yield self._in_memory(part, agents)
+                part, size = [], 0
+        if part:
+            yield self._in_memory(part, agents)
+
+    def _in_memory(self, files: Sequence[SessionFile], agents: set[str]) -> _DocumentSource:
+        memory = _MemoryIndex()
+        names = {}
+        for number, file in enumerate(files):
+            names[number] = file.name
+            try:
+                FileReader(self._store.unpacked(file), number, memory, agents).read(None, is_known=False)
+            except (OSError, SessionError):  # the store has noted it
+                continue
+        return _DocumentSource(memory.searcher(), names)
+
+    def _offer(self, file: SessionFile, result: ReadResult) -> None:
+        """The index of the store needs the same bytes: let it not read them again."""
+        if result.data:
+            self._store.offer_bytes(file, result.offset, result.data)
+
+
+class _MemoryIndex:
+    """An index in memory; see `DocumentSink`."""
+
+    def __init__(self) -> None:
+        self._index = open_index()
+        self._writer = self._index.writer(_MEMORY_HEAP, 1)
+
+    def add(self, document: tantivy.Document) -> None:
+        self._writer.add_document(document)
+
+    def forget_file(self, file: int) -> None:
+        self._writer.delete_documents_by_term("file", file)
+
+    def forget_lines(self, file: int, *lines: tuple[int, int]) -> None:
+        raise AssertionError("files are read from the beginning")
+
+    def searcher(self) -> tantivy.Searcher:
+        """Searches all documents."""
+        self._writer.commit()
+        self._index.reload()
+        return self._index.searcher()
+
+
+class _DocumentSource(NamedTuple):
+    """Documents that can be searched, and the names of their files by number. Documents of other files do not count."""
+
+    searcher: tantivy.Searcher
+    names: dict[int, str]
+
+
+class _QuerySearch:
+    """One query, asked of several sources."""
+
+    def __init__(
+        self,
+        query: str,
+        node: Node,
+        marker: WordMarker,
+        options: SearchOptions,
+        sessions: dict[str, Session],
+        names: set[str] | None,
+    ) -> None:
+        self._query = query
+        self._node = node
+        self._marker = marker
+        self._options = options
+        self._sessions = sessions
+        self._names = names
+        self.is_limited = False
+
+    def run(self, source: _DocumentSource) -> list[Match]:
+        """What matches in a source; texts are loaded later."""
+        searcher, names = source
+        compiled = compile_query(self._node, partial(self._numbers, names))
+        if self._names is not None:
+            wanted = [number for number, name in names.items() if name in self._names]
+            restricted = tantivy.Query.term_set_query(schema(), "file", wanted)
+            compiled = compiled.and_must_match(restricted) if wanted else tantivy.Query.empty_query()
+        limit = max(searcher.num_docs, 1) if self._options.all_matches else MOST_MATCHES
+        result = searcher.search(compiled, limit, count=False, order_by_field="rank")
+        addresses = [address for _, address in result.hits]
+        if not addresses:
+            return []
+        self.is_limited = self.is_limited or len(addresses) == MOST_MATCHES == limit
+        places = searcher.fast_field_values("place", addresses)
+        copies = searcher.fast_field_values("copy", addresses)
+        found = []
+        for (rank, address), place, copy in zip(result.hits, places, copies, strict=True):
+            number, line = from_place(place)  # type: ignore[arg-type]
+            name = names.get(number)
+            if name is None:
+                continue
+            field, seconds = from_rank(rank)
+            load = partial(self._load, searcher, address, name, line, field, int(copy or 0))
+            found.append(Match(name, line, field, seconds, copy, self._query, load))  # type: ignore[arg-type]
+        if self._options.has_case:
+            found = [match for match in found if match.load() is not None]
+        return found
+
+    def loaded(self, source: _DocumentSource) -> list[Match]:
+        """The same with all texts loaded, so that the source is not needed any more."""
+        loaded = []
+        for match in self.run(source):
+            found = match.load()
+            if found is not None:
+                loaded.append(match._replace(load=lambda found=found: found))  # type: ignore[misc]
+        return loaded
+
+    def _load(
+        self, searcher: tantivy.Searcher, address: tantivy.DocAddress, name: str, line: int, field: str, copy: int
+    ) -> FoundText | None:
+        stored = from_document(searcher.doc(address))
+        if self._options.has_case and not self._marker.has_case(stored.text):
+            return None
+        snippet = make_snippet(stored.text, self._marker.spans(stored.text))
+        return FoundText(name, line, field, stored.time, stored.uuid, stored.tool, stored.path, copy, snippet)
+
+    def _numbers(self, names: dict[int, str], condition: Condition) -> Iterable[int]:
+        """The numbers of the files whose sessions meet a condition."""
+        return [
+            number
+            for number, name in names.items()
+            if (session := self._sessions.get(name)) is not None and _meets(session, condition)
+        ]
+
+
+def _meets(session: Session, condition: Condition) -> bool:
+    """True if a session meets a condition; texts match anywhere and ignore case, as in filters."""
+    value = condition.value.casefold()
+    head = session.head
+    match condition.field:
+        case "session":
+            return any(one.id.casefold().startswith(value) for one in (session, head))
+        case "project":
+            texts = [head.project, session.project, head.file.project]
+        case "model":
+            texts = list(session.conversation.models)
+        case "git":
+            texts = [*session.facts.branches, *head.facts.branches]
+        case _:
+            texts = [session.id, session.agent, session.description] if session.is_subagent else []
+    return any(text and value in text.casefold() for text in texts)
+
+
+def _is_below(file: SessionFile, root: str) -> bool:
+    return file.name.startswith(os.path.join(root, ""))

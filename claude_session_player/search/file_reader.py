@@ -1,0 +1,259 @@
+"""Reads a session file into documents: all of it, or only what was appended since it was last read."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Protocol
+
+import msgspec
+from msgspec import Struct, field
+
+from claude_session_player.format.events import Assistant, Attachment, Event, Progress, QueueOperation, User
+from claude_session_player.format.line_reader import LongLine, read_batches
+from claude_session_player.linking.agent_records import reported_events
+from claude_session_player.linking.copies import CopyDetector
+from claude_session_player.linking.prompts import PromptQueue, human_prompt, to_attachment
+from claude_session_player.parser import decode_lines
+from claude_session_player.search.documents import LAST_LINE, time_seconds, to_document
+from claude_session_player.search.texts import RESULT, TOOL, EventText, event_texts
+from claude_session_player.store import output_resolver
+from claude_session_player.util.fsutil import regular_opener, sample_checksum
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    import tantivy
+
+    from claude_session_player.store import SessionFile
+
+_BUFFER: Final = 1 << 20
+_SAMPLE_SIZE: Final = 512
+"""Small, because the store's index takes samples of the same file."""
+_MOST_CALLS: Final = 5_000
+"""The number of calls without a result that are remembered."""
+_PERSISTED: Final = "<persisted-output>"
+_READ_AHEAD: Final = 16 << 20
+"""The most bytes that are kept of what was read, for others that need them."""
+
+
+class CallFacts(NamedTuple):
+    """What a result shares with its call."""
+
+    tool: str
+    path: str
+    command: str
+
+
+class ReaderState(Struct):
+    """How far a file has been read, and what is needed to read on."""
+
+    offset: int = 0
+    lines: int = 0
+    checksum: int = 0
+    """Of samples of what has been read: if it has changed, the file is another one."""
+    seconds: int = 0
+    """The last time in the file."""
+    calls: dict[str, CallFacts] = {}
+    queue: PromptQueue = field(default_factory=PromptQueue)
+    tentative: list[int] = []
+    """The lines of queued prompts that may still prove to be copies: their documents are written again next time."""
+    prompts: set[int] = set()
+    responses: set[int] = set()
+    """Checksums of all prompts, and of the ids of all responses."""
+    has_repeat: bool = False
+    """True if the last prompt had been there before."""
+    has_copies: bool = False
+    """True if a conversation was written again: then the whole file is read each time, to leave out the repetition."""
+
+
+class ReadResult(NamedTuple):
+    """What reading a file came to."""
+
+    state: ReaderState
+    data: bytes
+    """What was read, if it is not too much: others may need it, too."""
+    offset: int
+    """Where that begins in the file."""
+
+
+class DocumentSink(Protocol):
+    """Where documents go."""
+
+    def add(self, document: tantivy.Document) -> None:
+        """Add a document."""
+
+    def forget_file(self, file: int) -> None:
+        """Forget the documents of a file that were added before."""
+
+    def forget_lines(self, file: int, *lines: tuple[int, int]) -> None:
+        """The same for some ranges of lines."""
+
+
+class FileReader:
+    """Turns the lines of one file into documents."""
+
+    def __init__(self, file: SessionFile, number: int, sink: DocumentSink, agents: Collection[str] = ()) -> None:
+        """`agents` are the sub-agents with a file of their own: what progress records report of them is not needed."""
+        self._file = file
+        self._number = number
+        self._sink = sink
+        self._agents = agents
+        self._resolve = output_resolver([file])
+
+    def read(self, state: ReaderState | None, *, is_known: bool) -> ReadResult:
+        """Add the documents of a file; of one that still begins as an earlier state says, only what is new.
+
+        `is_known` is true if documents of the file may be there already. A last line without a line end counts, but is
+        read again next time. Raises `OSError`.
+        """
+        with io.FileIO(self._file.path, opener=regular_opener) as raw:
+            if state is None or state.has_copies or state.checksum != sample_checksum(raw, state.offset, _SAMPLE_SIZE):
+                state = ReaderState()
+            if is_known and not state.lines:
+                self._sink.forget_file(self._number)
+            elif is_known:
+                tentative = ((line, line) for line in state.tentative)
+                self._sink.forget_lines(self._number, (state.lines + 1, LAST_LINE), *tentative)
+            offset = state.offset
+            raw.seek(offset)
+            kept: list[bytes] = []
+            reader = io.BufferedReader(raw, _BUFFER)
+            rest = self._read_lines(reader, state, kept)
+            reader.detach()
+            if state.has_copies:
+                self._sink.forget_file(self._number)
+                return self._read_without_copies()
+            state.checksum = sample_checksum(raw, state.offset, _SAMPLE_SIZE)
+        self._add_tentative(state, rest)
+        return ReadResult(state, b"".join(kept), offset)
+
+    def _read_lines(self, file: BinaryIO, state: ReaderState, kept: list[bytes]) -> bytes:
+        """Add all complete lines; returns the rest."""
+        size = 0
+        for lines in read_batches(file):
+            size += sum(map(len, lines))
+            if size <= _READ_AHEAD and not any(type(line) is LongLine for line in lines):
+                kept += lines
+            else:
+                kept.clear()
+                size = _READ_AHEAD
+            rest = b"" if lines[-1].endswith(b"\n") else lines.pop()
+            events = decode_lines(lines, state.lines, state.offset)
+            self._add_events(events, lines, state)
+            state.lines += len(lines)
+            state.offset += sum(map(len, lines))
+            if rest or state.has_copies:
+                return rest
+        return b""
+
+    def _read_without_copies(self) -> ReadResult:
+        """Read the whole file again, without what is repeated in it."""
+        state = ReaderState(has_copies=True)
+        detector = CopyDetector()
+        with io.FileIO(self._file.path, opener=regular_opener) as raw:
+            for lines in read_batches(io.BufferedReader(raw, _BUFFER)):
+                marked = detector.mark(decode_lines(lines, state.lines, state.offset))
+                self._add_events([event for event, is_copy in marked if not is_copy], lines, state)
+                state.lines += len(lines)
+                state.offset += sum(map(len, lines))
+        self._add_tentative(state, b"")
+        return ReadResult(state, b"", 0)
+
+    def _add_tentative(self, state: ReaderState, rest: bytes) -> None:
+        """Add what may still change: a last line without its end, and queued prompts that have no response yet."""
+        later = state
+        if rest or state.queue.taken:
+            later = msgspec.msgpack.decode(msgspec.msgpack.encode(state), type=ReaderState)
+        if rest:
+            self._add_events(decode_lines((rest,), state.lines, state.offset), (rest,), later)
+        state.tentative = []
+        for prompt in later.queue.settle() if later.queue.taken else ():
+            state.tentative.append(prompt.line)
+            event = to_attachment(prompt)
+            for text in event_texts(event, b""):
+                self._add_found(event, text, later)
+
+    def _add_events(self, events: Sequence[Event], lines: Sequence[bytes], state: ReaderState) -> None:
+        first = state.lines + 1
+        found: list[tuple[Event, EventText]] = []
+        for event in self._searched(events, state):
+            at = event.line - first
+            line = lines[at] if 0 <= at < len(lines) else b""
+            kind = type(event)
+            if kind is Progress:
+                found += self._reported(event)  # type: ignore[arg-type]
+                continue
+            for text in event_texts(event, line):
+                found.append((event, text))
+                if text.field == TOOL and text.call:
+                    state.calls[text.call] = CallFacts(text.tool, text.path, text.command)
+        if len(state.calls) > _MOST_CALLS:
+            for call in list(state.calls)[: len(state.calls) - _MOST_CALLS]:
+                del state.calls[call]
+        for event, text in found:
+            self._add_found(event, text, state)
+
+    def _add_found(self, event: Event, text: EventText, state: ReaderState) -> None:
+        if text.field == RESULT and text.call:
+            call = state.calls.pop(text.call, None)
+            if call is not None:
+                text = text._replace(tool=call.tool, path=call.path, command=call.command)
+            if any(_PERSISTED in part for part in text.parts):
+                text = text._replace(parts=[self._resolve(part) for part in text.parts])
+        state.seconds = time_seconds(event.timestamp, state.seconds)
+        self._sink.add(to_document(self._number, event.line, event.timestamp, event.uuid, text, state.seconds))
+
+    def _reported(self, event: Progress) -> list[tuple[Event, EventText]]:
+        """What a sub-agent without a file of its own reports as progress."""
+        data = event.data
+        if data is None or not data.agent_id or not data.message or data.agent_id in self._agents:
+            return []
+        line = bytes(data.message)
+        return [(inner, text) for inner in reported_events(event) for text in event_texts(inner, line)]
+
+    def _searched(self, events: Sequence[Event], state: ReaderState) -> Iterator[Event]:
+        """The events, with queued prompts where the model received them, and a look-out for repeated conversations."""
+        queue = state.queue
+        for event in events:
+            kind = type(event)
+            if kind is QueueOperation:
+                queue.operate(event)  # type: ignore[arg-type]
+                continue
+            if kind is Assistant:
+                message = event.message  # type: ignore[attr-defined]
+                if queue.taken:
+                    yield from map(to_attachment, queue.settle())
+                if (id := message.id if message is not None else None) is not None:
+                    self._note_response(id, state)
+            elif kind is User or kind is Attachment:
+                self._note_prompt(event, state)
+            yield event
+
+    def _note_prompt(self, event: Event, state: ReaderState) -> None:
+        if (prompt := human_prompt(event)) is None:
+            return
+        if not (event.is_sidechain or event.agent_call) or self._file.is_agent:
+            state.queue.note(prompt)
+        key = zlib.crc32(prompt.encode(errors="replace"))
+        state.has_repeat = state.has_repeat or key in state.prompts
+        state.prompts.add(key)
+
+    def _note_response(self, id: str, state: ReaderState) -> None:
+        """A response that is known already, to a prompt that is known already: the conversation was written again."""
+        key = zlib.crc32(id.encode(errors="replace"))
+        if state.has_repeat:
+            state.has_repeat = False
+            state.has_copies = state.has_copies or key in state.responses
+        state.responses.add(key)
+
+
+encode_state: Final = msgspec.msgpack.Encoder().encode
+
+
+def decode_state(data: bytes) -> ReaderState | None:
+    """A state that was encoded; `None` if it is damaged."""
+    try:
+        return msgspec.msgpack.decode(data, type=ReaderState)
+    except msgspec.DecodeError:
+        return None
