@@ -90,6 +90,10 @@ class ArchivedStore(Store):
         """The session in a file, unpacked. Raises `CannotRead` or `BadArchive`."""
         return super().session_of(self._archives.unpacked(file))
 
+    def unpacked(self, file: SessionFile) -> SessionFile:
+        """A file that can be opened by its path, until one of another archive is unpacked. Raises `SessionError`."""
+        return self._archives.unpacked_alone(file)
+
     def locate(self, ref: str) -> SessionFile | Session:
         """The file that a reference names, unpacked; if the newest version is damaged, the one before it."""
         first: SessionError | None = None
@@ -195,6 +199,13 @@ class ArchivedIndex(StoreIndex):
         archived = self._archive_of(file)
         directory = self._unpack(archived)
         return next(one for one in _files_of(archived, directory) if one.name == file.name)
+
+    def unpacked_alone(self, file: SessionFile) -> SessionFile:
+        """The same, and what was unpacked of other archives before is deleted: many files need little room then."""
+        own = self._archive_of(file).path
+        for path in [path for path in self._unpacked_dirs if path != own]:
+            shutil.rmtree(self._unpacked_dirs.pop(path), ignore_errors=True)
+        return self.unpacked(file)
 
     def close(self) -> None:
         """Delete what was unpacked, and close the index."""

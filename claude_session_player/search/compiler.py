@@ -69,23 +69,24 @@ def _word_query(text: str, fields: Sequence[str], *, is_prefix: bool = False) ->
         if is_cjk:
             queries.append(_cjk_query(piece))
             continue
-        forms = _forms(piece)
         ends_open = is_prefix and number == len(pieces) - 1
-        options = [_sequence_query(words, field, is_prefix=ends_open) for words in forms for field in fields]
-        if options:
-            queries.append(_any(options))
+        # What touches such a character is one word with it for the analyzer: no phrase can be relied on.
+        for part in [piece] if len(pieces) == 1 else words_of(piece):
+            options = [_sequence_query(words, field, is_prefix=ends_open) for words in _forms(part) for field in fields]
+            if options:
+                queries.append(_any(options))
     return _all(queries, [])
 
 
 def _forms(text: str) -> list[list[str]]:
-    """The ways in which a word may be indexed: as it is, without accents, and as its parts.
+    """The ways in which a word may be indexed: as it is, and as its parts.
 
     >>> _forms("parseLine"), _forms("café")
-    ([['parseline'], ['parse', 'line']], [['café'], ['cafe']])
+    ([['parseline'], ['parse', 'line']], [['cafe']])
     """
-    forms = [words_of(text), words_of(fold(text))]
+    forms = [words_of(text)]
     if " " not in text.strip():
-        forms += [words_of(parts) for parts in prepare(text)[1]]
+        forms.append(words_of(prepare(text)[1]))
     unique: list[list[str]] = []
     for form in forms:
         if form and form not in unique:

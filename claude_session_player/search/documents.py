@@ -80,8 +80,8 @@ def to_document(
     document = tantivy.Document()
     content, inner = prepare(text.text)
     document.add_text("text", content)
-    for words in inner:
-        document.add_text("inner", words)
+    if inner:
+        document.add_text("inner", inner)
     document.add_unsigned("field", CODES[text.field])
     document.add_unsigned("file", file)
     document.add_unsigned("place", to_place(file, line))

@@ -25,18 +25,17 @@ from claude_session_player.search.hits import (
 from claude_session_player.search.index import SearchIndex
 from claude_session_player.search.query import Condition, Node, parse_query
 from claude_session_player.search.snippets import make_snippet
-from claude_session_player.store import Filter
+from claude_session_player.search.suggestions import suggest
+from claude_session_player.store import WORKFLOW, workflow_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from claude_session_player.search.file_reader import ReadResult
-    from claude_session_player.store import Progress, Session, SessionFile, Store
+    from claude_session_player.store import Filter, Progress, Session, SessionFile, Store
 
 MOST_MATCHES: Final = 2_000
 """The number of matches of a query that are ranked, unless all are wanted."""
-_EVERYTHING: Final = Filter(include_subagents=True)
-_HEADS: Final = Filter(include_orphans=True)
 _MEMORY_BYTES: Final = 48 << 20
 """How many bytes of session files are indexed in memory at a time."""
 _MEMORY_HEAP: Final = 60_000_000
@@ -64,6 +63,8 @@ class StoreSearch:
         """Look at the store again, and bring the index up to date."""
         store = self._store
         self._files = store.files()
+        runs = {run.name: (run, file) for file in self._files for run in workflow_files(file)}
+        self._files += (run for run, _ in runs.values())
         self._sources, self._missing, self._reason = [], [], ""
         hidden = tuple(os.path.join(problem.path, "") for problem in store.problems)
         for root in store.roots:
@@ -88,7 +89,10 @@ class StoreSearch:
             if (searcher := index.searcher) is not None and coverage.current:
                 self._sources.append(_DocumentSource(searcher, coverage.current))
             index.close()
-        self.sessions = {session.file.name: session for session in store.sessions_in(self._files)}
+        known = store.sessions_in([file for file in self._files if file.kind != WORKFLOW])
+        self.sessions = {session.file.name: session for session in known}
+        owners = ((name, self.sessions.get(file.name)) for name, (_, file) in runs.items())
+        self.sessions |= {name: owner for name, owner in owners if owner is not None}
         self.refreshed = time.monotonic()
 
     def search(self, queries: Sequence[str], options: SearchOptions = DEFAULT_OPTIONS) -> Hits:
@@ -116,7 +120,13 @@ class StoreSearch:
             tuple(self._store.problems),
             is_limited=any(search.is_limited for search in searches),
         )
-        return Hits(groups[options.filter.offset : end], report)
+        return Hits(groups[options.filter.offset : end], report, partial(self._suggest, nodes[0], options))
+
+    def _suggest(self, node: Node, options: SearchOptions) -> tuple[str, ...]:
+        def count_sessions(query: str) -> int:
+            return len(self.search([query], options))
+
+        return suggest(node, [source.searcher for source in self._sources], count_sessions)
 
     def _wanted_names(self, filter: Filter) -> set[str] | None:
         """The names of the files of the sessions that a filter selects; `None` for all of them."""
@@ -168,7 +178,7 @@ class _MemoryIndex:
         self._writer.add_document(document)
 
     def forget_file(self, file: int) -> None:
-        self._writer.delete_documents_by_term("file", file)
+        self._writer.delete_documents_by_query(tantivy.Query.term_query(schema(), "file", file))
 
     def forget_lines(self, file: int, *lines: tuple[int, int]) -> None:
         raise AssertionError("files are read from the beginning")

@@ -11,14 +11,16 @@ from msgspec import Struct, field
 
 from claude_session_player.format.events import Assistant, Attachment, Event, Progress, QueueOperation, User
 from claude_session_player.format.line_reader import LongLine, read_batches
+from claude_session_player.format.strings import readable_strings
 from claude_session_player.linking.agent_records import reported_events
 from claude_session_player.linking.copies import CopyDetector
 from claude_session_player.linking.prompts import PromptQueue, human_prompt, to_attachment
 from claude_session_player.parser import decode_lines
 from claude_session_player.search.documents import LAST_LINE, time_seconds, to_document
 from claude_session_player.search.texts import RESULT, TOOL, EventText, event_texts
-from claude_session_player.store import output_resolver
+from claude_session_player.store import WORKFLOW, output_resolver, read_document
 from claude_session_player.util.fsutil import regular_opener, sample_checksum
+from claude_session_player.util.times import file_time
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -33,6 +35,7 @@ _SAMPLE_SIZE: Final = 512
 _MOST_CALLS: Final = 5_000
 """The number of calls without a result that are remembered."""
 _PERSISTED: Final = "<persisted-output>"
+_WORKFLOW_TOOL: Final = "Workflow"
 _READ_AHEAD: Final = 16 << 20
 """The most bytes that are kept of what was read, for others that need them."""
 
@@ -107,6 +110,8 @@ class FileReader:
         `is_known` is true if documents of the file may be there already. A last line without a line end counts, but is
         read again next time. Raises `OSError`.
         """
+        if self._file.kind == WORKFLOW:
+            return self._read_workflow(is_known=is_known)
         with io.FileIO(self._file.path, opener=regular_opener) as raw:
             if state is None or state.has_copies or state.checksum != sample_checksum(raw, state.offset, _SAMPLE_SIZE):
                 state = ReaderState()
@@ -127,6 +132,17 @@ class FileReader:
             state.checksum = sample_checksum(raw, state.offset, _SAMPLE_SIZE)
         self._add_tentative(state, rest)
         return ReadResult(state, b"".join(kept), offset)
+
+    def _read_workflow(self, *, is_known: bool) -> ReadResult:
+        """Add one document for a file about a workflow run; it counts as line 1 of its session."""
+        if is_known:
+            self._sink.forget_file(self._number)
+        parts = list(readable_strings(read_document(self._file.path, [])))
+        if parts:
+            text = EventText(RESULT, parts, tool=_WORKFLOW_TOOL, path=self._file.path)
+            seconds = self._file.stamp.mtime_ns // 1_000_000_000
+            self._sink.add(to_document(self._number, 1, file_time(self._file.stamp.mtime_ns), None, text, seconds))
+        return ReadResult(ReaderState(), b"", 0)
 
     def _read_lines(self, file: BinaryIO, state: ReaderState, kept: list[bytes]) -> bytes:
         """Add all complete lines; returns the rest."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from claude_session_player.search.snippets import Snippet, Span
 from claude_session_player.search.texts import FILE, PROMPT, RESPONSE, RESULT, SUMMARY, THINKING, TITLE, TOOL
 from claude_session_player.store import Filter
+from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -92,6 +93,8 @@ class Hit(NamedTuple):
     """Where the words of the query are in the snippet."""
     copies: tuple[Session, ...] = ()
     """Other sessions that hold the same event."""
+    name: str = ""
+    """The name of the file that holds it: that of the session, or a file about a workflow run."""
 
     @property
     def source(self) -> str:
@@ -105,7 +108,7 @@ class Hit(NamedTuple):
             "query": self.query,
             "platform": PLATFORM,
             "session_id": self.session.id,
-            "path": self.session.file.name,
+            "path": display_path(self.name),
             "field": self.field,
             "tool": self.tool or None,
             "file": self.path or None,
@@ -143,6 +146,7 @@ class SessionHits:
                     snippet,
                     spans,
                     copies,
+                    found.name,
                 )
 
     @property
@@ -193,8 +197,11 @@ class SearchReport(NamedTuple):
 class Hits:
     """The sessions that match, the best first."""
 
-    def __init__(self, groups: Sequence[SessionHits], report: SearchReport) -> None:
+    def __init__(
+        self, groups: Sequence[SessionHits], report: SearchReport, suggest: Callable[[], tuple[str, ...]] = tuple
+    ) -> None:
         self._groups = groups
+        self._suggest = suggest
         self.report = report
 
     def __iter__(self) -> Iterator[SessionHits]:
@@ -205,6 +212,11 @@ class Hits:
 
     def __getitem__(self, number: int) -> SessionHits:
         return self._groups[number]
+
+    @property
+    def suggestions(self) -> tuple[str, ...]:
+        """Sentences about what would have matched, if nothing does."""
+        return () if self._groups else self._suggest()
 
     @property
     def total(self) -> int:

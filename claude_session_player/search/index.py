@@ -36,7 +36,7 @@ _LARGE_HEAP: Final = 120_000_000
 _SMALL_HEAP: Final = 30_000_000
 _COMMIT_SECONDS: Final = 10.0
 """How much work is lost if the process is killed."""
-_LOCK_SECONDS: Final = 0.5
+_LOCK_SECONDS: Final = 2.0
 _NAME_LENGTH: Final = 16
 
 
@@ -87,9 +87,10 @@ class SearchIndex:
     def searcher(self) -> tantivy.Searcher | None:
         """Searches the documents as they were last committed; `None` if there is no usable index."""
         if self._searcher is None and self._is_trusted() and os.path.exists(self._documents):
+            manifest = self._open_manifest()
             with contextlib.suppress(Exception):
                 index = tantivy.Index.open(self._documents)
-                if _is_same_schema(index):
+                if manifest is not None and manifest.has_documents(self._documents) and index.schema == schema():
                     self._searcher = index.searcher()
         return self._searcher
 
@@ -175,15 +176,17 @@ class SearchIndex:
         writer = None
         try:
             manifest, writer = self._open_writer(size)
-            update = _Update(manifest, writer, self.path)
+            update = _Update(manifest, writer, self._documents)
             try:
                 yield update
             except KeyboardInterrupt:
                 update.commit()
+                writer.wait_merging_threads()
+                update.note_documents()
                 raise
             update.commit()
             writer.wait_merging_threads()
-            writer = None
+            update.note_documents()
         except (KeyboardInterrupt, SystemExit, GeneratorExit, IndexProblem):
             raise
         except BaseException as error:  # a panic of tantivy is not an `Exception`
@@ -214,11 +217,13 @@ class SearchIndex:
                         if time.monotonic() >= until:
                             raise IndexProblem("another process is updating the index") from error
                         time.sleep(0.05)
-                if manifest is None or (not manifest.is_empty and index.searcher().num_docs == 0 and not is_last):
-                    raise ValueError("the documents are missing")
+                if manifest is None:
+                    raise IndexProblem("the list of indexed files cannot be opened")
+                if not (is_last or manifest.is_new or manifest.has_documents(self._documents)):
+                    raise ValueError("the documents are damaged")
                 return manifest, writer
             except (ValueError, TypeError):
-                if is_last or (manifest is None and not self._is_trusted()):
+                if is_last:
                     raise
                 self.drop()
         raise AssertionError
@@ -250,10 +255,10 @@ class SearchIndex:
 class _Update:
     """Reads files into the index, and commits what was read from time to time."""
 
-    def __init__(self, manifest: Manifest, writer: tantivy.IndexWriter, path: str) -> None:
+    def __init__(self, manifest: Manifest, writer: tantivy.IndexWriter, documents: str) -> None:
         self._manifest = manifest
         self._writer = writer
-        self._path = path
+        self._documents = documents
         self._read: list[IndexedFile] = []
         self._gone: list[str] = []
         self._committed = time.monotonic()
@@ -273,7 +278,7 @@ class _Update:
 
     def forget_file(self, file: int) -> None:
         """Forget the documents of a file."""
-        self._writer.delete_documents_by_term("file", file)
+        self._writer.delete_documents_by_query(tantivy.Query.term_query(schema(), "file", file))
 
     def forget(self, names: Sequence[str]) -> None:
         """Forget files that are gone."""
@@ -304,8 +309,7 @@ class _Update:
                 result = reader.read(decode_state(state) if state else None, is_known=file.name in known)
             except (OSError, SessionError):  # it cannot be read: whoever needs it says so
                 continue
-            row = IndexedFile(file.name, number, file.version, result.state.lines, encode_state(result.state))
-            self._read.append(row)
+            self._read.append(IndexedFile(file.name, number, file.version, encode_state(result.state)))
             if on_read is not None:
                 on_read(file, result)
             done += file.stamp.size
@@ -317,9 +321,13 @@ class _Update:
     def commit(self) -> None:
         """Commit the documents, and then note which files are up to date."""
         self._writer.commit()
-        self._manifest.keep(self._read, self._gone)
-        self._read, self._gone = [], []
+        self.note_documents()
         self._committed = time.monotonic()
+
+    def note_documents(self) -> None:
+        """Note which files are up to date, and what the files of the documents look like now."""
+        self._manifest.keep(self._read, self._gone, self._documents)
+        self._read, self._gone = [], []
 
 
 def _agents_of(files: Sequence[SessionFile]) -> set[str]:
@@ -328,14 +336,6 @@ def _agents_of(files: Sequence[SessionFile]) -> set[str]:
 
 def _folder_name(root: str) -> str:
     return hashlib.blake2b(os.fsencode(root), digest_size=_NAME_LENGTH // 2).hexdigest()
-
-
-def _is_same_schema(index: tantivy.Index) -> bool:
-    """True for an index with our fields; one of another version has others."""
-    try:
-        return index.schema == schema()
-    except Exception:
-        return False
 
 
 def _make_private(folder: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 import time
+import zlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.util.dirs import create_private_file
@@ -17,13 +19,15 @@ _VERSION: Final = 1
 _WAIT_SECONDS: Final = 5
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS files (
-    name BLOB PRIMARY KEY, number INTEGER NOT NULL UNIQUE, version TEXT NOT NULL, lines INTEGER NOT NULL, state BLOB
+    name BLOB PRIMARY KEY, number INTEGER NOT NULL UNIQUE, version TEXT NOT NULL, state BLOB, checksum INTEGER
 );
 CREATE TABLE IF NOT EXISTS info (key TEXT PRIMARY KEY, value TEXT)
 """
 _NEXT_NUMBER: Final = "next number"
 _UPDATED_AT: Final = "updated at"
 _ROOT: Final = "root"
+_DOCUMENTS: Final = "documents"
+_CRC: Final = 4
 
 
 class IndexedFile(NamedTuple):
@@ -34,7 +38,6 @@ class IndexedFile(NamedTuple):
     """Identifies the file in documents; a number is never given twice."""
     version: str
     """See `SessionFile.version`; empty while the file is being read."""
-    lines: int = 0
     state: bytes = b""
 
 
@@ -62,9 +65,9 @@ class Manifest:
         return None
 
     @property
-    def is_empty(self) -> bool:
-        """True if no file is listed as up to date."""
-        return not any(file.version for file in self.files().values())
+    def is_new(self) -> bool:
+        """True if no documents were ever noted."""
+        return self._info(_DOCUMENTS) is None
 
     @property
     def updated_at(self) -> float | None:
@@ -75,18 +78,22 @@ class Manifest:
     def files(self) -> dict[str, IndexedFile]:
         """All files, by name, without their states."""
         try:
-            rows = self._connection.execute("SELECT name, number, version, lines FROM files").fetchall()
+            rows = self._connection.execute("SELECT name, number, version, checksum FROM files").fetchall()
         except sqlite3.Error:
             return {}
-        return {os.fsdecode(name): IndexedFile(os.fsdecode(name), *rest) for name, *rest in rows}
+        found = {}
+        for name, number, version, checksum in rows:
+            if checksum == _checksum(name, number, version):
+                found[os.fsdecode(name)] = IndexedFile(os.fsdecode(name), number, version)
+        return found
 
     def states(self, names: Iterable[str]) -> dict[str, bytes]:
         """What is needed to read on in some files."""
         found = {}
         for name in names:
             row = self._connection.execute("SELECT state FROM files WHERE name = ?", (os.fsencode(name),)).fetchone()
-            if row is not None and row[0]:
-                found[name] = row[0]
+            if row is not None and row[0] and zlib.crc32(row[0][_CRC:]) == int.from_bytes(row[0][:_CRC], "big"):
+                found[name] = row[0][_CRC:]
         return found
 
     def add_names(self, names: Sequence[str]) -> None:
@@ -95,19 +102,29 @@ class Manifest:
             return
         with self._connection:
             first = int(self._info(_NEXT_NUMBER) or 1)
-            rows = [(os.fsencode(name), number) for number, name in enumerate(names, first)]
-            self._connection.executemany("INSERT INTO files VALUES (?, ?, '', 0, NULL)", rows)
+            self._put(IndexedFile(name, number, "") for number, name in enumerate(names, first))
             self._note(_NEXT_NUMBER, str(first + len(names)))
 
-    def keep(self, files: Sequence[IndexedFile], gone: Iterable[str]) -> None:
-        """Note which files are up to date, and forget those that are gone."""
+    def keep(self, files: Iterable[IndexedFile], gone: Iterable[str], documents: str) -> None:
+        """Note which files are up to date, which are gone, and what the files of the documents look like."""
         with self._connection:
-            self._connection.executemany(
-                "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)",
-                [(os.fsencode(file.name), *file[1:]) for file in files],
-            )
+            self._put(files)
             self._connection.executemany("DELETE FROM files WHERE name = ?", [(os.fsencode(name),) for name in gone])
             self._note(_UPDATED_AT, str(time.time()))
+            self._note(_DOCUMENTS, _stamps(documents))
+
+    def has_documents(self, documents: str) -> bool:
+        """True if no document has changed since the last files were noted: tantivy notices damage only by chance."""
+        noted = self._info(_DOCUMENTS)
+        return noted is not None and noted == _stamps(documents, json.loads(noted))
+
+    def _put(self, files: Iterable[IndexedFile]) -> None:
+        rows = []
+        for name, number, version, state in files:
+            key = os.fsencode(name)
+            checked = zlib.crc32(state).to_bytes(_CRC, "big") + state if state else None
+            rows.append((key, number, version, checked, _checksum(key, number, version)))
+        self._connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", rows)
 
     def close(self) -> None:
         """Close the file."""
@@ -123,6 +140,23 @@ class Manifest:
 
     def _note(self, key: str, value: str) -> None:
         self._connection.execute("INSERT OR REPLACE INTO info VALUES (?, ?)", (key, value))
+
+
+def _checksum(name: bytes, number: int, version: str) -> int:
+    return zlib.crc32(f"{number} {version}".encode(errors="replace"), zlib.crc32(name))
+
+
+def _stamps(folder: str, names: Iterable[str] | None = None) -> str:
+    """The size and the time of all files of a directory, or of some of them, as JSON."""
+    found: dict[str, list[int] | None] = {}
+    for name in sorted(os.listdir(folder)) if names is None else names:
+        if not name.startswith("."):
+            try:
+                status = os.stat(os.path.join(folder, name))
+                found[name] = [status.st_size, status.st_mtime_ns]
+            except OSError:
+                found[name] = None
+    return json.dumps(found)
 
 
 def _connect(path: str, root: str) -> sqlite3.Connection:

@@ -1,8 +1,8 @@
 """Tokens: how texts become words, for documents and queries alike.
 
-A word is a run of letters and digits, in lower case. So `parse_line`, `src/app.py` and `--no-cache` are several words
-next to each other, and are found whole as a phrase. Other forms of a text are indexed in addition: the parts of words
-like `parseLine`, any two neighbours of Chinese, Japanese or Korean characters, and texts with accents without them.
+A word is a run of letters and digits; case and accents do not count. So `parse_line`, `src/app.py` and `--no-cache` are
+several words next to each other, and are found whole as a phrase. Words inside a longer one are indexed in addition:
+the parts of `parseLine`, and any two neighbours of Chinese, Japanese or Korean characters.
 """
 
 from __future__ import annotations
@@ -20,11 +20,6 @@ _CJK: Final = (
     "\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"
 )
 _CJK_RUN: Final = re.compile(f"[{_CJK}]+")
-_WORD: Final = re.compile(rf"[^\W_{_CJK}]+")
-_WORDS_BEFORE: Final = re.compile(rf"[^\W_{_CJK}]+\Z")
-_LONGEST_WORD: Final = 100
-_MARKS: Final = (b"\xcc", b"\xcd", b"\xe1", b"\xe3\x82\x99", b"\xe3\x82\x9a")
-"""How accents that follow their letter begin in UTF-8, and the parts of Korean syllables."""
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 _HUMPS: Final = (b"aA", b"AAa")
 """What the shape of a word with inner parts has: `parseLine`, `HTTPServer`."""
@@ -34,59 +29,67 @@ _LOWER: Final = b"abcdefghijklmnopqrstuvwxyz0123456789"
 _UPPER: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SHAPES: Final = bytes(ord("a" if code in _LOWER else "A" if code in _UPPER else " ") for code in range(256))
 """Maps bytes to `a` for small letters and digits, `A` for capitals, and spaces."""
-_CJK_LEADS: Final = bytes(code in (0xE1, *range(0xE3, 0xEE), 0xEF, 0xF0) for code in range(256))
-"""Maps the first bytes of Chinese, Japanese and Korean characters in UTF-8, and of a few others, to 1."""
-_ACCENT_LEADS: Final = bytes(code in (*range(0xC3, 0xCA), 0xE1) for code in range(256))
-"""The same for Latin letters with accents."""
+_CJK_LEAD: Final = b"\1"
+_MARK: Final = b"\2"
+_LEADS: Final = bytes(
+    1 if code in (0xE1, *range(0xE3, 0xEE), 0xEF, 0xF0) else 2 if code in (0xCC, 0xCD) else 0 for code in range(256)
+)
+"""Maps the first bytes of Chinese, Japanese and Korean characters in UTF-8, and of a few others, to 1; and those of
+accents that follow their letter to 2."""
+_FOUR_BYTES: Final = 0xF0
 
 
 @cache
 def analyzer() -> tantivy.TextAnalyzer:
-    """Splits a text into words, in lower case."""
-    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase()).build()
+    """Splits a text into words, in lower case and without accents."""
+    words = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+    return words.filter(tantivy.Filter.lowercase()).filter(tantivy.Filter.ascii_fold()).build()
 
 
-def prepare(text: str) -> tuple[str, list[str]]:
-    """A text as it is indexed, and other forms of it: the words inside longer words, and the text without accents.
+def prepare(text: str) -> tuple[str, str]:
+    """A text as it is indexed, and another with the words inside its longer words, each once.
 
     Accents that follow their letter become part of it, and what cannot be encoded is replaced.
 
     >>> prepare("parseLine parseLine plain"), prepare("数据库x")
-    (('parseLine parseLine plain', ['parse Line']), ('数据库x', ['数据 据库 库', 'x']))
+    (('parseLine parseLine plain', ' parse Line'), ('数据库x', '数据 据库 库 x'))
     """
     try:
         data = text.encode()
     except UnicodeEncodeError:  # lone surrogates
         data = text.encode(errors="replace")
         text = data.decode()
-    inner = []
+    shape, inner = data.translate(_SHAPES), ""
     if not text.isascii():
-        if any(mark in data for mark in _MARKS):
+        leads = data.translate(_LEADS)
+        if _MARK in leads:
             text = unicodedata.normalize("NFC", text)
             data = text.encode()
-        if 1 in data.translate(_CJK_LEADS):
-            inner = cjk_words(text)
-        if 1 in data.translate(_ACCENT_LEADS):
-            inner.append(fold(text))
-    shape = data.translate(_SHAPES)
+            shape, leads = data.translate(_SHAPES), data.translate(_LEADS)
+        if _CJK_LEAD in leads:
+            inner = _cjk_words(data, shape, leads)
     found = set()
     for hump in _HUMPS:
         at = shape.find(hump)
         while at >= 0:
-            start = shape.rfind(b" ", 0, at) + 1
-            end = shape.find(b" ", at)
-            end = end if end >= 0 else len(shape)
-            found.add(data[start:end])
+            end = _word_end(shape, at)
+            found.add(data[shape.rfind(b" ", 0, at) + 1 : end])
             at = shape.find(hump, end)
-    inner += map(_split, found)
+    if found:
+        inner = " ".join((inner, *map(_split, found)))
     return text, inner
+
+
+def _word_end(shape: bytes, at: int) -> int:
+    end = shape.find(b" ", at)
+    return end if end >= 0 else len(shape)
 
 
 def words_of(text: str) -> list[str]:
     """The words of a text, in order.
 
     >>> words_of("Café: parse_line(src/app.py) --no-cache")
-    ['café', 'parse', 'line', 'src', 'app', 'py', 'no', 'cache']
+    ['cafe', 'parse', 'line', 'src', 'app', 'py', 'no', 'cache']
     """
     return analyzer().analyze(prepare(text)[0])
 
@@ -96,20 +99,25 @@ def _split(word: bytes) -> str:
     return " ".join(_PARTS.findall(word.decode()))
 
 
-def cjk_words(text: str) -> list[str]:
+def _cjk_words(data: bytes, shape: bytes, leads: bytes) -> str:
     """The words inside words with Chinese, Japanese or Korean characters: neighbours in pairs, and what is beside them.
 
-    The last character of a run stands alone as well, so that a single character can be found.
+    The last character of a run stands alone as well, so that a single character can be found. Searching bytes for the
+    few that begin such characters takes a tenth of the time of a regular expression.
     """
     found: dict[str, None] = {}
-    for match in _CJK_RUN.finditer(text):
-        run, start, end = match[0], match.start(), match.end()
-        found[" ".join([*(run[at : at + 2] for at in range(len(run) - 1)), run[-1]])] = None
-        if text[start - 1 : start].isalnum():
-            found[_WORDS_BEFORE.search(text, max(start - _LONGEST_WORD, 0), start)[0]] = None  # type: ignore[index]
-        if text[end : end + 1].isalnum():
-            found[_WORD.match(text, end)[0]] = None  # type: ignore[index]
-    return list(found)
+    start = leads.find(_CJK_LEAD)
+    while start >= 0:
+        end = start
+        while leads[end : end + 1] == _CJK_LEAD:
+            end += 4 if data[end] == _FOUR_BYTES else 3
+        for run in _CJK_RUN.findall(data[start:end].decode()):
+            found[" ".join([*(run[at : at + 2] for at in range(len(run) - 1)), run[-1]])] = None
+            found[data[shape.rfind(b" ", 0, start) + 1 : start].decode()] = None
+            found[data[end : _word_end(shape, end)].decode()] = None
+        start = leads.find(_CJK_LEAD, end)
+    found.pop("", None)
+    return " ".join(found)
 
 
 def split_cjk(text: str) -> list[tuple[str, bool]]:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         SESSION_SUFFIX as SESSION_SUFFIX,
         TOO_DEEP_REASON as TOO_DEEP_REASON,
         TOOL_RESULTS_DIR as TOOL_RESULTS_DIR,
+        WORKFLOW as WORKFLOW,
         FileStamp as FileStamp,
         ReadProblem as ReadProblem,
         SessionFile as SessionFile,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
         real_path as real_path,
         session_file_at as session_file_at,
         session_files_among as session_files_among,
+        workflow_files as workflow_files,
     )
     from claude_session_player.store.refs import (
         LATEST as LATEST,
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
         Session as Session,
         load_responses as load_responses,
         require_unused as require_unused,
+        resume_command as resume_command,
     )
     from claude_session_player.store.store import (
         ROOTS_VARIABLE as ROOTS_VARIABLE,
@@ -100,6 +103,7 @@ _HOMES = {
     "Session": "session",
     "load_responses": "session",
     "require_unused": "session",
+    "resume_command": "session",
     # which sessions, in which order
     "SORT_KEYS": "filters",
     "Filter": "filters",
@@ -123,6 +127,7 @@ _HOMES = {
     "SESSION_SUFFIX": "layout",
     "TOO_DEEP_REASON": "layout",
     "TOOL_RESULTS_DIR": "layout",
+    "WORKFLOW": "layout",
     "FileStamp": "layout",
     "ReadProblem": "layout",
     "SessionFile": "layout",
@@ -135,6 +140,7 @@ _HOMES = {
     "real_path": "layout",
     "session_file_at": "layout",
     "session_files_among": "layout",
+    "workflow_files": "layout",
     # how people name a session
     "LATEST": "refs",
     "MAX_BREADCRUMB_SIZE": "refs",

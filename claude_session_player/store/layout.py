@@ -25,6 +25,9 @@ SESSION_SUFFIX: Final = ".jsonl"
 META_SUFFIX: Final = ".meta.json"
 AGENT_PREFIX: Final = "agent-"
 _WORKFLOW_PREFIX: Final = "wf_"
+_JSON_SUFFIX: Final = ".json"
+WORKFLOW: Final = "workflow"
+"""The kind of a file about a workflow run, which is not a session."""
 REMOVING_PREFIX: Final = ".removing-"
 REMOVED_PREFIX: Final = ".removed-"
 """Prefixes of directories with a session that is being removed; see `archive.trash`."""
@@ -208,7 +211,7 @@ class StoreWalk:
         """The paths of the workflow runs of a session."""
         folder = os.path.join(own_dir, WORKFLOWS_DIR)
         entries = self._entries(folder, missing_is_fine=True)
-        return [e.path for e in entries if e.name.startswith(_WORKFLOW_PREFIX) and e.name.endswith(".json")]
+        return [e.path for e in entries if e.name.startswith(_WORKFLOW_PREFIX) and e.name.endswith(_JSON_SUFFIX)]
 
     def tool_results(self, own_dir: str) -> list[str]:
         """The paths of tool outputs that were too large for the session file."""
@@ -309,6 +312,22 @@ class StoreWalk:
             if entry.name.endswith(META_SUFFIX) and (status := self._status(entry)) is not None:
                 metas[entry.name.removesuffix(META_SUFFIX)] = SideFile(entry.path, _stamp(status))
         return metas
+
+
+def workflow_files(session: SessionFile) -> list[SessionFile]:
+    """The files about the workflow runs of a session, as session files, so that changes to them are noticed alike."""
+    if session.kind != SessionKind.SESSION or session.label:
+        return []
+    try:
+        with os.scandir(os.path.join(session.own_dir, WORKFLOWS_DIR)) as entries:
+            runs = [e for e in entries if e.name.startswith(_WORKFLOW_PREFIX) and e.name.endswith(_JSON_SUFFIX)]
+            stats = [(entry, entry.stat()) for entry in runs if entry.is_file()]
+    except OSError:  # almost always: there is no such directory
+        return []
+    return [
+        SessionFile(entry.path, entry.name.removesuffix(_JSON_SUFFIX), WORKFLOW, _stamp(status), home=session.home)
+        for entry, status in stats
+    ]
 
 
 def session_file_at(path: str) -> SessionFile:

@@ -437,6 +437,18 @@ def load_responses(sessions: Sequence[Session]) -> None:
         load(files)
 
 
+def resume_command(session: Session) -> str:
+    """The command that resumes a session, or the session of a sub-agent.
+
+    Claude Code finds a session only from the directory of its project.
+    """
+    import shlex
+
+    resume = f"claude --resume {shlex.quote(session.parent_id or session.id)}"
+    folder = session.head.project or session.project
+    return f"cd {shlex.quote(folder)} && {resume}" if folder else resume
+
+
 def require_unused(session: Session) -> None:
     """Raise `SessionInUse` if a session, or a sub-agent of it, is in use."""
     from claude_session_player.errors import SessionInUse
