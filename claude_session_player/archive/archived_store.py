@@ -62,6 +62,7 @@ class ArchivedStore(Store):
     """
 
     list_command = "list --archived"
+    is_packed = True
 
     def __init__(self, archive_dir: ArchiveDir, index: ArchivedIndex) -> None:
         super().__init__((archive_dir.path,), index)

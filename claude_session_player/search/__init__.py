@@ -8,6 +8,7 @@ from claude_session_player.util.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from claude_session_player.search.engine import StoreSearch as StoreSearch
+    from claude_session_player.search.exact import scan_store as scan_store
     from claude_session_player.search.hits import (
         HITS_SHOWN as HITS_SHOWN,
         ORDERS as ORDERS,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "StoreSearch": "engine",
+    "scan_store": "exact",
     "IndexStatus": "index",
     "SearchIndex": "index",
     "HITS_SHOWN": "hits",

@@ -6,7 +6,6 @@ on is in `rank`, which does not depend on other documents: hits have the same or
 
 from __future__ import annotations
 
-from datetime import datetime
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -141,17 +140,3 @@ def from_rank(rank: int) -> tuple[str, int]:
     """
     field = FIELDS[rank & ((1 << _CODE_BITS) - 1)]
     return field, (rank >> _CODE_BITS) - _BONUS_DAYS[field] * _DAY
-
-
-def time_seconds(time: str | None, default: int = 0) -> int:
-    """A time of a file in seconds; the default if it is missing or invalid.
-
-    >>> time_seconds("1970-01-01T00:01:00.250Z"), time_seconds("soon", 7)
-    (60, 7)
-    """
-    if not time:
-        return default
-    try:
-        return max(int(datetime.fromisoformat(time).timestamp()), 0)
-    except (ValueError, OverflowError):
-        return default

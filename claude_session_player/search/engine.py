@@ -21,6 +21,8 @@ from claude_session_player.search.hits import (
     SearchOptions,
     SearchReport,
     group_matches,
+    select_names,
+    select_page,
 )
 from claude_session_player.search.index import SearchIndex
 from claude_session_player.search.query import Condition, Node, parse_query
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from claude_session_player.search.file_reader import ReadResult
-    from claude_session_player.store import Filter, Progress, Session, SessionFile, Store
+    from claude_session_player.store import Progress, Session, SessionFile, Store
 
 MOST_MATCHES: Final = 2_000
 """The number of matches of a query that are ranked, unless all are wanted."""
@@ -98,7 +100,7 @@ class StoreSearch:
     def search(self, queries: Sequence[str], options: SearchOptions = DEFAULT_OPTIONS) -> Hits:
         """The sessions that match all of some queries. Raises `BadQuery`."""
         nodes = [parse_query(query) for query in queries]
-        names = self._wanted_names(options.filter)
+        names = select_names(self.sessions.values(), options.filter)
         searches = [
             _QuerySearch(query, node, WordMarker(node), options, self.sessions, names)
             for query, node in zip(queries, nodes, strict=True)
@@ -111,7 +113,6 @@ class StoreSearch:
             for search in searches:
                 matches += search.loaded(source)
         groups = group_matches(matches, self.sessions, queries, options.order)
-        end = None if options.filter.limit is None else options.filter.offset + options.filter.limit
         report = SearchReport(
             _INDEX,
             len(self._files),
@@ -120,21 +121,13 @@ class StoreSearch:
             tuple(self._store.problems),
             is_limited=any(search.is_limited for search in searches),
         )
-        return Hits(groups[options.filter.offset : end], report, partial(self._suggest, nodes[0], options))
+        return Hits(select_page(groups, options.filter), report, partial(self._suggest, nodes[0], options))
 
     def _suggest(self, node: Node, options: SearchOptions) -> tuple[str, ...]:
         def count_sessions(query: str) -> int:
             return len(self.search([query], options))
 
         return suggest(node, [source.searcher for source in self._sources], count_sessions)
-
-    def _wanted_names(self, filter: Filter) -> set[str] | None:
-        """The names of the files of the sessions that a filter selects; `None` for all of them."""
-        if not filter.is_narrow:
-            return None
-        wanted = filter._replace(limit=None, offset=0, include_subagents=False, include_orphans=True)
-        heads = {session.file.name for session in wanted.apply(self.sessions.values())}
-        return {name for name, session in self.sessions.items() if session.head.file.name in heads}
 
     def _memory_sources(self) -> Iterator[_DocumentSource]:
         """What the index cannot answer for, indexed in memory, a part at a time."""

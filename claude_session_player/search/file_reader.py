@@ -16,11 +16,11 @@ from claude_session_player.linking.agent_records import reported_events
 from claude_session_player.linking.copies import CopyDetector
 from claude_session_player.linking.prompts import PromptQueue, human_prompt, to_attachment
 from claude_session_player.parser import decode_lines
-from claude_session_player.search.documents import LAST_LINE, time_seconds, to_document
+from claude_session_player.search.documents import LAST_LINE, to_document
 from claude_session_player.search.texts import RESULT, TOOL, EventText, event_texts
 from claude_session_player.store import WORKFLOW, output_resolver, read_document
 from claude_session_player.util.fsutil import regular_opener, sample_checksum
-from claude_session_player.util.times import file_time
+from claude_session_player.util.times import file_time, to_epoch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -217,7 +217,8 @@ class FileReader:
                 text = text._replace(tool=call.tool, path=call.path, command=call.command)
             if any(_PERSISTED in part for part in text.parts):
                 text = text._replace(parts=[self._resolve(part) for part in text.parts])
-        state.seconds = time_seconds(event.timestamp, state.seconds)
+        if event.timestamp:
+            state.seconds = int(to_epoch(event.timestamp) or state.seconds)
         self._sink.add(to_document(self._number, event.line, event.timestamp, event.uuid, text, state.seconds))
 
     def _reported(self, event: Progress) -> list[tuple[Event, EventText]]:

@@ -11,7 +11,7 @@ from claude_session_player.store import Filter
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from claude_session_player.store import ReadProblem, Session
 
@@ -190,6 +190,8 @@ class SearchReport(NamedTuple):
     """What could not be read."""
     binary: int = 0
     """Texts that were left out because they are pictures, or other data in base64."""
+    bytes_read: int = 0
+    """How many bytes of session files an exact scan looked at."""
     is_limited: bool = False
     """True if there are more hits than were looked at; then the best of them are there."""
 
@@ -250,6 +252,21 @@ def group_matches(
         found.append(group)
     found.sort(key=_group_order(order))
     return found
+
+
+def select_names(sessions: Collection[Session], filter: Filter) -> set[str] | None:
+    """The names of the files of the sessions that a filter selects, and of their sub-agents; `None` for all of them."""
+    if not filter.is_narrow:
+        return None
+    wanted = filter._replace(limit=None, offset=0, include_subagents=False, include_orphans=True)
+    heads = {session.file.name for session in wanted.apply(sessions)}
+    return {session.file.name for session in sessions if session.head.file.name in heads}
+
+
+def select_page(groups: Sequence[SessionHits], filter: Filter) -> Sequence[SessionHits]:
+    """As many sessions as a filter wants, after those that it skips."""
+    end = None if filter.limit is None else filter.offset + filter.limit
+    return groups[filter.offset : end]
 
 
 def _without_copies(matches: Sequence[Match], sessions: dict[str, Session]) -> list[tuple[Match, tuple[Session, ...]]]:

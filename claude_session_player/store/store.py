@@ -62,6 +62,8 @@ class Store:
 
     list_command: ClassVar = "list"
     """The command that lists its sessions."""
+    is_packed: ClassVar = False
+    """True if files have to be unpacked before they can be read; see `unpacked`."""
 
     def __init__(self, roots: tuple[str, ...], index: StoreIndex) -> None:
         self.roots = roots
@@ -225,6 +227,16 @@ class Store:
         if not (wanted.updates and wanted.uses_index) or time.monotonic() - self._search.refreshed > _SEARCH_SECONDS:
             self._search.refresh(updates=wanted.updates, uses_index=wanted.uses_index)
         return self._search.search(queries, wanted)
+
+    def scan(self, pattern: str, *, is_regex: bool = False, options: SearchOptions | None = None) -> Hits:
+        """The sessions that hold a text exactly, or that match a regular expression; no index is needed.
+
+        Raises `BadQuery`.
+        """
+        from claude_session_player.search import SearchOptions, scan_store
+
+        wanted = options or SearchOptions()
+        return scan_store(self, pattern, is_regex=is_regex, options=wanted, progress=self._index.progress)
 
     def todos(self, project: str | None = None) -> list[Todo]:
         """The todo lists; those of one project if a part of its path is given."""
