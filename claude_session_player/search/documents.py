@@ -94,7 +94,7 @@ def to_document(
     if path:
         document.add_text("path", _encodable(path))
     if text.command:
-        document.add_text("command", prepare(text.command)[0])
+        document.add_text("command", _encodable(text.command))
     document.add_bytes("stored", _SEPARATOR.join((uuid or "", time or "", tool, path)).encode(errors="replace"))
     return document
 

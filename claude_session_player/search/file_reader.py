@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Protocol
 import msgspec
 from msgspec import Struct, field
 
+from claude_session_player.format.blocks import ToolResult
 from claude_session_player.format.events import Assistant, Attachment, Event, Progress, QueueOperation, User
 from claude_session_player.format.line_reader import LongLine, read_batches
 from claude_session_player.format.strings import readable_strings
@@ -214,7 +215,7 @@ class FileReader:
         if text.field == RESULT and text.call:
             call = state.calls.pop(text.call, None)
             if call is not None:
-                text = text._replace(tool=call.tool, path=call.path, command=call.command)
+                text = EventText(RESULT, text.parts, text.origin, text.call, *call, text.is_error)
             if any(_PERSISTED in part for part in text.parts):
                 text = text._replace(parts=[self._resolve(part) for part in text.parts])
         if event.timestamp:
@@ -243,7 +244,7 @@ class FileReader:
                     yield from map(to_attachment, queue.settle())
                 if (id := message.id if message is not None else None) is not None:
                     self._note_response(id, state)
-            elif kind is User or kind is Attachment:
+            elif (kind is User and not _is_result(event)) or kind is Attachment:
                 self._note_prompt(event, state)
             yield event
 
@@ -263,6 +264,12 @@ class FileReader:
             state.has_repeat = False
             state.has_copies = state.has_copies or key in state.responses
         state.responses.add(key)
+
+
+def _is_result(event: Event) -> bool:
+    """True for a line with one tool result, as nine of ten are."""
+    content = event.message_content  # type: ignore[attr-defined]
+    return type(content) is list and len(content) == 1 and type(content[0]) is ToolResult
 
 
 encode_state: Final = msgspec.msgpack.Encoder().encode

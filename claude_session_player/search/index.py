@@ -38,6 +38,7 @@ _COMMIT_SECONDS: Final = 10.0
 """How much work is lost if the process is killed."""
 _LOCK_SECONDS: Final = 2.0
 _NAME_LENGTH: Final = 16
+_LEAST_FREE: Final = 1 << 20
 
 
 class IndexProblem(Exception):
@@ -192,7 +193,7 @@ class SearchIndex:
         except BaseException as error:  # a panic of tantivy is not an `Exception`
             if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
                 raise
-            raise IndexProblem(_reason(error)) from error
+            raise IndexProblem(_reason(error, self.path)) from error
         finally:
             del writer
             _make_private(self.path)
@@ -347,6 +348,9 @@ def _make_private(folder: str) -> None:
                     os.chmod(path, mode)
 
 
-def _reason(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return "the disk is full" if "No space left" in text or "os error 28" in text else text or type(error).__name__
+def _reason(error: BaseException, folder: str) -> str:
+    """Why documents could not be written. A full disk is recognised by its free space: tantivy only loses its threads."""
+    with contextlib.suppress(OSError):
+        if shutil.disk_usage(folder).free < _LEAST_FREE:
+            return "the disk is full"
+    return " ".join(str(error).split()) or type(error).__name__
