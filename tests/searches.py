@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
-from claude_session_player import Session, Store
+from claude_session_player import Store
 from claude_session_player.format.line_reader import read_lines
 from claude_session_player.parser import decode_lines
 from claude_session_player.search import Hits, SearchOptions, StoreSearch
 from claude_session_player.search.texts import EventText, event_texts
+from claude_session_player.store import extract
 
 ALL = SearchOptions(all_matches=True)
 WORD = re.compile(r"[^\W_]+")
@@ -42,6 +47,26 @@ def texts_of(path: Path) -> Iterator[tuple[int, EventText]]:
                     yield event.line, text
 
 
-def titles(sessions: list[Session]) -> list[str | None]:
-    """The titles of sessions."""
-    return [session.title for session in sessions]
+@contextmanager
+def bytes_read() -> Iterator[list[int]]:
+    """How many bytes of session files each read returns, whichever index reads them."""
+    sizes: list[int] = []
+
+    class CountingFile(io.FileIO):
+        def readinto(self, buffer: Any, /) -> int:
+            size = super().readinto(buffer) or 0
+            sizes.append(size)
+            return size
+
+        def read(self, size: int | None = -1, /) -> bytes:
+            data = super().read(-1 if size is None else size) or b""
+            sizes.append(len(data))
+            return data
+
+        def readall(self) -> bytes:
+            data = super().readall() or b""
+            sizes.append(len(data))
+            return data
+
+    with patch.object(io, "FileIO", CountingFile), patch.object(extract, "_open", CountingFile):
+        yield sizes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import random
 import shutil
@@ -16,11 +15,10 @@ import pytest
 import tantivy
 
 from claude_session_player import Store
-from claude_session_player.search import SearchIndex, StoreSearch, file_reader, index as search_index
-from claude_session_player.store import extract
+from claude_session_player.search import SearchIndex, StoreSearch, index as search_index
 from tests.builder import SessionBuilder, call
 from tests.disks import disk
-from tests.searches import ALL, open_search, places
+from tests.searches import ALL, bytes_read, open_search, places
 from tests.stores import ONE, THREE, TWO, StoreBuilder, touch
 
 MEGABYTE = 1_000_000
@@ -49,42 +47,10 @@ def _folder(cache: Path) -> Path:
     return folder
 
 
-class ByteCounter:
-    """Counts the bytes that are read of session files."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Count from now on."""
-        counter = self
-
-        class CountingFile(io.FileIO):
-            def readinto(self, buffer: object) -> int | None:  # type: ignore[override]
-                size = super().readinto(buffer)  # type: ignore[arg-type]
-                counter.count += size or 0
-                return size
-
-            def read(self, size: int | None = -1) -> bytes:  # type: ignore[override]
-                data = super().read(-1 if size is None else size) or b""
-                counter.count += len(data)
-                return data
-
-            def readall(self) -> bytes:
-                data = super().readall() or b""
-                counter.count += len(data)
-                return data
-
-        monkeypatch.setattr(file_reader.io, "FileIO", CountingFile)
-        monkeypatch.setattr(extract, "_open", lambda path: CountingFile(path))
-
-
 # --- updates --------------------------------------------------------------------------------------
 
 
-def test_only_appended_bytes_are_read_by_both_indexes_together(
-    builder: StoreBuilder, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_appended_bytes_are_read_by_both_indexes_together(builder: StoreBuilder, cache: Path) -> None:
     session = SessionBuilder(session_id=ONE)
     while sum(map(len, session.lines)) < 3 * MEGABYTE:
         session.prompt("Go on").response(call("Bash", f"t{len(session.lines)}", command="ls"))
@@ -96,24 +62,19 @@ def test_only_appended_bytes_are_read_by_both_indexes_together(
         session.prompt("A giraffe").result("t", "more output\n" * 2_000)
         session.write(path)
     grown = path.stat().st_size - before
-    counter = ByteCounter()
-    counter.install(monkeypatch)
 
-    search = open_search(builder.root, cache)
-
+    with bytes_read() as read:
+        search = open_search(builder.root, cache)
     assert _ids(search, "giraffe") == {ONE}
-    assert grown <= counter.count <= grown + 0.1 * MEGABYTE
+    assert grown <= sum(read) <= 1.1 * grown
 
 
-def test_nothing_is_read_if_nothing_has_changed(
-    builder: StoreBuilder, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_read_if_nothing_has_changed(builder: StoreBuilder, cache: Path) -> None:
     open_search(builder.root, cache)
-    counter = ByteCounter()
-    counter.install(monkeypatch)
 
-    assert _ids(open_search(builder.root, cache)) == {ONE, THREE}
-    assert counter.count == 0
+    with bytes_read() as read:
+        assert _ids(open_search(builder.root, cache)) == {ONE, THREE}
+    assert sum(read) == 0
 
 
 def test_lines_that_were_appended_are_found_once(builder: StoreBuilder, cache: Path) -> None:

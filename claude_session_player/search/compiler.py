@@ -14,7 +14,7 @@ from claude_session_player.search.texts import FIELDS
 from claude_session_player.search.tokens import fold, prepare, split_cjk, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from claude_session_player.search.snippets import Span
@@ -27,6 +27,10 @@ _TEXT_FIELDS: Final = ("text", "inner")
 _MOST_MATCHES: Final = 500
 _SEARCHED: Final = 400_000
 """The number of characters of a text in which words are marked."""
+_SHORT: Final = 1_000
+_TRIES: Final = 3
+"""How many places of each spelling of a word are looked at in a long text."""
+_MOST_WINDOWS: Final = 6
 
 
 def compile_query(node: Node, files_of: Callable[[Condition], Iterable[int]]) -> tantivy.Query:
@@ -166,24 +170,55 @@ class WordMarker:
     """Finds the words of a query in a text."""
 
     def __init__(self, node: Node) -> None:
-        terms = [term for one in _wanted(node) for term in _patterns(one)]
-        self._terms = [(re.compile(rf"(?<![^\W_]){one}(?![^\W_])"), re.compile(one)) for one in dict.fromkeys(terms)]
-        self._cased = [one.text for one in _wanted(node) if one.text != one.text.lower()]
+        wanted = _wanted(node)
+        patterns = dict.fromkeys(pattern for one in wanted for pattern in _patterns(one))
+        self._terms = [re.compile(one) for one in patterns]
+        self._cased = [one.text for one in wanted if one.text != one.text.lower()]
+        words = dict.fromkeys(word for one in wanted for word in words_of(one.text)[:1])
+        self._spellings = [tuple(dict.fromkeys((word, word.capitalize(), word.upper()))) for word in words]
 
     def spans(self, text: str) -> list[Span]:
         """Where words of the query are, in the order of the text, beginning where most of them are close together."""
-        folded = fold(text[:_SEARCHED])
-        found = []
-        for number, (whole, anywhere) in enumerate(self._terms):
-            matches = list(islice(whole.finditer(folded), _MOST_MATCHES))
-            matches = matches or list(islice(anywhere.finditer(folded), _MOST_MATCHES))
-            found += [(match.start(), match.end(), number) for match in matches]
-        found.sort()
-        return _without_overlaps(found[_densest(found) :])
+        if len(text) <= _SHORT:
+            return self._spans_in(text, 0, len(text))
+        best: list[Span] = []
+        most = 0
+        for start, end in islice(self._likely_windows(text), _MOST_WINDOWS):
+            spans, count = self._marked(text, start, end)
+            if count > most:
+                best, most = spans, count
+            if count == len(self._terms):
+                break
+        return best or self._spans_in(text, 0, _SEARCHED)
 
     def has_case(self, text: str) -> bool:
         """True if every word of the query that has capitals is in the text with the same capitals."""
         return all(word in text for word in self._cased)
+
+    def _likely_windows(self, text: str) -> Iterator[Span]:
+        """Around the first places of each word in its usual spellings: folding all of a long text takes far longer."""
+        for spellings in self._spellings:
+            for spelling in spellings:
+                at = text.find(spelling)
+                for _ in range(_TRIES):
+                    if at < 0:
+                        break
+                    yield max(at - _SHORT // 2, 0), at + _SHORT // 2
+                    at = text.find(spelling, at + _SHORT // 2)
+
+    def _spans_in(self, text: str, start: int, end: int) -> list[Span]:
+        return self._marked(text, start, end)[0]
+
+    def _marked(self, text: str, start: int, end: int) -> tuple[list[Span], int]:
+        """The spans in a part of a text, and how many different words are among them."""
+        folded = fold(text[start:end])
+        found = []
+        for number, term in enumerate(self._terms):
+            places = [match.span() for match in islice(term.finditer(folded), _MOST_MATCHES)]
+            places = [place for place in places if _is_whole(folded, *place)] or places
+            found += [(start + first, start + last, number) for first, last in places]
+        found.sort()
+        return _without_overlaps(found[_densest(found) :]), len({number for _, _, number in found})
 
 
 _WINDOW: Final = 120
@@ -201,6 +236,11 @@ def _densest(found: Sequence[tuple[int, int, int]]) -> int:
         if len(words) > most:
             best, most = position, len(words)
     return best
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    """True if a part of a text is not inside a longer word."""
+    return not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum())
 
 
 def _without_overlaps(found: Iterable[tuple[int, int, int]]) -> list[Span]:

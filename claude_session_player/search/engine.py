@@ -20,12 +20,11 @@ from claude_session_player.search.hits import (
     Match,
     SearchOptions,
     SearchReport,
-    group_matches,
-    select_names,
-    select_page,
+    loaded_text,
 )
 from claude_session_player.search.index import SearchIndex
 from claude_session_player.search.query import Condition, Node, parse_query
+from claude_session_player.search.ranking import group_matches, select_names, select_page
 from claude_session_player.search.snippets import make_snippet
 from claude_session_player.search.suggestions import suggest
 from claude_session_player.store import WORKFLOW, workflow_files
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from claude_session_player.search.file_reader import ReadResult
     from claude_session_player.store import Progress, Session, SessionFile, Store
 
-MOST_MATCHES: Final = 2_000
+MOST_MATCHES: Final = 1_000
 """The number of matches of a query that are ranked, unless all are wanted."""
 _MEMORY_BYTES: Final = 48 << 20
 """How many bytes of session files are indexed in memory at a time."""
@@ -226,36 +225,29 @@ class _QuerySearch:
         self.is_limited = self.is_limited or len(addresses) == MOST_MATCHES == limit
         places = searcher.fast_field_values("place", addresses)
         copies = searcher.fast_field_values("copy", addresses)
+        load = partial(self._load, searcher)
         found = []
         for (rank, address), place, copy in zip(result.hits, places, copies, strict=True):
             number, line = from_place(place)  # type: ignore[arg-type]
-            name = names.get(number)
-            if name is None:
-                continue
-            field, seconds = from_rank(rank)
-            load = partial(self._load, searcher, address, name, line, field, int(copy or 0))
-            found.append(Match(name, line, field, seconds, copy, self._query, load))  # type: ignore[arg-type]
+            if (name := names.get(number)) is not None:
+                field, seconds = from_rank(rank)
+                found.append(Match(name, line, field, seconds, copy, self._query, address, load))  # type: ignore[arg-type]
         if self._options.has_case:
             found = [match for match in found if match.load() is not None]
         return found
 
     def loaded(self, source: _DocumentSource) -> list[Match]:
         """The same with all texts loaded, so that the source is not needed any more."""
-        loaded = []
-        for match in self.run(source):
-            found = match.load()
-            if found is not None:
-                loaded.append(match._replace(load=lambda found=found: found))  # type: ignore[misc]
-        return loaded
+        pairs = ((match, match.load()) for match in self.run(source))
+        return [match._replace(address=found, loader=loaded_text) for match, found in pairs if found is not None]
 
-    def _load(
-        self, searcher: tantivy.Searcher, address: tantivy.DocAddress, name: str, line: int, field: str, copy: int
-    ) -> FoundText | None:
-        stored = from_document(searcher.doc(address))
+    def _load(self, searcher: tantivy.Searcher, match: Match) -> FoundText | None:
+        stored = from_document(searcher.doc(match.address))
         if self._options.has_case and not self._marker.has_case(stored.text):
             return None
         snippet = make_snippet(stored.text, self._marker.spans(stored.text))
-        return FoundText(name, line, field, stored.time, stored.uuid, stored.tool, stored.path, copy, snippet)
+        facts = (stored.time, stored.uuid, stored.tool, stored.path, match.copy_key)
+        return FoundText(match.name, match.line, match.field, *facts, snippet)
 
     def _numbers(self, names: dict[int, str], condition: Condition) -> Iterable[int]:
         """The numbers of the files whose sessions meet a condition."""

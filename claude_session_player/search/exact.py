@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from claude_session_player.search.hits import (
-    DEFAULT_OPTIONS,
-    Hits,
-    Match,
-    SearchOptions,
-    SearchReport,
-    group_matches,
-    select_names,
-    select_page,
-)
+from claude_session_player.search.hits import DEFAULT_OPTIONS, Hits, Match, SearchOptions, SearchReport, loaded_text
 from claude_session_player.search.patterns import compile_pattern
+from claude_session_player.search.ranking import group_matches, select_names, select_page
 from claude_session_player.search.scan import scan_files
 from claude_session_player.util.times import to_epoch
 
@@ -76,7 +68,7 @@ def _sessions_with(store: Store, files: Sequence[SessionFile], names: set[str]) 
 
 def _to_match(text: FoundText, query: str) -> Match:
     seconds = int(to_epoch(text.time) or 0)
-    return Match(text.name, text.line, text.field, seconds, text.copy_key, query, lambda: text)
+    return Match(text.name, text.line, text.field, seconds, text.copy_key, query, text, loaded_text)
 
 
 def _to_report(store: Store, reports: Sequence[ScanReport], lane: str) -> SearchReport:

@@ -1,17 +1,16 @@
-"""What a search finds: texts that match, grouped by session, the best first."""
+"""What a search finds: texts that match, sessions with their hits, and how the answer came about."""
 
 from __future__ import annotations
 
-import math
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.search.snippets import Snippet, Span
-from claude_session_player.search.texts import FILE, PROMPT, RESPONSE, RESULT, SUMMARY, THINKING, TITLE, TOOL
 from claude_session_player.store import Filter
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from claude_session_player.store import ReadProblem, Session
 
@@ -22,10 +21,6 @@ OLDEST: Final = "oldest"
 ORDERS: Final = (RELEVANCE, NEWEST, OLDEST)
 HITS_SHOWN: Final = 3
 """The number of hits of a session that are shown unless all of them are wanted."""
-_WEIGHTS: Final = {TITLE: 12, PROMPT: 8, SUMMARY: 5, RESPONSE: 4, TOOL: 2.5, THINKING: 2, RESULT: 1, FILE: 0.4}
-"""What a hit in each field says about its session."""
-_RECENCY_DAYS: Final = 30
-_DAY: Final = 86_400
 
 
 class SearchOptions(NamedTuple):
@@ -72,8 +67,19 @@ class Match(NamedTuple):
     """Its time, or that of the text before it."""
     copy_key: int
     query: str
-    load: Callable[[], FoundText | None]
-    """Loads the text; `None` if it does not match after all."""
+    address: Any
+    """Where the loader finds it."""
+    loader: Callable[[Match], FoundText | None]
+
+    def load(self) -> FoundText | None:
+        """Load the text; `None` if it does not match after all."""
+        return self.loader(self)
+
+
+def loaded_text(match: Match) -> FoundText | None:
+    """The loader of a match whose text is loaded already."""
+    found: FoundText | None = match.address
+    return found
 
 
 class Hit(NamedTuple):
@@ -121,58 +127,54 @@ class Hit(NamedTuple):
         }
 
 
+Member = tuple[Match, tuple["Session", ...]]
+"""A match, and the other sessions that hold the same event."""
+
+
 class SessionHits:
     """A session and what was found in it and in its sub-agents, the best first. Texts are loaded when they are used."""
 
-    def __init__(self, session: Session, matches: Sequence[tuple[Match, Session, tuple[Session, ...]]]) -> None:
+    def __init__(self, session: Session, owners: Mapping[str, Session], members: list[Member], score: float) -> None:
+        """`owners` are the sessions of all files, by the names of the files; `members` are sorted already."""
         self.session = session
-        self.score = 0.0
-        self._matches = matches
+        self.score = score
+        self._owners = owners
+        self._members = members
 
     def __iter__(self) -> Iterator[Hit]:
-        for match, session, copies in self._matches:
-            found = match.load()
-            if found is not None:
-                snippet, spans = found.snippet
-                yield Hit(
-                    session,
-                    match.query,
-                    found.field,
-                    found.line,
-                    found.uuid,
-                    found.time,
-                    found.tool,
-                    found.path,
-                    snippet,
-                    spans,
-                    copies,
-                    found.name,
-                )
+        for match, copies in self._members:
+            if (found := match.load()) is not None:
+                yield self._to_hit(match, found, copies)
+
+    def _to_hit(self, match: Match, found: FoundText, copies: tuple[Session, ...]) -> Hit:
+        return Hit(
+            session=self._owners[match.name],
+            query=match.query,
+            field=found.field,
+            line=found.line,
+            uuid=found.uuid,
+            time=found.time,
+            tool=found.tool,
+            path=found.path,
+            snippet=found.snippet.text,
+            spans=found.snippet.spans,
+            copies=copies,
+            name=found.name,
+        )
 
     @property
     def count(self) -> int:
         """How many hits there are."""
-        return len(self._matches)
+        return len(self._members)
 
     @property
     def matches(self) -> list[Match]:
         """What matched, without its text."""
-        return [match for match, _, _ in self._matches]
-
-    @property
-    def newest(self) -> int:
-        """The time of the newest hit, in seconds."""
-        return max(match.seconds for match, _, _ in self._matches)
-
-    @property
-    def oldest(self) -> int:
-        """The time of the oldest hit, in seconds."""
-        return min(match.seconds for match, _, _ in self._matches)
+        return [match for match, _ in self._members]
 
     def best(self, number: int = HITS_SHOWN) -> list[Hit]:
         """The first hits."""
-        hits = iter(self)
-        return [hit for hit, _ in zip(hits, range(number), strict=False)]
+        return list(islice(self, number))
 
 
 class SearchReport(NamedTuple):
@@ -224,88 +226,3 @@ class Hits:
     def total(self) -> int:
         """The number of hits in all sessions; see `SearchReport.is_limited`."""
         return sum(group.count for group in self._groups)
-
-
-def group_matches(
-    matches: Sequence[Match], sessions: dict[str, Session], queries: Sequence[str], order: str = RELEVANCE
-) -> list[SessionHits]:
-    """Matches grouped by session; only sessions with matches for every query are there.
-
-    Of copies in several files, that of the session that was active last counts; it names the others.
-    """
-    chosen = _without_copies([match for match in matches if match.name in sessions], sessions)
-    groups: dict[str, list[tuple[Match, Session, tuple[Session, ...]]]] = {}
-    heads: dict[str, Session] = {}
-    for match, copies in chosen:
-        session = sessions[match.name]
-        head = session.head
-        heads[head.file.name] = head
-        groups.setdefault(head.file.name, []).append((match, session, copies))
-    wanted = set(queries)
-    found = []
-    for name, members in groups.items():
-        if len(wanted) > 1 and {match.query for match, _, _ in members} != wanted:
-            continue
-        members.sort(key=_match_order(order))
-        group = SessionHits(heads[name], members)
-        group.score = _score(group)
-        found.append(group)
-    found.sort(key=_group_order(order))
-    return found
-
-
-def select_names(sessions: Collection[Session], filter: Filter) -> set[str] | None:
-    """The names of the files of the sessions that a filter selects, and of their sub-agents; `None` for all of them."""
-    if not filter.is_narrow:
-        return None
-    wanted = filter._replace(limit=None, offset=0, include_subagents=False, include_orphans=True)
-    heads = {session.file.name for session in wanted.apply(sessions)}
-    return {session.file.name for session in sessions if session.head.file.name in heads}
-
-
-def select_page(groups: Sequence[SessionHits], filter: Filter) -> Sequence[SessionHits]:
-    """As many sessions as a filter wants, after those that it skips."""
-    end = None if filter.limit is None else filter.offset + filter.limit
-    return groups[filter.offset : end]
-
-
-def _without_copies(matches: Sequence[Match], sessions: dict[str, Session]) -> list[tuple[Match, tuple[Session, ...]]]:
-    """Matches without copies, each with the other sessions that hold the same event."""
-    unique: dict[object, list[Match]] = {}
-    for match in matches:
-        key = (match.copy_key, match.query) if match.copy_key else (match.name, match.line, match.field, match.query)
-        unique.setdefault(key, []).append(match)
-    chosen: list[tuple[Match, tuple[Session, ...]]] = []
-    for same in unique.values():
-        if len(same) == 1:
-            chosen.append((same[0], ()))
-            continue
-        best = max(same, key=lambda match: (sessions[match.name].head.updated_at, match.name, -match.line))
-        own = sessions[best.name].head.file.name
-        others = {sessions[match.name].head.file.name: sessions[match.name].head for match in same}
-        chosen.append((best, tuple(other for name, other in others.items() if name != own)))
-    return chosen
-
-
-def _match_order(order: str) -> Callable[[tuple[Match, Session, tuple[Session, ...]]], Any]:
-    if order == RELEVANCE:
-        return lambda member: (-_WEIGHTS[member[0].field], -member[0].seconds, member[0].name, member[0].line)
-    sign = -1 if order == NEWEST else 1
-    return lambda member: (sign * member[0].seconds, member[0].name, sign * member[0].line)
-
-
-def _group_order(order: str) -> Callable[[SessionHits], Any]:
-    if order == RELEVANCE:
-        return lambda group: (-group.score, -group.newest, group.session.file.name)
-    if order == NEWEST:
-        return lambda group: (-group.newest, group.session.file.name)
-    return lambda group: (group.oldest, group.session.file.name)
-
-
-def _score(group: SessionHits) -> float:
-    """How well a session fits: hits in titles and prompts count most, further ones less and less, new ones a little."""
-    counts: dict[str, int] = {}
-    for match in group.matches:
-        counts[match.field] = counts.get(match.field, 0) + 1
-    fit = sum(_WEIGHTS[field] * (1 + math.log2(count)) for field, count in counts.items())
-    return fit + math.log2(1 + group.newest / _DAY / _RECENCY_DAYS)

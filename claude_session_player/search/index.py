@@ -349,7 +349,7 @@ def _make_private(folder: str) -> None:
 
 
 def _reason(error: BaseException, folder: str) -> str:
-    """Why documents could not be written. A full disk is recognised by its free space: tantivy only loses its threads."""
+    """Why documents could not be written; tantivy does not say that a disk is full, so its free space is asked for."""
     with contextlib.suppress(OSError):
         if shutil.disk_usage(folder).free < _LEAST_FREE:
             return "the disk is full"

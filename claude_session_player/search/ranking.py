@@ -1,0 +1,126 @@
+"""Ranking: which sessions come first, and which hits of a session.
+
+The order depends on nothing but the hits themselves, so that it is the same whichever lane, or part of an index, found
+them: hits in titles and prompts count most, further hits less and less, and recent ones a little.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from claude_session_player.search.hits import NEWEST, OLDEST, RELEVANCE, Match, Member, SessionHits
+from claude_session_player.search.texts import FILE, PROMPT, RESPONSE, RESULT, SUMMARY, THINKING, TITLE, TOOL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from claude_session_player.store import Filter, Session
+
+_WEIGHTS: Final = {TITLE: 12, PROMPT: 8, SUMMARY: 5, RESPONSE: 4, TOOL: 2.5, THINKING: 2, RESULT: 1, FILE: 0.4}
+"""What a hit in each field says about its session."""
+_RECENCY_DAYS: Final = 30
+_DAY: Final = 86_400
+
+
+def group_matches(
+    matches: Iterable[Match], owners: Mapping[str, Session], queries: Sequence[str], order: str = RELEVANCE
+) -> list[SessionHits]:
+    """Matches grouped by session, in order; only sessions with matches for every query are there.
+
+    `owners` are the sessions of all files, by the names of the files. Of copies in several files, that of the session
+    that was active last counts; it names the others.
+    """
+    heads: dict[str, Session] = {}
+    groups: dict[str, list[Member]] = {}
+    for match, copies in _without_copies(matches, owners):
+        head = heads.get(match.name)
+        if head is None:
+            head = heads[match.name] = owners[match.name].head
+        groups.setdefault(head.file.name, []).append((match, copies))
+    wanted = set(queries)
+    found = []
+    for members in groups.values():
+        if len(wanted) > 1 and {match.query for match, _ in members} != wanted:
+            continue
+        members.sort(key=_MEMBER_ORDERS[order])
+        times = [match.seconds for match, _ in members]
+        group = SessionHits(heads[members[0][0].name], owners, members, _score(members, max(times)))
+        found.append((_group_key(order, group, times), group))
+    found.sort(key=lambda one: one[0])
+    return [group for _, group in found]
+
+
+def select_names(sessions: Collection[Session], filter: Filter) -> set[str] | None:
+    """The names of the files of the sessions that a filter selects, and of their sub-agents; `None` for all of them."""
+    if not filter.is_narrow:
+        return None
+    wanted = filter._replace(limit=None, offset=0, include_subagents=False, include_orphans=True)
+    heads = {session.file.name for session in wanted.apply(sessions)}
+    return {session.file.name for session in sessions if session.head.file.name in heads}
+
+
+def select_page(groups: Sequence[SessionHits], filter: Filter) -> Sequence[SessionHits]:
+    """As many sessions as a filter wants, after those that it skips."""
+    end = None if filter.limit is None else filter.offset + filter.limit
+    return groups[filter.offset : end]
+
+
+def _without_copies(matches: Iterable[Match], owners: Mapping[str, Session]) -> list[Member]:
+    """Matches without copies, each with the other sessions that hold the same event."""
+    unique: dict[object, Match] = {}
+    repeated: dict[object, list[Match]] = {}
+    for match in matches:
+        if match.name not in owners:
+            continue
+        key = (match.copy_key or (match.name, match.line, match.field), match.query)
+        if (first := unique.setdefault(key, match)) is not match:
+            repeated.setdefault(key, [first]).append(match)
+    if not repeated:
+        return [(match, ()) for match in unique.values()]
+    return [_newest_of(repeated[key], owners) if key in repeated else (match, ()) for key, match in unique.items()]
+
+
+def _newest_of(copies: Sequence[Match], owners: Mapping[str, Session]) -> Member:
+    heads = {match.name: owners[match.name].head for match in copies}
+    best = max(copies, key=lambda match: (heads[match.name].updated_at, match.name, -match.line))
+    own = heads[best.name].file.name
+    others = {head.file.name: head for head in heads.values() if head.file.name != own}
+    return best, tuple(others.values())
+
+
+def _relevance(member: Member) -> Any:
+    match = member[0]
+    return -_WEIGHTS[match.field], -match.seconds, match.name, match.line
+
+
+def _newest(member: Member) -> Any:
+    match = member[0]
+    return -match.seconds, match.name, -match.line
+
+
+def _oldest(member: Member) -> Any:
+    match = member[0]
+    return match.seconds, match.name, match.line
+
+
+_MEMBER_ORDERS: Final[dict[str, Callable[[Member], Any]]] = {
+    RELEVANCE: _relevance,
+    NEWEST: _newest,
+    OLDEST: _oldest,
+}
+
+
+def _group_key(order: str, group: SessionHits, times: Sequence[int]) -> tuple[float, int, str]:
+    name = group.session.file.name
+    if order == RELEVANCE:
+        return -group.score, -max(times), name
+    return (-max(times), 0, name) if order == NEWEST else (min(times), 0, name)
+
+
+def _score(members: Sequence[Member], newest: int) -> float:
+    counts: dict[str, int] = {}
+    for match, _ in members:
+        counts[match.field] = counts.get(match.field, 0) + 1
+    fit = sum(_WEIGHTS[field] * (1 + math.log2(count)) for field, count in counts.items())
+    return fit + math.log2(1 + newest / _DAY / _RECENCY_DAYS)
