@@ -19,7 +19,7 @@ import tantivy
 from claude_session_player.errors import SessionError
 from claude_session_player.search.documents import open_index, schema, to_place
 from claude_session_player.search.file_reader import FileReader, ReadResult, decode_state, encode_state
-from claude_session_player.search.manifest import IndexedFile, Manifest
+from claude_session_player.search.indexed_files import IndexedFile, IndexedFiles
 from claude_session_player.util.dirs import cache_dir, distrust_reason
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class SearchIndex:
         self.path = os.path.join(cache, _FOLDER, _folder_name(root)) if cache is not None else None
         self.refusal: str | None = None
         """Why the existing index is not used, if other users may have written to it."""
-        self._manifest: Manifest | None = None
+        self._indexed: IndexedFiles | None = None
         self._searcher: tantivy.Searcher | None = None
 
     # --- reading --------------------------------------------------------------------------------
@@ -88,10 +88,10 @@ class SearchIndex:
     def searcher(self) -> tantivy.Searcher | None:
         """Searches the documents as they were last committed; `None` if there is no usable index."""
         if self._searcher is None and self._is_trusted() and os.path.exists(self._documents):
-            manifest = self._open_manifest()
+            indexed = self._open_indexed()
             with contextlib.suppress(Exception):
                 index = tantivy.Index.open(self._documents)
-                if manifest is not None and manifest.has_documents(self._documents) and index.schema == schema():
+                if indexed is not None and indexed.has_documents(self._documents) and index.schema == schema():
                     self._searcher = index.searcher()
         return self._searcher
 
@@ -118,8 +118,8 @@ class SearchIndex:
         for path in entries:
             with contextlib.suppress(OSError):
                 sizes += os.path.getsize(path)
-        manifest = self._open_manifest()
-        updated = manifest.updated_at if manifest is not None else None
+        indexed = self._open_indexed()
+        updated = indexed.updated_at if indexed is not None else None
         return IndexStatus(self.root, self.path, len(known), searcher.num_docs, sizes, updated)
 
     def drop(self) -> bool:
@@ -132,9 +132,9 @@ class SearchIndex:
 
     def close(self) -> None:
         """Close the list of files; the next question opens it again."""
-        if self._manifest is not None:
-            self._manifest.close()
-        self._manifest = self._searcher = None
+        if self._indexed is not None:
+            self._indexed.close()
+        self._indexed = self._searcher = None
 
     # --- writing --------------------------------------------------------------------------------
 
@@ -176,8 +176,8 @@ class SearchIndex:
             raise IndexProblem(str(self.refusal))
         writer = None
         try:
-            manifest, writer = self._open_writer(size)
-            update = _Update(manifest, writer, self._documents)
+            indexed, writer = self._open_writer(size)
+            update = _Update(indexed, writer, self._documents)
             try:
                 yield update
             except KeyboardInterrupt:
@@ -198,14 +198,14 @@ class SearchIndex:
             del writer
             _make_private(self.path)
 
-    def _open_writer(self, size: int) -> tuple[Manifest, tantivy.IndexWriter]:
+    def _open_writer(self, size: int) -> tuple[IndexedFiles, tantivy.IndexWriter]:
         """The list of files, and the writer of documents; a damaged or outdated index is deleted first."""
         assert self.path is not None
         until = time.monotonic() + _LOCK_SECONDS
         heap, threads = (_LARGE_HEAP, 2) if size >= _LARGE else (_SMALL_HEAP, 1)
         for is_last in (False, True):
             os.makedirs(self._documents, mode=0o700, exist_ok=True)
-            manifest = self._open_manifest()
+            indexed = self._open_indexed()
             try:
                 index = open_index(self._documents)
                 while True:
@@ -218,11 +218,11 @@ class SearchIndex:
                         if time.monotonic() >= until:
                             raise IndexProblem("another process is updating the index") from error
                         time.sleep(0.05)
-                if manifest is None:
+                if indexed is None:
                     raise IndexProblem("the list of indexed files cannot be opened")
-                if not (is_last or manifest.is_new or manifest.has_documents(self._documents)):
+                if not (is_last or indexed.is_new or indexed.has_documents(self._documents)):
                     raise ValueError("the documents are damaged")
-                return manifest, writer
+                return indexed, writer
             except (ValueError, TypeError):
                 if is_last:
                     raise
@@ -230,13 +230,13 @@ class SearchIndex:
         raise AssertionError
 
     def _known(self) -> dict[str, IndexedFile]:
-        manifest = self._open_manifest() if self.searcher is not None else None
-        return manifest.files() if manifest is not None else {}
+        indexed = self._open_indexed() if self.searcher is not None else None
+        return indexed.files() if indexed is not None else {}
 
-    def _open_manifest(self) -> Manifest | None:
-        if self._manifest is None and self.path is not None and self._is_trusted() and os.path.isdir(self.path):
-            self._manifest = Manifest.open(os.path.join(self.path, "files.sqlite"), self.root)
-        return self._manifest
+    def _open_indexed(self) -> IndexedFiles | None:
+        if self._indexed is None and self.path is not None and self._is_trusted() and os.path.isdir(self.path):
+            self._indexed = IndexedFiles.open(os.path.join(self.path, "files.sqlite"), self.root)
+        return self._indexed
 
     @property
     def _documents(self) -> str:
@@ -256,8 +256,8 @@ class SearchIndex:
 class _Update:
     """Reads files into the index, and commits what was read from time to time."""
 
-    def __init__(self, manifest: Manifest, writer: tantivy.IndexWriter, documents: str) -> None:
-        self._manifest = manifest
+    def __init__(self, indexed: IndexedFiles, writer: tantivy.IndexWriter, documents: str) -> None:
+        self._indexed = indexed
         self._writer = writer
         self._documents = documents
         self._read: list[IndexedFile] = []
@@ -283,7 +283,7 @@ class _Update:
 
     def forget(self, names: Sequence[str]) -> None:
         """Forget files that are gone."""
-        known = self._manifest.files()
+        known = self._indexed.files()
         self._gone += [name for name in names if name in known]
         for name in self._gone:
             self.forget_file(known[name].number)
@@ -297,10 +297,10 @@ class _Update:
         progress: Progress | None,
     ) -> None:
         """Add the documents of files, the last written first."""
-        known = self._manifest.files()
-        states = self._manifest.states([file.name for file in files if file.name in known])
-        self._manifest.add_names([file.name for file in files if file.name not in known])
-        numbers = self._manifest.files()
+        known = self._indexed.files()
+        states = self._indexed.states([file.name for file in files if file.name in known])
+        self._indexed.add_names([file.name for file in files if file.name not in known])
+        numbers = self._indexed.files()
         done, total = 0, sum(file.stamp.size for file in files)
         for file in sorted(files, key=lambda file: file.stamp.mtime_ns, reverse=True):
             number = numbers[file.name].number
@@ -327,7 +327,7 @@ class _Update:
 
     def note_documents(self) -> None:
         """Note which files are up to date, and what the files of the documents look like now."""
-        self._manifest.keep(self._read, self._gone, self._documents)
+        self._indexed.keep(self._read, self._gone, self._documents)
         self._read, self._gone = [], []
 
 

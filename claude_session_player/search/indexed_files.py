@@ -41,14 +41,14 @@ class IndexedFile(NamedTuple):
     state: bytes = b""
 
 
-class Manifest:
+class IndexedFiles:
     """The list itself. Its methods raise `sqlite3.Error` if the file is damaged, locked or full."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     @classmethod
-    def open(cls, path: str, root: str) -> Manifest | None:
+    def open(cls, path: str, root: str) -> IndexedFiles | None:
         """The list in a file, created if there is none; `None` if that is impossible. A damaged one is deleted."""
         for _ in range(2):
             try:
