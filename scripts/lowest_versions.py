@@ -11,14 +11,20 @@ from pathlib import Path
 from typing import Final
 
 PYPROJECT: Final = Path(__file__).parents[1] / "pyproject.toml"
+RUNTIME_EXTRAS: Final = ("search",)
+"""The extras that the program itself uses."""
 _LOWER_BOUND: Final = re.compile(r"(?P<name>[A-Za-z0-9._-]+)>=(?P<version>[0-9.]+)")
 
 
 def lowest_versions(pyproject: Path = PYPROJECT) -> dict[str, str]:
-    """The lowest allowed version of each dependency. Raises if one has none, or says more than that."""
-    declared = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]["dependencies"]
+    """The lowest allowed version of each dependency, those of extras included.
+
+    Raises if one has none, or says more than that.
+    """
+    project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
+    extras = [requirement for name in RUNTIME_EXTRAS for requirement in project["optional-dependencies"].get(name, ())]
     found = {}
-    for requirement in declared:
+    for requirement in (*project["dependencies"], *extras):
         match = _LOWER_BOUND.fullmatch(requirement)
         if match is None:
             raise ValueError(f"{requirement}: declare a dependency as name>=version")
@@ -29,8 +35,10 @@ def lowest_versions(pyproject: Path = PYPROJECT) -> dict[str, str]:
 def requirements(pyproject: Path = PYPROJECT) -> list[str]:
     """The lines of a requirements file to run the tests on the lowest versions."""
     lowest = lowest_versions(pyproject)
-    tools = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]["optional-dependencies"]["dev"]
-    others = [tool for tool in tools if re.split(r"[<>=!~ ]", tool)[0] not in lowest]
+    project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
+    installed = (*lowest, project.get("name"))  # development needs the extras of the project itself
+    tools = project["optional-dependencies"]["dev"]
+    others = [tool for tool in tools if re.split(r"[<>=!~ \[]", tool)[0] not in installed]
     return [*(f"{name}=={version}" for name, version in lowest.items()), *others]
 
 
