@@ -22,7 +22,8 @@ def lowest_versions(pyproject: Path = PYPROJECT) -> dict[str, str]:
     Raises if one has none, or says more than that.
     """
     project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
-    extras = [requirement for name in RUNTIME_EXTRAS for requirement in project["optional-dependencies"].get(name, ())]
+    optional = project.get("optional-dependencies", {})
+    extras = [requirement for name in RUNTIME_EXTRAS for requirement in optional.get(name, ())]
     found = {}
     for requirement in (*project["dependencies"], *extras):
         match = _LOWER_BOUND.fullmatch(requirement)
