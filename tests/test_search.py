@@ -10,8 +10,8 @@ import pytest
 from claude_session_player import Filter
 from claude_session_player.errors import BadQuery, MissingExtra
 from claude_session_player.search import Hit, SearchOptions, StoreSearch
+from claude_session_player.search.fields import FIELDS
 from claude_session_player.search.query import FIELD_VALUES
-from claude_session_player.search.texts import FIELDS
 from tests.builder import START, SessionBuilder, call, text, thought
 from tests.searches import ALL, found_ids, open_search, places
 from tests.stores import AGENT, ENGINE, ONE, THREE, TWO, StoreBuilder

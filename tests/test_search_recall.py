@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from claude_session_player.search import StoreSearch
-from claude_session_player.search.texts import FIELDS, EventText
+from claude_session_player.search.fields import FIELDS
+from claude_session_player.search.texts import EventText
 from tests import corpus
 from tests.searches import ALL, WORD, open_search, places, texts_of
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import tantivy
 
-from claude_session_player.search.documents import CODES, schema, to_rank
+from claude_session_player.search.documents import schema
+from claude_session_player.search.fields import CODES, FIELDS, to_rank
 from claude_session_player.search.query import AllOf, AnyOf, Condition, Node, Not, Phrase, Word
-from claude_session_player.search.texts import FIELDS
 from claude_session_player.search.tokens import fold, prepare, split_cjk, words_of
 
 if TYPE_CHECKING:

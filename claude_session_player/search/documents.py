@@ -7,32 +7,18 @@ on is in `rank`, which does not depend on other documents: hits have the same or
 from __future__ import annotations
 
 from functools import cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import tantivy
 
-from claude_session_player.search.texts import (
-    FIELDS,
-    FILE,
-    PROMPT,
-    RESPONSE,
-    RESULT,
-    SUMMARY,
-    THINKING,
-    TITLE,
-    TOOL,
-    EventText,
-)
+from claude_session_player.search.fields import CODES, RESULT, to_rank
 from claude_session_player.search.tokens import TOKENIZER, analyzer, prepare
 
-_CODE_BITS: Final = 4
+if TYPE_CHECKING:
+    from claude_session_player.search.texts import EventText
+
 _LINE_BITS: Final = 32
 LAST_LINE: Final = (1 << _LINE_BITS) - 1
-_MAX_SECONDS: Final = 1 << 40
-_DAY: Final = 86_400
-_BONUS_DAYS: Final = {TITLE: 720, PROMPT: 360, SUMMARY: 240, RESPONSE: 180, TOOL: 90, THINKING: 60, RESULT: 30, FILE: 0}
-"""How many days more recent a text of each field counts, so that the best texts are looked at first."""
-CODES: Final = {field: code for code, field in enumerate(FIELDS)}
 _SEPARATOR: Final = "\0"
 
 
@@ -124,19 +110,3 @@ def from_place(place: int) -> tuple[int, int]:
     (7, 42)
     """
     return place >> _LINE_BITS, place & LAST_LINE
-
-
-def to_rank(field: str, seconds: int) -> int:
-    """What the order of documents depends on: newer ones are better, and those of some fields."""
-    seconds = min(max(seconds, 0), _MAX_SECONDS)
-    return (seconds + _BONUS_DAYS[field] * _DAY) << _CODE_BITS | CODES[field]
-
-
-def from_rank(rank: int) -> tuple[str, int]:
-    """The field and the time of a document, in seconds.
-
-    >>> from_rank(to_rank("prompt", 1_768_000_000))
-    ('prompt', 1768000000)
-    """
-    field = FIELDS[rank & ((1 << _CODE_BITS) - 1)]
-    return field, (rank >> _CODE_BITS) - _BONUS_DAYS[field] * _DAY

@@ -11,8 +11,8 @@ import tantivy
 
 from claude_session_player.errors import SessionError
 from claude_session_player.search.compiler import WordMarker, compile_query
-from claude_session_player.search.documents import from_document, from_place, from_rank, open_index, schema
-from claude_session_player.search.file_reader import FileReader
+from claude_session_player.search.documents import from_document, from_place, open_index, schema
+from claude_session_player.search.fields import from_rank
 from claude_session_player.search.hits import (
     DEFAULT_OPTIONS,
     FoundText,
@@ -143,6 +143,8 @@ class StoreSearch:
             yield self._in_memory(part, agents)
 
     def _in_memory(self, files: Sequence[SessionFile], agents: set[str]) -> _DocumentSource:
+        from claude_session_player.search.file_reader import FileReader
+
         memory = _MemoryIndex()
         names = {}
         for number, file in enumerate(files):

@@ -18,7 +18,8 @@ from claude_session_player.linking.copies import CopyDetector
 from claude_session_player.linking.prompts import PromptQueue, human_prompt, to_attachment
 from claude_session_player.parser import decode_lines
 from claude_session_player.search.documents import LAST_LINE, to_document
-from claude_session_player.search.texts import RESULT, TOOL, EventText, event_texts
+from claude_session_player.search.fields import RESULT, TOOL
+from claude_session_player.search.texts import EventText, event_texts
 from claude_session_player.store import WORKFLOW, output_resolver, read_document
 from claude_session_player.util.fsutil import regular_opener, sample_checksum
 from claude_session_player.util.times import file_time, to_epoch

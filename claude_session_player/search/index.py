@@ -18,13 +18,13 @@ import tantivy
 
 from claude_session_player.errors import SessionError
 from claude_session_player.search.documents import open_index, schema, to_place
-from claude_session_player.search.file_reader import FileReader, ReadResult, decode_state, encode_state
 from claude_session_player.search.indexed_files import IndexedFile, IndexedFiles
 from claude_session_player.util.dirs import cache_dir, distrust_reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
+    from claude_session_player.search.file_reader import ReadResult
     from claude_session_player.store import Progress, SessionFile
 
 SEARCH_VERSION: Final = 1
@@ -297,6 +297,8 @@ class _Update:
         progress: Progress | None,
     ) -> None:
         """Add the documents of files, the last written first."""
+        from claude_session_player.search.file_reader import FileReader, decode_state, encode_state
+
         known = self._indexed.files()
         states = self._indexed.states([file.name for file in files if file.name in known])
         self._indexed.add_names([file.name for file in files if file.name not in known])

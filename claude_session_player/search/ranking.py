@@ -9,16 +9,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from claude_session_player.search.fields import WEIGHTS
 from claude_session_player.search.hits import NEWEST, OLDEST, RELEVANCE, Match, Member, SessionHits
-from claude_session_player.search.texts import FILE, PROMPT, RESPONSE, RESULT, SUMMARY, THINKING, TITLE, TOOL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from claude_session_player.store import Filter, Session
 
-_WEIGHTS: Final = {TITLE: 12, PROMPT: 8, SUMMARY: 5, RESPONSE: 4, TOOL: 2.5, THINKING: 2, RESULT: 1, FILE: 0.4}
-"""What a hit in each field says about its session."""
 _RECENCY_DAYS: Final = 30
 _DAY: Final = 86_400
 
@@ -91,7 +89,7 @@ def _newest_of(copies: Sequence[Match], owners: Mapping[str, Session]) -> Member
 
 def _relevance(member: Member) -> Any:
     match = member[0]
-    return -_WEIGHTS[match.field], -match.seconds, match.name, match.line
+    return -WEIGHTS[match.field], -match.seconds, match.name, match.line
 
 
 def _newest(member: Member) -> Any:
@@ -122,5 +120,5 @@ def _score(members: Sequence[Member], newest: int) -> float:
     counts: dict[str, int] = {}
     for match, _ in members:
         counts[match.field] = counts.get(match.field, 0) + 1
-    fit = sum(_WEIGHTS[field] * (1 + math.log2(count)) for field, count in counts.items())
+    fit = sum(WEIGHTS[field] * (1 + math.log2(count)) for field, count in counts.items())
     return fit + math.log2(1 + newest / _DAY / _RECENCY_DAYS)

@@ -35,24 +35,13 @@ from claude_session_player.format.prompts import classify_prompt
 from claude_session_player.format.results import decode_result, decode_text
 from claude_session_player.format.strings import attached_strings, raw_strings, readable_strings, record_strings
 from claude_session_player.linking.prompts import is_from_person, is_injected
+from claude_session_player.search.fields import FILE, PROMPT, RESPONSE, RESULT, SUMMARY, THINKING, TITLE, TOOL
 from claude_session_player.tools import touched_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from msgspec import Raw
-
-PROMPT: Final = "prompt"
-RESPONSE: Final = "response"
-THINKING: Final = "thinking"
-TOOL: Final = "tool"
-RESULT: Final = "result"
-TITLE: Final = "title"
-SUMMARY: Final = "summary"
-FILE: Final = "file"
-FIELDS: Final = (PROMPT, RESPONSE, THINKING, TOOL, RESULT, TITLE, SUMMARY, FILE)
-"""What a text is: typed by a person, written by the model, given to a tool, returned by one, a title, a summary of the
-session, or anything else that the model saw: attached files, output of hooks, reminders."""
 
 _SUMMARY_TYPE: Final = "summary"
 _SAMPLE: Final = 64

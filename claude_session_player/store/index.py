@@ -93,11 +93,12 @@ class StoreIndex:
         files = [file for root in roots for file in walk.store(root)]
         self.has_removals = bool(walk.removals)
         self.note(walk.problems)
+        self.last_files = files
         return files
 
     def everything(self, roots: Sequence[str]) -> KnownFiles:
         """Every session file of some stores that can be read."""
-        files = self.last_files = self.files(roots)
+        files = self.files(roots)
         known = self._rows(roots)
         result = self._complete(files, known)
         self._forget(known.keys() - {file.name for file in files})
