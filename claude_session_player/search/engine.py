@@ -54,7 +54,11 @@ class StoreSearch:
         self._sources: list[_DocumentSource] = []
         self._missing: list[SessionFile] = []
         self._files: list[SessionFile] = []
-        self._reason = ""
+        self._runs: dict[str, str] = {}
+        """The names of session files, by those of files about their workflow runs."""
+        self._stale = 0
+        self.reason = ""
+        """Why the index could not be used, or not be updated."""
         self.sessions: dict[str, Session] = {}
         """All sessions and sub-agents with files, by the names of their files."""
         self.refreshed = float("-inf")
@@ -62,39 +66,47 @@ class StoreSearch:
 
     def refresh(self, *, updates: bool = True, uses_index: bool = True) -> None:
         """Look at the store again, and bring the index up to date."""
-        store = self._store
-        self._files = store.files()
-        runs = {run.name: (run, file) for file in self._files for run in workflow_files(file)}
-        self._files += (run for run, _ in runs.values())
-        self._sources, self._missing, self._reason = [], [], ""
-        hidden = tuple(os.path.join(problem.path, "") for problem in store.problems)
-        for root in store.roots:
-            files = [file for file in self._files if _is_below(file, root)]
-            if not uses_index or not store.has_cache:
-                self._missing += files
-                continue
-            index = SearchIndex(root, self._cache)
-            if updates:
-                coverage = index.update(
-                    files,
-                    is_gone=lambda name: not f"{name}{os.sep}".startswith(hidden) if hidden else True,
-                    unpack=store.unpacked,
-                    on_read=self._offer,
-                    progress=self._progress,
-                )
-            else:
-                coverage = index.coverage(files)
-            self._reason = self._reason or coverage.reason or index.refusal or ""
-            if updates:
-                self._missing += coverage.missing
-            if (searcher := index.searcher) is not None and coverage.current:
-                self._sources.append(_DocumentSource(searcher, coverage.current))
-            index.close()
-        known = store.sessions_in([file for file in self._files if file.kind != WORKFLOW])
+        self.update_index(updates=updates, uses_index=uses_index)
+        known = self._store.sessions_in([file for file in self._files if file.kind != WORKFLOW])
         self.sessions = {session.file.name: session for session in known}
-        owners = ((name, self.sessions.get(file.name)) for name, (_, file) in runs.items())
+        owners = ((name, self.sessions.get(owner)) for name, owner in self._runs.items())
         self.sessions |= {name: owner for name, owner in owners if owner is not None}
         self.refreshed = time.monotonic()
+
+    def update_index(self, *, updates: bool = True, uses_index: bool = True) -> None:
+        """Bring the index up to date, without looking at sessions: nothing can be searched before `refresh`."""
+        store = self._store
+        self._files = list(store.files())
+        self._sources, self._missing, self._stale, self.reason = [], [], 0, ""
+        runs = [(run, file.name) for file in self._files for run in workflow_files(file)]
+        self._runs = {run.name: owner for run, owner in runs}
+        self._files += (run for run, _ in runs)
+        for root in store.roots:
+            files = [file for file in self._files if _is_below(file, root)]
+            if uses_index and store.has_cache:
+                self._add_source(SearchIndex(root, self._cache), files, updates=updates)
+            else:
+                self._missing += files
+
+    def _add_source(self, index: SearchIndex, files: Sequence[SessionFile], *, updates: bool) -> None:
+        """Add what the index of a store has, after an update if that is wanted."""
+        hidden = tuple(os.path.join(problem.path, "") for problem in self._store.problems)
+        if updates:
+            coverage = index.update(
+                files,
+                is_gone=lambda name: not f"{name}{os.sep}".startswith(hidden),
+                unpack=self._store.unpacked,
+                on_read=self._offer,
+                progress=self._progress,
+            )
+            self._missing += coverage.missing
+        else:
+            coverage = index.coverage(files)
+            self._stale += len(coverage.missing)
+        self.reason = self.reason or coverage.reason or index.refusal or ""
+        if (searcher := index.searcher) is not None and coverage.current:
+            self._sources.append(_DocumentSource(searcher, coverage.current))
+        index.close()
 
     def search(self, queries: Sequence[str], options: SearchOptions = DEFAULT_OPTIONS) -> Hits:
         """The sessions that match all of some queries. Raises `BadQuery`."""
@@ -116,7 +128,8 @@ class StoreSearch:
             _INDEX,
             len(self._files),
             len(self._missing),
-            self._reason,
+            self._stale,
+            self.reason,
             tuple(self._store.problems),
             is_limited=any(search.is_limited for search in searches),
         )

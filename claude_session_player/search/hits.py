@@ -113,7 +113,7 @@ class Hit(NamedTuple):
         return {
             "query": self.query,
             "platform": PLATFORM,
-            "session_id": self.session.id,
+            "session_id": display_path(self.session.id),
             "path": display_path(self.name),
             "field": self.field,
             "tool": self.tool or None,
@@ -123,7 +123,7 @@ class Hit(NamedTuple):
             "time": self.time,
             "snippet": self.snippet,
             "spans": [list(span) for span in self.spans],
-            "copies": [copy.id for copy in self.copies],
+            "copies": [display_path(copy.id) for copy in self.copies],
         }
 
 
@@ -186,6 +186,8 @@ class SearchReport(NamedTuple):
     """How many session files were looked at."""
     read: int = 0
     """How many of them had to be read, because the index does not know them, or knows an older version."""
+    stale: int = 0
+    """How many of them have changed since they were indexed, and were not read, because no update was wanted."""
     reason: str = ""
     """Why the index could not be used, or not be updated."""
     problems: tuple[ReadProblem, ...] = ()
