@@ -12,11 +12,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
 from bench.measure import Row, best_process_times, best_times, peak_memory, process, until_shown
+from bench.search_store import sample_queries, write_search_store
 from bench.sessions import write_long_line, write_session, write_store
+from bench.typing import measure_key_to_paint
 from claude_session_player import ScreenState, Session, Store, read_events, render, replay, summarize
 from claude_session_player.export.transcript import TranscriptStyle, entry_blocks, join_blocks
 from claude_session_player.format.events import decode
@@ -28,6 +31,7 @@ from claude_session_player.transcript.builder import TranscriptBuilder
 from claude_session_player.transcript.subagents import SubagentFinder
 from claude_session_player.transcript.walk import TranscriptWalk
 from tests import corpus
+from tests.searches import bytes_read, open_search
 
 PROGRAM = str(Path(sys.executable).with_name("claude-session-player"))
 ROUNDS = 9
@@ -53,6 +57,11 @@ def main() -> None:
             redraw,
             memory,
             long_line,
+            search_index,
+            search_growth,
+            search_queries,
+            search_exact,
+            search_typing,
         )
         chosen = [job for job in jobs if job.__name__ in sys.argv[1:]] or jobs
         for job in chosen:
@@ -291,6 +300,81 @@ def long_line(folder: Path) -> Iterator[Row]:
         size = path.stat().st_size
         details = f"{cost / MEGABYTE:.0f} MB, {size / MEGABYTE:.0f} MB"
         yield Row(f"memory for a line of 100 MB ({kind}, {character})", "its size", cost / size, 4, "×", False, details)
+
+
+def search_index(folder: Path) -> Iterator[Row]:
+    """Index a realistic store of 500 MB from nothing, in a process."""
+    root, size, lines = _search_store(folder)
+    rebuild = [PROGRAM, "index", "rebuild", "--root", str(root)]
+    ours, loads = best_times(3, process(rebuild), lambda: _each(lines, json.loads))
+    job = f"first index of {size / MEGABYTE:.0f} MB"
+    yield Row(job, "json.loads, one core", loads / ours, 0.8, "×", details=_ms(ours, loads))
+    on_disk = sum(path.stat().st_size for path in (folder / "cache").rglob("search-*/**/*") if path.is_file())
+    details = f"{on_disk / MEGABYTE:.0f} MB, {size / MEGABYTE:.0f} MB"
+    yield Row("search index on disk", "the store", on_disk / size * 100, 45, "%", False, details)
+    memory = peak_memory(*rebuild) / MEGABYTE
+    yield Row(f"{job}: peak memory", "300 MB", memory, 300, "MB", False, "of the largest process")
+
+
+def search_growth(folder: Path) -> Iterator[Row]:
+    """Let one session grow by 1 MB, and count what the next search reads of session files."""
+    root, _, _ = _search_store(folder)
+    cache = folder / "cache" / "claude-session-player"
+    open_search(root, cache)
+    path = max(root.rglob("*.jsonl"), key=lambda path: path.stat().st_size)
+    added = write_session(folder / "added.jsonl", 1).read_bytes()
+    with path.open("ab") as file:
+        file.write(added)
+    with bytes_read() as read:
+        open_search(root, cache).search(["render"])
+    details = f"{sum(read):,} of {len(added):,} bytes"
+    yield Row("find after a session grew by 1 MB: bytes read", "1 MB", sum(read) / len(added), 1.1, "×", False, details)
+
+
+def search_queries(folder: Path) -> Iterator[Row]:
+    """Search for a word in a process of its own, and for 1,000 different queries in one process."""
+    root, _, _ = _search_store(folder)
+    search = open_search(root, folder / "cache" / "claude-session-player")
+    warm, python = best_process_times(
+        25, [PROGRAM, "find", "render", "--root", str(root)], [sys.executable, "-c", "pass"]
+    )
+    yield Row("find word, warm", "python -c pass", warm / python, 15, "×", False, _ms(warm, python))
+    times = []
+    for query in sample_queries(7, 1000):
+        start = time.perf_counter()
+        for group in islice(search.search([query]), 10):
+            group.best()
+        times.append((time.perf_counter() - start) * 1000)
+    times.sort()
+    details = f"median {times[500]:.1f} ms, slowest {times[-1]:.0f} ms; with the hits of 10 sessions"
+    yield Row("one of 1,000 queries, 95th percentile", "5 ms", times[950], 5, "ms", False, details)
+
+
+def search_exact(folder: Path) -> Iterator[Row]:
+    """Search for a text that is nowhere, without any index, in a process."""
+    root, size, lines = _search_store(folder)
+    command = [PROGRAM, "find", "--exact", "no such words anywhere", "--root", str(root)]
+    ours, loads = best_times(ROUNDS, process(command), lambda: _each(lines, json.loads))
+    job = f"find --exact in {size / MEGABYTE:.0f} MB"
+    yield Row(job, "json.loads, one core", loads / ours, 5, "×", details=_ms(ours, loads))
+
+
+def search_typing(folder: Path) -> Iterator[Row]:
+    """Type words in the list of sessions, and measure from each key to the painted result."""
+    root, _, _ = _search_store(folder)
+    times = sorted(measure_key_to_paint(root, "render state buffer"))
+    details = f"median {times[len(times) // 2] * 1000:.0f} ms, {len(times)} keys"
+    yield Row("search as you type, slowest key", "60 ms", times[-1] * 1000, 60, "ms", False, details)
+
+
+def _search_store(folder: Path) -> tuple[Path, int, list[bytes]]:
+    """A store of 500 MB with the words and shares of real ones, its size and its lines."""
+    root = folder / "search-store"
+    if not root.exists():
+        write_search_store(root, 500, 900)
+    os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
+    lines = [line for path in sorted(root.rglob("*.jsonl")) for line in _lines(path)]
+    return root, sum(map(len, lines)), lines
 
 
 def _large_store(folder: Path) -> tuple[Path, list[Path], list[bytes]]:

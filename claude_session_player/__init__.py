@@ -1,4 +1,4 @@
-"""Find, replay, inspect and share Claude Code sessions.
+"""Search, replay, inspect and share Claude Code sessions.
 
 >>> from claude_session_player import ScreenState, render
 >>> state = render(ScreenState(), {"type": "user", "message": {"content": "Hello"}})
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from claude_session_player.store import Filter, Session, Store, normalize_project_path, require_unused
     from claude_session_player.transcript import Conversation
 
-__version__ = "0.8.0"
+__version__ = "0.9.0"
 
 __all__ = [
     "Conversation",

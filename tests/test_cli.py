@@ -326,8 +326,8 @@ def test_a_comment_before_the_session_does_not_make_it_none(session: Path) -> No
     ("arguments", "advice"),
     [
         ("rpelay x.jsonl", "did you mean 'replay'?"),
-        ("search login", "'browse WORDS' or 'list --title TEXT'"),
-        ("serach login", "'browse WORDS' or 'list --title TEXT'"),
+        ("grep login", "did you mean 'find'?"),
+        ("serach login", "did you mean 'search'?"),
         ("resume latest", "'play' plays a session, and 'claude --resume ID' continues it"),
         ("delete x", "did you mean 'clean'?"),
         ("rm x y", "did you mean 'clean'?"),
@@ -356,9 +356,9 @@ def test_a_file_or_an_id_is_a_session_also_where_it_is_called_like_a_command(
     session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "search").write_bytes(session.read_bytes())
-    assert csp("search").stdout.decode() == SCREEN
-    assert refused(csp("search", "login"), 2, "unexpected extra argument (login)")
+    (tmp_path / "grep").write_bytes(session.read_bytes())
+    assert csp("grep").stdout.decode() == SCREEN
+    assert refused(csp("grep", "login"), 2, "unexpected extra argument (login)")
     store = StoreBuilder(tmp_path / "store")
     store.session("delete01", "Oil it")
     for ref in ("delete01", "delete"):
@@ -366,9 +366,9 @@ def test_a_file_or_an_id_is_a_session_also_where_it_is_called_like_a_command(
 
 
 def test_a_directory_called_like_a_synonym_hides_no_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "find").mkdir()
+    (tmp_path / "grep").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert refused(csp("find", "login"), 2, "there is no command 'find'")
+    assert refused(csp("grep", "login"), 2, "there is no command 'grep'")
 
 
 # --- without a command ------------------------------------------------------------------------------

@@ -17,14 +17,18 @@ from tests.program import csp
 DIFFERENCES = {
     "--all": "all sessions of what the command works on; follow --all shows those that run",
     "--archive": "read from an archive instead of a store, or the archive that is written and restored",
+    "--by": "stats makes a table of tokens for each grouping, find one of hits",
     "--format": "each kind of output has its own formats, but a format means the same everywhere",
     "--from": "a time; within one session also a line, in play also a place",
     "--full": "show includes outputs that are stored next to the session, which no screen has",
     "--history": "export includes it unless told otherwise",
+    "--limit": "find shows 10 sessions unless told otherwise, and takes 0 for all of them",
     "--only": "kinds of entries, or kinds of files",
     "--output": "repair needs it, and does not overwrite",
+    "--play": "play what the command is about: the demo, or one of the sessions that find found",
     "--project": "memories belong to a project, too",
     "--root": "restore writes to one store, and creates it",
+    "--sort": "facts about sessions, or how well and when they match a query",
     "--to": "a time; within one session also a line",
     "--until": "a line of the session, for its screen or for a file that it touched",
 }

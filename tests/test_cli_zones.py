@@ -102,7 +102,8 @@ def test_json_has_the_times_of_the_file(builder: StoreBuilder, zone: str) -> Non
 def test_every_command_that_shows_or_reads_times_has_utc(name: str) -> None:
     command = app.get_command(click.Context(app), name)
     assert command is not None
-    commands = [command.commands[word] for word in ("add", "list")] if isinstance(command, click.Group) else [command]
+    words = {"archive": ("add", "list"), "index": ("status",)}.get(name, ())
+    commands = [command.commands[word] for word in words] if isinstance(command, click.Group) else [command]
     assert all(any("--utc" in param.opts for param in one.params) for one in commands)
 
 

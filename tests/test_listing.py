@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from claude_session_player import Filter
+from claude_session_player.store import resume_command
 from claude_session_player.store.filters import SORT_KEYS
 from claude_session_player.tui import listing
 from claude_session_player.tui.listing import (
@@ -15,7 +16,6 @@ from claude_session_player.tui.listing import (
     ListFilter,
     SessionRow,
     list_projects,
-    resume_command,
     row_position,
     session_row,
     with_use,

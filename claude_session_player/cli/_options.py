@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SHORT_PROGRAM: Final = "csp"
 """The short name of the program: examples fit into a line of a help page with it."""
+SESSIONS_SHOWN: Final = 10
+"""The number of sessions that a search shows unless another is given."""
 Function = Callable[..., object]
 Decorator = Callable[[Function], Function]
 _F = TypeVar("_F", bound=Function)
@@ -76,14 +78,29 @@ class StoreOptions:
         """True where sessions are looked for in the archive."""
         return self.archived or self.archive is not None
 
+    @property
+    def words(self) -> list[str]:
+        """The options that lead another command to the same sessions."""
+        if self.is_archive:
+            return ["--archived"] if self.archive is None else ["--archive", self.archive]
+        return [word for root in self.roots for word in ("--root", root)]
+
     @contextmanager
     def open(self, required: bool = True) -> Iterator[Store]:
         """The stores, with a progress bar for long reads; at the end, unreadable files are named."""
+        with self.open_with_progress(required) as (store, _):
+            yield store
+
+    @contextmanager
+    def open_with_progress(
+        self, required: bool = True, title: str = "reading sessions"
+    ) -> Iterator[tuple[Store, Progress | None]]:
+        """The same, and what moves the progress bar; on a terminal only."""
         store: Store | None = None
         try:
-            with reading_bar("reading sessions") as progress:
+            with reading_bar(title) as progress:
                 store = self._open(required, progress)
-                yield store
+                yield store, progress
         except NoSuchSession:
             if store is not None:  # the session may be in a file that could not be read
                 warn_unreadable(store.problems)
@@ -134,6 +151,12 @@ def archive_options(function: Function) -> Function:
     return collect_options("stores", StoreOptions, fields, options)(function)
 
 
+def index_options(function: Function) -> Function:
+    """The same without `--no-cache`, for commands about the search index, which is a cache."""
+    options = (_ARCHIVED, _ARCHIVE, _ROOT)
+    return collect_options("stores", StoreOptions, StoreOptions.__annotations__, options)(function)
+
+
 def archive_dir_option(function: _F) -> _F:
     """`--archive` of commands that write to the archive or restore from it, as the parameter `archive`."""
     return click.option("--archive", metavar="DIR", help=ARCHIVE_HELP)(function)
@@ -172,13 +195,7 @@ def _filter_decorator(
 
     subagents = click.option("--include-subagents", is_flag=True, help="Include sub-agents that have their own files.")
     options: list[Decorator] = [
-        click.option("--project", metavar="TEXT", help="Only sessions whose project path contains TEXT."),
-        click.option("--cwd", metavar="TEXT", help="Only sessions with TEXT in the path of a working directory."),
-        click.option("--from", "since", callback=_start, metavar="WHEN", help=from_help),
-        click.option(to_name, "before", callback=_end, metavar="WHEN", help=to_help),
-        click.option("--model", metavar="TEXT", help="Only sessions that used a model with TEXT in its name."),
-        click.option("--branch", metavar="TEXT", help="Only sessions on a git branch with TEXT in its name."),
-        click.option("--title", metavar="TEXT", help="Only sessions with TEXT in their title."),
+        *_conditions(from_help, to_help, to_name),
         *([subagents] if with_subagents else []),
         click.option(
             "--sort",
@@ -189,15 +206,27 @@ def _filter_decorator(
         ),
         click.option("--reverse", is_flag=True, help="Reverse the order."),
         click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N sessions. Default: all."),
-        click.option(
-            "--offset",
-            type=click.IntRange(min=0),
-            default=0,
-            metavar="N",
-            help="Skip the first N sessions. Default: 0.",
-        ),
+        _OFFSET,
     ]
     return collect_options("filter", Filter, Filter._fields, options)
+
+
+_OFFSET: Final = click.option(
+    "--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Skip the first N sessions. Default: 0."
+)
+
+
+def _conditions(from_help: str = _FROM, to_help: str = _TO, to_name: str = "--to") -> list[Decorator]:
+    """The options that are conditions on a session itself."""
+    return [
+        click.option("--project", metavar="TEXT", help="Only sessions whose project path contains TEXT."),
+        click.option("--cwd", metavar="TEXT", help="Only sessions with TEXT in the path of a working directory."),
+        click.option("--from", "since", callback=_start, metavar="WHEN", help=from_help),
+        click.option(to_name, "before", callback=_end, metavar="WHEN", help=to_help),
+        click.option("--model", metavar="TEXT", help="Only sessions that used a model with TEXT in its name."),
+        click.option("--branch", metavar="TEXT", help="Only sessions on a git branch with TEXT in its name."),
+        click.option("--title", metavar="TEXT", help="Only sessions with TEXT in their title."),
+    ]
 
 
 def filter_options(function: Function) -> Function:
@@ -221,6 +250,20 @@ def clean_filter_options(function: Function) -> Function:
     """The same for the removal of sessions: `--before` spares a session that was used later, whenever it began."""
     help = "Only sessions last active then or earlier, including all of that day."
     return _filter_decorator(to_help=help, to_name="--before", with_subagents=False)(function)
+
+
+def search_filter_options(function: Function) -> Function:
+    """The same for a search, whose hits have an order of their own; without `--limit`, the limit is `None`."""
+    from claude_session_player.store import Filter
+
+    limit = click.option(
+        "-n",
+        "--limit",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help=f"At most N sessions, or N rows with --by; 0 for all. Default: {SESSIONS_SHOWN}; all with --by and --ids.",
+    )
+    return collect_options("filter", Filter, Filter._fields, [*_conditions(), limit, _OFFSET])(function)
 
 
 # --- what is shown ------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from claude_session_player.util.dirs import PROGRAM
 
 GROUPS: Final = {
     "Watch": ("play", "follow", "replay", "demo"),
-    "Find": ("browse", "list", "projects", "get"),
+    "Find": ("find", "browse", "list", "projects", "get", "index"),
     "Read": ("show", "tree", "files", "todos", "memories", "settings"),
     "Measure": ("summary", "stats", "account"),
     "Keep": ("archive", "restore", "clean", "verify", "repair", "locks"),
@@ -34,7 +34,7 @@ _SHARED_MODULES: Final = {
     "settings": ("list", "settings"),
 }
 """Commands that share a module with others: the module, and the name of the click command in it."""
-ALIASES: Final = {"read": "get"}
+ALIASES: Final = {"read": "get", "search": "find"}
 _OWN_OPTIONS: Final = ("--help", "-h", "--version")
 _WIDEST_SUMMARY: Final = 60
 
@@ -79,6 +79,7 @@ class CommandGroups(click.Group):
     epilog=examples(
         ("", "browse all sessions"),
         ("demo --play", "see how it works, without a session of your own"),
+        ("find login bug", "search all sessions for two words"),
         ("play latest", "play the last active session"),
         ("list --project kettle", "list the sessions of a project"),
         ("show 1f2e --pager", "read the transcript of a session"),
@@ -89,7 +90,7 @@ class CommandGroups(click.Group):
 @click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
 @click.pass_context
 def app(ctx: click.Context) -> int:
-    """Find, replay, inspect and share Claude Code sessions."""
+    """Search, replay, inspect and share Claude Code sessions."""
     if ctx.invoked_subcommand is None:
         return _browse_or_help(ctx)
     return 0
@@ -109,14 +110,10 @@ def _browse_or_help(ctx: click.Context) -> int:
 
 # --- without a command --------------------------------------------------------------------------------
 
-_FIND: Final = "'browse WORDS' or 'list --title TEXT' finds sessions by their title"
 _PLAY: Final = "'play' plays a session, and 'claude --resume ID' continues it in Claude Code"
 _RUNNING: Final = "'follow --all' shows the running sessions"
 _PAGER: Final = "'show --pager' shows a session in a pager"
 _ADVICE: Final = {
-    "search": _FIND,
-    "find": _FIND,
-    "grep": _FIND,
     "resume": _PLAY,
     "continue": _PLAY,
     "version": "use --version",
@@ -127,6 +124,7 @@ _ADVICE: Final = {
 }
 """Words that stand for no single command."""
 _SYNONYMS: Final = {
+    "find": ("grep", "rg", "query", "lookup"),
     "list": ("ls", "dir", "sessions", "history"),
     "show": ("cat", "view", "print", "log", "transcript"),
     "play": ("open", "start"),

@@ -35,6 +35,12 @@ OF_A_SESSION: Final[tuple[tuple[str, ...], ...]] = (
 OF_A_STORE: Final[tuple[tuple[str, ...], ...]] = (
     ("list",),
     ("list", "--json"),
+    ("find", "kettle", "PWN"),
+    ("find", "in:prompt", "kettle", "--json", "--all-hits"),
+    ("find", "--regex", "[A-Z]+", "--by", "file"),
+    ("find", "--exact", "a", "--by", "session", "--json"),
+    ("index", "status"),
+    ("index", "status", "--json"),
     ("projects",),
     ("projects", "--json"),
     ("stats",),
@@ -47,7 +53,7 @@ OF_A_STORE: Final[tuple[tuple[str, ...], ...]] = (
     ("locks",),
     ("clean", "--older-than", "1d"),
 )
-WITHOUT_CACHE: Final = ("todos", "memories", "settings", "clean", "locks")
+WITHOUT_CACHE: Final = ("todos", "memories", "settings", "clean", "locks", "index")
 """These do not take `--no-cache`."""
 EXIT_CODES: Final = frozenset((0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 130))
 """All that are documented."""
