@@ -28,7 +28,9 @@ PACKAGE: Final = ROOT / "claude_session_player"
 
 LATER_ROOMS: Final = frozenset({"search", "redact", "web", "mcp", "lake"})
 """Rooms that the limit for the number of modules was set without."""
-ROOMS_WITH_ONE_DOOR: Final = ("store", "transcript", "archive", "player")
+LATER_MODULES: Final = 6
+"""Modules that those rooms needed in others: for search `format.strings`, three of commands and two of windows."""
+ROOMS_WITH_ONE_DOOR: Final = ("store", "transcript", "archive", "player", "search")
 """Rooms that the rest of the package enters through their façades."""
 CONVENTIONAL_NAMES: Final = frozenset({"command", "main"})
 """Functions that every command module has; they are not counted as names defined more than once."""
@@ -112,7 +114,7 @@ def measure_modules(package: Package) -> Iterator[Measurement]:
     """How many modules there are, how long they are, and how many stand alone."""
     modules = list(package.modules.values())
     counted = [module for module in modules if _room(module) not in LATER_ROOMS]
-    yield Measurement("modules", len(counted), 160)
+    yield Measurement("modules", len(counted), 160 + LATER_MODULES)
     average = sum(module.lines for module in modules) / len(modules)
     yield Measurement("lines per module, on average", average, 165, is_minimum=True)
     single = {name: by for name, by in package.importers().items() if len(by) == 1}

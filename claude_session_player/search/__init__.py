@@ -8,7 +8,6 @@ from claude_session_player.util.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from claude_session_player.search.engine import StoreSearch as StoreSearch
-    from claude_session_player.search.exact import scan_store as scan_store
     from claude_session_player.search.hits import (
         HITS_SHOWN as HITS_SHOWN,
         ORDERS as ORDERS,
@@ -20,10 +19,11 @@ if TYPE_CHECKING:
     )
     from claude_session_player.search.index import IndexStatus as IndexStatus, SearchIndex as SearchIndex
     from claude_session_player.search.query import parse_query as parse_query
+    from claude_session_player.search.scan import scan_store as scan_store
 
 _HOMES = {
     "StoreSearch": "engine",
-    "scan_store": "exact",
+    "scan_store": "scan",
     "IndexStatus": "index",
     "SearchIndex": "index",
     "HITS_SHOWN": "hits",

@@ -19,6 +19,7 @@ from claude_session_player.search.patterns import (
     PatternMatcher,
     ScanPattern,
     TimeLimitReached,
+    compile_pattern,
 )
 from claude_session_player.search.raw_lines import LineBuffer, LineNumbers
 from claude_session_player.store import (
@@ -36,10 +37,10 @@ from claude_session_player.util.workers import MOST_PORTIONS, SharedTask, helper
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from claude_session_player.search.hits import FoundText
+    from claude_session_player.search.hits import FoundText, Hits, Match, SearchOptions, SearchReport
     from claude_session_player.search.matches import FileMatches
     from claude_session_player.search.patterns import TextMatch
-    from claude_session_player.store import Progress
+    from claude_session_player.store import Progress, Session, Store
 
 _HELPER_BYTES: Final = 24 << 20
 """The number of bytes to look at for which another process is worth starting."""
@@ -50,6 +51,8 @@ _FILE_BYTES: Final = 32 << 10
 """Opening a file takes as long as looking at this many bytes."""
 _SNIFFED: Final = 4096
 _WORKFLOW_TOOL: Final = "Workflow"
+_EXACT: Final = "exact"
+_REGEX: Final = "regex"
 _NO_LIMIT: Final = nullcontext()
 _line: Final = attrgetter("line")
 
@@ -340,3 +343,72 @@ def _found_beside(file: SessionFile, path: str, match: TextMatch) -> FoundText:
     from claude_session_player.search.snippets import make_snippet
 
     return FoundText(file.name, 0, RESULT, path=file.name_of(path), snippet=make_snippet(*match))
+
+
+# --- a whole store ----------------------------------------------------------------------------------
+
+
+def scan_store(
+    store: Store,
+    pattern: str,
+    *,
+    is_regex: bool = False,
+    options: SearchOptions | None = None,
+    progress: Progress | None = None,
+) -> Hits:
+    """The sessions in which a text, or a regular expression, is found exactly. Raises `BadQuery`."""
+    from claude_session_player.search.hits import DEFAULT_OPTIONS, Hits
+    from claude_session_player.search.ranking import group_matches, select_names, select_page
+
+    options = options or DEFAULT_OPTIONS
+    compiled = compile_pattern(pattern, is_regex=is_regex)
+    files = store.files()
+    names = select_names(store.sessions_in(files), options.filter) if options.filter.is_narrow else None
+    searched = files if names is None else [file for file in files if file.name in names]
+    agents = {file.id for file in files if file.is_agent}
+    parts = _readable_parts(store, searched)
+    reports = [scan_files(part, compiled, progress=progress, agents_with_files=agents) for part in parts]
+    found = [text for report in reports for text in report.found]
+    sessions = _sessions_with(store, files, {text.name for text in found})
+    groups = group_matches([_to_match(text, pattern) for text in found], sessions, [pattern], options.order)
+    return Hits(select_page(groups, options.filter), _to_search_report(store, reports, _REGEX if is_regex else _EXACT))
+
+
+def _readable_parts(store: Store, files: Sequence[SessionFile]) -> Iterable[Sequence[SessionFile]]:
+    """The files in parts that can be read at the same time: those of an archive have to be unpacked first."""
+    if not store.is_packed:
+        return [files]
+    return ([store.unpacked(file)] for file in files)
+
+
+def _sessions_with(store: Store, files: Sequence[SessionFile], names: set[str]) -> dict[str, Session]:
+    """The sessions of some files. Their relatives are looked at, too, but no other files: there may be no index."""
+    homes = {(file.home, file.parent or file.id) for file in files if file.name in names}
+    beside = {home for home, _ in homes}
+    flat = {file.home for file in files if file.name in names and file.is_agent and file.parent is None}
+    wanted = [
+        file
+        for file in files
+        if (file.home, file.parent or file.id) in homes
+        or (file.home in beside and file.is_agent and file.parent is None)
+        or file.home in flat  # only the lines of such a sub-agent name its session
+    ]
+    return {session.file.name: session for session in store.sessions_in(wanted)}
+
+
+def _to_match(text: FoundText, query: str) -> Match:
+    from claude_session_player.search.hits import Match, loaded_text
+    from claude_session_player.util.times import to_epoch
+
+    seconds = int(to_epoch(text.time) or 0)
+    return Match(text.name, text.line, text.field, seconds, text.copy_key, query, text, loaded_text)
+
+
+def _to_search_report(store: Store, reports: Sequence[ScanReport], lane: str) -> SearchReport:
+    from claude_session_player.search.hits import SearchReport
+
+    files = sum(report.files for report in reports)
+    problems = dict.fromkeys((*store.problems, *(problem for report in reports for problem in report.problems)))
+    binary = sum(report.binary for report in reports)
+    size = sum(report.bytes_read for report in reports)
+    return SearchReport(lane, files, files, problems=tuple(problems), binary=binary, bytes_read=size)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         persisted_name as persisted_name,
         read_document as read_document,
         scalar_text as scalar_text,
+        workflow_files as workflow_files,
     )
     from claude_session_player.store.facts import (
         Extraction as Extraction,
@@ -63,7 +64,6 @@ if TYPE_CHECKING:
         real_path as real_path,
         session_file_at as session_file_at,
         session_files_among as session_files_among,
-        workflow_files as workflow_files,
     )
     from claude_session_player.store.refs import (
         LATEST as LATEST,
@@ -140,7 +140,6 @@ _HOMES = {
     "real_path": "layout",
     "session_file_at": "layout",
     "session_files_among": "layout",
-    "workflow_files": "layout",
     # how people name a session
     "LATEST": "refs",
     "MAX_BREADCRUMB_SIZE": "refs",
@@ -169,6 +168,7 @@ _HOMES = {
     "persisted_name": "extras",
     "read_document": "extras",
     "scalar_text": "extras",
+    "workflow_files": "extras",
 }
 """The module of each public name, imported when the name is first used."""
 

@@ -1,4 +1,4 @@
-"""What a store holds beside sessions: todos, memories, settings, projects, and large tool outputs."""
+"""What a store holds beside sessions: todos, memories, settings, projects, workflow runs, and large tool outputs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.store.layout import (
+    JSON_SUFFIX,
     PROJECTS_DIR,
     TOOL_RESULTS_DIR,
+    WORKFLOW,
+    WORKFLOW_PREFIX,
+    WORKFLOWS_DIR,
     ReadProblem,
     SessionFile,
     SessionKind,
+    file_stamp,
     project_dir_spellings,
 )
 from claude_session_player.util.fsutil import small_opener
@@ -376,6 +381,22 @@ class OutputReference(NamedTuple):
     start: int
     end: int
     name: str
+
+
+def workflow_files(session: SessionFile) -> list[SessionFile]:
+    """The files about the workflow runs of a session, as session files, so that changes to them are noticed alike."""
+    if session.kind != SessionKind.SESSION or session.label:
+        return []
+    try:
+        with os.scandir(os.path.join(session.own_dir, WORKFLOWS_DIR)) as entries:
+            runs = [e for e in entries if e.name.startswith(WORKFLOW_PREFIX) and e.name.endswith(JSON_SUFFIX)]
+            stats = [(entry, entry.stat()) for entry in runs if entry.is_file()]
+    except OSError:  # almost always: there is no such directory
+        return []
+    return [
+        SessionFile(entry.path, entry.name.removesuffix(JSON_SUFFIX), WORKFLOW, file_stamp(status), home=session.home)
+        for entry, status in stats
+    ]
 
 
 def output_resolver(files: Sequence[SessionFile], *, is_once: bool = False) -> Callable[[str], str]:

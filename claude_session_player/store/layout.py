@@ -24,8 +24,8 @@ FILE_HISTORY_DIR: Final = "file-history"
 SESSION_SUFFIX: Final = ".jsonl"
 META_SUFFIX: Final = ".meta.json"
 AGENT_PREFIX: Final = "agent-"
-_WORKFLOW_PREFIX: Final = "wf_"
-_JSON_SUFFIX: Final = ".json"
+WORKFLOW_PREFIX: Final = "wf_"
+JSON_SUFFIX: Final = ".json"
 WORKFLOW: Final = "workflow"
 """The kind of a file about a workflow run, which is not a session."""
 REMOVING_PREFIX: Final = ".removing-"
@@ -147,7 +147,7 @@ class StorePlace(NamedTuple):
         """The place one directory deeper."""
         if directory.startswith(AGENT_PREFIX):
             return self._replace(parent_agent=directory.removeprefix(AGENT_PREFIX))
-        return self._replace(workflow=directory) if directory.startswith(_WORKFLOW_PREFIX) else self
+        return self._replace(workflow=directory) if directory.startswith(WORKFLOW_PREFIX) else self
 
 
 _NAME: Final = attrgetter("name")
@@ -211,7 +211,7 @@ class StoreWalk:
         """The paths of the workflow runs of a session."""
         folder = os.path.join(own_dir, WORKFLOWS_DIR)
         entries = self._entries(folder, missing_is_fine=True)
-        return [e.path for e in entries if e.name.startswith(_WORKFLOW_PREFIX) and e.name.endswith(_JSON_SUFFIX)]
+        return [e.path for e in entries if e.name.startswith(WORKFLOW_PREFIX) and e.name.endswith(JSON_SUFFIX)]
 
     def tool_results(self, own_dir: str) -> list[str]:
         """The paths of tool outputs that were too large for the session file."""
@@ -290,7 +290,7 @@ class StoreWalk:
             return None
         name = name.removesuffix(SESSION_SUFFIX)
         id = name.removeprefix(AGENT_PREFIX) if kind == SessionKind.SUBAGENT else name
-        return SessionFile(entry.path, id, kind, _stamp(status), status.st_dev, *place, metas.get(name))
+        return SessionFile(entry.path, id, kind, file_stamp(status), status.st_dev, *place, metas.get(name))
 
     def _status(self, entry: os.DirEntry[str]) -> os.stat_result | None:
         """The status of a regular file."""
@@ -310,24 +310,8 @@ class StoreWalk:
         metas = {}
         for entry in entries:
             if entry.name.endswith(META_SUFFIX) and (status := self._status(entry)) is not None:
-                metas[entry.name.removesuffix(META_SUFFIX)] = SideFile(entry.path, _stamp(status))
+                metas[entry.name.removesuffix(META_SUFFIX)] = SideFile(entry.path, file_stamp(status))
         return metas
-
-
-def workflow_files(session: SessionFile) -> list[SessionFile]:
-    """The files about the workflow runs of a session, as session files, so that changes to them are noticed alike."""
-    if session.kind != SessionKind.SESSION or session.label:
-        return []
-    try:
-        with os.scandir(os.path.join(session.own_dir, WORKFLOWS_DIR)) as entries:
-            runs = [e for e in entries if e.name.startswith(_WORKFLOW_PREFIX) and e.name.endswith(_JSON_SUFFIX)]
-            stats = [(entry, entry.stat()) for entry in runs if entry.is_file()]
-    except OSError:  # almost always: there is no such directory
-        return []
-    return [
-        SessionFile(entry.path, entry.name.removesuffix(_JSON_SUFFIX), WORKFLOW, _stamp(status), home=session.home)
-        for entry, status in stats
-    ]
 
 
 def session_file_at(path: str) -> SessionFile:
@@ -341,7 +325,7 @@ def session_file_at(path: str) -> SessionFile:
     is_agent = name.startswith(AGENT_PREFIX)
     kind = SessionKind.SUBAGENT if is_agent else _kind_below(home)
     id = stem.removeprefix(AGENT_PREFIX) if is_agent else stem
-    return SessionFile(path, id, kind, _stamp(status), status.st_dev, home, session)
+    return SessionFile(path, id, kind, file_stamp(status), status.st_dev, home, session)
 
 
 def session_home(path: str) -> tuple[str, str | None]:
@@ -391,7 +375,8 @@ def is_session_id(name: str) -> bool:
     return _ID.fullmatch(name) is not None
 
 
-def _stamp(status: os.stat_result) -> FileStamp:
+def file_stamp(status: os.stat_result) -> FileStamp:
+    """What tells this state of a file from another."""
     return FileStamp(status.st_size, status.st_mtime_ns, status.st_ino)
 
 
