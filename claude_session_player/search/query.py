@@ -45,6 +45,8 @@ MAX_DEPTH: Final = 50
 
 _AS_TEXT: Final = "put it in quotes to search for it as text"
 _MIN_FIELD_LENGTH: Final = 3
+_NO_VALUES: Final = tuple("/0123456789")
+"""How no value of an unknown field begins: `localhost:8080`, `file:/x`."""
 _QUOTED_LENGTH: Final = 40
 """How much of a value an error message repeats."""
 _SHOWN_WIDTH: Final = 76
@@ -289,7 +291,7 @@ class _Parser:
         unknown = f"unknown field '{truncate(name, _QUOTED_LENGTH)}:'"
         if near := _nearest(name, QUERY_FIELDS):
             raise self._bad(f"{unknown}: did you mean '{near}:'?", start)
-        if len(name) < _MIN_FIELD_LENGTH or rest[0] in "/0123456789" or not (name.isascii() and name.islower()):
+        if len(name) < _MIN_FIELD_LENGTH or rest.startswith(_NO_VALUES) or not (name.isascii() and name.islower()):
             return False
         raise self._bad(f"{unknown}: fields are {', '.join(f'{one}:' for one in QUERY_FIELDS)}; {_AS_TEXT}", start)
 
