@@ -16,10 +16,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
+from bench.key_to_paint import measure_key_to_paint
 from bench.measure import Row, best_process_times, best_times, peak_memory, process, until_shown
 from bench.search_store import sample_queries, write_search_store
 from bench.sessions import write_long_line, write_session, write_store
-from bench.typing import measure_key_to_paint
 from claude_session_player import ScreenState, Session, Store, read_events, render, replay, summarize
 from claude_session_player.export.transcript import TranscriptStyle, entry_blocks, join_blocks
 from claude_session_player.format.events import decode

@@ -59,7 +59,9 @@ def best_process_times(rounds: int, *commands: list[str]) -> list[float]:
 
 def process(command: list[str]) -> Callable[[], object]:
     """A job that runs a command in a process."""
-    return lambda: subprocess.run(command, stdout=subprocess.DEVNULL, check=True, env=ordinary_environment())
+    return lambda: subprocess.run(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, env=ordinary_environment()
+    )
 
 
 def until_shown(command: list[str], words: str) -> Callable[[], object]:

@@ -87,7 +87,7 @@ Case and accents are ignored unless --case is given. Identifiers are found whole
 and by their parts: 'line' finds parse_line and parseLine. Chinese, Japanese and
 Korean text is found by any two adjacent characters. Punctuation is ignored; use
 --exact or --regex to search for it. Put a word that looks like a field in
-double quotes: "localhost:8080".
+double quotes: "todo:later".
 
 Examples, quoted for the shell:
 

@@ -14,7 +14,7 @@ from claude_session_player.search.query import AllOf, AnyOf, Condition, Node, No
 from claude_session_player.search.tokens import fold, prepare, split_cjk, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from claude_session_player.search.snippets import Span
@@ -28,9 +28,8 @@ _MOST_MATCHES: Final = 500
 _SEARCHED: Final = 400_000
 """The number of characters of a text in which words are marked."""
 _SHORT: Final = 1_000
-_TRIES: Final = 3
+_TRIES: Final = 8
 """How many places of each spelling of a word are looked at in a long text."""
-_MOST_WINDOWS: Final = 6
 
 
 def compile_query(node: Node, files_of: Callable[[Condition], Iterable[int]]) -> tantivy.Query:
@@ -179,38 +178,30 @@ class WordMarker:
 
     def spans(self, text: str) -> list[Span]:
         """Where words of the query are, in the order of the text, beginning where most of them are close together."""
-        if len(text) <= _SHORT:
-            return self._spans_in(text, 0, len(text))
-        best: list[Span] = []
-        most = 0
-        for start, end in islice(self._likely_windows(text), _MOST_WINDOWS):
-            spans, count = self._marked(text, start, end)
-            if count > most:
-                best, most = spans, count
-            if count == len(self._terms):
-                break
-        return best or self._spans_in(text, 0, _SEARCHED)
+        if len(text) > _SHORT and (at := self._likely_place(text)) is not None:
+            start = max(at - _SHORT // 4, 0)
+            if spans := self._spans_in(text, start, start + _SHORT):
+                return spans
+        return self._spans_in(text, 0, _SEARCHED)
 
     def has_case(self, text: str) -> bool:
         """True if every word of the query that has capitals is in the text with the same capitals."""
         return all(word in text for word in self._cased)
 
-    def _likely_windows(self, text: str) -> Iterator[Span]:
-        """Around the first places of each word in its usual spellings: folding all of a long text takes far longer."""
-        for spellings in self._spellings:
-            for spelling in spellings:
-                at = text.find(spelling)
-                for _ in range(_TRIES):
-                    if at < 0:
-                        break
-                    yield max(at - _SHORT // 2, 0), at + _SHORT // 2
-                    at = text.find(spelling, at + _SHORT // 2)
+    def _likely_place(self, text: str) -> int | None:
+        """Where most words are close together in one of their usual spellings: folding a long text takes far longer."""
+        found = []
+        for number, spellings in enumerate(self._spellings):
+            at, spelling = next(((at, one) for one in spellings if (at := text.find(one)) >= 0), (-1, ""))
+            for _ in range(_TRIES):
+                if at < 0:
+                    break
+                found.append((at, at + len(spelling), number))
+                at = text.find(spelling, at + len(spelling))
+        found.sort()
+        return found[_densest(found)][0] if found else None
 
     def _spans_in(self, text: str, start: int, end: int) -> list[Span]:
-        return self._marked(text, start, end)[0]
-
-    def _marked(self, text: str, start: int, end: int) -> tuple[list[Span], int]:
-        """The spans in a part of a text, and how many different words are among them."""
         folded = fold(text[start:end])
         found = []
         for number, term in enumerate(self._terms):
@@ -218,7 +209,7 @@ class WordMarker:
             places = [place for place in places if _is_whole(folded, *place)] or places
             found += [(start + first, start + last, number) for first, last in places]
         found.sort()
-        return _without_overlaps(found[_densest(found) :]), len({number for _, _, number in found})
+        return _without_overlaps(found[_densest(found) :])
 
 
 _WINDOW: Final = 120

@@ -144,7 +144,7 @@ class StoreSearch:
 
     def _memory_sources(self) -> Iterator[_DocumentSource]:
         """What the index cannot answer for, indexed in memory, a part at a time."""
-        agents = {file.id for file in self._files if file.is_agent}
+        agents = {file.id for file in self._files if file.is_agent} if self._missing else set()
         part: list[SessionFile] = []
         size = 0
         for file in self._missing:

@@ -77,7 +77,7 @@ class ReadResult(NamedTuple):
 
     state: ReaderState
     data: bytes
-    """What was read, if it is not too much: others may need it, too."""
+    """What was appended to a file that was known, if it is not much: others may need it, too."""
     offset: int
     """Where that begins in the file."""
 
@@ -147,15 +147,15 @@ class FileReader:
         return ReadResult(ReaderState(), b"", 0)
 
     def _read_lines(self, file: BinaryIO, state: ReaderState, kept: list[bytes]) -> bytes:
-        """Add all complete lines; returns the rest."""
-        size = 0
+        """Add all complete lines; returns the rest. Few bytes that were appended are kept."""
+        size, keeps = 0, state.offset > 0
         for lines in read_batches(file):
             size += sum(map(len, lines))
-            if size <= _READ_AHEAD and not any(type(line) is LongLine for line in lines):
+            if keeps and size <= _READ_AHEAD and not any(type(line) is LongLine for line in lines):
                 kept += lines
             else:
                 kept.clear()
-                size = _READ_AHEAD
+                keeps = False
             rest = b"" if lines[-1].endswith(b"\n") else lines.pop()
             events = decode_lines(lines, state.lines, state.offset)
             self._add_events(events, lines, state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -134,12 +135,24 @@ Member = tuple[Match, tuple["Session", ...]]
 class SessionHits:
     """A session and what was found in it and in its sub-agents, the best first. Texts are loaded when they are used."""
 
-    def __init__(self, session: Session, owners: Mapping[str, Session], members: list[Member], score: float) -> None:
-        """`owners` are the sessions of all files, by the names of the files; `members` are sorted already."""
+    def __init__(
+        self,
+        session: Session,
+        owners: Mapping[str, Session],
+        members: list[Member],
+        score: float,
+        order: Callable[[Member], Any],
+    ) -> None:
+        """`owners` are the sessions of all files, by name; `members` are sorted when they are used."""
         self.session = session
         self.score = score
         self._owners = owners
-        self._members = members
+        self._unsorted = members
+        self._order = order
+
+    @cached_property
+    def _members(self) -> list[Member]:
+        return sorted(self._unsorted, key=self._order)
 
     def __iter__(self) -> Iterator[Hit]:
         for match, copies in self._members:
@@ -165,7 +178,7 @@ class SessionHits:
     @property
     def count(self) -> int:
         """How many hits there are."""
-        return len(self._members)
+        return len(self._unsorted)
 
     @property
     def matches(self) -> list[Match]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _RECENCY_DAYS: Final = 30
 _DAY: Final = 86_400
+_FUTURE: Final = 1 << 40
 
 
 def group_matches(
@@ -29,24 +30,57 @@ def group_matches(
     `owners` are the sessions of all files, by the names of the files. Of copies in several files, that of the session
     that was active last counts; it names the others.
     """
-    heads: dict[str, Session] = {}
-    groups: dict[str, list[Member]] = {}
-    for match, copies in _without_copies(matches, owners):
-        head = heads.get(match.name)
-        if head is None:
-            head = heads[match.name] = owners[match.name].head
-        groups.setdefault(head.file.name, []).append((match, copies))
+    groups: dict[str, _Group] = {}
+    group_of: dict[str, _Group] = {}
+    for member in _without_copies(matches, owners):
+        match = member[0]
+        group = group_of.get(match.name)
+        if group is None:
+            head = owners[match.name].head
+            group = group_of[match.name] = groups.setdefault(head.file.name, _Group(head))
+        group.add(member)
     wanted = set(queries)
-    found = []
-    for members in groups.values():
-        if len(wanted) > 1 and {match.query for match, _ in members} != wanted:
-            continue
-        members.sort(key=_MEMBER_ORDERS[order])
-        times = [match.seconds for match, _ in members]
-        group = SessionHits(heads[members[0][0].name], owners, members, _score(members, max(times)))
-        found.append((_group_key(order, group, times), group))
-    found.sort(key=lambda one: one[0])
-    return [group for _, group in found]
+    if len(wanted) > 1:
+        groups = {name: group for name, group in groups.items() if group.queries() == wanted}
+    ordered = sorted(groups.values(), key=_GROUP_ORDERS[order])
+    return [SessionHits(group.head, owners, group.members, group.score, _MEMBER_ORDERS[order]) for group in ordered]
+
+
+class _Group:
+    """The matches of a session, and what its place depends on."""
+
+    __slots__ = ("counts", "head", "members", "newest", "oldest")
+
+    def __init__(self, head: Session) -> None:
+        self.head = head
+        self.members: list[Member] = []
+        self.counts: dict[str, int] = {}
+        self.newest = 0
+        self.oldest = _FUTURE
+
+    def add(self, member: Member) -> None:
+        match = member[0]
+        self.members.append(member)
+        self.counts[match.field] = self.counts.get(match.field, 0) + 1
+        if match.seconds > self.newest:
+            self.newest = match.seconds
+        if match.seconds < self.oldest:
+            self.oldest = match.seconds
+
+    def queries(self) -> set[str]:
+        return {match.query for match, _ in self.members}
+
+    @property
+    def score(self) -> float:
+        fit = sum(WEIGHTS[field] * (1 + math.log2(count)) for field, count in self.counts.items())
+        return fit + math.log2(1 + self.newest / _DAY / _RECENCY_DAYS)
+
+
+_GROUP_ORDERS: Final[dict[str, Callable[[_Group], Any]]] = {
+    RELEVANCE: lambda group: (-group.score, -group.newest, group.head.file.name),
+    NEWEST: lambda group: (-group.newest, group.head.file.name),
+    OLDEST: lambda group: (group.oldest, group.head.file.name),
+}
 
 
 def select_names(sessions: Collection[Session], filter: Filter) -> set[str] | None:
@@ -107,18 +141,3 @@ _MEMBER_ORDERS: Final[dict[str, Callable[[Member], Any]]] = {
     NEWEST: _newest,
     OLDEST: _oldest,
 }
-
-
-def _group_key(order: str, group: SessionHits, times: Sequence[int]) -> tuple[float, int, str]:
-    name = group.session.file.name
-    if order == RELEVANCE:
-        return -group.score, -max(times), name
-    return (-max(times), 0, name) if order == NEWEST else (min(times), 0, name)
-
-
-def _score(members: Sequence[Member], newest: int) -> float:
-    counts: dict[str, int] = {}
-    for match, _ in members:
-        counts[match.field] = counts.get(match.field, 0) + 1
-    fit = sum(WEIGHTS[field] * (1 + math.log2(count)) for field, count in counts.items())
-    return fit + math.log2(1 + newest / _DAY / _RECENCY_DAYS)

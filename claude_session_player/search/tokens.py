@@ -21,6 +21,7 @@ _CJK: Final = (
 )
 _CJK_RUN: Final = re.compile(f"[{_CJK}]+")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
+_ACCENTED: Final = re.compile("[\u00c0-\u024f\u1e00-\u1fff]")
 _HUMPS: Final = (b"aA", b"AAa")
 """What the shape of a word with inner parts has: `parseLine`, `HTTPServer`."""
 
@@ -156,4 +157,8 @@ def fold(text: str) -> str:
     >>> fold("Ça fait Épic")
     'ca fait epic'
     """
-    return text.lower() if text.isascii() else text.translate(_FOLDED)
+    if text.isascii():
+        return text.lower()
+    lowered = text.lower()
+    is_plain = len(lowered) == len(text) and not _ACCENTED.search(lowered)  # usually, and in half the time
+    return lowered if is_plain else text.translate(_FOLDED)
