@@ -9,8 +9,18 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from claude_session_player.models import ScreenElement, View
+from claude_session_player.tui.hit_list import HitText
 from claude_session_player.tui.widgets import preview
-from claude_session_player.tui.widgets.preview import _TAIL_SIZES, last_rows, last_screen, preview_of
+from claude_session_player.tui.widgets.preview import (
+    _AFTER,
+    _BEFORE,
+    _TAIL_SIZES,
+    last_rows,
+    last_screen,
+    preview_at,
+    preview_of,
+    screen_around,
+)
 from claude_session_player.tui.widgets.rows import element_rows
 from tests.builder import SessionBuilder, call, text
 from tests.stores import AGENT, ONE, StoreBuilder
@@ -108,3 +118,108 @@ def test_the_lines_of_a_subagent_are_its_screen(tmp_path: Path) -> None:
     builder.session(ONE)
     session = builder.open().at(builder.agent(AGENT, ONE))
     assert "Nothing there." in plain(preview_of(session, Size(80, 9)))
+
+
+# --- at a hit -----------------------------------------------------------------------------------------
+
+NEEDLE = HitText("response", "a needle in the hay", ((2, 8),))
+
+
+def at_hit(
+    tmp_path: Path,
+    session: SessionBuilder,
+    line: int,
+    size: Size = USUAL,
+    hit: HitText = NEEDLE,
+    *,
+    agent: bool = False,
+) -> str:
+    builder = StoreBuilder(tmp_path / "store")
+    builder.session(ONE)
+    path = session.write(builder.agent(AGENT, ONE) if agent else builder.home() / f"{ONE}.jsonl")
+    return plain(preview_at(builder.open().at(path), line, hit, size))
+
+
+def hay(count: int = 40) -> SessionBuilder:
+    session = SessionBuilder()
+    for number in range(count):
+        session.prompt(f"Step {number}").response(text("a NEEDLE" if number == count // 2 else "hay"))
+    return session
+
+
+def test_a_hit_is_marked_with_what_is_before_and_after_it(tmp_path: Path) -> None:
+    shown = at_hit(tmp_path, hay(), 42, Size(40, 9))
+    assert shown == " \n ❯ Step 20\n \n▌● a NEEDLE\n \n ❯ Step 21\n \n ● hay\n "
+
+
+def test_a_hit_at_either_end_leaves_no_room_unused(tmp_path: Path) -> None:
+    first = HitText("prompt", "Step 0", ((0, 4),))
+    assert at_hit(tmp_path / "a", hay(), 1, Size(40, 3), first) == "▌❯ Step 0\n \n ● hay"
+    last = SessionBuilder().prompt("Hi").prompt("Ho").response(text("needle"))
+    assert at_hit(tmp_path / "b", last, 3, Size(40, 3)) == " ❯ Ho\n \n▌● needle"
+
+
+def test_the_row_with_the_word_is_in_view_in_a_long_response(tmp_path: Path) -> None:
+    words = "\n\n".join(f"line {number}" for number in range(200)) + "\n\nneedle\n\nmore"
+    shown = at_hit(tmp_path, SessionBuilder().prompt("Hi").response(text(words)), 2)
+    assert "▌  needle" in shown
+    assert all(row.startswith("▌") for row in shown.splitlines())
+
+
+def test_the_text_of_a_truncated_result_stands_below_its_call(tmp_path: Path) -> None:
+    session = SessionBuilder().prompt("Hi").response(call("Bash", "t1", command="ls"))
+    session.result("t1", "\n".join("hay" for _ in range(99)) + "\nneedle")
+    shown = at_hit(tmp_path, session, 3)
+    assert "▌● Bash(ls)" in shown
+    assert "▌response: a needle in the hay" in shown
+
+
+def test_a_line_that_is_not_on_the_screen_shows_its_text_where_it_is(tmp_path: Path) -> None:
+    session = SessionBuilder().prompt("Hi").attachment("file", filename="/hay.txt").prompt("Ho")
+    shown = at_hit(tmp_path, session, 2, hit=HitText("file", "a needle", ((2, 8),)))
+    assert [row for row in shown.splitlines() if row.strip()] == [" ❯ Hi", "▌file: a needle", " ❯ Ho"]
+
+
+def test_a_hit_beside_the_file_of_its_session_shows_only_its_text(tmp_path: Path) -> None:
+    assert at_hit(tmp_path, hay(), 0) == "▌response: a needle in the hay"
+
+
+def test_a_hit_before_a_compaction_and_in_thinking_is_shown(tmp_path: Path) -> None:
+    session = SessionBuilder().prompt("Hi").response({"type": "thinking", "thinking": "A needle?", "signature": ""})
+    session.compaction().prompt("Go on")
+    assert any(row.startswith("▌") and "A needle?" in row for row in at_hit(tmp_path, session, 2).splitlines())
+
+
+def test_a_hit_of_a_sub_agent_is_shown_in_its_own_file_and_inside_that_of_its_session(tmp_path: Path) -> None:
+    agent = SessionBuilder(sidechain=True).prompt("Look", agentId=AGENT).response(text("A needle."), agentId=AGENT)
+    assert "▌● A needle." in at_hit(tmp_path / "a", agent, 2, agent=True)
+    inline = SessionBuilder().prompt("Hi").response(call("Task", "t", description="Look", prompt="Look"))
+    inline.sidechain = True
+    inline.prompt("Look", parentUuid=None).response(text("A needle."))
+    assert "▌● A needle." in at_hit(tmp_path / "b", inline, 4)
+
+
+@pytest.mark.parametrize("width", [1, 2, 9])
+def test_a_hit_is_shown_in_any_width(tmp_path: Path, width: int) -> None:
+    assert "▌" in at_hit(tmp_path, hay(), 42, Size(width, 5))
+    assert at_hit(tmp_path / "flat", hay(), 42, Size(width, 0)) == ""
+
+
+def test_a_file_that_became_shorter_or_is_gone_is_survived(tmp_path: Path) -> None:
+    assert at_hit(tmp_path, hay(2), 99) == "▌response: a needle in the hay"
+    builder = StoreBuilder(tmp_path / "other")
+    path = builder.session()
+    session = builder.open().at(path)
+    path.unlink()
+    assert plain(preview_at(session, 2, NEEDLE, USUAL)) == "Cannot read the session: No such file or\ndirectory"
+
+
+def test_only_the_lines_around_a_hit_are_replayed(tmp_path: Path) -> None:
+    session = SessionBuilder()
+    for number in range(2000):
+        session.prompt(f"Step {number}").response(text("x" * 200))
+    path = session.write(tmp_path / "s.jsonl")
+    state = screen_around(str(path), 2000)
+    assert path.stat().st_size > 4 * (_BEFORE + _AFTER)
+    assert 0 < state.account.lines * 700 < 2 * (_BEFORE + _AFTER)
+    assert any(element.line == 2000 for element in state.elements)

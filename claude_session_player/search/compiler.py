@@ -28,7 +28,7 @@ _MOST_MATCHES: Final = 500
 _SEARCHED: Final = 400_000
 """The number of characters of a text in which words are marked."""
 _SHORT: Final = 1_000
-_TRIES: Final = 8
+_TRIES: Final = 16
 """How many places of each spelling of a word are looked at in a long text."""
 
 
@@ -193,11 +193,11 @@ class WordMarker:
         found = []
         for number, spellings in enumerate(self._spellings):
             at, spelling = next(((at, one) for one in spellings if (at := text.find(one)) >= 0), (-1, ""))
-            for _ in range(_TRIES):
-                if at < 0:
-                    break
-                found.append((at, at + len(spelling), number))
+            places: list[tuple[int, int, int]] = []
+            while at >= 0 and len(places) < _TRIES:
+                places.append((at, at + len(spelling), number))
                 at = text.find(spelling, at + len(spelling))
+            found += [place for place in places if _is_whole(text, *place[:2])] or places
         found.sort()
         return found[_densest(found)][0] if found else None
 
