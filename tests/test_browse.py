@@ -17,12 +17,12 @@ from claude_session_player.store.index import StoreIndex
 from claude_session_player.store.session import Session
 from claude_session_player.tui import jobs, player
 from claude_session_player.tui.browse import BrowseApp
+from claude_session_player.tui.browse_search import QueryInput
 from claude_session_player.tui.jobs import StoreOpener
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.popups import TextPopup
 from claude_session_player.tui.widgets import preview
 from claude_session_player.tui.widgets.preview import PreviewPane
-from claude_session_player.tui.widgets.table import FilterInput
 from tests.browsing import KETTLE, NOW, browse, kettles, settled, table, titles
 from tests.builder import SessionBuilder
 from tests.players import notice
@@ -239,7 +239,7 @@ def test_words_of_the_command_line_filter_from_the_beginning(builder: StoreBuild
 def test_the_arrows_lead_from_the_words_to_the_table_and_escape_clears_them(builder: StoreBuilder) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("/", "q")
-        assert app.screen.query_one(FilterInput).has_focus
+        assert app.screen.query_one(QueryInput).has_focus
         assert "to the table" in text_of(app)
         await pilot.press("down")
         assert table(app).has_focus
@@ -294,7 +294,7 @@ def test_keys_play_and_follow_the_session_under_the_cursor(
 ) -> None:
     played: list[tuple[str, bool]] = []
     monkeypatch.setattr(
-        player, "open_player", lambda app, session, *, live, open_store: played.append((session.id, live))
+        player, "open_player", lambda app, session, *, live, open_store, hits: played.append((session.id, live))
     )
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
@@ -308,7 +308,9 @@ def test_enter_plays_the_first_session_that_the_words_find(
     builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     played: list[str] = []
-    monkeypatch.setattr(player, "open_player", lambda app, session, *, live, open_store: played.append(session.id))
+    monkeypatch.setattr(
+        player, "open_player", lambda app, session, *, live, open_store, hits: played.append(session.id)
+    )
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("/", *"boil", "enter")

@@ -12,11 +12,15 @@ from textual.pilot import Pilot
 
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.browse import BrowseScreen
+from claude_session_player.tui.browse_search import QueryInput
 from claude_session_player.tui.keys import (
+    BROWSE_HELP,
     BROWSE_KEYS,
     FILTER_KEYS,
+    HIT_KEYS,
     PLAYER_KEYS,
     RUNNING_KEYS,
+    SEARCH_KEYS,
     Key,
     KeyBar,
     bindings,
@@ -26,7 +30,7 @@ from claude_session_player.tui.keys import (
 from claude_session_player.tui.live import RunningApp
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.popups import HelpScreen
-from claude_session_player.tui.widgets.table import FilterInput, SessionTable
+from claude_session_player.tui.widgets.table import SessionTable
 from tests.screens import run, text_of
 
 ONE, TWO = (Key((name,), ("none",), name, "word", "about") for name in "ab")
@@ -40,7 +44,9 @@ def actions(keys: Sequence[Key]) -> list[str]:
     ("keys", "widget", "screen"),
     [
         (BROWSE_KEYS, SessionTable, BrowseScreen),
-        (FILTER_KEYS, FilterInput, BrowseScreen),
+        (HIT_KEYS, SessionTable, BrowseScreen),
+        (FILTER_KEYS, QueryInput, BrowseScreen),
+        (SEARCH_KEYS, QueryInput, BrowseScreen),
         (PLAYER_KEYS, PlayerScreen, PlayerScreen),
         (RUNNING_KEYS, RunningApp, RunningApp),
     ],
@@ -52,13 +58,22 @@ def test_every_key_does_something(keys: Sequence[Key], widget: type, screen: typ
         assert hasattr(owners[owner], f"action_{name}"), action
 
 
-@pytest.mark.parametrize(("keys", "lines"), [(BROWSE_KEYS, 2), (FILTER_KEYS, 1), (PLAYER_KEYS, 3)])
+@pytest.mark.parametrize(
+    ("keys", "lines"), [(BROWSE_KEYS, 2), (HIT_KEYS, 2), (FILTER_KEYS, 1), (SEARCH_KEYS, 1), (PLAYER_KEYS, 3)]
+)
 def test_the_footer_has_a_place_for_all_keys(keys: Sequence[Key], lines: int) -> None:
     footer = footer_lines(keys, 80)
     assert len(footer) == lines
     assert all(line.cell_len <= 80 for line in footer)
     shown = "  ".join(line.plain for line in footer)
     assert shown == "  ".join(f"{key.label} {key.word}" for key in keys)
+
+
+def test_every_key_of_the_list_is_in_its_help() -> None:
+    told = {name for key in BROWSE_HELP for name in key.keys}
+    assert {
+        name for keys in (BROWSE_KEYS, HIT_KEYS, FILTER_KEYS, SEARCH_KEYS) for key in keys for name in key.keys
+    } <= told
 
 
 @pytest.mark.parametrize("has_search", [False, True])

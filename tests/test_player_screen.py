@@ -20,6 +20,7 @@ from claude_session_player.player.recording import MemorySource, Recording
 from claude_session_player.player.timeline import FractionPosition
 from claude_session_player.tui.jobs import FramesChanged
 from claude_session_player.tui.player import PlayerScreen
+from claude_session_player.tui.player_search import HitLines
 from claude_session_player.tui.widgets.timeline import TimelineBar
 from tests.builder import SessionBuilder, call
 from tests.players import (
@@ -510,3 +511,84 @@ def test_a_file_that_cannot_be_read_any_more_does_not_end_the_player() -> None:
         await pilot.press("end", "enter", "slash", *"tea", "enter", "home", "h")
 
     assert "the disk is gone" in played(break_it, replace(recording(), open_source=lambda: tape))
+
+
+# --- hits of a search of the stores -----------------------------------------------------------------------
+
+HITS = HitLines(3, (1, 3, 8), ("kettle", "tea"))
+
+
+async def _lines_at(pilot: Pilot[Any], screen: PlayerScreen, *names: str) -> list[int]:
+    """The lines at which the player is after each of some keys."""
+    lines = []
+    for name in names:
+        await pilot.press(name)
+        await pilot.pause()
+        assert screen.playback.frame is not None
+        lines.append(screen.playback.frame.line)
+    return lines
+
+
+def test_n_goes_through_the_hits_with_which_the_player_was_opened() -> None:
+    async def step(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await until_true(pilot, lambda: screen.playback.is_complete)
+        assert await _lines_at(pilot, screen, "n", "n", "n", "N") == [3, 8, 1, 8]
+        assert not screen.player.is_playing
+
+    shown = played(step, hits=HITS)
+    assert "hit 3/3" in shown
+    assert "Esc end search" not in shown
+
+
+def test_the_truncated_text_of_a_hit_is_expanded() -> None:
+    async def step(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await until_true(pilot, lambda: screen.playback.is_complete)
+        await pilot.press("n")
+
+    assert "test 8 of the kettle passed" in played(step, hits=HitLines(7, (7,), ("test 8",)))
+
+
+def test_a_search_in_the_player_takes_the_place_of_the_hits_until_it_ends() -> None:
+    async def step(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("slash", *"welcome", "enter")
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        assert "/welcome 1/1" in shown_on(pilot.app)
+        assert screen.pane.needles == ("welcome",)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "hit -/3" in shown_on(pilot.app)
+        assert screen.pane.needles == HITS.words
+        assert await _lines_at(pilot, screen, "N") == [8]
+
+    played(step, hits=HITS)
+
+
+def test_a_line_that_changes_nothing_counts_for_the_frame_before_it_and_frames_count_once() -> None:
+    session = SessionBuilder().prompt("One").attachment("file", filename="/x").prompt("Two").prompt("Three")
+
+    async def step(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await until_true(pilot, lambda: screen.playback.is_complete)
+        assert await _lines_at(pilot, screen, "n", "n") == [4, 1]
+
+    assert "hit 1/2" in played(step, recording(session), hits=HitLines(1, (1, 2, 4, 99), ()))
+
+
+def test_hits_stay_when_messages_before_compactions_are_included() -> None:
+    session = SessionBuilder().prompt("One").compaction().prompt("Two").prompt("Three")
+
+    async def step(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("h")
+        await until_true(pilot, lambda: screen.playback.is_complete)
+        await pilot.press("home", "n")
+
+    assert "hit 2/2" in played(step, recording(session), hits=HitLines(1, (1, 4), ()))
+
+
+def test_a_session_without_anything_to_see_has_no_hits() -> None:
+    async def step(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await until_true(pilot, lambda: screen.playback.is_complete)
+        await pilot.press("n", "N")
+
+    session = SessionBuilder().attachment("file", filename="/x")
+    assert "No hit." in played(step, recording(session), hits=HitLines(1, (1,), ()))

@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING, Final
 from rich.console import RenderableType
 from textual import events as textual_events, on, work
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.events import DescendantFocus
 from textual.screen import Screen
-from textual.widgets import Input, Static
 from textual.worker import Worker, WorkerCancelled, get_current_worker
 
 from claude_session_player.errors import SessionError
-from claude_session_player.store import Filter, default_roots
+from claude_session_player.store import Filter, default_roots, resume_command
 from claude_session_player.tui import jobs, listing, player
 from claude_session_player.tui.app import TerminalApp
+from claude_session_player.tui.browse_search import QueryBar
 from claude_session_player.tui.jobs import ExportDone, JobFailed, SessionsArrived, StoreOpener, SummaryReady
-from claude_session_player.tui.keys import BROWSE_KEYS, FILTER_KEYS, KeyBar
+from claude_session_player.tui.keys import BROWSE_HELP, BROWSE_KEYS, FILTER_KEYS, HIT_KEYS, SEARCH_KEYS, KeyBar
 from claude_session_player.tui.listing import (
     ListFilter,
     ProjectRow,
     SessionRow,
     list_projects,
-    resume_command,
     row_position,
     session_row,
     with_use,
 )
+from claude_session_player.tui.player_search import HitLines
 from claude_session_player.tui.popups import (
     ExportPopup,
     ExportTarget,
@@ -40,9 +40,9 @@ from claude_session_player.tui.popups import (
     TextPopup,
     default_export_dir,
 )
-from claude_session_player.tui.widgets.preview import REST_SECONDS, PreviewPane
+from claude_session_player.tui.widgets.preview import REST_SECONDS, HitPreview, PreviewPane
 from claude_session_player.tui.widgets.rows import DrawnMarkdown
-from claude_session_player.tui.widgets.table import FilterInput, RowTable, SessionTable
+from claude_session_player.tui.widgets.table import RowTable, SessionTable
 from claude_session_player.util.text import printable
 from claude_session_player.util.times import local_now
 
@@ -50,9 +50,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from claude_session_player.tui.hit_list import HitPlace
+
 _EVERYTHING: Final = Filter(include_subagents=True)
 _PATH_SECONDS: Final = 8.0
 """Seconds for which a notification with a path is shown."""
+_LIST_ACTIONS: Final = ("reverse", "subagents")
+"""What has no meaning for sessions that a search found: they have their own order, and sub-agents belong to them."""
 
 
 class BrowseScreen(Screen[None]):
@@ -60,9 +64,6 @@ class BrowseScreen(Screen[None]):
 
     DEFAULT_CSS = """
     BrowseScreen {
-        #top { height: 1; }
-        FilterInput { width: 1fr; }
-        #status { width: auto; max-width: 70%; padding: 0 0 0 2; text-style: dim; }
         #middle { height: 1fr; }
         PreviewPane { height: 40%; border-top: solid ansi_bright_black; }
         &.-wide #middle { layout: horizontal; }
@@ -86,25 +87,30 @@ class BrowseScreen(Screen[None]):
         self._filter = ListFilter(words)
         self._rows: list[SessionRow] = []
         """All sessions known so far, in the wanted order."""
+        self._rows_by_key: dict[str, SessionRow] = {}
+        self._played_query = ""
+        """The query whose best hit is played as soon as it is found."""
         self._waiting: int | None = None
         """How many files are still to be read; `None` before that is known."""
         self._export_dir = ""
         """The directory of the last export, proposed for the next one."""
 
     def compose(self) -> ComposeResult:
-        """The filter on top, then the table, and the preview beside it or below it."""
-        with Horizontal(id="top"):
-            yield FilterInput(self._filter.words)
-            yield Static(id="status", markup=False)
+        """The query on top, then the table, and the preview beside it or below it."""
+        yield QueryBar(self._opener, self._filter.words, lambda: self._table.visible_rows)
         with Vertical(id="middle"):
             yield SessionTable(self._clock)
             yield PreviewPane(self._rest)
-        yield KeyBar(BROWSE_KEYS, FILTER_KEYS)
+        yield KeyBar(BROWSE_KEYS, HIT_KEYS, FILTER_KEYS, SEARCH_KEYS)
 
     def on_mount(self) -> None:
         """Start to read the stores."""
         self.set_focus(self._table)
         self.action_reload()
+
+    @property
+    def _bar(self) -> QueryBar:
+        return self.query_one(QueryBar)
 
     @property
     def _table(self) -> SessionTable:
@@ -131,6 +137,7 @@ class BrowseScreen(Screen[None]):
     @on(SessionsArrived)
     def _take_sessions(self, message: SessionsArrived) -> None:
         self._rows = self._filter.sort(message.rows)
+        self._rows_by_key = {row.key: row for row in message.rows}
         self._waiting = message.waiting
         self._show()
 
@@ -138,36 +145,83 @@ class BrowseScreen(Screen[None]):
     def _show_failure(self, message: JobFailed) -> None:
         self.notify(message.reason, severity="error", timeout=_PATH_SECONDS)
 
-    @on(Input.Changed)
-    def _filter_by_words(self, event: Input.Changed) -> None:
-        self._filter = self._filter._replace(words=event.value)
+    @on(QueryBar.Changed)
+    def _apply_query(self) -> None:
+        """Show what the words let through, or what they find."""
+        bar = self._bar
+        self._filter = self._filter._replace(words="" if bar.is_search else bar.words)
         self._show()
+        self._show_keys()
+        if self._played_query and not bar.is_waiting:
+            is_found, self._played_query = bar.words == self._played_query, ""
+            if is_found and bar.is_search:
+                self.action_play(False)
 
     def _show(self) -> None:
-        """Show the sessions that the filter lets through. The cursor stays on its session, or at the top."""
-        table = self._table
-        rows = self._filter.select(self._rows)
+        """Show the sessions that the filter lets through, or that a search found.
+
+        The cursor stays on its session, or at the top; other hits begin at the top.
+        """
+        table, hits = self._table, self._bar.hits
+        shown, current = table.hits, table.current
+        if hits is not None:
+            rows = [self._rows_by_key.get(head.file.name) or session_row(head) for head in hits.heads]
+            is_kept = shown is not None and shown.request == hits.request
+        else:
+            rows = self._filter.select(self._rows)
+            is_kept = shown is not None or table.cursor > 0
+        default = table.cursor if hits is shown is None else 0
+        table.show_sessions(rows, row_position(rows, current.key if current and is_kept else None, default), hits)
+        self._show_status()
+
+    @on(QueryBar.Advanced)
+    def _show_status(self) -> None:
+        table, bar = self._table, self._bar
+        if table.hits is not None:
+            bar.show_status(bar.status(table.hits.status(table.cursor)))
+            return
         total = len(self._filter.wider().select(self._rows))
-        key = table.current.key if table.current and table.cursor else None
-        table.show(rows, row_position(rows, key, table.cursor))
-        self.query_one("#status", Static).update(listing.list_status(self._filter, len(rows), total, self._waiting))
+        status = listing.list_status(self._filter, len(table.rows), total, self._waiting)
+        bar.show_status(listing.join_parts(bar.status(), status))
+
+    @on(QueryBar.TextsReady)
+    def _draw_texts(self) -> None:
+        self._table.refresh()
 
     def _change(self, wanted: ListFilter) -> None:
         """Apply another filter or order."""
         if (wanted.order, wanted.is_reversed) != (self._filter.order, self._filter.is_reversed):
             self._rows = wanted.sort(self._rows)
         self._filter = wanted
-        self.query_one(FilterInput).value = wanted.words
+        self._bar.narrow(wanted.project)
         self._show()
+
+    @property
+    def _hit(self) -> HitPlace | None:
+        """The hit that is shown of the session under the cursor."""
+        table = self._table
+        return table.hits.place(table.cursor) if table.hits is not None and table.rows else None
 
     @on(RowTable.Moved)
     def _show_preview(self) -> None:
-        self.query_one(PreviewPane).show(self._table.current, listing.empty_reason(self._filter, self._waiting))
+        table, hits, place = self._table, self._table.hits, self._hit
+        if hits is None:
+            self.query_one(PreviewPane).show(table.current, listing.empty_reason(self._filter, self._waiting))
+            return
+        hit = HitPreview(hits.request, place, hits.loader(table.cursor)) if place is not None else None
+        self.query_one(PreviewPane).show(table.current, listing.NO_HITS, hit)
+        self._show_status()
+
+    @on(RowTable.Moved)
+    @on(RowTable.Scrolled)
+    def _load_texts(self) -> None:
+        self._bar.load_texts()
 
     @on(DescendantFocus)
     def _show_keys(self) -> None:
-        is_typing = isinstance(self.focused, FilterInput)
-        self.query_one(KeyBar).show(FILTER_KEYS if is_typing else BROWSE_KEYS)
+        typing = SEARCH_KEYS if self._bar.is_search else FILTER_KEYS
+        moving = BROWSE_KEYS if self._table.hits is None else HIT_KEYS
+        self.query_one(KeyBar).show(typing if self._bar.is_typing else moving)
 
     # --- keys -----------------------------------------------------------------------------------
 
@@ -179,18 +233,52 @@ class BrowseScreen(Screen[None]):
                 event.stop()
                 self.app.simulate_key(event.key)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Some keys work only while nothing is searched for."""
+        return action not in _LIST_ACTIONS or self._bar.hits is None
+
     @on(RowTable.Chosen)
     def _play_chosen(self) -> None:
         self.action_play(False)
 
     def action_play(self, live: bool) -> None:
-        """Play the session, or follow it. The table has the focus afterwards: the session has been found."""
-        if row := self._table.current:
+        """Play the session, or follow it; play from the hit that a search found.
+
+        The table has the focus afterwards: the session has been found.
+        """
+        if self._bar.is_waiting and not live:
+            self._played_query = self._bar.words
+        elif row := self._table.current:
             self.set_focus(self._table)
+            place = None if live else self._hit
+            session = place.session if place else row.session
             try:
-                player.open_player(self.app, row.session, live=live, open_store=self._opener.open)
+                player.open_player(
+                    self.app, session, live=live, open_store=self._opener.open, hits=self._hit_lines(place)
+                )
             except SessionError as error:
                 self.notify(str(error), severity="error")
+
+    def _hit_lines(self, place: HitPlace | None) -> HitLines | None:
+        """What the player needs to know of the hits in the file that it plays."""
+        hits, cursor = self._table.hits, self._table.cursor
+        if hits is None or place is None or not place.line:
+            return None
+        return HitLines(place.line, hits.lines(cursor), hits.words(cursor))
+
+    def action_hit(self, direction: int) -> None:
+        """Show the next hit of the search, or the previous one, also if it is in another session."""
+        table, hits = self._table, self._table.hits
+        if hits is None:
+            self.notify("Nothing to search for yet; press ctrl+f first.")
+            return
+        position = hits.step(table.cursor, direction) if table.rows else None
+        if position is None:
+            self.notify("No more hits." if direction > 0 else "No earlier hits.")
+        elif position != table.cursor:
+            table.cursor = position
+        else:
+            table.watch_cursor()
 
     def action_summary(self) -> None:
         """Show duration, tool use, files, tokens and cost of the session."""
@@ -249,20 +337,32 @@ class BrowseScreen(Screen[None]):
 
     def action_filter(self) -> None:
         """Let the filter be typed."""
-        self.set_focus(self.query_one(FilterInput))
+        self._bar.focus_line()
+        self._bar.filter_titles()
+
+    def action_search(self) -> None:
+        """Let a query be typed that searches everything."""
+        self._bar.focus_line()
+        self._bar.search_everything()
 
     def action_table(self) -> None:
         """Return to the table."""
         self.set_focus(self._table)
 
     def action_widen(self) -> None:
-        """Clear the filter."""
-        self._change(self._filter.wider())
+        """Clear the filter, or the search; from a query, return to what it found first."""
+        bar, self._played_query = self._bar, ""
+        if not (bar.is_search and bar.is_typing and bar.words):
+            bar.filter_titles("")
+            self._change(self._filter.wider())
         self.set_focus(self._table)
 
     def action_sort(self) -> None:
         """Use the next sort order."""
-        self._change(self._filter.next_order())
+        if self._bar.hits is not None:
+            self._bar.next_order()
+        else:
+            self._change(self._filter.next_order())
 
     def action_reverse(self) -> None:
         """Reverse the order."""
@@ -286,14 +386,14 @@ class BrowseScreen(Screen[None]):
         self.app.push_screen(ProjectPopup([everything, *projects], cursor, self._clock()), choose)
 
     def action_reload(self) -> None:
-        """Read the stores again."""
+        """Read the stores again, and index them again if they are searched."""
         self.query_one(PreviewPane).forget()
         self._read()
+        self._bar.update_index()
 
     def action_help(self) -> None:
         """Show all keys."""
-        keys = dict.fromkeys((*BROWSE_KEYS, *FILTER_KEYS))  # some are in both
-        self.app.push_screen(HelpScreen("List keys", tuple(keys), listing.NOTES))
+        self.app.push_screen(HelpScreen("List keys", BROWSE_HELP, listing.NOTES))
 
 
 def _check_cancelled(worker: Worker[None], done: int, total: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.worker import get_current_worker
 
-from claude_session_player.errors import CannotRead, CannotWrite, NotASession, SessionError
+from claude_session_player.errors import CannotRead, CannotWrite, MissingExtra, NotASession, SessionError
 from claude_session_player.export import write_session
 from claude_session_player.export.summary import summary_markdown
 from claude_session_player.models import ToolCall, View
@@ -28,23 +29,29 @@ from claude_session_player.store import (
     SESSION_SUFFIX,
     FileChanges,
     FileStamp,
+    Filter,
     SessionFile,
     Store,
     WatchedDir,
     watch_changes,
 )
 from claude_session_player.tools import AGENTS
+from claude_session_player.tui.hit_list import HitKey, HitList, HitText, SearchRequest, short_reason
+from claude_session_player.tui.listing import is_project_path, project_name
 from claude_session_player.util.fsutil import atomic_file
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
     from claude_session_player.player import FrameSearch, Playback, Recording
+    from claude_session_player.search import StoreSearch
     from claude_session_player.store import Progress, Session
     from claude_session_player.tui.listing import SessionRow
     from claude_session_player.tui.popups import ExportTarget, TextPopup
 
 Post = Callable[[Message], object]
 """Where a job sends its messages: `post_message` of the widget that started it."""
+_REPORT_SECONDS: Final = 0.1
+"""Seconds between two reports of a job that is not done."""
 
 
 # --- messages ---------------------------------------------------------------------------------------
@@ -67,19 +74,53 @@ class JobFailed(Message, bubble=False):
 
 
 class PreviewRequest(NamedTuple):
-    """Which session is previewed, in which state of its file, and in how much space."""
+    """Which session is previewed, in which state of its file, in how much space, and at which hit."""
 
     key: str
     stamp: FileStamp
     size: Size
+    hit: tuple[SearchRequest, int] | None = None
+    """The search, and the number of the hit."""
 
 
 @dataclass
 class PreviewReady(Message, bubble=False):
-    """The last rows of a session's screen."""
+    """The last rows of a session's screen, or those around a hit."""
 
     request: PreviewRequest
     rows: list[Strip]
+
+
+@dataclass
+class IndexAdvanced(Message, bubble=False):
+    """A part of what is new in the stores is indexed."""
+
+    percent: int
+
+
+@dataclass
+class SearchOpened(Message, bubble=False):
+    """The stores can be searched as they are now, or why they cannot."""
+
+    search: StoreSearch | None
+    reason: str = ""
+
+
+@dataclass
+class SearchAnswered(Message, bubble=False):
+    """What was found, or what is wrong with the query."""
+
+    request: SearchRequest
+    hits: HitList | None
+    reason: str = ""
+
+
+@dataclass
+class TextsLoaded(Message, bubble=False):
+    """Texts of hits."""
+
+    hits: HitList
+    texts: dict[HitKey, HitText]
 
 
 @dataclass
@@ -200,11 +241,73 @@ def write_export(session: Session, target: ExportTarget) -> None:
         raise CannotWrite(f"Cannot write {target.path}: {error.strerror or error}") from error
 
 
+# --- the search -------------------------------------------------------------------------------------
+
+NO_SEARCH: Final = "Searching needs tantivy: install claude-session-player[search]."
+
+
+def open_search(opener: StoreOpener, is_wanted: Callable[[], bool], post: Post) -> None:
+    """Index what is new in the stores, so that they can be searched."""
+    reported = time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        nonlocal reported
+        if not is_wanted():
+            raise KeyboardInterrupt  # what is indexed so far is kept
+        if time.monotonic() - reported >= _REPORT_SECONDS:
+            reported = time.monotonic()
+            post(IndexAdvanced(100 * done // max(total, 1)))
+
+    try:
+        from claude_session_player.search import StoreSearch  # its library takes time to load, and may be missing
+
+        cache = None if opener.cache == DEFAULT_CACHE else opener.cache
+        with closing(opener.open()) as store:
+            search = StoreSearch(store, cache=cache, progress=report)
+            search.refresh()
+        _skip_in_collections()
+    except KeyboardInterrupt:
+        return
+    except MissingExtra:
+        post(SearchOpened(None, NO_SEARCH))
+    except (SessionError, OSError) as error:
+        post(SearchOpened(None, str(error)))
+    else:
+        post(SearchOpened(search))
+
+
+def _skip_in_collections() -> None:
+    """Let the garbage collector skip all that is there now: going through it takes as long as several searches."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
+def run_search(search: StoreSearch, request: SearchRequest, rows: int, post: Post) -> None:
+    """Search, and load the texts of the first rows."""
+    from claude_session_player.search import SearchOptions
+
+    project = request.project
+    filter = Filter(project=display_path(project)) if project and is_project_path(project) else Filter()
+    try:
+        found = search.search([request.query], SearchOptions(filter, request.order))
+        groups = [group for group in found if project in (None, project_name(group.session))]
+        hits = HitList(request, groups, search.sessions, found.report)
+        hits.keep(hits.load(hits.missing(range(rows))))
+    except (SessionError, OSError, ValueError) as error:  # the library raises the last one
+        post(SearchAnswered(request, None, short_reason(str(error))))
+    else:
+        post(SearchAnswered(request, hits))
+
+
+def load_texts(hits: HitList, keys: Sequence[HitKey], post: Post) -> None:
+    """Load the texts of some more hits."""
+    post(TextsLoaded(hits, hits.load(keys)))
+
+
 # --- frames -----------------------------------------------------------------------------------------
 
 _ORDINARY: Final = (FileChange.NOTHING, FileChange.GREW)
-_REPORT_SECONDS: Final = 0.1
-"""Seconds between two reports of a job that is not done."""
 
 
 async def build_frames(playback: Playback, post: Post) -> None:

@@ -148,31 +148,73 @@ MOVE: Final = Key(
     "move",
     "move; also k, j, PgUp, PgDn, Home, End and the mouse",
 )
-_PLAY: Final = Key(("enter",), ("screen.play(False)",), "Enter", "play", "play the session")
-_ALL: Final = Key(("escape",), ("screen.widen",), "Esc", "all", "clear the filter and show all sessions")
+_PLAY: Final = Key(("enter",), ("screen.play(False)",), "Enter", "play", "play the session, or play from the hit")
+_FOLLOW: Final = Key(("f",), ("screen.play(True)",), "f", "follow", "follow the session as it is written")
+_SUMMARY: Final = Key(("v",), ("screen.summary",), "v", "summary", "show duration, tool use, files, tokens and cost")
+_EXPORT: Final = Key(("e",), ("screen.export",), "e", "export", "export the session to a file")
+_COPY: Final = Key(("y",), ("screen.copy",), "y", "copy", "copy the command that resumes the session")
+_FILTER: Final = Key(
+    ("slash",), ("screen.filter",), "/", "filter", "show only sessions with all these words", has_priority=True
+)
+_SEARCH: Final = Key(
+    ("ctrl+f",), ("screen.search",), "^F", "search", "search everything in all sessions; also //", has_priority=True
+)
+_SORT: Final = Key(("s", "S"), ("screen.sort", "screen.reverse"), "s S", "sort", "change the sort order; reverse it")
+_PROJECT: Final = Key(("p",), ("screen.projects",), "p", "project", "choose a project")
+_RELOAD: Final = Key(("r",), ("screen.reload",), "r", "reload", "read the stores again")
+_ALL: Final = Key(("escape",), ("screen.widen",), "Esc", "all", "clear the filter or search, and show all sessions")
+_HELP: Final = Key(("question_mark",), ("screen.help",), "?", "help", "show this help")
+_QUIT: Final = Key(("q",), ("app.quit",), "q", "quit", "quit")
+NEXT_HIT: Final = Key(
+    ("n", "N"), ("screen.hit(1)", "screen.hit(-1)"), "n N", "next hit", "next or previous hit of the search"
+)
 
 BROWSE_KEYS: Final = (
     _PLAY,
-    Key(("f",), ("screen.play(True)",), "f", "follow", "follow the session as it is written"),
-    Key(("v",), ("screen.summary",), "v", "summary", "show duration, tool use, files, tokens and cost"),
-    Key(("e",), ("screen.export",), "e", "export", "export the session to a file"),
-    Key(("y",), ("screen.copy",), "y", "copy", "copy the command that resumes the session"),
-    Key(("slash",), ("screen.filter",), "/", "filter", "show only sessions with all these words", has_priority=True),
-    Key(("s", "S"), ("screen.sort", "screen.reverse"), "s S", "sort", "change the sort order; reverse it"),
-    Key(("p",), ("screen.projects",), "p", "project", "choose a project"),
+    _FOLLOW,
+    _SUMMARY,
+    _EXPORT,
+    _COPY,
+    _FILTER,
+    _SEARCH,
+    _SORT,
+    _PROJECT,
     Key(("a",), ("screen.subagents",), "a", "sub-agents", "show or hide sub-agents"),
-    Key(("r",), ("screen.reload",), "r", "reload", "read the stores again"),
+    _RELOAD,
     _ALL,
     MOVE,
-    Key(("question_mark",), ("screen.help",), "?", "help", "show this help"),
-    Key(("q",), ("app.quit",), "q", "quit", "quit"),
+    _HELP,
+    _QUIT,
 )
+HIT_KEYS: Final = (
+    _PLAY,
+    NEXT_HIT,
+    _FOLLOW,
+    _SUMMARY,
+    _EXPORT,
+    _COPY,
+    _FILTER,
+    _SEARCH,
+    _SORT._replace(label="s", word="order"),
+    _PROJECT,
+    _RELOAD,
+    _ALL,
+    MOVE,
+    _HELP,
+    _QUIT,
+)
+"""The keys of the table while it shows what a search found."""
 FILTER_KEYS: Final = (
     _PLAY,
     Key(("down,up",), ("screen.table",), "↑ ↓", "to the table", "while typing: back to the table"),
+    _SEARCH._replace(word="search everything"),
     _ALL,
 )
 """The keys of the line in which the filter is typed."""
+BROWSE_HELP: Final = (*BROWSE_KEYS[:-2], NEXT_HIT, FILTER_KEYS[1], *BROWSE_KEYS[-2:])
+"""All keys of the list, for its help."""
+SEARCH_KEYS: Final = (_PLAY, FILTER_KEYS[1]._replace(label="↑ ↓ Esc"))
+"""What the footer shows while words to search for are typed; `Esc` clears them only from the table."""
 
 # --- running sessions -------------------------------------------------------------------------------
 

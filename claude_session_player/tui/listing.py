@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.store import SORT_KEYS
@@ -106,6 +105,11 @@ def project_name(session: Session) -> str:
     return path or f"({display_path(session.file.project or session.file.kind)})"
 
 
+def is_project_path(name: str) -> bool:
+    """True if the name of a project is its path; see `project_name`."""
+    return not name.startswith("(")
+
+
 def list_projects(rows: Iterable[SessionRow]) -> list[ProjectRow]:
     """The projects of some sessions, the last active first."""
     known: dict[str, list[str]] = {}
@@ -122,19 +126,11 @@ def row_position(rows: Sequence[SessionRow], key: str | None, default: int) -> i
     return max(min(default, len(rows) - 1), 0) if found is None else found
 
 
-def resume_command(session: Session) -> str:
-    """The command that resumes a session, or the session of a sub-agent.
-
-    Claude Code finds a session only from the directory of its project.
-    """
-    resume = f"claude --resume {shlex.quote(session.parent_id or session.id)}"
-    folder = session.head.project or session.project
-    return f"cd {shlex.quote(folder)} && {resume}" if folder else resume
-
-
 _SEPARATOR: Final = " · "
 _SHORT_ID: Final = 8
-NOTES: Final = f"{IN_USE} session in use   {STALE} changed, being read\nLetters are keys; press / to type a filter."
+NOTES: Final = (
+    f"{IN_USE} session in use   {STALE} changed, being read\nLetters are keys; press / or ctrl+f to type words."
+)
 """The notes below the keys in the help."""
 
 
@@ -147,6 +143,11 @@ def list_status(filter: ListFilter, shown: int, total: int, waiting: int | None)
         f"by {filter.order}" + (" ↑" if filter.is_reversed else ""),
         "" if waiting == 0 else "reading…" if waiting is None else f"{plural(waiting, 'file')} to read",
     )
+    return join_parts(*parts)
+
+
+def join_parts(*parts: str) -> str:
+    """The parts of a status that are not empty."""
     return _SEPARATOR.join(part for part in parts if part)
 
 
@@ -156,6 +157,9 @@ def session_about(session: Session) -> str:
     name = short_model_name(session.conversation.models[-1]) if session.conversation.models else ""
     first = (session.id[:_SHORT_ID], branch, name, session.agent or "")
     return "\n".join((_SEPARATOR.join(printable(part) for part in first if part), printable(project_name(session))))
+
+
+NO_HITS: Final = "No hits; press Esc to clear the search."
 
 
 def empty_reason(filter: ListFilter, waiting: int | None) -> str:

@@ -34,7 +34,7 @@ from claude_session_player.tui import jobs
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.jobs import FilesWritten, FramesChanged, SubagentReady, TitleReady
 from claude_session_player.tui.keys import PLAYER_KEYS, PROMPT_KEYS, KeyBar, bindings, footer_keys
-from claude_session_player.tui.player_search import SearchBar
+from claude_session_player.tui.player_search import HitLines, SearchBar
 from claude_session_player.tui.popups import HelpScreen
 from claude_session_player.tui.widgets.rows import element_rows
 from claude_session_player.tui.widgets.screen_pane import ScreenPane
@@ -82,6 +82,7 @@ class PlayerScreen(Screen[None]):
         callers: tuple[str, ...] = (),
         is_followed: bool = False,
         has_list: bool = False,
+        hits: HitLines | None = None,
     ) -> None:
         """With `has_list`, there is a list of sessions below this screen. Raises `CannotRead`."""
         super().__init__()
@@ -106,7 +107,8 @@ class PlayerScreen(Screen[None]):
         self._subagents = SubagentBar(os.path.abspath(recording.path or ""), wall)
         self._timeline = TimelineBar(self.player)
         self._status = TextLine("status")
-        self.search_bar = SearchBar(self.playback)
+        self.search_bar = SearchBar(self.playback, hits)
+        self.pane.needles = self.search_bar.needles
         self._keys = KeyBar(*(footer_keys(has_search=has, can_go_back=self._can_go_back) for has in (False, True)))
         if start is not None:
             self.playback.go_to(start)
@@ -171,19 +173,15 @@ class PlayerScreen(Screen[None]):
                 playback.frame,
                 playback.frame_index.line_count,
                 live_word=playback.live_state(self._subagents.status()) or "",
-                flags=" ".join(self._flags()),
+                flags=self._flags(),
             )
         )
 
-    def _flags(self) -> list[str]:
+    def _flags(self) -> str:
         """What is switched on, and the state of the search."""
-        flags = {
-            "history": self.playback.frame_index.view.history,
-            "thinking": self.pane.view.thinking,
-            "polling": self._is_polled,
-            self.search_bar.status(): bool(self.search_bar.words),
-        }
-        return [name for name, is_on in flags.items() if is_on]
+        history, thinking = self.playback.frame_index.view.history, self.pane.view.thinking
+        flags = {"history": history, "thinking": thinking, "polling": self._is_polled}
+        return " ".join(filter(None, (*(name for name, is_on in flags.items() if is_on), self.search_bar.status())))
 
     def _detail_rows(self, element: ScreenElement, width: int) -> list[Strip]:
         """The rows of an expanded element."""
@@ -353,7 +351,7 @@ class PlayerScreen(Screen[None]):
         """Highlight the words, and show what keys do now."""
         if self.focused is None:
             self.set_focus(self.pane)
-        self.pane.needle = self.search_bar.words
+        self.pane.needles = self.search_bar.needles
         self.pane.redraw()
         self._show_keys()
         self._show_status()
@@ -371,7 +369,7 @@ class PlayerScreen(Screen[None]):
         number = self.pane.find_line(self.playback.frame.line if self.playback.frame else 0)
         if number is not None:
             shown = element_text(self.pane.elements[number], self.pane.view).lower()
-            if self.search_bar.words.lower() not in shown:
+            if not any(needle.lower() in shown for needle in self.search_bar.needles):
                 self.pane.expand_element(number)
             self.pane.move_to(number)
 
@@ -487,11 +485,15 @@ def run_player(
     return app.return_code or 0, app.account
 
 
-def open_player(app: App[Any], session: Session, *, live: bool, open_store: Callable[[], Store]) -> None:
-    """Play or follow a session in a screen over the present one. Raises `SessionError`, also if its file is gone."""
+def open_player(
+    app: App[Any], session: Session, *, live: bool, open_store: Callable[[], Store], hits: HitLines | None = None
+) -> None:
+    """Play or follow a session over the present screen, from a hit on if there are any. Raises `SessionError`."""
     if not os.path.exists(session.path):
         raise CannotRead("The session file no longer exists.")
     from claude_session_player.player import recording_of_session
 
     recording = recording_of_session(session, open_store)
-    app.push_screen(PlayerScreen(recording, is_followed=live and not session.is_inline, has_list=True))
+    follow = live and not session.is_inline
+    start = parse_position(str(hits.start)) if hits else None
+    app.push_screen(PlayerScreen(recording, start=start, is_followed=follow, has_list=True, hits=hits))

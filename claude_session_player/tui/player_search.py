@@ -1,9 +1,12 @@
-"""The player's search bar: a line for a position or for search words, and the search for these words."""
+"""The player's search bar: a line for a position or for search words, and the search for these words.
+
+Without such a search, the hits take its place with which the player was opened.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
@@ -19,6 +22,40 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from claude_session_player.player import Playback
+
+
+class HitLines(NamedTuple):
+    """What a search of the stores found in the file that is played."""
+
+    start: int
+    """The line at which the player begins."""
+    lines: tuple[int, ...]
+    """All lines with hits, in order."""
+    words: tuple[str, ...]
+    """The words to highlight."""
+
+
+class LineSearch(FrameSearch):
+    """The frames of lines that are known to match."""
+
+    def __init__(self, playback: Playback, lines: tuple[int, ...]) -> None:
+        super().__init__(playback.frame_index, "")
+        self._lines = lines
+        self._found = 0
+        """How many of these lines have been looked up."""
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the frames of all lines that are indexed have been looked up."""
+        return self._found == len(self._lines) or self._lines[self._found] > self.frame_index.line_count
+
+    def search_more(self, frames: int = 0) -> None:
+        """Look up all frames that exist. A line without a frame of its own counts for the frame before it."""
+        while not self.is_complete:
+            frame = self.frame_index.frame_at_line(self._lines[self._found])
+            self._found += 1
+            if self.frame_index.frames and self.number(frame) is None:
+                self.hits.append(frame)
 
 
 class SearchBar(Widget):
@@ -45,10 +82,13 @@ class SearchBar(Widget):
     class MatchReached(Message):
         """The player is at a match."""
 
-    def __init__(self, playback: Playback) -> None:
+    def __init__(self, playback: Playback, hits: HitLines | None = None) -> None:
         super().__init__()
         self._playback = playback
         self._search: FrameSearch | None = None
+        self._hit_lines = hits
+        self._hits: LineSearch | None = None
+        """The frames with these hits, which are stepped through unless words are searched for."""
         self._awaits_match = False
         """True until the first match of a search is shown, or there is none."""
         self._line = Input(compact=True)
@@ -103,14 +143,22 @@ class SearchBar(Widget):
         """What is searched for; empty if there is no search."""
         return self._search.words if self._search else ""
 
+    @property
+    def needles(self) -> tuple[str, ...]:
+        """The words to highlight: those that are searched for, or those of the hits."""
+        if self._search is not None:
+            return (self._search.words,)
+        return self._hit_lines.words if self._hit_lines is not None else ()
+
     def status(self) -> str:
-        """The words, and which of how many matches is shown."""
-        search = self._search
+        """The words, and which of how many matches is shown; empty if there is nothing to step through."""
+        search = self._search or self._hits
         if search is None:
             return ""
         number = search.number(self._playback.player.position) or "-"
         more = "" if search.is_complete else "…"
-        return f"/{search.words} {number}/{len(search.hits)}{more}"
+        name = f"/{search.words}" if search is self._search else "hit"
+        return f"{name} {number}/{len(search.hits)}{more}"
 
     def start(self, words: str) -> None:
         """Search for words, and go to their first match from here on."""
@@ -132,12 +180,20 @@ class SearchBar(Widget):
 
     def update_frames(self) -> None:
         """Search new frames, too. The matches in replaced frames are void, so that their search ends."""
+        self._find_hits()
         if self._search is not None and self._search.frame_index is not self._playback.frame_index:
             self.end()
         elif self._search is not None and not self._search.is_complete:
             self._search_on(self._search)
         elif self._awaits_match:
             self._show_matches()
+
+    def _find_hits(self) -> None:
+        """Look up the frames of the hits, as far as they are loaded."""
+        if self._hit_lines is not None:
+            if self._hits is None or self._hits.frame_index is not self._playback.frame_index:
+                self._hits = LineSearch(self._playback, self._hit_lines.lines)
+            self._hits.search_more()
 
     def _search_on(self, search: FrameSearch) -> None:
         work = search_frames(search, lambda: self._is_current(search), self.post_message)
@@ -165,7 +221,7 @@ class SearchBar(Widget):
 
     def go_to_match(self, direction: int) -> None:
         """Go to the next match, or to the previous one."""
-        search, position = self._search, self._playback.player.position
+        search, position = self._search or self._hits, self._playback.player.position
         self.app.clear_notifications()
         if search is None:
             self.notify("Nothing to search for yet; press / first.")
@@ -173,7 +229,8 @@ class SearchBar(Widget):
         frame = search.after(position) if direction > 0 else search.before(position)
         if frame is None:
             so_far = "" if self._is_complete(search) else " so far"
-            self.notify(f"No match for {search.words!r}{so_far}.", severity="warning")
+            match = f"match for {search.words!r}" if search is self._search else "hit"
+            self.notify(f"No {match}{so_far}.", severity="warning")
             return
         self._hold_player()
         self._playback.player.seek(frame)

@@ -1,9 +1,9 @@
-"""The preview of a session: facts that the table has no room for, and the end of its screen."""
+"""The preview of a session: facts that the table has no room for, and the end of its screen, or the part with a hit."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.style import Style
 from rich.text import Text
@@ -17,19 +17,24 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import get_current_worker
 
-from claude_session_player.format.line_reader import split_lines
-from claude_session_player.formatter import gap_between
-from claude_session_player.models import ScreenState, View
+from claude_session_player.format.line_reader import find_line, read_lines, split_lines
+from claude_session_player.formatter import element_text, gap_between
+from claude_session_player.models import ScreenElement, ScreenState, View
+from claude_session_player.parser import decode_lines, gc_paused
 from claude_session_player.playback import replay
+from claude_session_player.renderer import render
 from claude_session_player.tui import listing
 from claude_session_player.tui.jobs import PreviewReady, PreviewRequest
 from claude_session_player.tui.widgets.rows import element_rows, text_rows
+from claude_session_player.tui.widgets.screen_pane import CURSOR, NO_CURSOR, element_lines, highlight_matches
 from claude_session_player.util.fsutil import regular_opener
+from claude_session_player.util.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from claude_session_player.store import Session
+    from claude_session_player.tui.hit_list import HitPlace, HitText, SearchRequest
     from claude_session_player.tui.listing import SessionRow
 
 _TAIL_SIZES: Final = (1 << 18, 1 << 21, 1 << 24)
@@ -42,7 +47,7 @@ def preview_of(session: Session, size: Size) -> list[Strip]:
     try:
         state = last_screen(session.path, is_subagent=session.is_subagent)
     except OSError as error:
-        return text_rows(Text(f"Cannot read the session: {error.strerror or error}", style="red"), size.width)
+        return _error_rows(error, size)
     if not state.elements:
         return text_rows(Text("The screen is empty.", style="dim"), size.width)
     return last_rows(state, size)
@@ -62,14 +67,15 @@ def last_screen(path: str, *, is_subagent: bool = False) -> ScreenState:
 
 def last_rows(state: ScreenState, size: Size) -> list[Strip]:
     """The last rows of a screen, as the player shows them; only the elements in these rows are laid out."""
+    return _rows_at_end(state.elements, state.view, size)
+
+
+def _rows_at_end(elements: Sequence[ScreenElement], view: View, size: Size) -> list[Strip]:
     rows: list[Strip] = []
-    following = None
-    for element in reversed(state.elements):
+    for number in range(len(elements) - 1, -1, -1):
         if len(rows) >= size.height:
             break
-        blanks = 0 if following is None else len(gap_between(element, following)) - 1
-        rows = [*element_rows(element, state.view, size.width), *[_BLANK] * blanks, *rows]
-        following = element
+        rows = [*element_rows(elements[number], view, size.width), *_gap(elements, number + 1), *rows]
     return rows[max(len(rows) - size.height, 0) :]
 
 
@@ -81,6 +87,122 @@ def _lines_at_end(path: str, count: int) -> list[bytes]:
         lines = split_lines(file.read(count))
     return lines[1:] if start else lines
 
+
+def _error_rows(error: OSError, size: Size) -> list[Strip]:
+    return text_rows(Text(f"Cannot read the session: {error.strerror or error}", style="red"), size.width)
+
+
+# --- the part with a hit ----------------------------------------------------------------------------
+
+_BEFORE, _AFTER = 1 << 17, 1 << 16
+"""How many bytes are read before the line with a hit, and after it."""
+_ANCHOR: Final = 3
+"""The hit is in the first third of the preview, so that more follows it than precedes it."""
+
+
+def preview_at(session: Session, line: int, hit: HitText, size: Size) -> list[Strip]:
+    """The part of a session's screen with a hit, which is marked; what the screen truncates of it stands below.
+
+    Without a line, the hit is not in the session's file, and only its text is shown.
+    """
+    try:
+        state = screen_around(session.path, line, is_subagent=session.is_subagent) if line else ScreenState()
+    except OSError as error:
+        return _error_rows(error, size)
+    inner = Size(size.width - len(CURSOR.text), size.height)
+    start, end = _elements_of(state.elements, line, hit.words, state.view)
+    rows = _rows_at_start(state.elements[start:end], state.view, inner)
+    first = next((number for number, row in enumerate(rows) if _has_word(row.text, hit.words)), len(rows))
+    if first == len(rows):
+        rows += _hit_rows(hit, inner.width)
+    marked = [Strip([CURSOR, *_with_words(row, hit.words)]) for row in rows]
+    above = [*_rows_at_end(state.elements[:start], state.view, inner), *_gap(state.elements, start)]
+    below = [*_gap(state.elements, end), *_rows_at_start(state.elements[end:], state.view, inner)]
+    everything = [*map(_unmarked, above), *marked, *map(_unmarked, below)]
+    top = min(len(above) + first - size.height // _ANCHOR, len(everything) - size.height)
+    return everything[max(top, 0) :][: size.height]
+
+
+def screen_around(path: str, line: int, *, is_subagent: bool = False) -> ScreenState:
+    """The screen that the lines around a line leave, with everything that can be seen of them. Raises `OSError`."""
+    lines, before = _lines_around(path, line)
+    for sidechains in dict.fromkeys((is_subagent, True)):  # a session's file may hold lines of sub-agents
+        state = ScreenState(View(thinking=True, history=True, sidechains=sidechains))
+        with gc_paused():
+            for event in decode_lines(lines, before, 0):
+                render(state, event)
+        if any(line in element_lines(element) for element in state.elements):
+            break
+    return state
+
+
+def _lines_around(path: str, line: int) -> tuple[list[bytes], int]:
+    """The complete lines around a line, and how many are before them; none if the file is too short."""
+    with open(path, "rb", opener=regular_opener) as file:
+        if find_line(file, line):
+            return [], 0
+        offset = file.tell()
+        start = max(offset - _BEFORE, 0)
+        file.seek(start)
+        earlier = split_lines(file.read(offset - start))[1 if start else 0 :]
+        own = next(read_lines(file), b"")
+        later = split_lines(file.read(_AFTER))
+    return [*earlier, own, *(one for one in later if one.endswith(b"\n"))], line - 1 - len(earlier)
+
+
+def _elements_of(elements: Sequence[ScreenElement], line: int, words: Sequence[str], view: View) -> tuple[int, int]:
+    """The range of the element that shows a line: of several the first with a word, else the last.
+
+    The range is empty if there is none, and then lies where the line would be.
+    """
+    numbers = [number for number, element in enumerate(elements) if line in element_lines(element)]
+    if not numbers:
+        number = sum(element.line <= line for element in elements)
+        return number, number
+    with_words = (number for number in numbers if _has_word(element_text(elements[number], view), words))
+    number = next(with_words, numbers[-1])
+    return number, number + 1
+
+
+def _rows_at_start(elements: Sequence[ScreenElement], view: View, size: Size) -> list[Strip]:
+    """The first rows of some elements, at least as many as fit into a size, if there are so many."""
+    rows: list[Strip] = []
+    for number, element in enumerate(elements):
+        if number:
+            rows += _gap(elements, number)
+        if len(rows) >= size.height:
+            break
+        rows += element_rows(element, view, size.width)
+    return rows
+
+
+def _gap(elements: Sequence[ScreenElement], number: int) -> list[Strip]:
+    """The empty rows above an element; none at the beginning and at the end."""
+    if not 0 < number < len(elements):
+        return []
+    return [_BLANK] * (len(gap_between(elements[number - 1], elements[number])) - 1)
+
+
+def _hit_rows(hit: HitText, width: int) -> list[Strip]:
+    return text_rows(Text.assemble((f"{printable(hit.source)}: ", "dim"), printable(hit.text)), width)
+
+
+def _with_words(row: Strip, words: Sequence[str]) -> Strip:
+    for word in words:
+        row = highlight_matches(row, word)
+    return row
+
+
+def _has_word(text: str, words: Sequence[str]) -> bool:
+    lowered = text.lower()
+    return any(word in lowered for word in words)
+
+
+def _unmarked(row: Strip) -> Strip:
+    return Strip([NO_CURSOR, *row])
+
+
+# --- the pane ---------------------------------------------------------------------------------------
 
 REST_SECONDS: Final = 0.1
 """Seconds for which the cursor rests on a session before its file is read."""
@@ -110,6 +232,14 @@ class RowsView(Widget):
         return row.adjust_cell_length(width, _PLAIN).apply_style(_PLAIN)
 
 
+class HitPreview(NamedTuple):
+    """A hit that is to be seen: what was searched for, where the hit is, and what loads its text in a thread."""
+
+    request: SearchRequest
+    place: HitPlace
+    load: Callable[[], HitText]
+
+
 class PreviewPane(Vertical):
     """Shows facts about a session at once, and its screen as soon as the cursor rests on it."""
 
@@ -120,6 +250,8 @@ class PreviewPane(Vertical):
         self._rest = rest
         self._timer: Timer | None = None
         self._wanted: SessionRow | None = None
+        self._hit: HitPreview | None = None
+        """The hit at which the preview opens."""
         self._placeholder = ""
         self._shown: PreviewRequest | None = None
         """The preview that is shown, or being read."""
@@ -129,10 +261,11 @@ class PreviewPane(Vertical):
         yield Static(id="about", markup=False)
         yield RowsView()
 
-    def show(self, row: SessionRow | None, placeholder: str) -> None:
-        """Show a session, or a placeholder if there is none."""
-        self._wanted, self._placeholder = row, placeholder
-        self.query_one("#about", Static).update(listing.session_about(row.session) if row else "")
+    def show(self, row: SessionRow | None, placeholder: str, hit: HitPreview | None = None) -> None:
+        """Show a session, or a placeholder if there is none; the part with a hit, if one is given."""
+        self._wanted, self._placeholder, self._hit = row, placeholder, hit
+        session = hit.place.session if hit else row.session if row else None
+        self.query_one("#about", Static).update(listing.session_about(session) if session else "")
         self._begin()
 
     def forget(self) -> None:
@@ -161,14 +294,20 @@ class PreviewPane(Vertical):
         """Read the wanted screen, unless it is shown already or there is no room for it."""
         if self._wanted is None or not self._rows.size:
             return
-        request = PreviewRequest(self._wanted.key, self._wanted.session.file.stamp, self._rows.size)
+        hit = self._hit
+        session = hit.place.session if hit else self._wanted.session
+        number = (hit.request, hit.place.number) if hit else None
+        request = PreviewRequest(session.file.name, session.file.stamp, self._rows.size, number)
         if request != self._shown:
             self._shown = request
-            self._read(self._wanted, request)
+            self._read(session, hit, request)
 
     @work(thread=True, exclusive=True, group="preview")
-    def _read(self, row: SessionRow, request: PreviewRequest) -> None:
-        rows = preview_of(row.session, request.size)
+    def _read(self, session: Session, hit: HitPreview | None, request: PreviewRequest) -> None:
+        if hit is None:
+            rows = preview_of(session, request.size)
+        else:
+            rows = preview_at(session, hit.place.line, hit.load(), request.size)
         if not get_current_worker().is_cancelled:
             self.post_message(PreviewReady(request, rows))
 

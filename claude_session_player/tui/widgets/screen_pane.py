@@ -113,8 +113,9 @@ class Viewport:
         return RowPlace(element, row - count)
 
 
-_CURSOR: Final = Segment("▌", Style(color="blue"))
-_NO_CURSOR: Final = Segment(" ")
+CURSOR: Final = Segment("▌", Style(color="blue"))
+NO_CURSOR: Final = Segment(" ")
+"""What is before the rows of an element."""
 _MATCH: Final = Style(color="black", bgcolor="yellow", dim=False)
 _NO_STYLE: Final = Style()
 """Without colours, Textual expects every segment to have a style."""
@@ -146,8 +147,8 @@ class ScreenPane(Widget, can_focus=True):
     def __init__(self, view: View, detail_rows: DetailRows) -> None:
         super().__init__()
         self.view = view
-        self.needle = ""
-        """The text to highlight."""
+        self.needles: Sequence[str] = ()
+        """The texts to highlight."""
         self._detail_rows = detail_rows
         self._elements: Sequence[ScreenElement] = ()
         """The elements that are shown."""
@@ -227,7 +228,7 @@ class ScreenPane(Widget, can_focus=True):
     def find_line(self, line: int) -> int | None:
         """The number of the last element that a line of the file shows, or whose result it is."""
         numbers = range(len(self._elements) - 1, -1, -1)
-        return next((number for number in numbers if line in _lines(self._elements[number])), None)
+        return next((number for number in numbers if line in element_lines(self._elements[number])), None)
 
     def render_line(self, y: int) -> Strip:
         """One row of the terminal."""
@@ -249,9 +250,9 @@ class ScreenPane(Widget, can_focus=True):
             return Strip.blank(self.size.width, _NO_STYLE)
         element, row = self._places[y]
         strip = self._rows(element)[row]
-        if self.needle:
-            strip = highlight_matches(strip, self.needle)
-        mark = _CURSOR if element == self.cursor and row >= self._gap(element) else _NO_CURSOR
+        for needle in self.needles:
+            strip = highlight_matches(strip, needle)
+        mark = CURSOR if element == self.cursor and row >= self._gap(element) else NO_CURSOR
         return Strip([mark, *strip]).adjust_cell_length(self.size.width).apply_style(_NO_STYLE)
 
     def _rows(self, number: int) -> list[Strip]:
@@ -367,7 +368,7 @@ class ScreenPane(Widget, can_focus=True):
                 self.move_to(number)
 
 
-def _lines(element: ScreenElement) -> tuple[int | None, int | None]:
+def element_lines(element: ScreenElement) -> tuple[int | None, int | None]:
     """The line that shows an element, and that of its result."""
     return element.line, getattr(element, "result_line", None)
 
