@@ -15,10 +15,10 @@ import pytest
 from rich.cells import cell_len
 
 from claude_session_player.cli import play, run
-from claude_session_player.cli._hits import fit_snippet
 from claude_session_player.cli._refs import SessionSource
 from claude_session_player.player.timeline import LinePosition
 from claude_session_player.search.engine import MOST_MATCHES
+from claude_session_player.util.tables import fit_marked
 from tests.builder import START, SessionBuilder, call, text, thought
 from tests.program import csp, on_terminal
 from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder
@@ -122,7 +122,7 @@ def test_hits_fit_the_terminal_and_keep_the_match(builder: StoreBuilder, width: 
 
 def test_a_snippet_that_is_cut_keeps_its_first_match_and_the_places_of_all() -> None:
     for width in range(1, 60):
-        cut, spans = fit_snippet("A long way to the kettle, and another kettle behind it", [(18, 24), (38, 44)], width)
+        cut, spans = fit_marked("A long way to the kettle, and another kettle behind it", [(18, 24), (38, 44)], width)
         assert cell_len(cut) <= width
         assert all(cut[start:end] in "kettle" for start, end in spans)
         assert len(spans) == 2 or width < 46

@@ -13,9 +13,9 @@ from claude_session_player.cli._output import has_colours, print_styled, stdout
 from claude_session_player.cli._tables import short_ids
 from claude_session_player.store import SessionKind, resume_command
 from claude_session_player.util import humanize
-from claude_session_player.util.tables import cell_width, fit_cell
+from claude_session_player.util.tables import cell_width, fit_cell, fit_marked
 from claude_session_player.util.terminal import is_terminal
-from claude_session_player.util.text import ELLIPSIS, base_name, display_path, printable
+from claude_session_player.util.text import base_name, display_path, printable
 from claude_session_player.util.times import local_now
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class HitPrinter:
                 left = room - cell_width(copies) - sum(cell_width(text) + len(_GAP) for text, _ in cells)
                 if left >= _LEAST_ROOM:
                     break
-            text, spans = fit_snippet(printable(hit.snippet), hit.spans, max(left, 1))
+            text, spans = fit_marked(printable(hit.snippet), hit.spans, max(left, 1))
             painted = (self._paint(text, style) for text, style in cells)
             yield _GAP.join((*painted, self._highlight(text, spans))) + self._paint(copies, "dim")
 
@@ -154,26 +154,6 @@ class HitPrinter:
 
     def _paint(self, text: str, style: str) -> str:
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if text and style and self._has_colours else text
-
-
-def fit_snippet(text: str, spans: Sequence[tuple[int, int]], width: int) -> tuple[str, list[tuple[int, int]]]:
-    """As much of a snippet as fits into a width, with its first match, and the spans in it.
-
-    >>> fit_snippet("Put the kettle on", [(8, 14)], 99)
-    ('Put the kettle on', [(8, 14)])
-    >>> fit_snippet("Put the kettle on", [(8, 14)], 10)
-    ('…e kettle…', [(3, 9)])
-    """
-    if cell_width(text) <= width:
-        return text, list(spans)
-    shift = 0
-    if spans and cell_width(text[: spans[0][1]]) >= width:
-        shift = max(spans[0][0] - width // 3, 0)
-        text = ELLIPSIS + text[shift + 1 :]
-    text = fit_cell(text, width).rstrip()
-    first, last = int(shift > 0), len(text) - text.endswith(ELLIPSIS)
-    moved = [(max(start - shift, first), min(end - shift, last)) for start, end in spans]
-    return text, [(start, end) for start, end in moved if start < end]
 
 
 def hit_to_open(group: SessionHits) -> Hit:

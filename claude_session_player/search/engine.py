@@ -54,6 +54,7 @@ class StoreSearch:
         self._progress = progress
         self._sources: list[_DocumentSource] = []
         self._missing: list[SessionFile] = []
+        self._memory: _DocumentSource | None = None
         self._files: list[SessionFile] = []
         self._runs: dict[str, str] = {}
         """The names of session files, by those of files about their workflow runs."""
@@ -78,7 +79,7 @@ class StoreSearch:
         """Bring the index up to date, without looking at sessions: nothing can be searched before `refresh`."""
         store = self._store
         self._files = list(store.files())
-        self._sources, self._missing, self._stale, self.reason = [], [], 0, ""
+        self._sources, self._missing, self._memory, self._stale, self.reason = [], [], None, 0, ""
         runs = [(run, file.name) for file in self._files for run in workflow_files(file)]
         self._runs = {run.name: owner for run, owner in runs}
         self._files += (run for run, _ in runs)
@@ -143,7 +144,10 @@ class StoreSearch:
         return suggest(node, [source.searcher for source in self._sources], count_sessions)
 
     def _memory_sources(self) -> Iterator[_DocumentSource]:
-        """What the index cannot answer for, indexed in memory, a part at a time."""
+        """What the index cannot answer for, indexed in memory, a part at a time; a single part is kept."""
+        if self._memory is not None:
+            yield self._memory
+            return
         agents = {file.id for file in self._files if file.is_agent} if self._missing else set()
         part: list[SessionFile] = []
         size = 0
@@ -154,7 +158,10 @@ class StoreSearch:
                 yield self._in_memory(part, agents)
                 part, size = [], 0
         if part:
-            yield self._in_memory(part, agents)
+            last = self._in_memory(part, agents)
+            if len(part) == len(self._missing):
+                self._memory = last
+            yield last
 
     def _in_memory(self, files: Sequence[SessionFile], agents: set[str]) -> _DocumentSource:
         from claude_session_player.search.file_reader import FileReader

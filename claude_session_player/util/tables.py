@@ -111,3 +111,23 @@ def _end_of(text: str, width: int) -> str:
     while cell_width(end) > width:
         end = end[1:]
     return end
+
+
+def fit_marked(text: str, spans: Sequence[tuple[int, int]], width: int) -> tuple[str, list[tuple[int, int]]]:
+    """As much of a text as fits into a width, with its first match in view, and the spans of its matches in it.
+
+    >>> fit_marked("Put the kettle on", [(8, 14)], 99)
+    ('Put the kettle on', [(8, 14)])
+    >>> fit_marked("Put the kettle on", [(8, 14)], 10)
+    ('…e kettle…', [(3, 9)])
+    """
+    if cell_width(text) <= width:
+        return text, list(spans)
+    shift = 0
+    if spans and cell_width(text[: spans[0][1]]) >= width:
+        shift = max(spans[0][0] - width // 3, 0)
+        text = ELLIPSIS + text[shift + 1 :]
+    text = fit_cell(text, width).rstrip()
+    first, last = int(shift > 0), len(text) - text.endswith(ELLIPSIS)
+    moved = [(max(start - shift, first), min(end - shift, last)) for start, end in spans]
+    return text, [(start, end) for start, end in moved if start < end]

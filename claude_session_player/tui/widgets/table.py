@@ -17,8 +17,8 @@ from textual.strip import Strip
 from claude_session_player.tui.keys import BROWSE_KEYS, MOVE, NEXT_HIT, bindings
 from claude_session_player.tui.listing import IN_USE, STALE, SessionRow
 from claude_session_player.util.humanize import short_duration, short_time, size
-from claude_session_player.util.tables import GAP, FittedColumn, TableColumn, cell_width, fit_cell, fit_columns
-from claude_session_player.util.text import ELLIPSIS, base_name, printable
+from claude_session_player.util.tables import GAP, FittedColumn, TableColumn, cell_width, fit_columns, fit_marked
+from claude_session_player.util.text import base_name, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -237,25 +237,10 @@ def _hit_segments(hit: HitText, width: int, *, is_at_cursor: bool) -> list[Segme
     """The source and the text of a hit on one line, with the words that match."""
     plain, match = (_CURSOR, _MATCH_AT_CURSOR) if is_at_cursor else (_TEXT, _MATCH)
     source = f"{printable(hit.source)}: "
-    text, shift = _cut_text(printable(hit.text), hit.spans, width - cell_width(source))
+    text, spans = fit_marked(printable(hit.text), hit.spans, max(width - cell_width(source), 1))
     segments = [Segment(source, plain)]
     end = 0
-    for start, stop in ((max(start - shift, end), min(stop - shift, len(text))) for start, stop in hit.spans):
-        if start < stop:
-            segments += [Segment(text[end:start], plain), Segment(text[start:stop], match)]
-            end = stop
+    for start, stop in spans:
+        segments += [Segment(text[end:start], plain), Segment(text[start:stop], match)]
+        end = stop
     return [*segments, Segment(text[end:], plain)]
-
-
-def _cut_text(text: str, spans: Sequence[tuple[int, int]], width: int) -> tuple[str, int]:
-    """As much of a text as fits into a width, from where its first match is in view, and how much is cut before that.
-
-    >>> _cut_text("Put the kettle on", [(8, 14)], 99), _cut_text("Put the kettle on", [(8, 14)], 10)
-    (('Put the kettle on', 0), ('…e kettle…', 5))
-    """
-    width = max(width, 1)
-    shift = 0
-    if spans and cell_width(text) > width and cell_width(text[: spans[0][1]]) >= width:
-        shift = max(spans[0][0] - width // 3, 0)
-        text = ELLIPSIS + text[shift + 1 :] if shift else text
-    return fit_cell(text, width).rstrip(), shift
