@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_SPANS: Final = 20
 """The number of matches within a text whose places are of interest: a snippet shows no more."""
 _FLAGS: Final = re.MULTILINE
-_RUN: Final = re.compile(r'(?:[^\x00-\x1f"\\\[\]{}:,\x7f-\x9f\ufffd\ud800-\udfff]|[:,](?= ))+')
+_RUN: Final = re.compile(r'(?:[^\x00-\x1f"\\\[\]{}:,\x7f-\x9f\ufffd\ud800-\udfff]++|[:,](?= ))++')
 """Characters that JSON holds side by side, as they are or as escapes that `LineFilter` knows.
 
 A value that is no text, where a text is expected, becomes compact JSON: its brackets, commas and colons may stand apart

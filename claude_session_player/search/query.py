@@ -54,7 +54,7 @@ _SHOWN_BEFORE: Final = 40
 """The cells of an error's excerpt, and those of them before the place."""
 _OR: Final = re.compile(r'OR(?=[\s()"]|\Z)')
 _SPACES: Final = re.compile(r"\s*")
-_QUOTED: Final = re.compile(r'"((?:[^"\\]|\\+(?=[^"\\])|\\\\|\\")*+)"(\**)')
+_QUOTED: Final = re.compile(r'"((?:[^"\\]++|\\[\s\S])*+)"(\**)')
 """Backslashes are escapes only before a quote, so that Windows paths can be typed as they are."""
 
 
@@ -446,12 +446,12 @@ def _is_bare(value: str) -> bool:
 
 
 def _quote(text: str) -> str:
-    escaped = re.sub(r'(\\*)("|\Z)', lambda match: match[1] * 2 + ('\\"' if match[2] else ""), text)
+    escaped = re.sub(r'(?<!\\)(\\*+)("|\Z)', lambda match: match[1] * 2 + ('\\"' if match[2] else ""), text)
     return f'"{escaped}"'
 
 
 def _unescape(text: str) -> str:
-    return re.sub(r'(\\+)("|\Z)', lambda match: match[1][: len(match[1]) // 2] + match[2], text)
+    return re.sub(r'(?<!\\)(\\++)("|\Z)', lambda match: match[1][: len(match[1]) // 2] + match[2], text)
 
 
 def _nearest(word: str, known: Iterable[str]) -> str | None:
