@@ -227,16 +227,20 @@ def test_filters_are_those_of_list(builder: StoreBuilder) -> None:
 
 
 def test_more_hits_than_are_looked_at_are_noted(builder: StoreBuilder) -> None:
-    many = SessionBuilder(session_id=THREE)
-    for number in range(MOST_MATCHES + 50):
-        many.prompt(f"zebra {number}")
-    many.write(builder.home() / f"{THREE}.jsonl")
-    done = find(builder, "zebra", "--json")
-    assert json.loads(done.stdout)[0]["hit_count"] == MOST_MATCHES
+    sessions, each = 25, MOST_MATCHES // 25 + 1
+    for session in range(sessions):
+        id = f"{session:08}-0003-4000-8000-000000000003"
+        many = SessionBuilder(session_id=id)
+        for number in range(each):
+            many.prompt(f"zebra {session} {number}")
+        many.write(builder.home() / f"{id}.jsonl")
+    done = find(builder, "zebra", "-n", "30", "--json")
+    assert sum(found["hit_count"] for found in json.loads(done.stdout)) == MOST_MATCHES
     note = f"note: there are more than {MOST_MATCHES:,} hits; the best are shown: use --all-hits for all\n"
     assert done.stderr.decode() == note
-    assert find(builder, "zebra", "--count").stdout.decode() == f"{MOST_MATCHES + 50:,} hits in 1 session\n"
-    assert len(out(builder, "zebra", "--json", "--all-hits")[0]["match_reasons"]) == MOST_MATCHES + 50
+    total = f"{sessions * each:,} hits in {sessions} sessions\n"
+    assert find(builder, "zebra", "--count").stdout.decode() == total
+    assert len(out(builder, "zebra", "-n", "0", "--json", "--all-hits")[0]["match_reasons"]) == each
 
 
 # --- sub-agents and copies --------------------------------------------------------------------------

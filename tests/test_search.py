@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import unicodedata
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from claude_session_player import Filter
 from claude_session_player.errors import BadQuery, MissingExtra
 from claude_session_player.search import Hit, SearchOptions, StoreSearch
+from claude_session_player.search.engine import MOST_MATCHES
 from claude_session_player.search.fields import FIELDS
 from claude_session_player.search.query import FIELD_VALUES
 from tests.builder import START, SessionBuilder, call, text, thought
@@ -226,6 +229,9 @@ def test_a_conversation_that_was_written_again_is_found_once(builder: StoreBuild
         ("数据库管理系统", "统"),
         ("こんにちは世界", "世界"),
         ("안녕하세요 세계", "하세"),
+        (unicodedata.normalize("NFD", "안녕하세요"), "하세"),
+        (unicodedata.normalize("NFD", "がぎぐ"), "ぎぐ"),
+        ("an arrow -> here", 'arrow -"=>"'),
         ("用python写的", "python"),
         ("\x1b[31m3 failed\x1b[0m", "failed"),
         ("see localhost:8080", "localhost:8080"),
@@ -255,6 +261,8 @@ def test_texts_with_lone_surrogates_are_found(builder: StoreBuilder, cache: Path
         ("one two", "one -two"),
         ("one", "one two"),
         ("Error", "in:response error"),
+        ("alphaBeta gammaDelta", '"delta alpha"'),
+        ("alphaBeta gammaDelta", '"beta gamma"'),
     ],
 )
 def test_texts_that_do_not_match_are_not_found(builder: StoreBuilder, cache: Path, written: str, query: str) -> None:
@@ -270,6 +278,45 @@ def test_capitals_count_only_with_case(builder: StoreBuilder, cache: Path) -> No
     assert [hit.line for hit in _hits(search, "Error")] == [2, 1]
     assert [hit.line for hit in _hits(search, "Error", has_case=True)] == [2]
     assert [hit.line for hit in _hits(search, "error", has_case=True)] == [2, 1]
+
+
+def test_capitals_are_compared_word_by_word(builder: StoreBuilder, cache: Path) -> None:
+    session = (
+        SessionBuilder().prompt("an error in MyErrors").prompt("a Warning").prompt("Hello, World").prompt("myError")
+    )
+    _write(builder, session)
+    search = open_search(builder.root, cache)
+
+    for query, lines in (("Error", [4]), ("Error OR Warning", [4, 2]), ('"Hello World"', [3]), ("Warning -Error", [2])):
+        assert [hit.line for hit in _hits(search, query, has_case=True)] == lines
+
+
+def test_phrases_do_not_span_parts_of_a_text(builder: StoreBuilder, cache: Path) -> None:
+    _write(builder, SessionBuilder().response(call("Edit", "t1", old_string="ends here", new_string="begins there")))
+    search = open_search(builder.root, cache)
+
+    assert _hits(search, '"ends here"')
+    assert not _hits(search, '"here begins"')
+
+
+def test_commands_that_people_typed_are_found_as_commands(builder: StoreBuilder, cache: Path) -> None:
+    assert (
+        _one(builder, cache, SessionBuilder().prompt("<bash-input>git tag -d v1</bash-input>"), 'cmd:"git tag"').line
+        == 1
+    )
+
+
+def test_sub_agents_inside_a_file_are_found_by_their_type(builder: StoreBuilder, cache: Path) -> None:
+    session = SessionBuilder().prompt("Ask somebody")
+    session.response(call("Task", "toolu_i", description="Ask", prompt="What is it?", subagent_type="Explore"))
+    session.sidechain = True
+    session.prompt("What is it?", parentUuid=None).response(text("A zebra."))
+    session.sidechain = False
+    _write(builder, session.response(text("A zebra, they say.")))
+    search = open_search(builder.root, cache)
+
+    assert [hit.line for hit in _hits(search, "zebra agent:explore")] == [4]
+    assert [hit.line for hit in _hits(search, "zebra -agent:explore")] == [5]
 
 
 # --- conditions -----------------------------------------------------------------------------------
@@ -371,6 +418,95 @@ def test_an_event_that_several_sessions_hold_is_one_hit_of_the_newest(builder: S
     for query in ("zebra", "grazes"):
         (hit,) = _hits(search, query)
         assert (hit.session.id, [copy.id for copy in hit.copies]) == (TWO, [ONE])
+
+
+def test_titles_that_two_sessions_share_are_hits_of_both(builder: StoreBuilder, cache: Path) -> None:
+    for id in (ONE, TWO):
+        _write(builder, SessionBuilder().prompt("x").line({"type": "ai-title", "aiTitle": "The zebra"}), id)
+
+    assert {hit.session.id for hit in _hits(open_search(builder.root, cache), "zebra")} == {ONE, TWO}
+
+
+def test_short_ids_of_calls_do_not_merge_sessions(builder: StoreBuilder, cache: Path) -> None:
+    for days, id in enumerate((ONE, TWO)):
+        session = SessionBuilder(start=START + timedelta(days=days))
+        session.response(call("Bash", "call_0", command="zebra"), request=f"r{days}").result("call_0", "a zebra")
+        _write(builder, session, id)
+
+    assert len(_hits(open_search(builder.root, cache), "zebra")) == 4
+
+
+def test_results_that_differ_in_their_second_part_are_two_hits(builder: StoreBuilder, cache: Path) -> None:
+    session = SessionBuilder()
+    for number in range(2):
+        parts = [{"type": "text", "text": "ok"}, {"type": "text", "text": f"zebra {number}"}]
+        session.result("toolu_0123456789abcdef", parts)
+    _write(builder, session)
+
+    assert len(_hits(open_search(builder.root, cache), "zebra")) == 2
+
+
+def test_a_session_whose_event_was_copied_still_matches_all_queries(builder: StoreBuilder, cache: Path) -> None:
+    first = SessionBuilder(session_id=ONE).prompt("a zebra").response(text("Only here."))
+    first.write(builder.home() / f"{ONE}.jsonl")
+    forked = SessionBuilder(session_id=TWO).line(json.loads(first.lines[0]) | {"sessionId": TWO})
+    forked.prompt("And now?", timestamp="2026-03-01T00:00:00Z").write(builder.home() / f"{TWO}.jsonl")
+
+    assert found_ids(open_search(builder.root, cache).search(["zebra", "only"])) == [ONE]
+
+
+# --- many matches -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def crowded(builder: StoreBuilder, cache: Path) -> StoreSearch:
+    """A session with more matches than are ranked, an older one, and a newer one that only a tool mentions."""
+    many = SessionBuilder(start=START + timedelta(days=5))
+    for number in range(MOST_MATCHES + 100):
+        many.prompt(f"zebra {number}")
+    _write(builder, many, ONE)
+    _write(builder, SessionBuilder().result("t1", "an old Zebra"), TWO)
+    _write(builder, SessionBuilder(start=START + timedelta(days=9)).result("t1", "a new zebra and a gnu"), THREE)
+    return open_search(builder.root, cache)
+
+
+def test_a_session_with_many_matches_hides_no_other(crowded: StoreSearch) -> None:
+    assert set(found_ids(crowded.search(["zebra"]))) == {ONE, TWO, THREE}
+
+
+def test_the_newest_and_the_oldest_are_those_of_all_matches(crowded: StoreSearch) -> None:
+    assert found_ids(crowded.search(["zebra"], SearchOptions(order="newest")))[0] == THREE
+    assert found_ids(crowded.search(["zebra"], SearchOptions(order="oldest")))[0] == TWO
+
+
+def test_capitals_and_several_queries_are_looked_for_in_all_matches(crowded: StoreSearch) -> None:
+    assert found_ids(crowded.search(["Zebra"], SearchOptions(has_case=True))) == [TWO]
+    assert found_ids(crowded.search(["zebra", "gnu"])) == [THREE]
+
+
+def test_a_prefix_of_an_identifier_has_any_number_of_ends(builder: StoreBuilder, cache: Path) -> None:
+    session = SessionBuilder()
+    for number in range(120):
+        session.prompt(f"see foo_ma{number:03}")
+    _write(builder, session)
+
+    assert len(_hits(open_search(builder.root, cache), "foo_ma*")) == 120
+
+
+def test_texts_without_a_time_have_that_of_their_session(builder: StoreBuilder, cache: Path) -> None:
+    plain = b'{"type":"summary","summary":"a zebra","leafUuid":"u"}\n'
+    _write(builder, SessionBuilder().raw(plain).prompt("x"))
+    search = open_search(builder.root, cache)
+
+    assert not _hits(search, "zebra before:2000")
+    assert [hit.line for hit in _hits(search, "zebra since:2026-01-17")] == [1]
+
+
+def test_prompts_without_times_come_before_output_of_hooks(builder: StoreBuilder, cache: Path) -> None:
+    _write(builder, SessionBuilder().raw(b'{"type":"user","message":{"content":"a zebra"}}\n'), ONE)
+    _write(builder, SessionBuilder().attachment("hook_success", stdout="zebra", exitCode=0), TWO)
+
+    assert found_ids(open_search(builder.root, cache).search(["zebra"])) == [ONE, TWO]
 
 
 # --- nothing found, and errors ----------------------------------------------------------------------

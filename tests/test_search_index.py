@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -16,7 +17,7 @@ import tantivy
 
 from claude_session_player import Store
 from claude_session_player.search import SearchIndex, StoreSearch, index as search_index
-from tests.builder import SessionBuilder, call
+from tests.builder import SessionBuilder, call, text
 from tests.disks import disk
 from tests.searches import ALL, bytes_read, open_search, places
 from tests.stores import ONE, THREE, TWO, StoreBuilder, touch
@@ -104,6 +105,82 @@ def test_files_that_shrank_or_changed_are_read_again(builder: StoreBuilder, cach
     assert _ids(search) == {TWO, THREE}
     assert _ids(search, "lion") == set()
     assert _ids(search, "bird") == {ONE}
+
+
+def _append(path: Path, session: SessionBuilder, words: str) -> None:
+    session.prompt(words)
+    with path.open("ab") as file:
+        file.write(session.lines[-1])
+
+
+def test_what_a_search_read_does_not_stand_for_later_bytes(builder: StoreBuilder, cache: Path) -> None:
+    session = SessionBuilder(session_id=ONE).prompt("one")
+    path = session.write(builder.home() / f"{ONE}.jsonl")
+    store = Store.open(builder.root, cache=str(cache))
+    search = StoreSearch(store, cache=str(cache))
+    search.refresh()
+    for words in ("two", "three"):
+        _append(path, session, words)
+        store.sessions()
+        search.refresh()
+    _append(path, session, "four")
+
+    (found,) = [one for one in store.sessions() if one.id == ONE]
+    assert (found.conversation.events, found.conversation.last_prompt) == (4, "four")
+
+
+@pytest.mark.parametrize("appended", [b"", b'{"type":"user","message":{"content":"more"}}\n'])
+def test_a_word_changed_in_the_middle_of_a_large_file_is_noticed(
+    builder: StoreBuilder, cache: Path, appended: bytes
+) -> None:
+    session = SessionBuilder(session_id=ONE)
+    for number in range(600):
+        session.prompt(f"prompt {number} " + "words and more words " * 10)
+    path = session.write(builder.home() / f"{ONE}.jsonl")
+    open_search(builder.root, cache)
+    changed = path.read_bytes().replace(b"prompt 301 ", b"secret 301 ") + appended
+    other = path.with_suffix(".new")
+    other.write_bytes(changed)
+    other.replace(path)
+    touch(path)
+    search = open_search(builder.root, cache)
+
+    assert len(changed) > 100_000
+    assert _ids(search, "secret") == {ONE}
+    assert not search.search(['"prompt 301"'], ALL).total
+
+
+def test_a_response_that_goes_on_after_repeated_prompts_is_no_copy(builder: StoreBuilder, cache: Path) -> None:
+    session = SessionBuilder(session_id=ONE)
+    for number in range(3):
+        session.prompt("continue").block(text(f"part {number}"), request="r1")
+    session.write(builder.home() / f"{ONE}.jsonl")
+    search = open_search(builder.root, cache)
+
+    assert search.search(["continue"], ALL).total == 3
+
+
+def test_a_long_conversation_that_was_written_again_is_found_once(builder: StoreBuilder, cache: Path) -> None:
+    session = SessionBuilder(session_id=ONE)
+    for number in range(30):
+        session.prompt(f"zebra {number} " + "and so on " * 2_000).response(text(f"answer {number}"))
+    for number, line in enumerate(tuple(session.lines)):
+        session.line(json.loads(line) | {"uuid": f"again-{number}", "timestamp": "2026-02-01T00:00:00Z"})
+    session.write(builder.home() / f"{ONE}.jsonl")
+    search = open_search(builder.root, cache)
+
+    assert search.search([f"zebra session:{ONE}"], ALL).total == 30
+
+
+def test_a_search_during_a_refresh_sees_the_store_before_it(builder: StoreBuilder, cache: Path) -> None:
+    search = open_search(builder.root, cache)
+    builder.session("99999999-0004-4000-8000-000000000004", "Another zebra", days=3)
+    seen = []
+    search._progress = lambda done, total: seen.append(_ids(search))
+    search.refresh()
+
+    assert seen == [{ONE, THREE}]
+    assert len(_ids(search)) == 3
 
 
 def test_files_that_vanished_are_forgotten(builder: StoreBuilder, cache: Path) -> None:
@@ -203,6 +280,32 @@ def test_documents_with_random_damage_never_change_answers(builder: StoreBuilder
             data[chance.randrange(len(data))] = chance.randrange(256)
         path.write_bytes(data[: chance.randint(1, len(data))] if chance.random() < 0.3 else data)
         assert places(open_search(builder.root, cache).search(["zebra OR feed"], ALL)) == expected
+
+
+def test_damage_that_leaves_no_trace_ends_no_search(builder: StoreBuilder, cache: Path) -> None:
+    chance = random.Random(5)
+    for number in range(12):
+        shutil.rmtree(cache, ignore_errors=True)
+        open_search(builder.root, cache)
+        path = sorted(path for path in (_folder(cache) / "documents").iterdir() if path.suffix and path.stat().st_size)[
+            number % 6
+        ]
+        status, data = path.stat(), bytearray(path.read_bytes())
+        for _ in range(10):
+            data[chance.randrange(len(data))] ^= 0xFF
+        path.write_bytes(data)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        search = open_search(builder.root, cache)
+        for group in search.search(["zebra OR feed"], ALL):
+            assert group.best()
+
+
+def test_indexes_of_earlier_versions_are_deleted(builder: StoreBuilder, cache: Path) -> None:
+    old = cache / "search-1" / "abc"
+    old.mkdir(parents=True)
+    open_search(builder.root, cache)
+
+    assert not old.exists()
 
 
 def test_a_locked_index_is_not_needed(builder: StoreBuilder, cache: Path) -> None:

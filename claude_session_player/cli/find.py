@@ -421,4 +421,5 @@ def _note_omissions(hits: Hits) -> None:
         files = humanize.plural(report.stale, "file has", "files have")
         note(f"{files} changed since the last update, and what is new was not searched (--no-update)")
     if report.binary:
-        note(f"{humanize.plural(report.binary, 'text was', 'texts were')} left out, as binary data")
+        texts = humanize.plural(report.binary, "text was", "texts were")
+        note(f"{texts} left out: only images, or other data in base64, match")

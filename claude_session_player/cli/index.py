@@ -9,6 +9,7 @@ import click
 
 from claude_session_player.cli._options import examples, index_options, json_options, utc_option
 from claude_session_player.cli._output import print_records, print_text, say, warn
+from claude_session_player.errors import CannotWrite
 from claude_session_player.util import humanize
 from claude_session_player.util.text import display_path, printable
 from claude_session_player.util.times import format_time, local_now
@@ -78,8 +79,10 @@ class _IndexedStore(NamedTuple):
 def _indexed_stores(store: Store) -> list[_IndexedStore]:
     """What is indexed of each store; no session file is opened."""
     from claude_session_player.search import SearchIndex
+    from claude_session_player.store import workflow_files
 
-    every = store.files()
+    files = store.files()
+    every = [*files, *(run for file in files for run in workflow_files(file))]
     found = []
     for root in store.roots:
         index = SearchIndex(root)
@@ -185,8 +188,11 @@ def drop(stores: StoreOptions) -> None:
 
 def _drop(store: Store) -> None:
     for one in _indexed_stores(store):
-        if not one.search_index.drop():
+        index = one.search_index
+        if not index.is_there:
             say(printable(f"There is no search index of {one.root}."))
+        elif not index.drop():
+            raise CannotWrite(f"{display_path(str(index.path))}: the search index could not be deleted")
         else:
             freed = f": {humanize.size(one.status.size)} freed" if one.status else ""
             say(printable(f"Deleted the search index of {one.root}{freed}."))
@@ -196,7 +202,7 @@ def _update(stores: StoreOptions, *, is_new: bool = False) -> int:
     from claude_session_player.search import StoreSearch
 
     with stores.open_with_progress(title="indexing sessions") as (store, progress):
-        if is_new:
+        if is_new and any(one.search_index.is_there for one in _indexed_stores(store)):
             _drop(store)
         before = _indexed_stores(store)
         search = StoreSearch(store, progress=progress)
@@ -222,5 +228,5 @@ def _report(before: _IndexedStore, after: _IndexedStore, reason: str) -> None:
             say(printable(f"The search index of {after.root} is up to date: {has}."))
     if stale:
         files = humanize.plural(len(stale), "file is", "files are")
-        because = display_path(reason) or "they cannot be read"
+        because = display_path(reason) or f"cannot be read, such as {display_path(after.stale[0].name)}"
         warn(printable(f"{after.root}: {files} not indexed: {because}"))

@@ -51,7 +51,7 @@ if not TYPE_CHECKING:  # else any name would do
             from claude_session_player.errors import MissingExtra
 
             message = (
-                f"search needs {_EXTRA_LIBRARY}, which is not installed: install claude-session-player[{_EXTRA}], "
+                f"search needs {_EXTRA_LIBRARY}: install it with pip install 'claude-session-player[{_EXTRA}]', "
                 "or use --exact TEXT or --regex RE, which work without it"
             )
             raise MissingExtra(message) from error

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import tantivy
 
-from claude_session_player.search.documents import schema
-from claude_session_player.search.fields import CODES, FIELDS, to_rank
+from claude_session_player.search.documents import LAST_LINE, from_place, schema
+from claude_session_player.search.fields import CODES
 from claude_session_player.search.query import AllOf, AnyOf, Condition, Node, Not, Phrase, Word
-from claude_session_player.search.tokens import fold, prepare, split_cjk, words_of
+from claude_session_player.search.tokens import BREAK, fold, prepare, split_cjk, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
 
     from claude_session_player.search.snippets import Span
 
-FILE_CONDITIONS: Final = frozenset(("project", "model", "git", "agent", "session"))
-"""Conditions on the session of a document, which the store decides."""
 _MUST, _SHOULD, _MUST_NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
+_EVERYTHING: Final = tantivy.Query.all_query
 _LAST_SECOND: Final = 1 << 40
 _TEXT_FIELDS: Final = ("text", "inner")
 _MOST_MATCHES: Final = 500
@@ -32,22 +32,35 @@ _TRIES: Final = 16
 """How many places of each spelling of a word are looked at in a long text."""
 
 
-def compile_query(node: Node, files_of: Callable[[Condition], Iterable[int]]) -> tantivy.Query:
-    """The query of tantivy; `files_of` returns the numbers of the files that meet a condition on their session."""
+def compile_query(node: Node, places_of: Callable[[Condition], Iterable[Span]]) -> tantivy.Query:
+    """The query of tantivy; `places_of` returns the first and last places of the sessions that meet a condition."""
     match node:
         case Word(text, is_prefix):
             return _word_query(text, _TEXT_FIELDS, is_prefix=is_prefix)
         case Phrase(text):
             return _word_query(text, _TEXT_FIELDS)
         case Condition():
-            return _condition_query(node, files_of)
+            return _condition_query(node, places_of)
         case Not(inner):
-            return _all([], [compile_query(inner, files_of)])
+            return _all([], [compile_query(inner, places_of)])
         case AllOf(nodes):
-            wanted = [compile_query(one, files_of) for one in nodes if not isinstance(one, Not)]
-            return _all(wanted, [compile_query(one.node, files_of) for one in nodes if isinstance(one, Not)])
+            some = [one for one in nodes if not _is_empty(one)]
+            wanted = [compile_query(one, places_of) for one in some if not isinstance(one, Not)]
+            return _all(wanted, [compile_query(one.node, places_of) for one in some if isinstance(one, Not)])
         case AnyOf(nodes):
-            return _any([compile_query(one, files_of) for one in nodes])
+            return _any([compile_query(one, places_of) for one in nodes if not _is_empty(one)] or [_EVERYTHING()])
+
+
+def _is_empty(node: Node) -> bool:
+    """True for punctuation, which is not indexed; it neither selects nor excludes anything."""
+    match node:
+        case Word(text) | Phrase(text):
+            return not words_of(text)
+        case Not(inner):
+            return _is_empty(inner)
+        case AllOf(nodes) | AnyOf(nodes):
+            return all(map(_is_empty, nodes))
+    return False
 
 
 def _all(wanted: Sequence[tantivy.Query], unwanted: Sequence[tantivy.Query]) -> tantivy.Query:
@@ -89,7 +102,7 @@ def _forms(text: str) -> list[list[str]]:
     """
     forms = [words_of(text)]
     if " " not in text.strip():
-        forms.append(words_of(prepare(text)[1]))
+        forms.append([word for word in words_of(prepare(text)[1]) if word != BREAK.strip()])
     unique: list[list[str]] = []
     for form in forms:
         if form and form not in unique:
@@ -103,8 +116,9 @@ def _sequence_query(words: Sequence[str], field: str, *, is_prefix: bool) -> tan
         if is_prefix:
             return tantivy.Query.regex_query(schema(), field, re.escape(words[0]) + ".*")
         return tantivy.Query.term_query(schema(), field, words[0])
-    if is_prefix:
-        return tantivy.Query.phrase_prefix_query(schema(), field, list(words))
+    if is_prefix:  # a phrase prefix query would stop at 50 continuations
+        patterns: list[str | tuple[int, str]] = [*map(re.escape, words[:-1]), re.escape(words[-1]) + ".*"]
+        return tantivy.Query.regex_phrase_query(schema(), field, patterns)
     return tantivy.Query.phrase_query(schema(), field, list(words))
 
 
@@ -118,7 +132,7 @@ def _cjk_query(run: str) -> tantivy.Query:
 # --- conditions -----------------------------------------------------------------------------------
 
 
-def _condition_query(condition: Condition, files_of: Callable[[Condition], Iterable[int]]) -> tantivy.Query:
+def _condition_query(condition: Condition, places_of: Callable[[Condition], Iterable[Span]]) -> tantivy.Query:
     value = condition.value
     match condition.field:
         case "in":
@@ -137,29 +151,28 @@ def _condition_query(condition: Condition, files_of: Callable[[Condition], Itera
         case "since" | "before":
             assert condition.moment is not None
             return _time_query(condition.moment, is_since=condition.field == "since")
-    numbers = list(files_of(condition))
-    return tantivy.Query.term_set_query(schema(), "file", numbers) if numbers else tantivy.Query.empty_query()
+    return _places_query(places_of(condition))
+
+
+def _places_query(places: Iterable[Span]) -> tantivy.Query:
+    """Documents of whole files, or of some lines of files."""
+    whole, queries = [], []
+    for first, last in places:
+        (file, start), (_, end) = from_place(first), from_place(last)
+        if (start, end) == (0, LAST_LINE):
+            whole.append(file)
+        else:
+            queries.append(tantivy.Query.range_query(schema(), "place", tantivy.FieldType.Unsigned, first, last))
+    if whole:
+        queries.append(tantivy.Query.term_set_query(schema(), "file", whole))
+    return _any(queries) if queries else tantivy.Query.empty_query()
 
 
 def _time_query(moment: datetime, *, is_since: bool) -> tantivy.Query:
-    """Documents from a time on, or before it. The time is part of the rank, which differs by field."""
-    seconds = max(int(moment.timestamp()), 0)
-    return _any(
-        [
-            tantivy.Query.boolean_query(
-                [
-                    (_MUST, tantivy.Query.term_query(schema(), "field", CODES[field])),
-                    (_MUST, _rank_range(field, *((seconds, _LAST_SECOND) if is_since else (0, seconds - 1)))),
-                ]
-            )
-            for field in FIELDS
-        ]
-    )
-
-
-def _rank_range(field: str, first: int, last: int) -> tantivy.Query:
-    low, high = to_rank(field, first), to_rank(field, max(last, 0))
-    return tantivy.Query.range_query(schema(), "rank", tantivy.FieldType.Unsigned, low, high)
+    """Documents from a time on, or before it."""
+    seconds = max(math.ceil(moment.timestamp()), 0)
+    low, high = (seconds, _LAST_SECOND) if is_since else (0, max(seconds - 1, 0))
+    return tantivy.Query.range_query(schema(), "seconds", tantivy.FieldType.Unsigned, low, high)
 
 
 # --- marks ----------------------------------------------------------------------------------------
@@ -172,7 +185,7 @@ class WordMarker:
         wanted = _wanted(node)
         patterns = dict.fromkeys(pattern for one in wanted for pattern in _patterns(one))
         self._terms = [re.compile(one) for one in patterns]
-        self._cased = [one.text for one in wanted if one.text != one.text.lower()]
+        self._node = node
         words = dict.fromkeys(word for one in wanted for word in words_of(one.text)[:1])
         self._spellings = [tuple(dict.fromkeys((word, word.capitalize(), word.upper()))) for word in words]
 
@@ -185,8 +198,8 @@ class WordMarker:
         return self._spans_in(text, 0, _SEARCHED)
 
     def has_case(self, text: str) -> bool:
-        """True if every word of the query that has capitals is in the text with the same capitals."""
-        return all(word in text for word in self._cased)
+        """True if a text matches with the capitals of the query; words without capitals match in any case."""
+        return _has_case(self._node, text)
 
     def _likely_place(self, text: str) -> int | None:
         """Where most words are close together in one of their usual spellings: folding a long text takes far longer."""
@@ -212,6 +225,20 @@ class WordMarker:
         return _without_overlaps(found[_densest(found) :])
 
 
+def _has_case(node: Node, text: str) -> bool:
+    match node:
+        case Word(words) | Phrase(words) if words != words.lower():
+            body = r"[\W_]+".join(map(re.escape, _LETTERS.findall(words)))
+            end = "" if isinstance(node, Word) and node.is_prefix else r"(?![a-z0-9])"
+            return re.search(rf"(?:(?<![^\W_])|(?<=[a-z0-9])(?=[A-Z])){body}{end}", text) is not None
+        case AllOf(nodes):
+            return all(_has_case(one, text) for one in nodes)
+        case AnyOf(nodes):
+            return any(_has_case(one, text) for one in nodes)
+    return True  # conditions, excluded words, and words without capitals were decided by the index
+
+
+_LETTERS: Final = re.compile(r"[^\W_]+")
 _WINDOW: Final = 120
 
 

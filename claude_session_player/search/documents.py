@@ -46,6 +46,7 @@ def schema() -> tantivy.Schema:
     builder.add_unsigned_field("file", indexed=True)
     builder.add_unsigned_field("place", fast=True)
     builder.add_unsigned_field("rank", fast=True)
+    builder.add_unsigned_field("seconds", fast=True)
     builder.add_unsigned_field("copy", fast=True)
     builder.add_bytes_field("stored", stored=True)
     return builder.build()
@@ -63,14 +64,16 @@ def to_document(
 ) -> tantivy.Document:
     """The document of a text; `file` is the number of its file, and `seconds` its time, or one shortly before it."""
     document = tantivy.Document()
-    content, inner = prepare(text.text)
-    document.add_text("text", content)
-    if inner:
-        document.add_text("inner", inner)
+    for part in text.parts:  # as values of their own: no phrase spans two of them
+        content, inner = prepare(part)
+        document.add_text("text", content)
+        if inner:
+            document.add_text("inner", inner)
     document.add_unsigned("field", CODES[text.field])
     document.add_unsigned("file", file)
     document.add_unsigned("place", to_place(file, line))
     document.add_unsigned("rank", to_rank(text.field, seconds))
+    document.add_unsigned("seconds", seconds)
     document.add_unsigned("copy", text.copy_key)
     if text.field == RESULT:
         document.add_unsigned("error", text.is_error)
@@ -88,7 +91,12 @@ def to_document(
 def from_document(document: tantivy.Document) -> StoredDocument:
     """What was stored of a document."""
     uuid, time, tool, path = bytes(document.get_first("stored") or b"").decode().split(_SEPARATOR, 3)
-    return StoredDocument(document.get_first("text") or "", uuid or None, time or None, tool, path)
+    return StoredDocument("\n".join(document.get_all("text")), uuid or None, time or None, tool, path)
+
+
+def is_tantivy_error(error: BaseException) -> bool:
+    """True for what tantivy raises on a damaged index; a panic of it is not an `Exception`."""
+    return isinstance(error, ValueError | OSError | LookupError) or type(error).__name__ == "PanicException"
 
 
 def _encodable(text: str) -> str:

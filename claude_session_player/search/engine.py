@@ -11,10 +11,21 @@ import tantivy
 
 from claude_session_player.errors import SessionError
 from claude_session_player.search.compiler import WordMarker, compile_query
-from claude_session_player.search.documents import from_document, from_place, open_index, schema
+from claude_session_player.search.documents import (
+    LAST_LINE,
+    from_document,
+    from_place,
+    is_tantivy_error,
+    open_index,
+    schema,
+    to_place,
+)
 from claude_session_player.search.fields import from_rank
 from claude_session_player.search.hits import (
     DEFAULT_OPTIONS,
+    NEWEST,
+    OLDEST,
+    RELEVANCE,
     FoundText,
     Hits,
     Match,
@@ -27,21 +38,46 @@ from claude_session_player.search.query import Condition, Node, format_query, pa
 from claude_session_player.search.ranking import group_matches, select_names, select_page
 from claude_session_player.search.snippets import make_snippet
 from claude_session_player.search.tokens import words_of
-from claude_session_player.store import WORKFLOW, workflow_files
+from claude_session_player.store import WORKFLOW, ReadProblem, workflow_files
 from claude_session_player.util.humanize import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from claude_session_player.search.file_reader import ReadResult
+    from claude_session_player.search.index import Coverage
     from claude_session_player.store import Progress, Session, SessionFile, Store
 
 MOST_MATCHES: Final = 1_000
-"""The number of matches of a query that are ranked, unless all are wanted."""
+"""The number of matches of a query that are ranked, unless all are needed."""
+_FEW_SESSIONS: Final = 20
+"""If so many matches are in fewer sessions than this, all matches are looked at."""
+_ORDERS: Final = {
+    RELEVANCE: ("rank", tantivy.Order.Desc),
+    NEWEST: ("seconds", tantivy.Order.Desc),
+    OLDEST: ("seconds", tantivy.Order.Asc),
+}
+"""The fast field by which the best matches are taken, if there are too many."""
+_AGENT: Final = "agent"
 _MEMORY_BYTES: Final = 48 << 20
 """How many bytes of session files are indexed in memory at a time."""
 _MEMORY_HEAP: Final = 60_000_000
 _INDEX: Final = "index"
+_NO_INDEX: Final = "no index"
+
+
+class _Snapshot(NamedTuple):
+    """A store as it was when it was last looked at. It is replaced as a whole: another thread may be searching it."""
+
+    files: Sequence[SessionFile] = ()
+    sources: Sequence[_DocumentSource] = ()
+    missing: Sequence[SessionFile] = ()
+    """Files that the index cannot answer for."""
+    stale: int = 0
+    reason: str = ""
+    sessions: Mapping[str, Session] = {}
+    runs: Mapping[str, str] = {}
+    """The names of session files, by those of files about their workflow runs."""
 
 
 class StoreSearch:
@@ -52,106 +88,130 @@ class StoreSearch:
         self._store = store
         self._cache = cache
         self._progress = progress
-        self._sources: list[_DocumentSource] = []
-        self._missing: list[SessionFile] = []
-        self._memory: _DocumentSource | None = None
-        self._files: list[SessionFile] = []
-        self._runs: dict[str, str] = {}
-        """The names of session files, by those of files about their workflow runs."""
-        self._stale = 0
-        self.reason = ""
-        """Why the index could not be used, or not be updated."""
-        self.sessions: dict[str, Session] = {}
-        """All sessions and sub-agents with files, by the names of their files."""
+        self._now = _Snapshot()
+        self._memory: tuple[_Snapshot, _DocumentSource] | None = None
+        """What was indexed in memory for a snapshot, if it is little."""
         self.refreshed = float("-inf")
         """When the store was last looked at, by the monotonic clock."""
 
+    @property
+    def sessions(self) -> Mapping[str, Session]:
+        """All sessions and sub-agents with files, by the names of their files."""
+        return self._now.sessions
+
+    @property
+    def reason(self) -> str:
+        """Why the index could not be used, or not be updated."""
+        return self._now.reason
+
     def refresh(self, *, updates: bool = True, uses_index: bool = True) -> None:
         """Look at the store again, and bring the index up to date."""
-        self.update_index(updates=updates, uses_index=uses_index)
-        known = self._store.sessions_in([file for file in self._files if file.kind != WORKFLOW])
-        self.sessions = {session.file.name: session for session in known}
-        owners = ((name, self.sessions.get(owner)) for name, owner in self._runs.items())
-        self.sessions |= {name: owner for name, owner in owners if owner is not None}
+        now = self._look(updates=updates, uses_index=uses_index)
+        known = self._store.sessions_in([file for file in now.files if file.kind != WORKFLOW])
+        self._store.forget_offers()
+        sessions = {session.file.name: session for session in known}
+        owners = ((name, sessions.get(owner)) for name, owner in now.runs.items())
+        self._now = now._replace(sessions=sessions | {name: owner for name, owner in owners if owner is not None})
         self.refreshed = time.monotonic()
 
-    def update_index(self, *, updates: bool = True, uses_index: bool = True) -> None:
+    def update_index(self) -> None:
         """Bring the index up to date, without looking at sessions: nothing can be searched before `refresh`."""
-        store = self._store
-        self._files = list(store.files())
-        self._sources, self._missing, self._memory, self._stale, self.reason = [], [], None, 0, ""
-        runs = [(run, file.name) for file in self._files for run in workflow_files(file)]
-        self._runs = {run.name: owner for run, owner in runs}
-        self._files += (run for run, _ in runs)
-        for root in store.roots:
-            files = [file for file in self._files if _is_below(file, root)]
-            if uses_index and store.has_cache:
-                self._add_source(SearchIndex(root, self._cache), files, updates=updates)
-            else:
-                self._missing += files
+        self._now = self._look(updates=True, uses_index=True)
+        self._store.forget_offers()
 
-    def _add_source(self, index: SearchIndex, files: Sequence[SessionFile], *, updates: bool) -> None:
-        """Add what the index of a store has, after an update if that is wanted."""
+    def _look(self, *, updates: bool, uses_index: bool) -> _Snapshot:
+        store = self._store
+        files = list(store.files())
+        runs = [(run, file.name) for file in files for run in workflow_files(file)]
+        files += (run for run, _ in runs)
+        sources, missing, stale, reasons = [], [], 0, []
+        for root in store.roots:
+            own = [file for file in files if _is_below(file, root)]
+            if not uses_index or not store.has_cache:
+                missing += own
+                continue
+            index = SearchIndex(root, self._cache)
+            coverage = self._update(index, own) if updates else index.coverage(own)
+            missing += coverage.missing if updates else []
+            stale += 0 if updates else len(coverage.missing)
+            reasons += [coverage.reason, index.refusal or ""]
+            if (searcher := index.searcher) is not None and coverage.current:
+                sources.append(_DocumentSource(searcher, coverage.current, index))
+            index.close()
+        reason = next(filter(None, reasons), "")
+        return _Snapshot(files, sources, missing, stale, reason, runs={run.name: owner for run, owner in runs})
+
+    def _update(self, index: SearchIndex, files: Sequence[SessionFile]) -> Coverage:
         hidden = tuple(os.path.join(problem.path, "") for problem in self._store.problems)
-        if updates:
-            coverage = index.update(
-                files,
-                is_gone=lambda name: not f"{name}{os.sep}".startswith(hidden),
-                unpack=self._store.unpacked,
-                on_read=self._offer,
-                progress=self._progress,
-            )
-            self._missing += coverage.missing
-        else:
-            coverage = index.coverage(files)
-            self._stale += len(coverage.missing)
-        self.reason = self.reason or coverage.reason or index.refusal or ""
-        if (searcher := index.searcher) is not None and coverage.current:
-            self._sources.append(_DocumentSource(searcher, coverage.current))
-        index.close()
+        return index.update(
+            files,
+            is_gone=lambda name: not f"{name}{os.sep}".startswith(hidden),
+            unpack=self._store.unpacked,
+            on_read=self._offer,
+            progress=self._progress,
+        )
 
     def search(self, queries: Sequence[str], options: SearchOptions = DEFAULT_OPTIONS) -> Hits:
         """The sessions that match all of some queries. Raises `BadQuery`."""
         nodes = [parse_query(query) for query in queries]
-        names = select_names(self.sessions.values(), options.filter)
+        now = self._now
+        names = select_names(now.sessions.values(), options.filter)
+        needs_all = options.all_matches or options.has_case or len(set(queries)) > 1
         searches = [
-            _QuerySearch(query, node, WordMarker(node), options, self.sessions, names)
+            _QuerySearch(query, node, options, now.sessions, names, needs_all=needs_all)
             for query, node in zip(queries, nodes, strict=True)
         ]
         matches: list[Match] = []
-        for source in self._sources:
-            for search in searches:
-                matches += search.run(source)
-        for source in self._memory_sources():
-            for search in searches:
-                matches += search.loaded(source)
-        groups = group_matches(matches, self.sessions, queries, options.order)
+        for source in now.sources:
+            try:
+                matches += [match for search in searches for match in search.run(source)]
+            except BaseException as error:
+                if not is_tantivy_error(error):
+                    raise
+                self._now = now = self._without(source, now)
+        for source in self._memory_sources(now):
+            matches += [match for search in searches for match in search.loaded(source)]
+        groups = group_matches(matches, now.sessions, queries, options.order)
+        is_limited = any(search.is_limited for search in searches)
+        if is_limited and len(groups) < _FEW_SESSIONS:  # one session with many matches may hide the others
+            return self.search(queries, options._replace(all_matches=True))
         report = SearchReport(
-            _INDEX,
-            len(self._files),
-            len(self._missing),
-            self._stale,
-            self.reason,
+            _INDEX if now.sources else _NO_INDEX,
+            len(now.files),
+            len(now.missing),
+            now.stale,
+            now.reason,
             tuple(self._store.problems),
-            is_limited=any(search.is_limited for search in searches),
+            is_limited=is_limited,
         )
         return Hits(select_page(groups, options.filter), report, partial(self._suggest, nodes[0], options))
+
+    def _without(self, source: _DocumentSource, now: _Snapshot) -> _Snapshot:
+        """A store without an index that proved to be damaged: it is deleted, and its files are read instead."""
+        names = set(source.names.values())
+        if source.search_index is not None:
+            source.search_index.drop()
+        return now._replace(
+            sources=[one for one in now.sources if one is not source],
+            missing=[*now.missing, *(file for file in now.files if file.name in names)],
+            reason=now.reason or "it is damaged",
+        )
 
     def _suggest(self, node: Node, options: SearchOptions) -> tuple[str, ...]:
         def count_sessions(query: str) -> int:
             return len(self.search([query], options))
 
-        return suggest(node, [source.searcher for source in self._sources], count_sessions)
+        return suggest(node, [source.searcher for source in self._now.sources], count_sessions)
 
-    def _memory_sources(self) -> Iterator[_DocumentSource]:
+    def _memory_sources(self, now: _Snapshot) -> Iterator[_DocumentSource]:
         """What the index cannot answer for, indexed in memory, a part at a time; a single part is kept."""
-        if self._memory is not None:
-            yield self._memory
+        if self._memory is not None and self._memory[0] is now:
+            yield self._memory[1]
             return
-        agents = {file.id for file in self._files if file.is_agent} if self._missing else set()
+        agents = {file.id for file in now.files if file.is_agent} if now.missing else set()
         part: list[SessionFile] = []
         size = 0
-        for file in self._missing:
+        for file in now.missing:
             part.append(file)
             size += file.stamp.size
             if size >= _MEMORY_BYTES:
@@ -159,8 +219,8 @@ class StoreSearch:
                 part, size = [], 0
         if part:
             last = self._in_memory(part, agents)
-            if len(part) == len(self._missing):
-                self._memory = last
+            if len(part) == len(now.missing):
+                self._memory = now, last
             yield last
 
     def _in_memory(self, files: Sequence[SessionFile], agents: set[str]) -> _DocumentSource:
@@ -172,8 +232,8 @@ class StoreSearch:
             names[number] = file.name
             try:
                 FileReader(self._store.unpacked(file), number, memory, agents).read(None, is_known=False)
-            except (OSError, SessionError):  # the store has noted it
-                continue
+            except (OSError, SessionError) as error:
+                self._store.note(ReadProblem(file.name, getattr(error, "strerror", None) or str(error)))
         return _DocumentSource(memory.searcher(), names)
 
     def _offer(self, file: SessionFile, result: ReadResult) -> None:
@@ -209,7 +269,8 @@ class _DocumentSource(NamedTuple):
     """Documents that can be searched, and the names of their files by number. Documents of other files do not count."""
 
     searcher: tantivy.Searcher
-    names: dict[int, str]
+    names: Mapping[int, str]
+    search_index: SearchIndex | None = None
 
 
 class _QuerySearch:
@@ -219,42 +280,46 @@ class _QuerySearch:
         self,
         query: str,
         node: Node,
-        marker: WordMarker,
         options: SearchOptions,
-        sessions: dict[str, Session],
+        sessions: Mapping[str, Session],
         names: set[str] | None,
+        *,
+        needs_all: bool,
     ) -> None:
         self._query = query
         self._node = node
-        self._marker = marker
+        self._marker = WordMarker(node)
         self._options = options
         self._sessions = sessions
         self._names = names
+        self._needs_all = needs_all
         self.is_limited = False
 
     def run(self, source: _DocumentSource) -> list[Match]:
-        """What matches in a source; texts are loaded later."""
-        searcher, names = source
-        compiled = compile_query(self._node, partial(self._numbers, names))
+        """What matches in a source, the best first if there are too many; texts are loaded later."""
+        searcher, names, _ = source
+        compiled = compile_query(self._node, partial(self._places, names))
         if self._names is not None:
             wanted = [number for number, name in names.items() if name in self._names]
             restricted = tantivy.Query.term_set_query(schema(), "file", wanted)
             compiled = compiled.and_must_match(restricted) if wanted else tantivy.Query.empty_query()
-        limit = max(searcher.num_docs, 1) if self._options.all_matches else MOST_MATCHES
-        result = searcher.search(compiled, limit, count=False, order_by_field="rank")
+        limit = max(searcher.num_docs, 1) if self._needs_all else MOST_MATCHES
+        field, order = _ORDERS[self._options.order]
+        result = searcher.search(compiled, limit, count=False, order_by_field=field, order=order)
         addresses = [address for _, address in result.hits]
         if not addresses:
             return []
         self.is_limited = self.is_limited or len(addresses) == MOST_MATCHES == limit
+        ranks = [rank for rank, _ in result.hits] if field == "rank" else searcher.fast_field_values("rank", addresses)
         places = searcher.fast_field_values("place", addresses)
         copies = searcher.fast_field_values("copy", addresses)
         load = partial(self._load, searcher)
         found = []
-        for (rank, address), place, copy in zip(result.hits, places, copies, strict=True):
+        for rank, place, copy, address in zip(ranks, places, copies, addresses, strict=True):
             number, line = from_place(place)  # type: ignore[arg-type]
             if (name := names.get(number)) is not None:
-                field, seconds = from_rank(rank)
-                found.append(Match(name, line, field, seconds, copy, self._query, address, load))  # type: ignore[arg-type]
+                kind, seconds = from_rank(rank)  # type: ignore[arg-type]
+                found.append(Match(name, line, kind, seconds, copy, self._query, address, load))  # type: ignore[arg-type]
         if self._options.has_case:
             found = [match for match in found if match.load() is not None]
         return found
@@ -265,20 +330,32 @@ class _QuerySearch:
         return [match._replace(address=found, loader=loaded_text) for match, found in pairs if found is not None]
 
     def _load(self, searcher: tantivy.Searcher, match: Match) -> FoundText | None:
-        stored = from_document(searcher.doc(match.address))
+        try:
+            stored = from_document(searcher.doc(match.address))
+        except BaseException as error:
+            if not is_tantivy_error(error):
+                raise
+            return FoundText(match.name, match.line, match.field, copy_key=match.copy_key)  # its place is known
         if self._options.has_case and not self._marker.has_case(stored.text):
             return None
         snippet = make_snippet(stored.text, self._marker.spans(stored.text))
         facts = (stored.time, stored.uuid, stored.tool, stored.path, match.copy_key)
         return FoundText(match.name, match.line, match.field, *facts, snippet)
 
-    def _numbers(self, names: dict[int, str], condition: Condition) -> Iterable[int]:
-        """The numbers of the files whose sessions meet a condition."""
-        return [
-            number
-            for number, name in names.items()
-            if (session := self._sessions.get(name)) is not None and _meets(session, condition)
-        ]
+    def _places(self, names: Mapping[int, str], condition: Condition) -> Iterator[tuple[int, int]]:
+        """The first and the last place of the sessions that meet a condition, and of sub-agents inside their files."""
+        for number, name in names.items():
+            session = self._sessions.get(name)
+            if session is None:
+                continue
+            if _meets(session, condition):
+                yield to_place(number, 0), to_place(number, LAST_LINE)
+            elif condition.field == _AGENT and (session.facts.inline_count or session.facts.reported):
+                for agent in session.inline_subagents:
+                    if _meets(agent, condition):
+                        yield from (
+                            (to_place(number, first), to_place(number, last)) for first, last in agent.line_ranges
+                        )
 
 
 def _meets(session: Session, condition: Condition) -> bool:
@@ -294,7 +371,7 @@ def _meets(session: Session, condition: Condition) -> bool:
             texts = list(session.conversation.models)
         case "git":
             texts = [*session.facts.branches, *head.facts.branches]
-        case _:
+        case _:  # agent
             texts = [session.id, session.agent, session.description] if session.is_subagent else []
     return any(text and value in text.casefold() for text in texts)
 

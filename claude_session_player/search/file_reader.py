@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import zlib
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Protocol
 
@@ -25,14 +26,14 @@ from claude_session_player.util.fsutil import regular_opener, sample_checksum
 from claude_session_player.util.times import file_time, to_epoch
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import tantivy
 
     from claude_session_player.store import SessionFile
 
 _BUFFER: Final = 1 << 20
-_SAMPLE_SIZE: Final = 512
+_SAMPLE_SIZE: Final = 1024
 """Small, because the store's index takes samples of the same file."""
 _MOST_CALLS: Final = 5_000
 """The number of calls without a result that are remembered."""
@@ -55,6 +56,9 @@ class ReaderState(Struct):
 
     offset: int = 0
     lines: int = 0
+    inode: int = 0
+    size: int = 0
+    """What the file was when it was read: only one that has grown is read on."""
     checksum: int = 0
     """Of samples of what has been read: if it has changed, the file is another one."""
     seconds: int = 0
@@ -65,9 +69,9 @@ class ReaderState(Struct):
     """The lines of queued prompts that may still prove to be copies: their documents are written again next time."""
     prompts: set[int] = set()
     responses: set[int] = set()
-    """Checksums of all prompts, and of the ids of all responses."""
+    """Checksums of all prompts, and what identifies the texts of all responses."""
     has_repeat: bool = False
-    """True if the last prompt had been there before."""
+    """True if a prompt since the last response had been there before."""
     has_copies: bool = False
     """True if a conversation was written again: then the whole file is read each time, to leave out the repetition."""
 
@@ -115,8 +119,10 @@ class FileReader:
         if self._file.kind == WORKFLOW:
             return self._read_workflow(is_known=is_known)
         with io.FileIO(self._file.path, opener=regular_opener) as raw:
-            if state is None or state.has_copies or state.checksum != sample_checksum(raw, state.offset, _SAMPLE_SIZE):
+            status = os.fstat(raw.fileno())
+            if state is None or not _can_read_on(raw, status, state):
                 state = ReaderState()
+            state.inode, state.size = status.st_ino, status.st_size
             if is_known and not state.lines:
                 self._sink.forget_file(self._number)
             elif is_known:
@@ -158,7 +164,7 @@ class FileReader:
                 keeps = False
             rest = b"" if lines[-1].endswith(b"\n") else lines.pop()
             events = decode_lines(lines, state.lines, state.offset)
-            self._add_events(events, lines, state)
+            self._add_events(events, dict(enumerate(lines, state.lines + 1)), state)
             state.lines += len(lines)
             state.offset += sum(map(len, lines))
             if rest or state.has_copies:
@@ -168,13 +174,23 @@ class FileReader:
     def _read_without_copies(self) -> ReadResult:
         """Read the whole file again, without what is repeated in it."""
         state = ReaderState(has_copies=True)
-        detector = CopyDetector()
-        with io.FileIO(self._file.path, opener=regular_opener) as raw:
-            for lines in read_batches(io.BufferedReader(raw, _BUFFER)):
-                marked = detector.mark(decode_lines(lines, state.lines, state.offset))
-                self._add_events([event for event, is_copy in marked if not is_copy], lines, state)
-                state.lines += len(lines)
-                state.offset += sum(map(len, lines))
+        held: dict[int, bytes] = {}
+        """The lines that were read, and are still needed: the search for copies reads ahead."""
+
+        def read() -> Iterator[Event]:
+            with io.FileIO(self._file.path, opener=regular_opener) as raw:
+                for lines in read_batches(io.BufferedReader(raw, _BUFFER)):
+                    held.update(enumerate(lines, state.lines + 1))
+                    state.lines, before = state.lines + len(lines), state.lines
+                    yield from decode_lines(lines, before, state.offset)
+                    state.offset += sum(map(len, lines))
+
+        for event, is_copy in CopyDetector().mark(read()):
+            line = held[event.line]
+            if not is_copy:
+                self._add_events([event], {event.line: line}, state)
+            for number in [number for number in held if number < event.line]:
+                del held[number]
         self._add_tentative(state, b"")
         return ReadResult(state, b"", 0)
 
@@ -184,7 +200,7 @@ class FileReader:
         if rest or state.queue.taken:
             later = msgspec.msgpack.decode(msgspec.msgpack.encode(state), type=ReaderState)
         if rest:
-            self._add_events(decode_lines((rest,), state.lines, state.offset), (rest,), later)
+            self._add_events(decode_lines((rest,), state.lines, state.offset), {state.lines + 1: rest}, later)
         state.tentative = []
         for prompt in later.queue.settle() if later.queue.taken else ():
             state.tentative.append(prompt.line)
@@ -192,17 +208,21 @@ class FileReader:
             for text in event_texts(event, b""):
                 self._add_found(event, text, later)
 
-    def _add_events(self, events: Sequence[Event], lines: Sequence[bytes], state: ReaderState) -> None:
-        first = state.lines + 1
+    def _add_events(self, events: Sequence[Event], lines: Mapping[int, bytes], state: ReaderState) -> None:
+        if not state.seconds:  # the first texts may have no time
+            times = (to_epoch(event.timestamp) for event in events if event.timestamp)
+            state.seconds = int(next(filter(None, times), self._file.stamp.mtime_ns / 1e9))
         found: list[tuple[Event, EventText]] = []
         for event in self._searched(events, state):
-            at = event.line - first
-            line = lines[at] if 0 <= at < len(lines) else b""
+            line = lines.get(event.line, b"")
             kind = type(event)
             if kind is Progress:
                 found += self._reported(event)  # type: ignore[arg-type]
                 continue
-            for text in event_texts(event, line):
+            texts = event_texts(event, line)
+            if kind is Assistant and texts:
+                _note_response(texts, state)
+            for text in texts:
                 found.append((event, text))
                 if text.field == TOOL and text.call:
                     state.calls[text.call] = CallFacts(text.tool, text.path, text.command)
@@ -240,31 +260,43 @@ class FileReader:
                 queue.operate(event)  # type: ignore[arg-type]
                 continue
             if kind is Assistant:
-                message = event.message  # type: ignore[attr-defined]
-                if queue.taken:
+                if queue.taken and self._owns(event):
                     yield from map(to_attachment, queue.settle())
-                if (id := message.id if message is not None else None) is not None:
-                    self._note_response(id, state)
             elif (kind is User and not _is_result(event)) or kind is Attachment:
                 self._note_prompt(event, state)
             yield event
 
+    def _owns(self, event: Event) -> bool:
+        """True for a line of the file's own conversation."""
+        return self._file.is_agent or not (event.is_sidechain or event.agent_call)
+
     def _note_prompt(self, event: Event, state: ReaderState) -> None:
         if (prompt := human_prompt(event)) is None:
             return
-        if not (event.is_sidechain or event.agent_call) or self._file.is_agent:
+        if self._owns(event):
             state.queue.note(prompt)
         key = zlib.crc32(prompt.encode(errors="replace"))
         state.has_repeat = state.has_repeat or key in state.prompts
         state.prompts.add(key)
 
-    def _note_response(self, id: str, state: ReaderState) -> None:
-        """A response that is known already, to a prompt that is known already: the conversation was written again."""
-        key = zlib.crc32(id.encode(errors="replace"))
-        if state.has_repeat:
-            state.has_repeat = False
-            state.has_copies = state.has_copies or key in state.responses
-        state.responses.add(key)
+
+def _note_response(texts: Sequence[EventText], state: ReaderState) -> None:
+    """A response that is known already, to a prompt that is known already: the conversation was written again."""
+    keys = {text.copy_key for text in texts}
+    if state.has_repeat:
+        state.has_repeat = False
+        state.has_copies = state.has_copies or not keys.isdisjoint(state.responses)
+    state.responses |= keys
+
+
+def _can_read_on(raw: io.FileIO, status: os.stat_result, state: ReaderState) -> bool:
+    """True if a file has only grown since: it is the same file, it is longer, and it begins as it did.
+
+    A file of the same length was changed in place, and samples might miss that.
+    """
+    if state.has_copies or status.st_ino != state.inode or status.st_size <= state.size:
+        return False
+    return state.checksum == sample_checksum(raw, state.offset, _SAMPLE_SIZE)
 
 
 def _is_result(event: Event) -> bool:

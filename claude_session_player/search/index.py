@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import tantivy
 
 from claude_session_player.errors import SessionError
-from claude_session_player.search.documents import open_index, schema, to_place
+from claude_session_player.search.documents import is_tantivy_error, open_index, schema, to_place
 from claude_session_player.search.indexed_files import IndexedFile, IndexedFiles
 from claude_session_player.util.dirs import cache_dir, distrust_reason
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from claude_session_player.search.file_reader import ReadResult
     from claude_session_player.store import Progress, SessionFile
 
-SEARCH_VERSION: Final = 1
+SEARCH_VERSION: Final = 2
 """Goes up whenever documents, or the rules that yield them, change."""
 _FOLDER: Final = f"search-{SEARCH_VERSION}"
 _LARGE: Final = 32 << 20
@@ -89,11 +89,18 @@ class SearchIndex:
         """Searches the documents as they were last committed; `None` if there is no usable index."""
         if self._searcher is None and self._is_trusted() and os.path.exists(self._documents):
             indexed = self._open_indexed()
-            with contextlib.suppress(Exception):
-                index = tantivy.Index.open(self._documents)
-                if indexed is not None and indexed.has_documents(self._documents) and index.schema == schema():
-                    self._searcher = index.searcher()
+            if indexed is not None and indexed.has_documents(self._documents):
+                self._searcher = self._open_searcher()
         return self._searcher
+
+    def _open_searcher(self) -> tantivy.Searcher | None:
+        try:
+            index = tantivy.Index.open(self._documents)
+            return index.searcher() if index.schema == schema() else None
+        except BaseException as error:
+            if not is_tantivy_error(error):
+                raise
+            return None
 
     def coverage(self, files: Sequence[SessionFile]) -> Coverage:
         """Which of some files are up to date in the index."""
@@ -123,12 +130,17 @@ class SearchIndex:
         return IndexStatus(self.root, self.path, len(known), searcher.num_docs, sizes, updated)
 
     def drop(self) -> bool:
-        """Delete the index; false if there was none."""
+        """Delete the index; false if there was none, or if it could not be deleted."""
         self.close()
-        if self.path is None or not os.path.isdir(self.path):
+        if not self.is_there:
             return False
-        shutil.rmtree(self.path, ignore_errors=True)
-        return True
+        shutil.rmtree(str(self.path), ignore_errors=True)
+        return not self.is_there
+
+    @property
+    def is_there(self) -> bool:
+        """True if there is an index, usable or not."""
+        return self.path is not None and os.path.isdir(self.path)
 
     def close(self) -> None:
         """Close the list of files; the next question opens it again."""
@@ -190,8 +202,8 @@ class SearchIndex:
             update.note_documents()
         except (KeyboardInterrupt, SystemExit, GeneratorExit, IndexProblem):
             raise
-        except BaseException as error:  # a panic of tantivy is not an `Exception`
-            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+        except BaseException as error:
+            if not isinstance(error, Exception) and not is_tantivy_error(error):
                 raise
             raise IndexProblem(_reason(error, self.path)) from error
         finally:
@@ -204,7 +216,9 @@ class SearchIndex:
         until = time.monotonic() + _LOCK_SECONDS
         heap, threads = (_LARGE_HEAP, 2) if size >= _LARGE else (_SMALL_HEAP, 1)
         for is_last in (False, True):
-            os.makedirs(self._documents, mode=0o700, exist_ok=True)
+            if not os.path.isdir(self._documents):
+                _remove_older_versions(os.path.dirname(os.path.dirname(self.path)))
+                os.makedirs(self._documents, mode=0o700, exist_ok=True)
             indexed = self._open_indexed()
             try:
                 index = open_index(self._documents)
@@ -213,8 +227,8 @@ class SearchIndex:
                         writer = index.writer(heap, threads)
                         break
                     except ValueError as error:
-                        if "lock" not in str(error).lower():
-                            raise
+                        if "LockBusy" not in str(error):
+                            raise IndexProblem(f"its directory cannot be written to: {self.path}") from error
                         if time.monotonic() >= until:
                             raise IndexProblem("another process is updating the index") from error
                         time.sleep(0.05)
@@ -223,8 +237,8 @@ class SearchIndex:
                 if not (is_last or indexed.is_new or indexed.has_documents(self._documents)):
                     raise ValueError("the documents are damaged")
                 return indexed, writer
-            except (ValueError, TypeError):
-                if is_last:
+            except BaseException as error:
+                if is_last or isinstance(error, IndexProblem) or not is_tantivy_error(error):
                     raise
                 self.drop()
         raise AssertionError
@@ -339,6 +353,12 @@ def _agents_of(files: Sequence[SessionFile]) -> set[str]:
 
 def _folder_name(root: str) -> str:
     return hashlib.blake2b(os.fsencode(root), digest_size=_NAME_LENGTH // 2).hexdigest()
+
+
+def _remove_older_versions(cache: str) -> None:
+    """Delete search indexes of earlier versions of the program, which nothing else would."""
+    for version in range(1, SEARCH_VERSION):
+        shutil.rmtree(os.path.join(cache, f"search-{version}"), ignore_errors=True)
 
 
 def _make_private(folder: str) -> None:

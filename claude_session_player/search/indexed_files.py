@@ -10,7 +10,7 @@ import time
 import zlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.util.dirs import create_private_file
+from claude_session_player.util.dirs import create_private_file, is_unusable_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,6 +27,7 @@ _NEXT_NUMBER: Final = "next number"
 _UPDATED_AT: Final = "updated at"
 _ROOT: Final = "root"
 _DOCUMENTS: Final = "documents"
+_META: Final = "meta.json"
 _CRC: Final = 4
 
 
@@ -55,7 +56,7 @@ class IndexedFiles:
                 create_private_file(path)
                 return cls(_connect(path, root))
             except (sqlite3.Error, UnicodeError) as error:
-                if "locked" in str(error):
+                if is_unusable_database(error):
                     return None
                 for name in (path, f"{path}-journal"):
                     with contextlib.suppress(OSError):
@@ -116,7 +117,13 @@ class IndexedFiles:
     def has_documents(self, documents: str) -> bool:
         """True if no document has changed since the last files were noted: tantivy notices damage only by chance."""
         noted = self._info(_DOCUMENTS)
-        return noted is not None and noted == _stamps(documents, json.loads(noted))
+        if noted is None:
+            return False
+        before, now = json.loads(noted), json.loads(_stamps(documents))
+        if now.keys() <= before.keys():
+            return bool(now == before)
+        # Segments were merged since: what is left of the old ones is unchanged, and others are new.
+        return all(now[name] == stamp for name, stamp in before.items() if name in now and name != _META)
 
     def _put(self, files: Iterable[IndexedFile]) -> None:
         rows = []
@@ -146,16 +153,14 @@ def _checksum(name: bytes, number: int, version: str) -> int:
     return zlib.crc32(f"{number} {version}".encode(errors="replace"), zlib.crc32(name))
 
 
-def _stamps(folder: str, names: Iterable[str] | None = None) -> str:
-    """The size and the time of all files of a directory, or of some of them, as JSON."""
-    found: dict[str, list[int] | None] = {}
-    for name in sorted(os.listdir(folder)) if names is None else names:
+def _stamps(folder: str) -> str:
+    """The size and the time of all files of a directory, as JSON."""
+    found = {}
+    for name in sorted(os.listdir(folder)):
         if not name.startswith("."):
-            try:
+            with contextlib.suppress(OSError):  # a merge has just deleted it
                 status = os.stat(os.path.join(folder, name))
                 found[name] = [status.st_size, status.st_mtime_ns]
-            except OSError:
-                found[name] = None
     return json.dumps(found)
 
 

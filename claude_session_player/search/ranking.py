@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from claude_session_player.store import Filter, Session
 
+_RECENCY_WEIGHT: Final = 2
 _RECENCY_DAYS: Final = 30
+"""A session that is this much older than the newest gets half of that weight."""
 _DAY: Final = 86_400
 _FUTURE: Final = 1 << 40
 
@@ -30,26 +32,38 @@ def group_matches(
     `owners` are the sessions of all files, by the names of the files. Of copies in several files, that of the session
     that was active last counts; it names the others.
     """
+    known = [match for match in matches if match.name in owners]
+    if len(set(queries)) > 1:
+        known = _of_all_queries(known, owners, set(queries))
     groups: dict[str, _Group] = {}
     group_of: dict[str, _Group] = {}
-    for member in _without_copies(matches, owners):
+    for member in _without_copies(known, owners):
         match = member[0]
         group = group_of.get(match.name)
         if group is None:
             head = owners[match.name].head
             group = group_of[match.name] = groups.setdefault(head.file.name, _Group(head))
         group.add(member)
-    wanted = set(queries)
-    if len(wanted) > 1:
-        groups = {name: group for name, group in groups.items() if group.queries() == wanted}
+    newest = max((group.newest for group in groups.values()), default=0)
+    for group in groups.values():
+        group.rate(newest)
     ordered = sorted(groups.values(), key=_GROUP_ORDERS[order])
     return [SessionHits(group.head, owners, group.members, group.score, _MEMBER_ORDERS[order]) for group in ordered]
+
+
+def _of_all_queries(matches: Sequence[Match], owners: Mapping[str, Session], queries: set[str]) -> list[Match]:
+    """The matches of the sessions that match every query; copies in other sessions count for those as well."""
+    heads = {name: owners[name].head.file.name for name in {match.name for match in matches}}
+    found: dict[str, set[str]] = {}
+    for match in matches:
+        found.setdefault(heads[match.name], set()).add(match.query)
+    return [match for match in matches if found[heads[match.name]] == queries]
 
 
 class _Group:
     """The matches of a session, and what its place depends on."""
 
-    __slots__ = ("counts", "head", "members", "newest", "oldest")
+    __slots__ = ("counts", "head", "members", "newest", "oldest", "score")
 
     def __init__(self, head: Session) -> None:
         self.head = head
@@ -57,6 +71,7 @@ class _Group:
         self.counts: dict[str, int] = {}
         self.newest = 0
         self.oldest = _FUTURE
+        self.score = 0.0
 
     def add(self, member: Member) -> None:
         match = member[0]
@@ -67,13 +82,10 @@ class _Group:
         if match.seconds < self.oldest:
             self.oldest = match.seconds
 
-    def queries(self) -> set[str]:
-        return {match.query for match, _ in self.members}
-
-    @property
-    def score(self) -> float:
+    def rate(self, newest: int) -> None:
+        """Set the score; `newest` is the time of the newest of all hits."""
         fit = sum(WEIGHTS[field] * (1 + math.log2(count)) for field, count in self.counts.items())
-        return fit + math.log2(1 + self.newest / _DAY / _RECENCY_DAYS)
+        self.score = fit + _RECENCY_WEIGHT / (1 + (newest - self.newest) / _DAY / _RECENCY_DAYS)
 
 
 _GROUP_ORDERS: Final[dict[str, Callable[[_Group], Any]]] = {
@@ -103,8 +115,6 @@ def _without_copies(matches: Iterable[Match], owners: Mapping[str, Session]) -> 
     unique: dict[object, Match] = {}
     repeated: dict[object, list[Match]] = {}
     for match in matches:
-        if match.name not in owners:
-            continue
         key = (match.copy_key or (match.name, match.line, match.field), match.query)
         if (first := unique.setdefault(key, match)) is not match:
             repeated.setdefault(key, [first]).append(match)
@@ -115,7 +125,10 @@ def _without_copies(matches: Iterable[Match], owners: Mapping[str, Session]) -> 
 
 def _newest_of(copies: Sequence[Match], owners: Mapping[str, Session]) -> Member:
     heads = {match.name: owners[match.name].head for match in copies}
-    best = max(copies, key=lambda match: (heads[match.name].updated_at, match.name, -match.line))
+    best = max(
+        copies,
+        key=lambda match: (heads[match.name].updated_at, not owners[match.name].is_subagent, match.name, -match.line),
+    )
     own = heads[best.name].file.name
     others = {head.file.name: head for head in heads.values() if head.file.name != own}
     return best, tuple(others.values())

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from claude_session_player.errors import CannotRead
+from claude_session_player.errors import CannotRead, SessionError
 from claude_session_player.search.patterns import (
     TIME_LIMIT,
     MatchingTime,
@@ -378,7 +378,16 @@ def _readable_parts(store: Store, files: Sequence[SessionFile]) -> Iterable[Sequ
     """The files in parts that can be read at the same time: those of an archive have to be unpacked first."""
     if not store.is_packed:
         return [files]
-    return ([store.unpacked(file)] for file in files)
+    return filter(None, ([file] if (file := _unpacked(store, packed)) else [] for packed in files))
+
+
+def _unpacked(store: Store, file: SessionFile) -> SessionFile | None:
+    """A file that can be read; `None`, and a problem of the store, if its archive is damaged."""
+    try:
+        return store.unpacked(file)
+    except SessionError as error:
+        store.note(ReadProblem(file.name, str(error)))
+        return None
 
 
 def _sessions_with(store: Store, files: Sequence[SessionFile], names: set[str]) -> dict[str, Session]:

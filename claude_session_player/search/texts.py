@@ -43,8 +43,11 @@ if TYPE_CHECKING:
 
     from msgspec import Raw
 
+_SHELL_INPUT: Final = "<bash-input>"
 _SUMMARY_TYPE: Final = "summary"
 _SAMPLE: Final = 64
+_UNIQUE_LENGTH: Final = 16
+"""Shorter ids of calls, such as `call_0` of other providers, are given again in other sessions."""
 
 
 class EventText(NamedTuple):
@@ -72,8 +75,7 @@ class EventText(NamedTuple):
         """A number that copies of this text share; 0 if it cannot have any."""
         if not self.origin:
             return 0
-        text = self.parts[0]
-        sample = f"{len(text)} {text[:_SAMPLE]}{text[-_SAMPLE:]}"
+        sample = "".join([f"{len(part)} {part[:_SAMPLE]}{part[-_SAMPLE:]}" for part in self.parts])
         origin = crc32(f"{self.field} {self.origin}".encode(errors="replace"))
         return origin << 32 | crc32(sample.encode(errors="replace")) or 1
 
@@ -131,7 +133,12 @@ def _call_text(block: ToolUse, origin: str) -> EventText:
         touched = touched_file(name, given)
         path = touched[1] if touched is not None else _first_string(given, _PATH_KEYS)
         command = _first_string(given, _COMMAND_KEYS)
-    return EventText(TOOL, parts, block.id or origin, block.id or "", name, path, command)
+    return EventText(TOOL, parts, _call_origin(block.id, origin), block.id or "", name, path, command)
+
+
+def _call_origin(call: str | None, origin: str) -> str:
+    """What a call or its result shares with its copies: the id of the call, unless it may be that of another call."""
+    return call if call and len(call) >= _UNIQUE_LENGTH else f"{call or ''} {origin}" if origin else ""
 
 
 _PATH_KEYS: Final = ("path", "file_path", "notebook_path")
@@ -146,12 +153,13 @@ def _user_texts(event: User, line: bytes) -> list[EventText]:
     content = event.message_content
     origin = event.timestamp or event.uuid or ""
     if type(content) is str:
-        return [EventText(_user_field(event, content), [content], origin)] if content else []
+        field = _user_field(event, content) if content else ""
+        return [EventText(field, [content], origin, command=_typed_command(content))] if content else []
     found = []
     for block in content or ():
         kind = type(block)
         if kind is ToolResult:
-            text = _result_text(block)  # type: ignore[arg-type]
+            text = _result_text(block, origin)  # type: ignore[arg-type]
             if text is not None:
                 found.append(text)
         elif kind is Text:
@@ -176,7 +184,7 @@ def _joined(found: list[EventText]) -> list[EventText]:
     return [*merged.values(), *results]
 
 
-def _result_text(block: ToolResult) -> EventText | None:
+def _result_text(block: ToolResult, origin: str) -> EventText | None:
     raw = block.content
     if not raw:
         return None
@@ -188,7 +196,8 @@ def _result_text(block: ToolResult) -> EventText | None:
     if not parts:
         return None
     call = block.tool_use_id or ""
-    return EventText(RESULT, parts, call, call, block.name or "", is_error=bool(block.is_error))
+    origin = _call_origin(call, origin)
+    return EventText(RESULT, parts, origin, call, block.name or "", is_error=bool(block.is_error))
 
 
 def _part_texts(content: Iterable[Any]) -> list[str]:
@@ -208,6 +217,12 @@ def _user_field(event: User, text: str) -> str:
     if classified.prompt and not classified.prompt.isspace():
         return PROMPT
     return RESULT if classified.outputs else FILE
+
+
+def _typed_command(text: str) -> str:
+    """What a person typed after `!`, as a command for the shell."""
+    prompt = classify_prompt(text).prompt if _SHELL_INPUT in text else None
+    return prompt[1:] if prompt and prompt.startswith("!") else ""
 
 
 def _blocks(content: Any) -> Sequence[AnyBlock]:
@@ -247,13 +262,16 @@ def _system_texts(event: System, line: bytes) -> list[EventText]:
 
 
 def _title_texts(event: Title) -> list[EventText]:
-    field = SUMMARY if event.kind == _SUMMARY_TYPE else TITLE
-    return [EventText(field, [event.title], event.title)] if event.title else []
+    if not event.title:
+        return []
+    # Files repeat summaries of earlier sessions; a title that two sessions have is a title of both.
+    is_summary = event.kind == _SUMMARY_TYPE
+    return [EventText(SUMMARY, [event.title], event.title) if is_summary else EventText(TITLE, [event.title])]
 
 
 def _link_texts(event: PullRequest, line: bytes) -> list[EventText]:
     parts = [text for text in (event.url, event.repository) if text]
-    return [EventText(FILE, parts, parts[0])] if parts else []
+    return [EventText(FILE, parts)] if parts else []
 
 
 def _unknown_texts(event: UnknownRecord, line: bytes) -> list[EventText]:

@@ -38,6 +38,11 @@ _LEADS: Final = bytes(
 """Maps the first bytes of Chinese, Japanese and Korean characters in UTF-8, and of a few others, to 1; and those of
 accents that follow their letter to 2."""
 _FOUR_BYTES: Final = 0xF0
+_CJK_MARKS: Final = (b"\xe1\x84", b"\xe1\x85", b"\xe3\x82\x99", b"\xe3\x82\x9a")
+"""How the parts of Korean syllables, and the voice marks of Japanese letters, begin in UTF-8."""
+_LONG_WORD: Final = 100
+BREAK: Final = " \u2d63 "
+"""Stands between inner words that do not follow each other in the text: a letter that hardly any text has."""
 
 
 @cache
@@ -52,8 +57,10 @@ def prepare(text: str) -> tuple[str, str]:
 
     Accents that follow their letter become part of it, and what cannot be encoded is replaced.
 
-    >>> prepare("parseLine parseLine plain"), prepare("数据库x")
-    (('parseLine parseLine plain', ' parse Line'), ('数据库x', '数据 据库 库 x'))
+    >>> prepare("parseLine parseLine plain")
+    ('parseLine parseLine plain', 'parse Line')
+    >>> prepare("数据库x")[1].split(BREAK)
+    ['数据 据库 库', 'x']
     """
     try:
         data = text.encode()
@@ -63,21 +70,21 @@ def prepare(text: str) -> tuple[str, str]:
     shape, inner = data.translate(_SHAPES), ""
     if not text.isascii():
         leads = data.translate(_LEADS)
-        if _MARK in leads:
+        if _MARK in leads or (_CJK_LEAD in leads and any(mark in data for mark in _CJK_MARKS)):
             text = unicodedata.normalize("NFC", text)
             data = text.encode()
             shape, leads = data.translate(_SHAPES), data.translate(_LEADS)
         if _CJK_LEAD in leads:
             inner = _cjk_words(data, shape, leads)
-    found = set()
+    found: dict[bytes, None] = {}
     for hump in _HUMPS:
         at = shape.find(hump)
         while at >= 0:
             end = _word_end(shape, at)
-            found.add(data[shape.rfind(b" ", 0, at) + 1 : end])
+            found[data[shape.rfind(b" ", 0, at) + 1 : end]] = None
             at = shape.find(hump, end)
     if found:
-        inner = " ".join((inner, *map(_split, found)))
+        inner = BREAK.join((*filter(None, (inner,)), *(_split(w) if len(w) < _LONG_WORD else _parts(w) for w in found)))
     return text, inner
 
 
@@ -95,9 +102,11 @@ def words_of(text: str) -> list[str]:
     return analyzer().analyze(prepare(text)[0])
 
 
-@lru_cache(maxsize=1 << 16)
-def _split(word: bytes) -> str:
+def _parts(word: bytes) -> str:
     return " ".join(_PARTS.findall(word.decode()))
+
+
+_split: Final = lru_cache(maxsize=1 << 16)(_parts)
 
 
 def _cjk_words(data: bytes, shape: bytes, leads: bytes) -> str:
@@ -118,7 +127,7 @@ def _cjk_words(data: bytes, shape: bytes, leads: bytes) -> str:
             found[data[end : _word_end(shape, end)].decode()] = None
         start = leads.find(_CJK_LEAD, end)
     found.pop("", None)
-    return " ".join(found)
+    return BREAK.join(found)
 
 
 def split_cjk(text: str) -> list[tuple[str, bool]]:

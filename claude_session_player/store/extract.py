@@ -368,7 +368,7 @@ def extract_file(job: ExtractJob) -> Extraction:
         meta = _read_meta(file, problems)
         with _open(file.path) as raw:
             extractor = _resume(raw, job) or FileExtractor(file.is_agent)
-            rest = _read_offered(extractor, job)
+            rest = _read_end(extractor, job)
             if rest is None:
                 raw.seek(extractor.offset)
                 reader = io.BufferedReader(raw, min(_BUFFER, job.size + io.DEFAULT_BUFFER_SIZE))
@@ -389,12 +389,12 @@ def extract_file(job: ExtractJob) -> Extraction:
     return Extraction(file.name, facts, tuple(problems))
 
 
-def _read_offered(extractor: FileExtractor, job: ExtractJob) -> bytes | None:
+def _read_end(extractor: FileExtractor, job: ExtractJob) -> bytes | None:
     """Add the lines that were read already; returns the rest, or `None` if they do not begin where it has to go on."""
-    if job.offered is None or not 0 <= extractor.offset - job.offered[0] <= len(job.offered[1]):
+    new = job.file.stamp.size - extractor.offset
+    if job.end is None or not 0 <= new <= len(job.end):
         return None
-    start, data = job.offered
-    return extractor.add_batches([split_lines(data[extractor.offset - start :])])
+    return extractor.add_batches([split_lines(job.end[len(job.end) - new :])])
 
 
 def _without_copies(file: SessionFile, main: ConversationFacts) -> ConversationFacts:

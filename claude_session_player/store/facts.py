@@ -277,8 +277,8 @@ class ExtractJob(NamedTuple):
     """How many bytes there are to read, as far as is known."""
     keeps_state: bool = True
     """Whether the extraction may be continued later."""
-    offered: tuple[int, bytes] | None = None
-    """An offset, and the bytes from there on, if they were read already."""
+    end: bytes | None = None
+    """The last bytes of the file, if they were read already."""
 
 
 class Extraction(NamedTuple):

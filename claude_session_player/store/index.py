@@ -16,8 +16,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player.store.facts import Extraction, ExtractJob, FileFacts
-from claude_session_player.store.layout import ReadProblem, SessionFile, StoreWalk
-from claude_session_player.util.dirs import cache_dir, create_private_file, distrust_reason
+from claude_session_player.store.layout import FileStamp, ReadProblem, SessionFile, StoreWalk
+from claude_session_player.util.dirs import cache_dir, create_private_file, distrust_reason, is_unusable_database
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,8 +33,6 @@ _MAX_VALUES: Final = 500
 _CHECKSUM_SIZE: Final = 4
 _PAGE_SIZE: Final = 1 << 15
 """Large, because the rows are: writing them takes two thirds of the time."""
-_UNUSABLE: Final = ("locked", "readonly", "full", "unable to open")
-"""Words of SQLite's messages about a database that is not damaged, but cannot be used now."""
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS files (
     path BLOB PRIMARY KEY, stamp TEXT, facts BLOB, record TEXT,
@@ -67,8 +65,8 @@ class StoreIndex:
         """True if sessions were seen that are being removed, or whose removal was interrupted."""
         self.last_files: list[SessionFile] | None = None
         """The files that the last walk through whole stores met."""
-        self.offered: dict[str, tuple[int, bytes]] = {}
-        """What was just read of files by others: the offset, and the bytes from there to the end of the file."""
+        self.offered: dict[str, tuple[FileStamp, bytes]] = {}
+        """The end of files that others have just read, with the stamp that the file had then."""
         self._noted: set[ReadProblem] = set()
         self._database = IndexDatabase(cache_dir() if cache == DEFAULT_CACHE else cache)
         self.progress = progress
@@ -212,8 +210,9 @@ class StoreIndex:
 
     def _job(self, file: SessionFile, facts: FileFacts | None, state: bytes | None) -> ExtractJob:
         seen = int(facts.stamp.split()[0]) if facts and state is not None else 0
-        offered = self.offered.pop(file.name, None) if state is not None else None
-        return ExtractJob(file, state, max(file.stamp.size - seen, 0), self._database.is_kept, offered)
+        stamp, end = self.offered.pop(file.name, (None, None))
+        end = end if stamp == file.stamp and state is not None else None
+        return ExtractJob(file, state, max(file.stamp.size - seen, 0), self._database.is_kept, end)
 
     def _run(self, jobs: Sequence[ExtractJob]) -> Iterator[Extraction]:
         """The extractions of all jobs, in any order."""
@@ -378,7 +377,7 @@ class IndexDatabase:
         import sqlite3
 
         self._disconnect()
-        if isinstance(error, sqlite3.ProgrammingError) or any(word in str(error) for word in _UNUSABLE):
+        if isinstance(error, sqlite3.ProgrammingError) or is_unusable_database(error):
             self._given_up = True
         elif self.path is not None and not self._given_up:
             _remove(self.path)

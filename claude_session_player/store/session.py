@@ -102,6 +102,11 @@ class Session:
         return self._inline is not None and self._inline.is_reported
 
     @property
+    def line_ranges(self) -> tuple[tuple[int, int], ...]:
+        """For a sub-agent inside its parent's file: the first and the last line of each of its parts there."""
+        return self._inline.lines if self._inline is not None else ()
+
+    @property
     def has_sidechains(self) -> bool:
         """True if its file also holds conversations of sub-agents."""
         return self._inline is None and any(not inline.is_reported for inline in self.facts.inline)
@@ -446,7 +451,9 @@ def resume_command(session: Session) -> str:
 
     resume = f"claude --resume {shlex.quote(session.parent_id or session.id)}"
     folder = session.head.project or session.project
-    return f"cd {shlex.quote(folder)} && {resume}" if folder else resume
+    if not folder:
+        return resume
+    return f"cd {'-- ' if folder.startswith('-') else ''}{shlex.quote(folder)} && {resume}"
 
 
 def require_unused(session: Session) -> None:

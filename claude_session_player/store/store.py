@@ -69,6 +69,8 @@ class Store:
         self.roots = roots
         self._index = index
         self._search: StoreSearch | None = None
+        self._searched = (False, False)
+        """Whether the last search wanted an update, and an index."""
 
     @classmethod
     def open(
@@ -193,8 +195,13 @@ class Store:
         return file
 
     def offer_bytes(self, file: SessionFile, offset: int, data: bytes) -> None:
-        """Offer what was just read of a file, so that the index need not read it again."""
-        self._index.offered[file.name] = offset, data
+        """Offer what was just read of a file, so that the next look-up of it need not read it again."""
+        if offset + len(data) == file.stamp.size:
+            self._index.offered[file.name] = file.stamp, data
+
+    def forget_offers(self) -> None:
+        """Forget what was offered and not needed."""
+        self._index.offered.clear()
 
     def locate(self, ref: str) -> SessionFile | Session:
         """The same as `resolve`, but only the file if that suffices to know which session is meant."""
@@ -224,8 +231,10 @@ class Store:
         wanted = options or SearchOptions()
         if self._search is None:
             self._search = StoreSearch(self, progress=self._index.progress)
-        if not (wanted.updates and wanted.uses_index) or time.monotonic() - self._search.refreshed > _SEARCH_SECONDS:
+        how = (wanted.updates, wanted.uses_index)
+        if how != self._searched or time.monotonic() - self._search.refreshed > _SEARCH_SECONDS:
             self._search.refresh(updates=wanted.updates, uses_index=wanted.uses_index)
+            self._searched = how
         return self._search.search(queries, wanted)
 
     def scan(self, pattern: str, *, is_regex: bool = False, options: SearchOptions | None = None) -> Hits:

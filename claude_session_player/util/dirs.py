@@ -9,6 +9,8 @@ from typing import Final
 
 PROGRAM: Final = "claude-session-player"
 
+_UNUSABLE: Final = ("locked", "readonly", "full", "unable to open", "disk I/O")
+"""Words of SQLite's messages about a database that is not damaged, but cannot be used now."""
 _WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 _IS_LINUX: Final[bool] = sys.platform == "linux"
 _XDG: Final = {
@@ -79,3 +81,8 @@ def create_private_file(path: str) -> None:
         return
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+
+
+def is_unusable_database(error: Exception) -> bool:
+    """True for an error of SQLite about a database that is not damaged, but cannot be used now."""
+    return any(words in str(error) for words in _UNUSABLE)
