@@ -102,7 +102,7 @@ find_options = collect_options(
         click.option(
             "--exact", metavar="TEXT", help="Search for exactly this text, with its punctuation and capitals."
         ),
-        click.option("--regex", metavar="RE", help="Search for a regular expression of Python."),
+        click.option("--regex", metavar="RE", help="Search for a Python regular expression."),
         click.option("--case", is_flag=True, help="Distinguish capitals in QUERY. Default: ignore case."),
         click.option(
             "--sort",
@@ -117,7 +117,7 @@ find_options = collect_options(
         click.option("--play", type=_NUMBER, metavar="[N]", help="Play session N from its best hit on. Default: 1."),
         click.option("--show", type=_NUMBER, metavar="[N]", help="Print session N from its best hit on. Default: 1."),
         click.option("--count", is_flag=True, help="Print only how many hits and sessions there are."),
-        click.option("--by", type=click.Choice(GROUPINGS), help="Print only how many hits each of these has."),
+        click.option("--by", type=click.Choice(GROUPINGS), help="Count hits by session, project, tool, day or file."),
         click.option("--ids", is_flag=True, help="Print only the ids of sessions, one per line."),
         click.option("--no-update", is_flag=True, help="Use the search index as it is, even if it is out of date."),
         click.option("--no-index", is_flag=True, help="Read all files instead of using the search index."),

@@ -68,7 +68,7 @@ A query finds texts that contain all of its words, in any order:
   tea OR coffee        either word; OR must be in upper case
   (tea OR coffee) cup  a group; without one, 'a b OR c' means '(a b) OR c'
   kett*                words that begin with kett
-  --no-cache           the name of an option: two dashes exclude nothing
+  -- --no-cache        the name of an option, after -- for the shell
 
 Fields narrow a search; a query may consist of fields only:
 
@@ -83,11 +83,11 @@ Fields narrow a search; a query may consist of fields only:
   since:7d             the last 7 days; before:2026-02 is all before that month
                        (see 'csp help times')
 
-Case and accents are ignored unless --case is given. Identifiers are found whole
-and by their parts: 'line' finds parse_line and parseLine. Chinese, Japanese and
-Korean text is found by any two adjacent characters. Punctuation is ignored; use
---exact or --regex to search for it. Put a word that looks like a field in
-double quotes: "todo:later".
+Case and accents are ignored; with --case, capitals of the query count.
+Identifiers are found whole and by their parts: 'line' finds parse_line and
+parseLine. Chinese, Japanese and Korean text is found by any two adjacent
+characters. Punctuation is ignored; use --exact or --regex to search for it.
+Put a word that looks like a field in double quotes: "todo:later".
 
 Examples, quoted for the shell:
 

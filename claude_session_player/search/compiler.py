@@ -228,7 +228,7 @@ class WordMarker:
 def _has_case(node: Node, text: str) -> bool:
     match node:
         case Word(words) | Phrase(words) if words != words.lower():
-            body = r"[\W_]+".join(map(re.escape, _LETTERS.findall(words)))
+            body = r"[\W_]{1,40}".join(map(re.escape, _LETTERS.findall(words)))
             end = "" if isinstance(node, Word) and node.is_prefix else r"(?![a-z0-9])"
             return re.search(rf"(?:(?<![^\W_])|(?<=[a-z0-9])(?=[A-Z])){body}{end}", text) is not None
         case AllOf(nodes):
