@@ -284,8 +284,8 @@ def test_every_pattern_is_known() -> None:
 
 
 _EXPECTED_UNKNOWN: Final = 7
-"""`_tag` of prompts, the names of archives, the expressions of the price list, the words of a query (twice), the escapes
-of a text to scan for, and `--regex`, which has a time limit; no session can choose them."""
+"""`_tag` of prompts, the names of archives, the expressions of the price list, the words of a query (twice), the
+escapes of a text to scan for, and `--regex`, which has a time limit; no session can choose them."""
 
 
 @pytest.mark.parametrize(("pattern", "flags", "method"), PATTERNS, ids=[repr(one[0])[:60] for one in PATTERNS])
