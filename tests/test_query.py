@@ -201,6 +201,16 @@ NO_LEFT, NO_RIGHT = (f"OR has nothing on its {side}: {OR_ADVICE}" for side in ("
 ONLY_EXCLUDES = "only excludes: at least one word or field must be wanted"
 
 MISTAKES = [
+    (
+        "foo AND bar",
+        "    ^",
+        'all words are wanted anyway: leave out AND, or write "AND" in quotes to search for it',
+    ),
+    (
+        "NOT foo",
+        "^",
+        'write a minus before a word to exclude it, instead of NOT, or write "NOT" in quotes to search for it',
+    ),
     ("!!!", "^", NOTHING_BUT_SIGNS),
     ("- () *", "^", NOTHING_BUT_SIGNS),
     ('  ""', "  ^", NOTHING_BUT_SIGNS),

@@ -53,6 +53,11 @@ _SHOWN_WIDTH: Final = 76
 _SHOWN_BEFORE: Final = 40
 """The cells of an error's excerpt, and those of them before the place."""
 _OR: Final = re.compile(r'OR(?=[\s()"]|\Z)')
+_OTHER_OPERATORS: Final = {
+    "AND": "all words are wanted anyway: leave out AND",
+    "NOT": "write a minus before a word to exclude it, instead of NOT",
+}
+"""Operators of other query languages: as words, they would find nothing."""
 _SPACES: Final = re.compile(r"\s*")
 _QUOTED: Final = re.compile(r'"((?:[^"\\]++|\\[\s\S])*+)"(\**)')
 """Backslashes are escapes only before a quote, so that Windows paths can be typed as they are."""
@@ -270,6 +275,8 @@ class _Parser:
         start = self.at
         self.at = _word_end(self.text, start)
         text = self.text[start : self.at]
+        if text in _OTHER_OPERATORS:
+            raise self._bad(f'{_OTHER_OPERATORS[text]}, or write "{text}" in quotes to search for it', start)
         name, colon, rest = text.partition(":")
         if colon and self._is_field(name, rest, start):
             return self._condition(name, start)
