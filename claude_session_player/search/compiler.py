@@ -27,7 +27,7 @@ _TEXT_FIELDS: Final = ("text", "inner")
 _MOST_MATCHES: Final = 500
 _SEARCHED: Final = 400_000
 """The number of characters of a text in which words are marked."""
-_SHORT: Final = 1_000
+_SHORT: Final = 600
 _TRIES: Final = 16
 """How many places of each spelling of a word are looked at in a long text."""
 

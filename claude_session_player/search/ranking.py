@@ -110,12 +110,16 @@ def select_page(groups: Sequence[SessionHits], filter: Filter) -> Sequence[Sessi
     return groups[filter.offset : end]
 
 
-def _without_copies(matches: Iterable[Match], owners: Mapping[str, Session]) -> list[Member]:
+def _without_copies(matches: Sequence[Match], owners: Mapping[str, Session]) -> list[Member]:
     """Matches without copies, each with the other sessions that hold the same event."""
+    is_several = len({match.query for match in matches}) > 1
     unique: dict[object, Match] = {}
+    key: object
     repeated: dict[object, list[Match]] = {}
     for match in matches:
-        key = (match.copy_key or (match.name, match.line, match.field), match.query)
+        key = match.copy_key or (match.name, match.line, match.field)
+        if is_several:
+            key = key, match.query
         if (first := unique.setdefault(key, match)) is not match:
             repeated.setdefault(key, [first]).append(match)
     if not repeated:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.util.text import ELLIPSIS, strip_escapes
@@ -19,7 +18,6 @@ _BEFORE: Final = 40
 _MOST_SPANS: Final = 20
 _WORD_SEARCH: Final = 12
 """How far the beginning of a snippet may move to begin with a word."""
-_BLANK: Final = re.compile(r"\s+")
 
 
 class Snippet(NamedTuple):
@@ -70,5 +68,8 @@ def _word_start(text: str, start: int, latest: int) -> int:
 
 
 def _flatten(text: str, *, is_start: bool) -> str:
-    flat = _BLANK.sub(" ", strip_escapes(text))
-    return flat.lstrip() if is_start else flat
+    flat = " ".join(strip_escapes(text).split()) if text else ""
+    if not flat:
+        return " " if text and not is_start else ""
+    before = " " if text[0].isspace() and not is_start else ""
+    return f"{before}{flat}{' ' if text[-1].isspace() else ''}"
