@@ -99,6 +99,19 @@ def test_hits_are_stepped_through_with_the_table_in_focus(builder: StoreBuilder,
     browse(builder, script, size)
 
 
+def test_the_command_that_plays_the_shown_hit_is_copied(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await search(app, pilot, "wheel")
+        await pilot.press("escape", "n", "y")
+        words = app.clipboard.split()
+        assert words[:2] == ["csp", "play"]
+        assert words[3] == "--from"
+        assert words[5:] == ["--root", str(builder.root)]
+        assert notice(app) == f"Copied: {app.clipboard}"
+
+    browse(builder, script)
+
+
 @pytest.mark.parametrize("size", [(20, 5), (1, 1), (10, 30), (40, 10), (200, 60)])
 def test_a_search_fits_into_any_terminal(builder: StoreBuilder, size: tuple[int, int]) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:

@@ -8,11 +8,11 @@ import sys
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Final
 
-from claude_session_player.cli._options import SHORT_PROGRAM
 from claude_session_player.cli._output import has_colours, print_styled, stdout
 from claude_session_player.cli._tables import short_ids
 from claude_session_player.store import SessionKind, resume_command
 from claude_session_player.util import humanize
+from claude_session_player.util.dirs import SHORT_PROGRAM
 from claude_session_player.util.tables import cell_width, fit_cell, fit_marked
 from claude_session_player.util.terminal import is_terminal
 from claude_session_player.util.text import base_name, display_path, printable

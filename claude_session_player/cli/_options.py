@@ -15,6 +15,7 @@ from click.core import ParameterSource
 
 from claude_session_player.cli._output import ARRAY, LINES, reading_bar, say, warn_unreadable
 from claude_session_player.errors import BadFilter, NoSuchSession
+from claude_session_player.util.dirs import SHORT_PROGRAM
 
 if TYPE_CHECKING:
     from claude_session_player.export import Format
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from claude_session_player.stats import Prices
     from claude_session_player.store import Progress, Store
 
-SHORT_PROGRAM: Final = "csp"
-"""The short name of the program: examples fit into a line of a help page with it."""
 SESSIONS_SHOWN: Final = 10
 """The number of sessions that a search shows unless another is given."""
 Function = Callable[..., object]

@@ -20,6 +20,7 @@ from claude_session_player.store import Filter, default_roots, resume_command
 from claude_session_player.tui import jobs, listing, player
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.browse_search import QueryBar
+from claude_session_player.tui.hit_list import play_command
 from claude_session_player.tui.jobs import ExportDone, JobFailed, SessionsArrived, StoreOpener, SummaryReady
 from claude_session_player.tui.keys import BROWSE_HELP, BROWSE_KEYS, FILTER_KEYS, HIT_KEYS, SEARCH_KEYS, KeyBar
 from claude_session_player.tui.listing import (
@@ -326,9 +327,10 @@ class BrowseScreen(Screen[None]):
         self.notify(f"Exported to {message.target.path}", timeout=_PATH_SECONDS)
 
     def action_copy(self) -> None:
-        """Copy the command that resumes the session."""
+        """Copy the command that plays from the hit, or that resumes the session."""
         if row := self._table.current:
-            command = resume_command(row.session)
+            place = self._hit
+            command = resume_command(row.session) if place is None else play_command(place, self._opener.roots)
             if not command.isprintable():  # quoting does not stop a shell from obeying pasted control characters
                 self.notify("Not copied: the directory name contains control characters.", severity="error")
                 return

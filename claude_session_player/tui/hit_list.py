@@ -5,9 +5,11 @@ Nothing here imports the search, whose library may be missing: whoever starts a 
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from claude_session_player.util.dirs import SHORT_PROGRAM
 from claude_session_player.util.humanize import plural
 
 if TYPE_CHECKING:
@@ -91,6 +93,13 @@ class HitPlace(NamedTuple):
 
 HitKey = tuple[int, int]
 """Identifies a hit: the position of its row, and its number there, from 0."""
+
+
+def play_command(place: HitPlace, roots: Sequence[str]) -> str:
+    """The command that plays a session of some stores from a hit on."""
+    start = ["--from", str(place.line)] if place.line else []
+    stores = [word for root in roots for word in ("--root", root)]
+    return shlex.join((SHORT_PROGRAM, "play", place.session.id, *start, *stores))
 
 
 class HitList:

@@ -152,7 +152,7 @@ _PLAY: Final = Key(("enter",), ("screen.play(False)",), "Enter", "play", "play t
 _FOLLOW: Final = Key(("f",), ("screen.play(True)",), "f", "follow", "follow the session as it is written")
 _SUMMARY: Final = Key(("v",), ("screen.summary",), "v", "summary", "show duration, tool use, files, tokens and cost")
 _EXPORT: Final = Key(("e",), ("screen.export",), "e", "export", "export the session to a file")
-_COPY: Final = Key(("y",), ("screen.copy",), "y", "copy", "copy the command that resumes the session")
+_COPY: Final = Key(("y",), ("screen.copy",), "y", "copy", "copy the command that resumes it, or plays the hit")
 _FILTER: Final = Key(
     ("slash",), ("screen.filter",), "/", "filter", "show only sessions with all these words", has_priority=True
 )

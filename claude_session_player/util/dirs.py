@@ -8,6 +8,8 @@ import sys
 from typing import Final
 
 PROGRAM: Final = "claude-session-player"
+SHORT_PROGRAM: Final = "csp"
+"""The short name of the program: examples fit into a line of a help page with it."""
 
 _UNUSABLE: Final = ("locked", "readonly", "full", "unable to open", "disk I/O")
 """Words of SQLite's messages about a database that is not damaged, but cannot be used now."""
