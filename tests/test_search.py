@@ -179,6 +179,18 @@ def test_prompts_that_are_only_in_the_queue_are_found_where_they_were_taken_up(
     assert (hit.field, hit.line) == ("prompt", 3)
 
 
+def test_a_response_of_a_sub_agent_does_not_settle_the_queue(builder: StoreBuilder, cache: Path) -> None:
+    session = SessionBuilder().prompt("Start")
+    session.line({"type": "queue-operation", "operation": "enqueue", "content": "a zebra"})
+    session.line({"type": "queue-operation", "operation": "remove"})
+    session.sidechain = True
+    session.response(text("Inside."))
+    session.sidechain = False
+    session.attachment("queued_command", prompt="a zebra").response(text("Yes."))
+
+    assert _one(builder, cache, session, "zebra").line == 5
+
+
 def test_a_conversation_that_was_written_again_is_found_once(builder: StoreBuilder, cache: Path) -> None:
     first = SessionBuilder().prompt("Feed the zebra").response(text("It eats."))
     again = [
