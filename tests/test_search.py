@@ -505,6 +505,23 @@ def test_a_prefix_of_an_identifier_has_any_number_of_ends(builder: StoreBuilder,
     assert len(_hits(open_search(builder.root, cache), "foo_ma*")) == 120
 
 
+@pytest.mark.parametrize("query", ["foo_a*", "x" * 1_900 + "*", "foo_" + "y" * 1_900 + "*"])
+def test_a_prefix_that_the_index_does_not_answer_is_refused_and_costs_nothing(
+    builder: StoreBuilder, cache: Path, query: str
+) -> None:
+    session = SessionBuilder()
+    for number in range(20):
+        session.prompt(" ".join(f"foo_a{number}x{word}" for word in range(1_000)))
+    _write(builder, session)
+    search = open_search(builder.root, cache)
+    for each in (search, open_search(builder.root, cache, uses_index=False)):
+        with pytest.raises(BadQuery, match="before the"):
+            each.search([query])
+
+    assert search.search(["foo"]).report.lane == "index"
+    assert open_search(builder.root, cache).search(["foo"]).report.read == 0
+
+
 def test_texts_without_a_time_have_that_of_their_session(builder: StoreBuilder, cache: Path) -> None:
     plain = b'{"type":"summary","summary":"a zebra","leafUuid":"u"}\n'
     _write(builder, SessionBuilder().raw(plain).prompt("x"))

@@ -300,6 +300,18 @@ def test_damage_that_leaves_no_trace_ends_no_search(builder: StoreBuilder, cache
             assert group.best()
 
 
+def test_a_damaged_list_of_files_heals(builder: StoreBuilder, cache: Path) -> None:
+    open_search(builder.root, cache)
+    path = _folder(cache) / "files.sqlite"
+    data = path.read_bytes()
+    path.write_bytes(data[:4096] + random.Random(6).randbytes(len(data) - 4096))
+    for _ in range(3):
+        search = open_search(builder.root, cache)
+        assert _ids(search) == {ONE, THREE}
+
+    assert search.search(["zebra"]).report.read == 0
+
+
 def test_indexes_of_earlier_versions_are_deleted(builder: StoreBuilder, cache: Path) -> None:
     old = cache / "search-1" / "abc"
     old.mkdir(parents=True)

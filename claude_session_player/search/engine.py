@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import tantivy
 
-from claude_session_player.errors import SessionError
+from claude_session_player.errors import BadQuery, SessionError
 from claude_session_player.search.compiler import WordMarker, compile_query
 from claude_session_player.search.documents import (
     LAST_LINE,
@@ -59,6 +59,9 @@ _ORDERS: Final = {
 }
 """The fast field by which the best matches are taken, if there are too many."""
 _AGENT: Final = "agent"
+_REFUSED: Final = "invalid argument"
+"""How tantivy begins to say that it does not answer a query."""
+_TOO_MANY_WORDS: Final = "too many words, or too long ones, begin as the query says: change the letters before the *"
 _MEMORY_BYTES: Final = 48 << 20
 """How many bytes of session files are indexed in memory at a time."""
 _MEMORY_HEAP: Final = 60_000_000
@@ -168,7 +171,7 @@ class StoreSearch:
             except BaseException as error:
                 if not is_tantivy_error(error):
                     raise
-                self._now = now = self._without(source, now)
+                self._now = now = self._without(source, now, is_damaged=not isinstance(error, OSError))
         for source in self._memory_sources(now):
             matches += [match for search in searches for match in search.loaded(source)]
         groups = group_matches(matches, now.sessions, queries, options.order)
@@ -186,15 +189,15 @@ class StoreSearch:
         )
         return Hits(select_page(groups, options.filter), report, partial(self._suggest, nodes[0], options))
 
-    def _without(self, source: _DocumentSource, now: _Snapshot) -> _Snapshot:
-        """A store without an index that proved to be damaged: it is deleted, and its files are read instead."""
+    def _without(self, source: _DocumentSource, now: _Snapshot, *, is_damaged: bool) -> _Snapshot:
+        """A store without an index that cannot be read: its files are read instead. A damaged one is deleted."""
         names = set(source.names.values())
-        if source.search_index is not None:
+        if is_damaged and source.search_index is not None:
             source.search_index.drop()
         return now._replace(
             sources=[one for one in now.sources if one is not source],
             missing=[*now.missing, *(file for file in now.files if file.name in names)],
-            reason=now.reason or "it is damaged",
+            reason=now.reason or ("it was damaged" if is_damaged else "it cannot be read"),
         )
 
     def _suggest(self, node: Node, options: SearchOptions) -> tuple[str, ...]:
@@ -296,7 +299,15 @@ class _QuerySearch:
         self.is_limited = False
 
     def run(self, source: _DocumentSource) -> list[Match]:
-        """What matches in a source, the best first if there are too many; texts are loaded later."""
+        """What matches in a source, the best first if there are too many; texts are loaded later. Raises `BadQuery`."""
+        try:
+            return self._run(source)
+        except ValueError as error:
+            if _REFUSED not in str(error):
+                raise
+            raise BadQuery(_TOO_MANY_WORDS) from error
+
+    def _run(self, source: _DocumentSource) -> list[Match]:
         searcher, names, _ = source
         compiled = compile_query(self._node, partial(self._places, names))
         if self._names is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import zlib
+from collections import deque
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Protocol
 
 import msgspec
@@ -174,23 +175,22 @@ class FileReader:
     def _read_without_copies(self) -> ReadResult:
         """Read the whole file again, without what is repeated in it."""
         state = ReaderState(has_copies=True)
-        held: dict[int, bytes] = {}
+        held: deque[tuple[int, bytes]] = deque()
         """The lines that were read, and are still needed: the search for copies reads ahead."""
 
         def read() -> Iterator[Event]:
             with io.FileIO(self._file.path, opener=regular_opener) as raw:
                 for lines in read_batches(io.BufferedReader(raw, _BUFFER)):
-                    held.update(enumerate(lines, state.lines + 1))
+                    held.extend(enumerate(lines, state.lines + 1))
                     state.lines, before = state.lines + len(lines), state.lines
                     yield from decode_lines(lines, before, state.offset)
                     state.offset += sum(map(len, lines))
 
         for event, is_copy in CopyDetector().mark(read()):
-            line = held[event.line]
+            while held[0][0] < event.line:
+                held.popleft()
             if not is_copy:
-                self._add_events([event], {event.line: line}, state)
-            for number in [number for number in held if number < event.line]:
-                del held[number]
+                self._add_events([event], dict((held[0],)), state)
         self._add_tentative(state, b"")
         return ReadResult(state, b"", 0)
 

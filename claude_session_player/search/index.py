@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import sqlite3
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -19,7 +20,7 @@ import tantivy
 from claude_session_player.errors import SessionError
 from claude_session_player.search.documents import is_tantivy_error, open_index, schema, to_place
 from claude_session_player.search.indexed_files import IndexedFile, IndexedFiles
-from claude_session_player.util.dirs import cache_dir, distrust_reason
+from claude_session_player.util.dirs import cache_dir, distrust_reason, is_unusable_database
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -205,6 +206,8 @@ class SearchIndex:
         except BaseException as error:
             if not isinstance(error, Exception) and not is_tantivy_error(error):
                 raise
+            if isinstance(error, sqlite3.DatabaseError) and not is_unusable_database(error):
+                self.drop()  # the list of files is damaged: the next update builds the index anew
             raise IndexProblem(_reason(error, self.path)) from error
         finally:
             del writer
