@@ -93,7 +93,7 @@ def test_the_summary_is_what_the_summary_command_prints(builder: StoreBuilder, s
         await pilot.press("v")
         await until(pilot, lambda: f"Session {THREE} (7 events)" in text_of(app))
         app.screen.query_one("#box").scroll_home(animate=False)
-        assert "• Errors: 1" in text_of(app)
+        await until(pilot, lambda: "• Errors: 1" in text_of(app))
         await pilot.press("escape")
         assert not isinstance(app.screen, TextPopup)
 
