@@ -15,12 +15,12 @@ from claude_session_player.flat_events import count_flat_events, flatten_event
 from claude_session_player.format.blocks import name_kinds
 from claude_session_player.format.events import RECORDS, TITLE_KEYS, Event, HiddenRecord, UnknownRecord
 from claude_session_player.line_audit import LineStatus
+from claude_session_player.linking.notices import NoticeRule
 from claude_session_player.linking.titles import TITLE_PRECEDENCE
 from claude_session_player.models import ScreenState
 from claude_session_player.playback import replay
 from claude_session_player.renderer import render
 from claude_session_player.transcript import builder
-from claude_session_player.transcript.entries import NoticeRule
 from tests.builder import SessionBuilder, text
 from tests.conversations import entry_lines, markdown, walk
 from tests.program import PATIENCE

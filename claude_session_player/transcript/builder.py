@@ -7,9 +7,6 @@ from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Raw
-
-from claude_session_player.format import lenient_json
 from claude_session_player.format.blocks import (
     NOTHING,
     AnyBlock,
@@ -58,18 +55,10 @@ from claude_session_player.line_audit import (
     unknown_type,
 )
 from claude_session_player.linking.copies import CopyDetector
+from claude_session_player.linking.notices import ATTACHMENTS, RECORDS, SUBTYPES, NoticeRule, Notices, failure_reason
 from claude_session_player.linking.prompts import is_from_person, is_injected, with_queued_prompts
 from claude_session_player.linking.subagents import subagent_positions
-from claude_session_player.transcript.entries import (
-    ATTACHMENTS,
-    RECORDS,
-    SUBTYPES,
-    Entry,
-    EntryKind,
-    NoticeRule,
-    Notices,
-    PendingEntries,
-)
+from claude_session_player.transcript.entries import Entry, EntryKind, PendingEntries
 from claude_session_player.transcript.forks import Fork, ReturnPoint
 from claude_session_player.transcript.tree import LazyTree, LineRole
 from claude_session_player.util.humanize import short_duration
@@ -269,7 +258,7 @@ class TranscriptBuilder:
         if fork is not None:
             self._add_fork(event, fork)
         if event.is_api_error and not content:
-            return self._add(event, EntryKind.ERROR, _reason(NOTHING, event.error))
+            return self._add(event, EntryKind.ERROR, failure_reason(NOTHING, event.error))
         if content is None or content == []:
             return self._add(event, EntryKind.RESPONSE, _EMPTY if content is None else _NO_CONTENT)
         blocks = [Text(content)] if isinstance(content, str) else content
@@ -313,7 +302,7 @@ class TranscriptBuilder:
         words = rule.words(self._notices, source)
         if not words:
             return hidden
-        return self._add(event, rule.kind, words, body=name, full_only=not rule.is_shown(source))
+        return self._add(event, EntryKind.NOTE, words, body=name, full_only=not rule.is_shown(source))
 
     def system(self, event: System) -> LineOutcome:
         """Compactions, errors, recaps; other notices are shown only in the full transcript."""
@@ -330,7 +319,7 @@ class TranscriptBuilder:
                     full_only=True,
                 )
             case subtype if subtype in FAILED_REQUESTS:
-                return self._add(event, EntryKind.ERROR, _reason(event.content, event.error))
+                return self._add(event, EntryKind.ERROR, failure_reason(event.content, event.error))
         if (rule := SUBTYPES.get(event.subtype)) is not None:
             return self._add_notice(event, event, rule, event.subtype, _hidden_record("system", event.subtype))
         found = classify_prompt(raw_as_text(event.content))
@@ -423,17 +412,6 @@ def _compaction(facts: Any) -> str:
         return ""
     tokens = f"{facts.pre_tokens:,} tokens" if facts.pre_tokens else ""
     return ", ".join(filter(None, (facts.trigger, tokens)))
-
-
-def _reason(content: Raw, cause: Raw) -> str:
-    """Why a request failed, in the words of the API if possible."""
-    text = raw_as_text(content)
-    error = lenient_json.load_raw(cause)
-    if not text and isinstance(error, dict):
-        inner = error.get("error")
-        found = next((v for v in (error.get("formatted"), error.get("message")) if isinstance(v, str) and v), None)
-        text = found or lenient_json.compact(inner if isinstance(inner, dict) else error)
-    return trim_breaks(strip_escapes(text)) or "a request failed"
 
 
 class _MethodTable(dict[type, Callable[..., LineOutcome]]):

@@ -1,33 +1,30 @@
-"""The entries of a transcript: their types, how calls wait for their results, and the words of notices.
+"""The entries of a transcript: their types, and how calls wait for their results.
 
 Entries are held back until the first of them has its result, so that the beginning of a long session is shown without
-reading the rest. A notice is one line about a record of Claude Code; the tables at the end say which records have one.
+reading the rest.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Raw, Struct
 
 from claude_session_player import tools
-from claude_session_player.format import lenient_json
 from claude_session_player.format.blocks import DECODE_ERRORS, NOTHING, ToolResult, ToolUse
 from claude_session_player.format.content import CallParts, Picture, agent_response, result_parts
-from claude_session_player.format.events import AttachmentData, Event, PermissionMode, PullRequest, System
-from claude_session_player.format.results import decode_task_result, diagnosed_files, hook_commands, hook_reason
+from claude_session_player.format.results import decode_task_result
 from claude_session_player.line_audit import MERGED, SHOWN, LineOutcome
 from claude_session_player.linking.pairing import Pairing
 from claude_session_player.tools.parts import ToolReply
-from claude_session_player.util.humanize import plural
-from claude_session_player.util.text import one_line, strip_escapes
+from claude_session_player.util.text import strip_escapes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from claude_session_player.format.events import User
+    from claude_session_player.format.events import Event, User
     from claude_session_player.transcript.subagents import Subagent, SubagentFinder
 
 
@@ -272,171 +269,3 @@ class PendingEntries:
                 self.waiting.remove(early)
         self.waiting.append(call)
         return SHOWN
-
-
-# --- notices --------------------------------------------------------------------------------------
-
-
-_FIRST_MODE: Final = "default"
-"""The permission mode at the beginning of a session, unless a record says otherwise."""
-_MOST_FILES: Final = 3
-
-
-class Notices:
-    """The words of the notices of one conversation. A state is mentioned when it changes, and a link once."""
-
-    def __init__(self) -> None:
-        self._permission_mode = _FIRST_MODE
-        self._is_planning = False
-        self._links: set[str] = set()
-        self._reasons: set[str] = set()
-        """Why hooks failed since the last summary of hooks, which repeats it."""
-
-    # --- hooks --------------------------------------------------------------------------------------
-
-    def blocking_hook(self, attached: AttachmentData) -> str:
-        """A hook that blocked the model."""
-        return self._hook(attached, "blocked", hook_reason(attached.blocking_error))
-
-    def failing_hook(self, attached: AttachmentData) -> str:
-        """A hook that failed without blocking anything."""
-        code = f" (exit code {attached.exit_code})" if attached.exit_code else ""
-        return self._hook(attached, f"failed{code}", hook_reason(attached.stderr) or hook_reason(attached.content))
-
-    def stopping_hook(self, attached: AttachmentData) -> str:
-        """A hook that ended the turn."""
-        return self._hook(attached, "stopped the turn", hook_reason(attached.message))
-
-    def _hook(self, attached: AttachmentData, outcome: str, reason: str) -> str:
-        self._reasons.add(_words(reason))
-        return _sentence(f"{attached.hook_name or 'A'} hook {outcome}", reason)
-
-    def stop_hooks(self, event: System) -> str:
-        """What hooks said when the model stopped."""
-        known, self._reasons = self._reasons, set()
-        reasons = _stop_reasons(event)
-        if reasons or event.prevented_continuation:
-            new = [reason for reason in reasons if _words(reason) not in known]
-            outcome = "Stop hook stopped the turn" if event.prevented_continuation else "Stop hook failed"
-            return _sentence(outcome, "; ".join(new)) if new or not known else ""
-        if context := hook_reason(event.hook_context):
-            return _sentence("Stop hook", context)
-        commands = hook_commands(event.hooks)
-        return _sentence("Stop hook ran", ", ".join(commands)) if event.has_output and commands else ""
-
-    # --- state --------------------------------------------------------------------------------------
-
-    def permission_mode(self, mode: str | None) -> str:
-        """What tools are allowed to do, if that changes."""
-        if not mode or mode == self._permission_mode:
-            return ""
-        self._permission_mode = mode
-        return f"Permission mode: {mode}"
-
-    def plan_mode_on(self, attached: AttachmentData) -> str:
-        """The model is to plan; it is reminded of that repeatedly."""
-        is_new, self._is_planning = not self._is_planning, True
-        return "Plan mode on" if is_new else ""
-
-    def plan_mode_off(self, attached: AttachmentData) -> str:
-        """The model may make changes again."""
-        self._is_planning = False
-        return "Plan mode off"
-
-    # --- files and links ----------------------------------------------------------------------------
-
-    def attached_path(self, attached: AttachmentData) -> str:
-        """A file or a directory that a person named with `@`."""
-        return _sentence(f"Attached {attached.type}", _path(attached))
-
-    def edited_file(self, attached: AttachmentData) -> str:
-        """A file that was changed outside the session."""
-        return _sentence("File changed outside the session", _path(attached))
-
-    def diagnostics(self, attached: AttachmentData) -> str:
-        """The diagnostics of a language server."""
-        files = diagnosed_files(attached.files)
-        total = sum(count for _, count in files)
-        named = [f"{path} ({count})" for path, count in files[:_MOST_FILES]]
-        named += [f"{len(files) - _MOST_FILES} more files"] if len(files) > _MOST_FILES else []
-        return _sentence(plural(total, "diagnostic"), ", ".join(named)) if total else ""
-
-    def pull_request(self, event: PullRequest) -> str:
-        """A pull request; every push repeats it."""
-        if not event.url or event.url in self._links:
-            return ""
-        self._links.add(event.url)
-        number = f" #{event.number}" if event.number is not None else ""
-        place = f" in {event.repository}" if event.repository else ""
-        return _sentence(f"Pull request{number}{place}", event.url)
-
-
-def _stop_reasons(event: System) -> list[str]:
-    errors = lenient_json.load_raw(event.hook_errors)
-    reasons = [hook_reason(lenient_json.dump(error)) for error in errors] if isinstance(errors, list) else []
-    if event.prevented_continuation and event.stop_reason:
-        reasons.append(event.stop_reason)
-    return list(dict.fromkeys(reasons))
-
-
-def _path(attached: AttachmentData) -> str:
-    return attached.display_path or attached.filename or attached.path or ""
-
-
-def _words(text: str) -> str:
-    return one_line(strip_escapes(text)).strip()
-
-
-def _sentence(subject: str, about: str) -> str:
-    words = _words(about)
-    return f"{subject}: {words}" if words else subject
-
-
-def _always(record: Any) -> bool:
-    return True
-
-
-def _in_full_only(record: Any) -> bool:
-    return False
-
-
-def _with_words(event: System) -> bool:
-    """True if hooks said something, rather than merely ran."""
-    return bool(event.prevented_continuation or hook_reason(event.hook_context) or _stop_reasons(event))
-
-
-class NoticeRule(NamedTuple):
-    """How a record is shown as a notice."""
-
-    words: Callable[[Notices, Any], str]
-    """One line; empty if there is nothing new."""
-    is_shown: Callable[[Any], bool] = _in_full_only
-    """True for a record that is shown by default, false if only the full transcript shows it."""
-    kind: EntryKind = EntryKind.NOTE
-
-
-ATTACHMENTS: Final[dict[str | None, NoticeRule]] = {
-    "hook_blocking_error": NoticeRule(Notices.blocking_hook, _always),
-    "hook_non_blocking_error": NoticeRule(Notices.failing_hook, _always),
-    "hook_error_during_execution": NoticeRule(Notices.failing_hook, _always),
-    "hook_stopped_continuation": NoticeRule(Notices.stopping_hook, _always),
-    "plan_mode": NoticeRule(Notices.plan_mode_on),
-    "plan_mode_reentry": NoticeRule(Notices.plan_mode_on),
-    "plan_mode_exit": NoticeRule(Notices.plan_mode_off),
-    "file": NoticeRule(Notices.attached_path),
-    "directory": NoticeRule(Notices.attached_path),
-    "edited_text_file": NoticeRule(Notices.edited_file),
-    "diagnostics": NoticeRule(Notices.diagnostics),
-}
-"""By the type of the attachment."""
-
-SUBTYPES: Final[dict[str | None, NoticeRule]] = {
-    "stop_hook_summary": NoticeRule(Notices.stop_hooks, _with_words),
-}
-"""By the subtype of a system record."""
-
-RECORDS: Final[dict[type[Event], NoticeRule]] = {
-    PullRequest: NoticeRule(Notices.pull_request, _always),
-    PermissionMode: NoticeRule(lambda notices, event: notices.permission_mode(event.mode)),
-}
-"""By the type of any other record."""
