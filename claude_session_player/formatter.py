@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from claude_session_player.models import (
     AssistantText,
     CompactionRule,
+    Note,
     ScreenElement,
     ScreenState,
     SystemOutput,
@@ -113,6 +114,10 @@ def _no_output(cut: Cut) -> str:
     return NO_OUTPUT if cut is Cut.NONE else ""
 
 
+def _note(element: Note, view: View) -> Iterable[str]:
+    return STATUS, element.text
+
+
 def _compaction(element: CompactionRule, view: View) -> Iterable[str]:
     tokens = None if element.pre_tokens is None else f"{element.pre_tokens} tokens"
     details = ", ".join(part for part in (element.trigger, tokens) if part)
@@ -150,6 +155,7 @@ _FORMATS: Final[dict[type, Callable[[Any, View], Iterable[str]]]] = {
     ThinkingIndicator: _thinking,
     TurnDuration: _duration,
     SystemOutput: _output,
+    Note: _note,
     CompactionRule: _compaction,
 }
 

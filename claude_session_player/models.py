@@ -42,6 +42,13 @@ class View:
     """Show sidechain lines, as in the file of a sub-agent."""
     queued: bool = False
     """Show prompts that are only in the queue; the screen of the specification does not."""
+    notices: bool = False
+    """Show notices, hooks and what sub-agents do; the screen of the specification does not."""
+
+    @classmethod
+    def rich(cls) -> View:
+        """What the rich view shows: everything that happened, across compactions."""
+        return cls(history=True, queued=True, notices=True)
 
     @classmethod
     def full(cls, *, thinking: bool = False, history: bool = False) -> View:
@@ -139,6 +146,8 @@ class AssistantText(ElementOrigin):
     """Text of a response, as markdown."""
 
     text: str = ""
+    is_error: bool = False
+    """True if Claude Code wrote it in place of a response, because the request failed."""
 
 
 @dataclass(slots=True)
@@ -165,6 +174,14 @@ class SystemOutput(ElementOrigin):
 
 
 @dataclass(slots=True)
+class Note(ElementOrigin):
+    """A notice of Claude Code in one line; shown by views with notices."""
+
+    text: str = ""
+    is_error: bool = False
+
+
+@dataclass(slots=True)
 class CompactionRule(ElementOrigin):
     """The place where the conversation was compacted; shown by views with history."""
 
@@ -178,6 +195,8 @@ class ToolActivity:
 
     kind: str
     detail: str = ""
+    steps: int = 0
+    """How many tools a sub-agent has used so far, if the view keeps this."""
 
 
 @dataclass(slots=True)
@@ -197,10 +216,12 @@ class ToolCall(ElementOrigin):
     activity: ToolActivity | None = None
     result_line: int | None = None
     result_timestamp: str | None = None
+    hooks: tuple[str, ...] = ()
+    """What hooks said about it, if the view keeps this."""
 
 
 ScreenElement: TypeAlias = (
-    UserMessage | AssistantText | ToolCall | ThinkingIndicator | TurnDuration | SystemOutput | CompactionRule
+    UserMessage | AssistantText | ToolCall | ThinkingIndicator | TurnDuration | SystemOutput | Note | CompactionRule
 )
 
 
@@ -256,6 +277,7 @@ class ScreenState:
         "current_request_id",
         "elements",
         "first_serial",
+        "notices",
         "open_calls",
         "orphans",
         "queue",
@@ -278,6 +300,8 @@ class ScreenState:
         """Results whose call has not been rendered yet, by the call's id."""
         self.queue: Any = None
         """The queued prompts, if the view shows them; see `linking.prompts.PromptQueue`."""
+        self.notices: Any = None
+        """What notices have said so far, if the view shows them; see `linking.notices.Notices`."""
         self.account = LineAudit()
         """What happened to every line so far."""
         self.settled = 0
@@ -357,6 +381,7 @@ class ScreenState:
         other.open_calls = self.open_calls.copy()
         other.orphans = {key: replace(orphan, audit_position=None) for key, orphan in self.orphans.items()}
         other.queue = deepcopy(self.queue)
+        other.notices = deepcopy(self.notices)
         other.settled = other.sealed = len(other.elements)
         return other
 

@@ -23,9 +23,10 @@ from claude_session_player.format.blocks import (
     UnknownBlock,
     raw_as_text,
 )
-from claude_session_player.format.content import agent_text, join_texts, result_text, shorten_lines
+from claude_session_player.format.content import agent_text, join_texts, message_content, result_text, shorten_lines
 from claude_session_player.format.events import (
     CONVERSATION,
+    FAILED_REQUESTS,
     QUEUED,
     QUIET_RECORDS,
     Assistant,
@@ -53,10 +54,21 @@ from claude_session_player.line_audit import (
     hidden_by_rule,
     unknown_type,
 )
+from claude_session_player.linking.agent_records import reported_events
+from claude_session_player.linking.notices import (
+    ATTACHMENTS,
+    PASSING_HOOKS,
+    RECORDS,
+    SUBTYPES,
+    NoticeRule,
+    Notices,
+    failure_reason,
+)
 from claude_session_player.linking.prompts import PromptQueue
 from claude_session_player.models import (
     AssistantText,
     CompactionRule,
+    Note,
     OrphanResult,
     ScreenElement,
     ScreenState,
@@ -86,6 +98,8 @@ LATE: Final = hidden_by_rule("progress after the result")
 _LOOK_BACK: Final = 1000
 """The number of elements that are searched for a call by the uuid of its line."""
 
+_VISIBLE_LEVELS: Final = frozenset(("warning", "error"))
+"""The levels of system records that views with notices show."""
 NO_CONTENT: Final = "(No content)"
 EMPTY: Final = "(Empty)"
 
@@ -138,8 +152,12 @@ def _user(state: ScreenState, event: User) -> LineOutcome:
 
 def _attachment(state: ScreenState, event: Attachment) -> LineOutcome:
     attached = event.attachment
-    if attached is None or attached.type != QUEUED:
-        return hidden_by_rule(f"attachment {attached.type}" if attached else "attachment")
+    if attached is None:
+        return hidden_by_rule("attachment")
+    if attached.type != QUEUED:
+        rule = _attachment_rule(attached.type) if state.view.notices else None
+        outcome = _notice(state, event, attached, rule) if rule else None
+        return outcome or hidden_by_rule(f"attachment {attached.type}")
     if attached.is_meta:
         return META
     return _user_content(state, event, attached.prompt)
@@ -195,6 +213,8 @@ def _assistant(state: ScreenState, event: Assistant) -> LineOutcome:
     if state.queue is not None:
         state.queue.settle()
     group = event.request_id or (message.id if message is not None else None) or None
+    if event.is_api_error and state.view.notices:
+        return _failed_request(state, event, content)
     outcome = NO_TEXT
     for block in [Text(content)] if isinstance(content, str) else content or ():
         element = _BLOCKS.get(type(block), _other_block)(state, block)
@@ -315,7 +335,8 @@ def _unnamed_call(state: ScreenState, event: User, result: ToolResult) -> int | 
 
 def _progress(state: ScreenState, event: Progress) -> LineOutcome:
     data = event.data or ProgressData()
-    if (activity := _activity(data)) is None:
+    activity = _agent_step(state, event) if state.view.notices else _activity(data)
+    if activity is None:
         return hidden_by_rule(f"progress {data.type}")
     serial = state.calls.get(event.parent_call or "")
     if serial is None:
@@ -330,6 +351,24 @@ def _progress(state: ScreenState, event: Progress) -> LineOutcome:
         state.mutable_call(serial).activity = activity
         state.touch(serial)
     return MERGED
+
+
+def _agent_step(state: ScreenState, event: Progress) -> ToolActivity | None:
+    """What a progress line reports; of a sub-agent, the tool that it uses, and how many it has used."""
+    data = event.data or ProgressData()
+    activity = _activity(data)
+    if activity is None or activity.kind != "agent":
+        return activity
+    serial = state.calls.get(event.parent_call or "")
+    call = None if serial is None else state.elements[state.position(serial)]
+    before = call.activity if isinstance(call, ToolCall) and call.activity else activity
+    for inner in reported_events(event):
+        for block in (message_content(inner) or ()) if isinstance(inner, Assistant) else ():
+            if isinstance(block, ToolUse):
+                name = strip_escapes(block.name or "")
+                words = f"{name} {tools.label(name, block.input)}".strip()
+                before = ToolActivity("agent", words, before.steps + 1)
+    return ToolActivity("agent", before.detail, before.steps)
 
 
 def _activity(data: ProgressData) -> ToolActivity | None:
@@ -365,6 +404,8 @@ def _system(state: ScreenState, event: System) -> LineOutcome:
             return _show(state, event, TurnDuration(max(int(event.duration_ms), 0)))
         case "compact_boundary":
             return _compaction(state, event)
+    if state.view.notices and (outcome := _system_notice(state, event)):
+        return outcome
     return hidden_by_rule(f"system {event.subtype}" if event.subtype else "system")
 
 
@@ -377,9 +418,50 @@ def _compaction(state: ScreenState, event: System) -> LineOutcome:
     return _show(state, event, CompactionRule(trigger, tokens))
 
 
+def _system_notice(state: ScreenState, event: System) -> LineOutcome | None:
+    """What views with notices show of a system record: failed requests, hooks, commands, recaps and warnings."""
+    if event.subtype in FAILED_REQUESTS:
+        return _show(state, event, Note(f"Request failed: {failure_reason(event.content, event.error)}", is_error=True))
+    if rule := SUBTYPES.get(event.subtype):
+        return _notice(state, event, event, rule)
+    if event.subtype == "local_command":
+        return _prompt(state, event, raw_as_text(event.content))
+    text = trim_breaks(strip_escapes(raw_as_text(event.content)))
+    if not text.strip() or (event.subtype != "away_summary" and event.level not in _VISIBLE_LEVELS):
+        return None
+    return _show(state, event, Note(text, is_error=event.level == "error"))
+
+
+def _failed_request(state: ScreenState, event: Assistant, content: Content) -> LineOutcome:
+    """The message that Claude Code wrote because a request failed."""
+    text = join_texts(content) if isinstance(content, list) else content or failure_reason(NOTHING, event.error)
+    return _show(state, event, AssistantText(trim_breaks(strip_escapes(text)), is_error=True))
+
+
+def _notice(state: ScreenState, event: Event, source: Any, rule: NoticeRule) -> LineOutcome | None:
+    """Show the notice of a record, or add it to the call that a hook ran for; `None` if there is nothing to say."""
+    if state.notices is None:
+        state.notices = Notices()
+    words = rule.words(state.notices, source) if rule.is_shown(source) else ""
+    if not words:
+        return None
+    serial = state.calls.get(getattr(source, "call_id", None) or "")
+    if serial is None or rule.is_error:
+        return _show(state, event, Note(words, is_error=rule.is_error))
+    call = state.mutable_call(serial)
+    call.hooks = (*call.hooks, words)
+    state.touch(serial)
+    return MERGED
+
+
+def _attachment_rule(kind: str | None) -> NoticeRule | None:
+    return ATTACHMENTS.get(kind) or PASSING_HOOKS.get(kind)
+
+
 def _quiet(state: ScreenState, event: Event) -> LineOutcome:
-    """A record that the screen does not show."""
-    return hidden_by_rule(event.kind)
+    """A record that the screen does not show, unless it has a notice."""
+    rule = RECORDS.get(type(event)) if state.view.notices else None
+    return (_notice(state, event, event, rule) if rule else None) or hidden_by_rule(event.kind)
 
 
 def _unknown(state: ScreenState, event: UnknownRecord) -> LineOutcome:

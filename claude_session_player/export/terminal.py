@@ -19,6 +19,7 @@ from claude_session_player.formatter import RESPONSE, element_text, gap_between,
 from claude_session_player.models import (
     AssistantText,
     CompactionRule,
+    Note,
     ScreenElement,
     ScreenState,
     SystemOutput,
@@ -45,6 +46,7 @@ _ELEMENT_STYLES: Final = {
     ThinkingIndicator: "italic magenta",
     TurnDuration: "dim",
     SystemOutput: "dim",
+    Note: "dim",
     CompactionRule: "yellow",
 }
 _NAME_SEPARATOR: Final = " │ "

@@ -183,6 +183,8 @@ class AttachmentData(Struct, gc=False, rename="camel"):
     files: Raw = NOTHING
     """Files with their diagnostics."""
     hook_name: str | None = None
+    call_id: str | None = field(default=None, name="toolUseID")
+    """The tool call that a hook ran for."""
     exit_code: int | None = None
     stderr: Raw = NOTHING
     blocking_error: Raw = NOTHING

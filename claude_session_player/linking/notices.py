@@ -45,6 +45,10 @@ class Notices:
         code = f" (exit code {attached.exit_code})" if attached.exit_code else ""
         return self._hook(attached, f"failed{code}", hook_reason(attached.stderr) or hook_reason(attached.content))
 
+    def passing_hook(self, attached: AttachmentData) -> str:
+        """A hook that let everything go on, and what it said."""
+        return _sentence(f"{attached.hook_name or 'A'} hook", hook_reason(attached.content))
+
     def stopping_hook(self, attached: AttachmentData) -> str:
         """A hook that ended the turn."""
         return self._hook(attached, "stopped the turn", hook_reason(attached.message))
@@ -172,6 +176,11 @@ ATTACHMENTS: Final[dict[str | None, NoticeRule]] = {
     "diagnostics": NoticeRule(Notices.diagnostics),
 }
 """By the type of the attachment."""
+
+PASSING_HOOKS: Final[dict[str | None, NoticeRule]] = {
+    "hook_success": NoticeRule(Notices.passing_hook, _always),
+}
+"""Attachments that only views with notices show: they say that nothing went wrong."""
 
 SUBTYPES: Final[dict[str | None, NoticeRule]] = {
     "stop_hook_summary": NoticeRule(Notices.stop_hooks, _with_words),

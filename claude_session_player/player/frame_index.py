@@ -22,6 +22,7 @@ from claude_session_player.format.line_reader import (
 )
 from claude_session_player.models import (
     CompactionRule,
+    Note,
     ScreenElement,
     ScreenState,
     SystemOutput,
@@ -330,7 +331,7 @@ def _mark(element: ScreenElement) -> FrameMark:
             return FrameMark.PROMPT
         case CompactionRule():
             return FrameMark.COMPACTION
-        case SystemOutput(is_error=True):
+        case SystemOutput(is_error=True) | Note(is_error=True):
             return FrameMark.ERROR
         case ToolCall():
             agent = FrameMark.AGENT if element.tool_name in AGENTS else FrameMark.NONE
