@@ -44,11 +44,13 @@ class View:
     """Show prompts that are only in the queue; the screen of the specification does not."""
     notices: bool = False
     """Show notices, hooks and what sub-agents do; the screen of the specification does not."""
+    briefs: bool = False
+    """Keep of each result what its tool shows at a glance: a diff, a count, the last lines of a failure."""
 
     @classmethod
     def rich(cls) -> View:
         """What the rich view shows: everything that happened, across compactions."""
-        return cls(history=True, queued=True, notices=True)
+        return cls(history=True, queued=True, notices=True, briefs=True)
 
     @classmethod
     def full(cls, *, thinking: bool = False, history: bool = False) -> View:
@@ -218,6 +220,8 @@ class ToolCall(ElementOrigin):
     result_timestamp: str | None = None
     hooks: tuple[str, ...] = ()
     """What hooks said about it, if the view keeps this."""
+    brief: Any = None
+    """The call and its result at a glance, if the view keeps this; see `tools.brief.CallBrief`."""
 
 
 ScreenElement: TypeAlias = (
@@ -251,6 +255,8 @@ class OrphanResult:
     audit_position: int | None
     summary: str
     summary_cut: Cut
+    reply: Any = None
+    """The whole result, if the view keeps what tools show of it; see `tools.parts.ToolReply`."""
 
 
 class ScreenState:
@@ -284,6 +290,7 @@ class ScreenState:
         "removed",
         "sealed",
         "settled",
+        "tasks",
         "view",
     )
 
@@ -302,6 +309,8 @@ class ScreenState:
         """The queued prompts, if the view shows them; see `linking.prompts.PromptQueue`."""
         self.notices: Any = None
         """What notices have said so far, if the view shows them; see `linking.notices.Notices`."""
+        self.tasks: Any = None
+        """The task list so far, if the view shows it; see `linking.task_list.TaskList`."""
         self.account = LineAudit()
         """What happened to every line so far."""
         self.settled = 0
@@ -382,6 +391,7 @@ class ScreenState:
         other.orphans = {key: replace(orphan, audit_position=None) for key, orphan in self.orphans.items()}
         other.queue = deepcopy(self.queue)
         other.notices = deepcopy(self.notices)
+        other.tasks = None if self.tasks is None else self.tasks.copy()
         other.settled = other.sealed = len(other.elements)
         return other
 

@@ -172,4 +172,4 @@ def test_a_file_that_is_written_over_shows_what_changed_in_it() -> None:
     unchanged = call_parts("Write", given, ToolReply("ok", structured=raw({"originalFile": given["content"]})))
     assert (unchanged.words, unchanged.given) == ("no changes", ())
     created = ToolReply("ok", structured=raw({"type": "create", "originalFile": None, "structuredPatch": []}))
-    assert call_parts("Write", given, created).given == (Diff("+a\n+B\n+c"),)
+    assert call_parts("Write", given, created).given == (Diff("+a\n+B\n+c", start=1),)

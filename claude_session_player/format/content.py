@@ -49,9 +49,11 @@ class Code(Struct, frozen=True, gc=False):
 
 
 class Diff(Struct, frozen=True, gc=False):
-    """A change: each line begins with a space, a minus or a plus."""
+    """A change: each line begins with a space, a minus or a plus, and a head with the line numbers with `@@`."""
 
     text: str
+    start: int | None = None
+    """The number of the first line, if it is known and no head says it."""
 
 
 class ChecklistItem(Struct, frozen=True, gc=False):

@@ -70,6 +70,24 @@ class AgentResult(Struct, gc=False):
     content: list[Raw]
 
 
+class AgentTotals(Struct, gc=False, rename="camel"):
+    """What a sub-agent's work came to, as its structured result says."""
+
+    tool_uses: float | None = field(default=None, name="totalToolUseCount")
+    tokens: float | None = field(default=None, name="totalTokens")
+    milliseconds: float | None = field(default=None, name="totalDurationMs")
+    is_background: bool = field(default=False, name="isAsync")
+
+
+class SearchTotals(Struct, gc=False):
+    """What a search found, as its structured result says."""
+
+    mode: str | None = None
+    files: int | None = field(default=None, name="numFiles")
+    lines: int | None = field(default=None, name="numLines")
+    matches: int | None = field(default=None, name="numMatches")
+
+
 class AgentIdentity(Struct, gc=False, rename="camel"):
     """The sub-agent that a structured result names."""
 
@@ -182,6 +200,8 @@ decode_backup: Final = msgspec.json.Decoder(Backup).decode
 decode_result: Final = msgspec.json.Decoder(Union[str, list[ResultPart], None]).decode  # noqa: UP007
 decode_result_part: Final = msgspec.json.Decoder(ResultPart).decode
 decode_agent_result: Final = msgspec.json.Decoder(AgentResult).decode
+decode_agent_totals: Final = msgspec.json.Decoder(AgentTotals).decode
+decode_search_totals: Final = msgspec.json.Decoder(SearchTotals).decode
 decode_agent_identity: Final = msgspec.json.Decoder(AgentIdentity).decode
 decode_media_source: Final = msgspec.json.Decoder(MediaSource).decode
 decode_patch_result: Final = msgspec.json.Decoder(PatchResult).decode

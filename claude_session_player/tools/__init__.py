@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from claude_session_player.format import lenient_json
-from claude_session_player.tools import parts
+from claude_session_player.tools import brief, parts
+from claude_session_player.tools.brief import CallBrief, CallCount, fold_call
 from claude_session_player.tools.parts import PartsBuilder, ToolReply
 from claude_session_player.util.text import base_name, strip_escapes
 
@@ -32,9 +33,9 @@ class Tool(Struct, frozen=True):
     """How a tool is shown, and what it does with files.
 
     The label is the first of `fields` that the input has, shortened by `shape`. The response of a sub-agent
-    (`is_agent`) is shown on one line. `to_parts` turns a call and its result into parts for a transcript. A tool with a
-    `touch` reads or changes the file that its input has under the key `file`. If it `asks`, its result comes from a
-    person.
+    (`is_agent`) is shown on one line. `to_parts` turns a call and its result into parts for a transcript. The rich view
+    shows what `count` says of a result, and nothing else of it if it `hides_output`. A tool with a `touch` reads or
+    changes the file that its input has under the key `file`. If it `asks`, its result comes from a person.
     """
 
     fields: tuple[str, ...] = ()
@@ -44,29 +45,36 @@ class Tool(Struct, frozen=True):
     touch: FileTouch | None = None
     file: str = "file_path"
     asks: bool = False
+    count: CallCount | None = None
+    hides_output: bool = False
 
 
-_AGENT = Tool(("description",), is_agent=True, to_parts=parts.agent_parts)
-_SHELL = Tool(("description", "command"), to_parts=parts.shell_parts)
+_AGENT = Tool(("description",), is_agent=True, to_parts=parts.agent_parts, count=brief.agent_effort)
+_SHELL = Tool(("description", "command"), to_parts=parts.shell_parts, count=brief.exit_code)
 _PLAN = Tool(to_parts=parts.plan_parts, asks=True)
+
+TODO_LIST: Final = "TodoWrite"
+"""The tool that writes a whole task list."""
 
 TOOLS: Final[dict[str, Tool]] = {
     "Bash": _SHELL,
     "Read": Tool(("file_path",), base_name, to_parts=parts.read_parts, touch=FileTouch.READ),
-    "Write": Tool(("file_path",), base_name, to_parts=parts.write_parts, touch=FileTouch.WRITE),
-    "Edit": Tool(("file_path",), base_name, to_parts=parts.edit_parts, touch=FileTouch.EDIT),
-    "MultiEdit": Tool(to_parts=parts.edit_parts, touch=FileTouch.EDIT),
+    "Write": Tool(
+        ("file_path",), base_name, to_parts=parts.write_parts, touch=FileTouch.WRITE, count=brief.changed_lines
+    ),
+    "Edit": Tool(("file_path",), base_name, to_parts=parts.edit_parts, touch=FileTouch.EDIT, count=brief.changed_lines),
+    "MultiEdit": Tool(to_parts=parts.edit_parts, touch=FileTouch.EDIT, count=brief.changed_lines),
     "NotebookRead": Tool(to_parts=parts.read_parts, touch=FileTouch.READ, file="notebook_path"),
     "NotebookEdit": Tool(to_parts=parts.notebook_parts, touch=FileTouch.EDIT, file="notebook_path"),
-    "Glob": Tool(("pattern",), to_parts=parts.search_parts),
-    "Grep": Tool(("pattern",), to_parts=parts.search_parts),
-    "LS": Tool(to_parts=parts.search_parts),
+    "Glob": Tool(("pattern",), to_parts=parts.search_parts, count=brief.found, hides_output=True),
+    "Grep": Tool(("pattern",), to_parts=parts.search_parts, count=brief.found, hides_output=True),
+    "LS": Tool(to_parts=parts.search_parts, count=brief.entry_count, hides_output=True),
     "Task": _AGENT,
     "Agent": _AGENT,  # the name of Task since 2.1.63
     "Workflow": Tool(to_parts=parts.workflow_parts),
     "WebSearch": Tool(("query",), to_parts=parts.web_parts),
     "WebFetch": Tool(("url",), to_parts=parts.web_parts),
-    "TodoWrite": Tool(to_parts=parts.todo_parts),
+    TODO_LIST: Tool(to_parts=parts.todo_parts),
     "TaskCreate": Tool(to_parts=parts.task_parts),
     "TaskUpdate": Tool(to_parts=parts.task_parts),
     "AskUserQuestion": Tool(to_parts=parts.question_parts, asks=True),
@@ -124,3 +132,24 @@ def call_parts(name: str, tool_input: Any, reply: ToolReply | None) -> CallParts
     """
     fields = tool_input if isinstance(tool_input, dict) else {"input": tool_input}
     return TOOLS.get(name, _OTHER).to_parts(fields, reply)
+
+
+def call_brief(name: str, tool_input: Any, reply: ToolReply | None) -> CallBrief:
+    """A call at a glance, as the rich view shows it.
+
+    >>> call_brief("Read", {"file_path": "/a/b.py"}, ToolReply("one, and two")).count
+    '1 line'
+    """
+    tool = TOOLS.get(name, _OTHER)
+    return fold_call(call_parts(name, tool_input, reply), reply, tool.count, hides_output=tool.hides_output)
+
+
+def display_name(name: str) -> str:
+    """The name of a tool for people: that of an MCP tool as its server and what it does there.
+
+    >>> display_name("mcp__linear-server__get_issue"), display_name("Bash")
+    ('linear-server: get_issue', 'Bash')
+    """
+    prefix, _, rest = name.partition("__")
+    server, _, method = rest.partition("__")
+    return f"{server}: {method}" if prefix == "mcp" and method else name

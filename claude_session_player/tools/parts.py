@@ -217,8 +217,9 @@ def write_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
         diff = text_diff(original, content)
         if not diff:
             return CallParts("no changes", _text(given, "file_path", "path"), (), *_quiet(reply))
+    start = None if diff else 1
     diff = diff or "+" + content.removesuffix("\n").replace("\n", "\n+")
-    return CallParts("", _text(given, "file_path", "path"), (Diff(diff),), *_quiet(reply))
+    return CallParts("", _text(given, "file_path", "path"), (Diff(diff, start),), *_quiet(reply))
 
 
 def edit_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:

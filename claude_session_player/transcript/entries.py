@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Raw, Struct
 
 from claude_session_player import tools
-from claude_session_player.format.blocks import DECODE_ERRORS, NOTHING, ToolResult, ToolUse
+from claude_session_player.format.blocks import NOTHING, ToolResult, ToolUse
 from claude_session_player.format.content import CallParts, Picture, agent_response, result_parts
-from claude_session_player.format.results import decode_task_result
 from claude_session_player.line_audit import MERGED, SHOWN, LineOutcome
 from claude_session_player.linking.pairing import Pairing
+from claude_session_player.linking.task_list import TASK_TOOLS, TaskList
 from claude_session_player.tools.parts import ToolReply
 from claude_session_player.util.text import strip_escapes
 
@@ -145,7 +145,6 @@ _MAX_EARLY_DISTANCE: Final = 30
 """The same for a result that comes before its call."""
 _CALL: Final = EntryKind.CALL  # looking up a member of an Enum for each of many calls is slow
 _RESULT: Final = EntryKind.RESULT
-_TASK_LISTS: Final = frozenset(("TaskCreate", "TaskUpdate"))
 
 
 class _PendingCall(Struct):
@@ -170,7 +169,7 @@ class PendingEntries:
         """Entries of results that wait for their calls."""
         self._pending_calls: dict[int, _PendingCall] = {}
         """The calls that were not passed on yet, by position."""
-        self._tasks: dict[str, str] = {}
+        self._tasks = TaskList()
         self._left = 0
         """The number of entries that were passed on."""
 
@@ -226,8 +225,8 @@ class PendingEntries:
         call = pending.call if pending is not None else None
         if call is not None and call.result is None and position - call.position <= _MAX_DISTANCE:
             call.result = result
-            if call.name in _TASK_LISTS:
-                self._note_task(call)
+            if call.name in TASK_TOOLS:
+                self._tasks.note(call.name, call.input, structured, result_parts(block)[0])
             return MERGED
         alone = TranscriptCall(
             _RESULT, event.line, event.timestamp, event.uuid, name=block.name or "", id=id, result=result
@@ -240,26 +239,14 @@ class PendingEntries:
         self.waiting.append(alone)
         return SHOWN
 
-    def _note_task(self, call: TranscriptCall) -> None:
-        """Note the subject of a new task: later calls only have its number."""
-        if not isinstance(call.input, dict) or call.result is None:
-            return
-        try:
-            number = str(decode_task_result(call.result.structured).task.id)
-        except DECODE_ERRORS:
-            words = result_parts(call.result.block)[0].split()
-            number = next((word.strip("#:") for word in words if word.startswith("#")), "")
-        if isinstance(subject := call.input.get("subject"), str):
-            self._tasks.setdefault(number, subject)
-
     def call(self, event: Event, block: ToolUse) -> LineOutcome:
         """Add a call, whose result may have come already."""
         name = strip_escapes(block.name or "")
         id = block.id or None
         call = TranscriptCall(_CALL, event.line, event.timestamp, event.uuid, name=name, id=id, input=block.input)
         call.position = self._left + len(self.waiting)
-        if name in _TASK_LISTS and isinstance(block.input, dict):
-            call.subject = self._tasks.get(str(block.input.get("taskId")))
+        if name in TASK_TOOLS and isinstance(block.input, dict):
+            call.subject = self._tasks.subject(block.input.get("taskId"))
         pending = self._pending_calls[call.position] = _PendingCall(call, call.line, name)
         result = self._pairing.add_call(pending, id, name, event.uuid)
         if result is not None:

@@ -23,10 +23,14 @@ from claude_session_player.format.blocks import (
     UnknownBlock,
     raw_as_text,
 )
-from claude_session_player.format.content import agent_text, join_texts, message_content, result_text, shorten_lines
+from claude_session_player.format.content import (
+    agent_text,
+    join_texts,
+    result_text,
+    shorten_lines,
+)
 from claude_session_player.format.events import (
     CONVERSATION,
-    FAILED_REQUESTS,
     QUEUED,
     QUIET_RECORDS,
     Assistant,
@@ -54,16 +58,7 @@ from claude_session_player.line_audit import (
     hidden_by_rule,
     unknown_type,
 )
-from claude_session_player.linking.agent_records import reported_events
-from claude_session_player.linking.notices import (
-    ATTACHMENTS,
-    PASSING_HOOKS,
-    RECORDS,
-    SUBTYPES,
-    NoticeRule,
-    Notices,
-    failure_reason,
-)
+from claude_session_player.linking.notices import RECORDS, SUBTYPES, NoticeRule
 from claude_session_player.linking.prompts import PromptQueue
 from claude_session_player.models import (
     AssistantText,
@@ -80,6 +75,16 @@ from claude_session_player.models import (
     UserMessage,
 )
 from claude_session_player.parser import parse_object
+from claude_session_player.renderer.details import (
+    add_brief,
+    add_hook,
+    agent_step,
+    attachment_rule,
+    failed_request,
+    notice_words,
+    system_note,
+    whole_reply,
+)
 from claude_session_player.util.text import Cut, drop_overwritten, last_line, strip_escapes, trim_breaks
 
 if TYPE_CHECKING:
@@ -155,7 +160,7 @@ def _attachment(state: ScreenState, event: Attachment) -> LineOutcome:
     if attached is None:
         return hidden_by_rule("attachment")
     if attached.type != QUEUED:
-        rule = _attachment_rule(attached.type) if state.view.notices else None
+        rule = attachment_rule(attached.type) if state.view.notices else None
         outcome = _notice(state, event, attached, rule) if rule else None
         return outcome or hidden_by_rule(f"attachment {attached.type}")
     if attached.is_meta:
@@ -214,7 +219,7 @@ def _assistant(state: ScreenState, event: Assistant) -> LineOutcome:
         state.queue.settle()
     group = event.request_id or (message.id if message is not None else None) or None
     if event.is_api_error and state.view.notices:
-        return _failed_request(state, event, content)
+        return _show(state, event, failed_request(event, content))
     outcome = NO_TEXT
     for block in [Text(content)] if isinstance(content, str) else content or ():
         element = _BLOCKS.get(type(block), _other_block)(state, block)
@@ -269,6 +274,8 @@ def _adopt(state: ScreenState, call: ToolCall, orphan: OrphanResult) -> None:
         call.result, call.cut = orphan.summary, orphan.summary_cut
     else:
         call.result, call.cut = line.text, line.cut
+    if orphan.reply is not None:
+        add_brief(state, call, orphan.reply)
     call.is_error, call.result_line, call.result_timestamp = line.is_error, line.line, line.timestamp
     state.account.mark_merged(orphan.audit_position)
     state.remove(orphan.serial)
@@ -286,6 +293,8 @@ def _result(state: ScreenState, event: User, result: ToolResult, *, alone: bool)
         call.result, call.cut = _summary(state, event, result, alone=alone)
     else:
         call.result, call.cut = result_text(result, state.view.result_lines)
+    if state.view.briefs:
+        add_brief(state, call, whole_reply(event, result, alone=alone))
     call.is_error = result.is_error is True
     call.activity = None
     call.result_line = event.line
@@ -303,7 +312,9 @@ def _early_result(state: ScreenState, event: User, result: ToolResult, *, alone:
             state.account.mark_merged(earlier.audit_position)
             state.remove(earlier.serial)
         summary = _summary(state, event, result, alone=alone)
-        state.orphans[result.tool_use_id] = OrphanResult(state.next_serial, _audit_position(state, event), *summary)
+        reply = whole_reply(event, result, alone=alone) if state.view.briefs else None
+        position = _audit_position(state, event)
+        state.orphans[result.tool_use_id] = OrphanResult(state.next_serial, position, *summary, reply)
     return _show(state, event, SystemOutput(text, cut, is_error=result.is_error is True))
 
 
@@ -335,7 +346,9 @@ def _unnamed_call(state: ScreenState, event: User, result: ToolResult) -> int | 
 
 def _progress(state: ScreenState, event: Progress) -> LineOutcome:
     data = event.data or ProgressData()
-    activity = _agent_step(state, event) if state.view.notices else _activity(data)
+    activity = _activity(data)
+    if state.view.notices and activity is not None and activity.kind == "agent":
+        activity = agent_step(state, event)
     if activity is None:
         return hidden_by_rule(f"progress {data.type}")
     serial = state.calls.get(event.parent_call or "")
@@ -351,24 +364,6 @@ def _progress(state: ScreenState, event: Progress) -> LineOutcome:
         state.mutable_call(serial).activity = activity
         state.touch(serial)
     return MERGED
-
-
-def _agent_step(state: ScreenState, event: Progress) -> ToolActivity | None:
-    """What a progress line reports; of a sub-agent, the tool that it uses, and how many it has used."""
-    data = event.data or ProgressData()
-    activity = _activity(data)
-    if activity is None or activity.kind != "agent":
-        return activity
-    serial = state.calls.get(event.parent_call or "")
-    call = None if serial is None else state.elements[state.position(serial)]
-    before = call.activity if isinstance(call, ToolCall) and call.activity else activity
-    for inner in reported_events(event):
-        for block in (message_content(inner) or ()) if isinstance(inner, Assistant) else ():
-            if isinstance(block, ToolUse):
-                name = strip_escapes(block.name or "")
-                words = f"{name} {tools.label(name, block.input)}".strip()
-                before = ToolActivity("agent", words, before.steps + 1)
-    return ToolActivity("agent", before.detail, before.steps)
 
 
 def _activity(data: ProgressData) -> ToolActivity | None:
@@ -420,42 +415,22 @@ def _compaction(state: ScreenState, event: System) -> LineOutcome:
 
 def _system_notice(state: ScreenState, event: System) -> LineOutcome | None:
     """What views with notices show of a system record: failed requests, hooks, commands, recaps and warnings."""
-    if event.subtype in FAILED_REQUESTS:
-        return _show(state, event, Note(f"Request failed: {failure_reason(event.content, event.error)}", is_error=True))
     if rule := SUBTYPES.get(event.subtype):
         return _notice(state, event, event, rule)
     if event.subtype == "local_command":
         return _prompt(state, event, raw_as_text(event.content))
-    text = trim_breaks(strip_escapes(raw_as_text(event.content)))
-    if not text.strip() or (event.subtype != "away_summary" and event.level not in _VISIBLE_LEVELS):
-        return None
-    return _show(state, event, Note(text, is_error=event.level == "error"))
-
-
-def _failed_request(state: ScreenState, event: Assistant, content: Content) -> LineOutcome:
-    """The message that Claude Code wrote because a request failed."""
-    text = join_texts(content) if isinstance(content, list) else content or failure_reason(NOTHING, event.error)
-    return _show(state, event, AssistantText(trim_breaks(strip_escapes(text)), is_error=True))
+    note = system_note(event)
+    return None if note is None else _show(state, event, note)
 
 
 def _notice(state: ScreenState, event: Event, source: Any, rule: NoticeRule) -> LineOutcome | None:
     """Show the notice of a record, or add it to the call that a hook ran for; `None` if there is nothing to say."""
-    if state.notices is None:
-        state.notices = Notices()
-    words = rule.words(state.notices, source) if rule.is_shown(source) else ""
+    words = notice_words(state, source, rule)
     if not words:
         return None
-    serial = state.calls.get(getattr(source, "call_id", None) or "")
-    if serial is None or rule.is_error:
-        return _show(state, event, Note(words, is_error=rule.is_error))
-    call = state.mutable_call(serial)
-    call.hooks = (*call.hooks, words)
-    state.touch(serial)
-    return MERGED
-
-
-def _attachment_rule(kind: str | None) -> NoticeRule | None:
-    return ATTACHMENTS.get(kind) or PASSING_HOOKS.get(kind)
+    if not rule.is_error and add_hook(state, getattr(source, "call_id", None), words):
+        return MERGED
+    return _show(state, event, Note(words, is_error=rule.is_error))
 
 
 def _quiet(state: ScreenState, event: Event) -> LineOutcome:
