@@ -65,6 +65,8 @@ def fold_call(
     counted = count(parts, reply) if count is not None and reply is not None else ""
     given = (fold(part) for part in parts.given)
     returned = () if hides_output and not is_failed else parts.returned
+    if counted and is_failed:
+        returned = tuple(_without_exit_code(part) for part in returned)
     return CallBrief(
         _cut_line(parts.words),
         parts.name,
@@ -81,7 +83,7 @@ def fold(part: Part, *, is_end: bool = False, is_forced: bool = False) -> Folded
             lines, more = _first_lines(text, DIFF_LINES)
             return Folded(Diff("\n".join(lines), start), more)
         case Code(text, language, limit):
-            if limit == 0 and not is_forced:
+            if not text or (limit == 0 and not is_forced):
                 return None
             lines, more = _last_lines(text, OUTPUT_LINES) if is_end else _first_lines(text, OUTPUT_LINES)
             return Folded(Code("\n".join(lines), language), more, is_end and more > 0)
@@ -125,7 +127,7 @@ def _cut_line(line: str, width: int = _LINE_WIDTH) -> str:
 
 # --- what a call comes to -----------------------------------------------------------------------
 
-_EXIT_CODE: Final = re.compile(r"(?:Error: )?Exit code (\d{1,5})\b")
+_EXIT_CODE: Final = re.compile(r"(?:Error: )?Exit code (\d{1,5})\b\n*")
 
 
 def changed_lines(parts: CallParts, reply: ToolReply) -> str:
@@ -145,6 +147,11 @@ def exit_code(parts: CallParts, reply: ToolReply) -> str:
     """The exit code of a command that failed."""
     match = _EXIT_CODE.match(reply.text) if reply.is_error else None
     return f"exit code {match[1]}" if match else ""
+
+
+def _without_exit_code(part: Part) -> Part:
+    """The output of a command without the line that names its exit code."""
+    return Code(_EXIT_CODE.sub("", part.text, count=1), part.language, part.lines) if isinstance(part, Code) else part
 
 
 def found(parts: CallParts, reply: ToolReply) -> str:

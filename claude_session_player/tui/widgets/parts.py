@@ -1,4 +1,4 @@
-"""Expanded elements in rows: text, code, diffs, todo lists, JSON, and images with two pixels per character."""
+"""Unfolded elements in rows: the whole input and result, and images with two pixels per character."""
 
 from __future__ import annotations
 
@@ -9,32 +9,26 @@ import warnings
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.console import RenderableType
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
-from claude_session_player.format import lenient_json
+from claude_session_player.export.drawing import indent_rows
+from claude_session_player.export.part_rows import PartLook, part_rows
 from claude_session_player.format.blocks import raw_as_text
 from claude_session_player.format.content import (
     GIF,
     JPEG,
     PNG,
     WEBP,
-    Checklist,
-    Code,
-    Data,
-    Diff,
     ImageType,
     Part,
     Picture,
-    Prose,
     image_type,
 )
-from claude_session_player.tui.widgets.rows import MOST_DRAWN, code_theme, draw_rows, indent_rows
-from claude_session_player.util.humanize import plural
-from claude_session_player.util.text import base_name, mark_controls, printable
+from claude_session_player.tui.widgets.rows import text_rows, to_strips
+from claude_session_player.util.text import mark_controls, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,7 +114,7 @@ def picture_rows(picture: Picture, width: int, budget: PixelBudget | None = None
     rows = [] if os.environ.get("NO_COLOR") else _pixel_rows(picture, width, budget or PixelBudget())
     is_refused = not rows and bool(picture.data) and not os.environ.get("NO_COLOR")
     about = f"{_about(picture)} (cannot be shown)" if is_refused else _about(picture)
-    return [*rows, *draw_rows(Text(about, style="dim"), width)]
+    return [*rows, *text_rows(Text(about, style="dim"), width)]
 
 
 def _pixel_rows(picture: Picture, width: int, budget: PixelBudget) -> list[Strip]:
@@ -223,10 +217,6 @@ def _limit_pixels() -> None:
 _DECODERS: Final[dict[ImageType, Callable[[bytes], Image]]] = {PNG: _png, JPEG: _jpeg, GIF: _gif, WEBP: _webp}
 
 
-_MOST_CHARACTERS, _MOST_LINES = 200_000, 3000
-"""How much of a part is shown: a hundred screens."""
-_DIFF_STYLES: Final = {"+": "green", "-": "red", "@": "cyan"}
-_DONE, _OPEN = "☑ ", "☐ "
 _INDENT: Final = "    "
 
 
@@ -236,81 +226,28 @@ def details_rows(head: list[Strip], details: ElementDetails, width: int) -> list
     inner, budget = width - len(_INDENT), PixelBudget()
     about = " ".join(filter(None, (details.words, details.name)))
     if about:
-        rows += indent_rows(draw_rows(Text(_plain(about), style="dim"), inner), _INDENT)
+        rows += _indented(_text_strips(about, inner), _INDENT)
     for part in details.given:
-        rows += indent_rows(part_rows(part, inner, details.name, budget), _INDENT)
+        rows += _indented(part_strips(part, inner, details.name, budget), _INDENT)
     if details.outcome:
-        rows += indent_rows(draw_rows(Text(details.outcome, style="dim"), inner), "  └ ", Style(dim=True))
+        rows += _indented(_text_strips(details.outcome, inner), "  └ ", Style(dim=True))
     mark, style = ("  ✗ ", Style(color="red")) if details.is_error else ("  └ ", Style(dim=True))
     for part in details.returned:
-        rows += indent_rows(part_rows(part, inner, details.name, budget), mark, style)
+        rows += _indented(part_strips(part, inner, details.name, budget), mark, style)
         mark = _INDENT
     return rows
 
 
-def part_rows(part: Part, width: int, name: str = "", budget: PixelBudget | None = None) -> list[Strip]:
+def part_strips(part: Part, width: int, name: str = "", budget: PixelBudget | None = None) -> list[Strip]:
     """One part in rows of this width; `name` is the file that it is about, `budget` limits its images."""
     if isinstance(part, Picture):
         return picture_rows(part, width, budget)
-    return draw_rows(_DRAWINGS[type(part)](part, name), width)
+    return to_strips(part_rows(part, PartLook(width, name)))
 
 
-def _prose(part: Prose, name: str) -> RenderableType:
-    if len(part.text) > MOST_DRAWN:
-        return Text(_cut(part.text))
-    from rich.markdown import Markdown
-
-    return Markdown(_plain(part.text), code_theme=code_theme(), hyperlinks=False)
+def _text_strips(text: str, width: int) -> list[Strip]:
+    return text_rows(Text(mark_controls(text), style="dim"), width)
 
 
-def _code(part: Code, name: str) -> RenderableType:
-    language = part.language or os.path.splitext(base_name(name))[1].lstrip(".")
-    if not language or len(part.text) > MOST_DRAWN:
-        return Text(_cut(part.text))
-    return _highlighted(part.text, language)
-
-
-def _highlighted(text: str, language: str) -> RenderableType:
-    from rich.syntax import Syntax
-
-    return Syntax(_cut(text), language, theme=code_theme(), word_wrap=True, background_color="default")
-
-
-def _diff(part: Diff, name: str) -> RenderableType:
-    text = Text()
-    for line in _cut(part.text).split("\n"):
-        text.append(line + "\n", style=_DIFF_STYLES.get(line[:1], "dim" if line.startswith(" ") else ""))
-    text.right_crop()
-    return text
-
-
-def _checklist(part: Checklist, name: str) -> RenderableType:
-    text = Text()
-    for item in part.items:
-        text.append(f"{_DONE if item.done else _OPEN}{_plain(item.text)}\n", style="dim" if item.done else "")
-    text.right_crop()
-    return text
-
-
-def _data(part: Data, name: str) -> RenderableType:
-    return _highlighted(lenient_json.pretty(part.value), "json")
-
-
-_DRAWINGS: Final[dict[type, Callable[[Any, str], RenderableType]]] = {
-    Prose: _prose,
-    Code: _code,
-    Diff: _diff,
-    Checklist: _checklist,
-    Data: _data,
-}
-
-
-def _plain(text: str) -> str:
-    return mark_controls(text)
-
-
-def _cut(text: str) -> str:
-    """The beginning of a text, without control characters; says how much is left out."""
-    kept = "\n".join(text[:_MOST_CHARACTERS].split("\n", _MOST_LINES)[:_MOST_LINES])
-    more = len(text) - len(kept)
-    return f"{_plain(kept)}\n… ({plural(more, 'more character')}; 'show --full' prints all)" if more else _plain(kept)
+def _indented(rows: list[Strip], first: str, style: Style | None = None) -> list[Strip]:
+    return to_strips(indent_rows((list(row) for row in rows), first, style))

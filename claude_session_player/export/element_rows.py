@@ -1,0 +1,309 @@
+"""Elements of a screen as rows of a terminal: as the specification's screen has them, or as the rich view tells them.
+
+The rich view shows what happened rather than what was printed: changes as diffs, commands with the end of their output
+where they failed, searches as counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+
+from claude_session_player import tools
+from claude_session_player.export.drawing import (
+    MOST_DRAWN,
+    NARROWEST,
+    code_text,
+    crop_row,
+    indent_rows,
+    markdown_rows,
+    text_rows,
+)
+from claude_session_player.export.part_rows import PartLook, part_rows
+from claude_session_player.export.terminal import style_element
+from claude_session_player.format.content import Checklist, Code
+from claude_session_player.formatter import (
+    FAILURE,
+    INDENT,
+    PROMPT,
+    RESPONSE,
+    RESULT,
+    RESULT_INDENT,
+    STATUS,
+    activity_text,
+    gap_between,
+    turn_duration,
+)
+from claude_session_player.models import (
+    AssistantText,
+    CompactionRule,
+    Note,
+    ScreenElement,
+    SystemOutput,
+    ThinkingIndicator,
+    ToolCall,
+    TurnDuration,
+    UserMessage,
+    View,
+)
+from claude_session_player.tools.brief import CallBrief, Folded
+from claude_session_player.util.humanize import plural, short_duration, short_number
+from claude_session_player.util.text import base_name, mark_controls, one_line, printable
+from claude_session_player.util.times import to_epoch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from claude_session_player.export.drawing import Row
+
+MOST_SHOWN: Final = 50_000
+"""Characters that are shown of an element that is not unfolded."""
+PROMPT_ROWS: Final = 24
+"""Rows of a prompt that is not unfolded."""
+_SLOW: Final = 2.0
+"""Seconds from which on the time that a tool took is shown."""
+_PERSON: Final = Style(color="cyan", bold=True)
+_SPEECH: Final = Style(bold=True)
+_MODEL: Final = Style(bold=True)
+_DONE: Final = Style(color="green")
+_PENDING: Final = Style(color="yellow")
+_FAILED: Final = Style(color="red", bold=True)
+_ERROR: Final = Style(color="red")
+_QUIET: Final = Style(dim=True)
+_BAR: Final = "▎ "
+_COMMAND: Final = "$ "
+_HOOK: Final = "  ┆ "
+_SAYS: Final = ": "
+"""Stands between the name of a hook and what it says."""
+_NOTE_ROWS: Final = 2
+"""Rows of a notice that is not unfolded."""
+_FAILED_MARK: Final = "✗ "
+
+
+def draw_element(element: ScreenElement, view: View, width: int, *, is_folded: bool = True) -> list[Row]:
+    """The rows of one element."""
+    width = max(width, NARROWEST)
+    if view.briefs:
+        return _DRAWINGS[type(element)](element, view, width, is_folded)
+    if isinstance(element, AssistantText) and len(element.text) <= MOST_DRAWN:
+        return indent_rows(markdown_rows(element.text, width - 2) or [[]], RESPONSE, _MODEL)
+    return text_rows(style_element(_shortened(element), view), width)
+
+
+def blank_rows(previous: ScreenElement, element: ScreenElement, view: View) -> int:
+    """The number of blank rows between two neighbours. In the rich view, what takes one row each stays together."""
+    if not view.briefs:
+        return gap_between(previous, element).count("\n") - 1
+    return 0 if _is_brief(previous) and _is_brief(element) else 1
+
+
+def _is_brief(element: ScreenElement) -> bool:
+    """True for what takes a row or two and says little: steps on the way, notices."""
+    match element:
+        case ToolCall(brief=CallBrief(given=(), returned=()), is_error=False):
+            return True
+        case ToolCall(brief=None, activity=None):
+            return not _brief(element).given
+        case Note(is_error=False) | ThinkingIndicator(text=""):
+            return True
+    return False
+
+
+def _shortened(element: ScreenElement) -> ScreenElement:
+    """The element without the end of a text that is too long to be shown."""
+    name = "result" if isinstance(element, ToolCall) else "text"
+    text = getattr(element, name, None)
+    if not isinstance(text, str) or len(text) <= MOST_SHOWN:
+        return element
+    more = f"… ({plural(len(text) - MOST_SHOWN, 'more character')})"
+    changed: dict[str, Any] = {name: f"{text[:MOST_SHOWN]}\n{more}"}
+    return replace(element, **changed)
+
+
+# --- people and the model -----------------------------------------------------------------------------
+
+
+def _prompt(element: UserMessage, view: View, width: int, is_folded: bool) -> list[Row]:
+    """What a person typed: a coloured bar along all of it."""
+    shortened = _shortened(element) if is_folded else element
+    assert isinstance(shortened, UserMessage)
+    text = Text(mark_controls(shortened.text), style=_SPEECH)
+    rows = text_rows(text, width - len(_BAR)) if shortened.text else [[]]
+    hidden = len(rows) - PROMPT_ROWS if is_folded else 0
+    if hidden > 1:
+        rows = [*rows[:PROMPT_ROWS], [_more(hidden, "row")]]
+    return indent_rows(rows, f"{PROMPT} ", _PERSON, rest=_BAR)
+
+
+def _response(element: AssistantText, view: View, width: int, is_folded: bool) -> list[Row]:
+    if element.is_error:
+        return _marked(element.text, _FAILED_MARK, _FAILED, width, _ERROR)
+    if len(element.text) > MOST_DRAWN:
+        return _marked(element.text, RESPONSE, _MODEL, width, Style.null())
+    return indent_rows(markdown_rows(element.text, width - len(RESPONSE)) or [[]], RESPONSE, _MODEL)
+
+
+def _thinking(element: ThinkingIndicator, view: View, width: int, is_folded: bool) -> list[Row]:
+    style = Style(color="magenta", italic=True, dim=True)
+    head: list[Row] = [[Segment(f"{STATUS}Thinking…", style)]]
+    if not (element.text and (view.thinking or not is_folded)):
+        return head
+    text = Text(mark_controls(element.text), style=Style(dim=True, italic=True))
+    return head + indent_rows(text_rows(text, width - len(INDENT)), INDENT)
+
+
+def _marked(text: str, mark: str, mark_style: Style, width: int, style: Style) -> list[Row]:
+    """A text with a mark before it."""
+    kept = text[:MOST_SHOWN]
+    rows = text_rows(Text(mark_controls(kept), style=style), width - len(mark))
+    if len(kept) < len(text):
+        rows.append([_more(len(text) - len(kept), "character")])
+    return indent_rows(rows, mark, mark_style)
+
+
+# --- what Claude Code says ----------------------------------------------------------------------------
+
+
+def _duration(element: TurnDuration, view: View, width: int, is_folded: bool) -> list[Row]:
+    return [[Segment(f"{STATUS}Crunched for {turn_duration(element.duration_ms)}", _QUIET)]]
+
+
+def _output(element: SystemOutput, view: View, width: int, is_folded: bool) -> list[Row]:
+    text = style_element(_shortened(element), view)
+    return text_rows(Text(text.plain, style=_ERROR if element.is_error else _QUIET), width)
+
+
+def _note(element: Note, view: View, width: int, is_folded: bool) -> list[Row]:
+    if element.is_error:
+        return _marked(element.text, _FAILED_MARK, _FAILED, width, _ERROR)
+    rows = _marked(element.text, "┆ ", _QUIET, width, _QUIET)
+    if is_folded and len(rows) > _NOTE_ROWS:
+        return [*rows[: _NOTE_ROWS - 1], crop_row([*rows[_NOTE_ROWS - 1], Segment(" …", _QUIET)], width)]
+    return rows
+
+
+def _compaction(element: CompactionRule, view: View, width: int, is_folded: bool) -> list[Row]:
+    """A line across the whole width: the model does not know what is above it."""
+    said = (element.trigger, None if element.pre_tokens is None else f"{short_number(element.pre_tokens)} tokens")
+    details = ", ".join(printable(part) for part in said if part)
+    words = f"── compacted ({details}) " if details else "── compacted "
+    return [crop_row([Segment(words.ljust(width, "─"), Style(color="yellow"))], width)]
+
+
+# --- tool calls ---------------------------------------------------------------------------------------
+
+
+def _call(element: ToolCall, view: View, width: int, is_folded: bool) -> list[Row]:
+    """A tool call at a glance."""
+    brief = _brief(element)
+    rows = call_head(element, brief, width)
+    inner = width - len(RESULT_INDENT)
+    for folded in brief.given:
+        rows += indent_rows(_folded_rows(folded, inner, brief.name), RESULT_INDENT)
+    if element.result is None and element.activity is not None:
+        words = _progress(element, view)
+        rows.append(crop_row([Segment(f"{RESULT}{words}", _QUIET)], width))
+    mark, style = (FAILURE, _ERROR) if element.is_error else (RESULT, _QUIET)
+    for folded in brief.returned:
+        drawn = _folded_rows(folded, inner, "", style if element.is_error else _QUIET)
+        rows += indent_rows(drawn, mark, style)
+        mark = RESULT_INDENT
+    return rows + hook_rows(element, width)
+
+
+def _brief(element: ToolCall) -> CallBrief:
+    """The call at a glance; without a result, what its input says."""
+    brief = element.brief
+    return brief if isinstance(brief, CallBrief) else tools.call_brief(element.tool_name, element.input, None)
+
+
+def call_head(element: ToolCall, brief: CallBrief, width: int) -> list[Row]:
+    """The row with the name of the tool, what it is used on, and what came of it."""
+    is_pending = element.result is None
+    mark = _FAILED_MARK if element.is_error else RESPONSE
+    mark_style = _FAILED if element.is_error else _PENDING if is_pending else _DONE
+    row: Row = [Segment(mark, mark_style), Segment(printable(tools.display_name(element.tool_name)), _MODEL)]
+    name = base_name(brief.name) if tools.touched_file(element.tool_name, element.input) else brief.name
+    words = () if brief.name else (brief.words,)
+    for text, style in ((name, Style(color="cyan")), *((word, Style.null()) for word in words)):
+        if text := printable(one_line(text)):
+            row.append(Segment(f"  {text}", style))
+    said = [Segment(f"  {printable(text)}", style) for text, style in _outcome(element, brief) if text]
+    room = width - sum(segment.cell_length for segment in said)
+    return [crop_row([*crop_row(row, max(room, NARROWEST)), *said], width)]
+
+
+def _outcome(element: ToolCall, brief: CallBrief) -> Sequence[tuple[str, Style]]:
+    """What came of a call, and how long it took."""
+    quiet = ((_took(element), _QUIET), (_silent_hooks(element), _QUIET))
+    if element.is_error:
+        return ((brief.count, _ERROR), *quiet)
+    if brief.count[:1] in ("+", "−"):
+        return (*((count, _DONE if count[0] == "+" else _ERROR) for count in brief.count.split()), *quiet)
+    about = brief.words if brief.name else ""
+    return ((about, _QUIET), (brief.count, _QUIET), *quiet)
+
+
+def _took(element: ToolCall) -> str:
+    """How long a tool ran, if that was long."""
+    start, end = to_epoch(element.timestamp), to_epoch(element.result_timestamp)
+    if start is None or end is None or end - start < _SLOW or element.tool_name in tools.AGENTS:
+        return ""
+    return short_duration(end - start)
+
+
+def _progress(element: ToolCall, view: View) -> str:
+    activity = element.activity
+    assert activity is not None  # asked before
+    if activity.kind != "agent":
+        return printable(activity_text(activity, view.progress_width))
+    steps = plural(activity.steps, "tool") if activity.steps else "working…"
+    return printable(" · ".join(filter(None, (steps, one_line(activity.detail)))))
+
+
+def _folded_rows(folded: Folded, width: int, name: str, style: Style | None = None) -> list[Row]:
+    """A few lines of a part, and how many more there are."""
+    part = folded.part
+    if isinstance(part, Code) and part.language == "bash":
+        text = Text.assemble((_COMMAND, "dim"), code_text(part.text, part.language))
+        rows = [crop_row(row, width) for row in text_rows(text, width)]
+    else:
+        rows = part_rows(part, PartLook(width, name, is_cropped=True))
+    if style is not None:
+        rows = [[Segment(segment.text, (segment.style or Style.null()) + style) for segment in row] for row in rows]
+    if not folded.more:
+        return rows
+    note: Row = [_more(folded.more, "item" if isinstance(part, Checklist) else "line")]
+    return [note, *rows] if folded.is_end else [*rows, note]
+
+
+def _more(count: int, thing: str) -> Segment:
+    return Segment(f"+{plural(count, thing)}", Style(dim=True, italic=True))
+
+
+def hook_rows(element: ToolCall, width: int) -> list[Row]:
+    """What hooks said about a call."""
+    said = [words for words in element.hooks if _SAYS in words]
+    return [crop_row([Segment(f"{_HOOK}{printable(words)}", _QUIET)], width) for words in said]
+
+
+def _silent_hooks(element: ToolCall) -> str:
+    """How many hooks ran and had nothing to say."""
+    count = sum(_SAYS not in words for words in element.hooks)
+    return plural(count, "hook") if count else ""
+
+
+_DRAWINGS: Final[dict[type, Callable[[Any, View, int, bool], list[Row]]]] = {
+    UserMessage: _prompt,
+    AssistantText: _response,
+    ToolCall: _call,
+    ThinkingIndicator: _thinking,
+    TurnDuration: _duration,
+    SystemOutput: _output,
+    Note: _note,
+    CompactionRule: _compaction,
+}

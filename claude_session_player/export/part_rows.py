@@ -1,0 +1,175 @@
+"""The parts of tool calls as rows of a terminal: prose, code, diffs with line numbers, checklists, JSON."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+
+from claude_session_player.export.drawing import MOST_DRAWN, code_text, crop_row, markdown_rows, text_rows
+from claude_session_player.format import lenient_json
+from claude_session_player.format.content import Checklist, Code, Data, Diff, Part, Prose
+from claude_session_player.tools.parts import ADDED, REMOVED
+from claude_session_player.util.humanize import plural
+from claude_session_player.util.text import base_name, mark_controls
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from claude_session_player.export.drawing import Row
+
+_MOST_CHARACTERS, _MOST_LINES = 200_000, 3000
+"""How much of a part is shown: a hundred screens."""
+_DONE, _OPEN = "☑ ", "☐ "
+_TAB: Final = 4
+"""Columns of a tab in code."""
+_HUNK_HEAD: Final = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+(\d{1,9})(?:,\d{1,9})? @@")
+_HEAD: Final = Style(color="cyan", dim=True)
+_QUIET: Final = Style(dim=True)
+_SIGN_STYLES: Final = {ADDED: Style(color="green"), REMOVED: Style(color="red")}
+
+
+class PartLook(NamedTuple):
+    """How a part is drawn."""
+
+    width: int
+    name: str = ""
+    """The file that it is about."""
+    is_cropped: bool = False
+    """True if each line takes one row, so that a few lines are a few rows."""
+
+
+def part_rows(part: Part, look: PartLook) -> list[Row]:
+    """A part in rows; pictures are drawn by the windows that can show them."""
+    return _DRAWINGS[type(part)](part, look)
+
+
+def file_language(name: str) -> str:
+    """The suffix of a file, which tells its language."""
+    return os.path.splitext(base_name(name))[1].lstrip(".").lower()
+
+
+def _lines(text: Text, look: PartLook) -> list[Row]:
+    if not look.is_cropped:
+        return text_rows(text, look.width)
+    text.expand_tabs(_TAB)
+    return [crop_row(_one_row(line), look.width) for line in text.split("\n", allow_blank=True)]
+
+
+def _one_row(line: Text) -> Row:
+    from claude_session_player.export.drawing import drawing_console
+
+    console = drawing_console()
+    return list(Segment.apply_style(line.render(console, end=""), console.get_style(line.style)))
+
+
+def _prose(part: Prose, look: PartLook) -> list[Row]:
+    if len(part.text) > MOST_DRAWN:
+        return _lines(Text(_cut(part.text)), look)
+    return markdown_rows(part.text, look.width)
+
+
+def _code(part: Code, look: PartLook) -> list[Row]:
+    return _lines(code_text(_cut(part.text), part.language or file_language(look.name)), look)
+
+
+def _data(part: Data, look: PartLook) -> list[Row]:
+    return _lines(code_text(_cut(lenient_json.pretty(part.value)), "json"), look)
+
+
+def _checklist(part: Checklist, look: PartLook) -> list[Row]:
+    text = Text()
+    for item in part.items:
+        text.append(f"{_DONE if item.done else _OPEN}{mark_controls(item.text)}\n", style="dim" if item.done else "")
+    text.right_crop()
+    return _lines(text, look)
+
+
+# --- diffs ------------------------------------------------------------------------------------------
+
+
+class DiffLine(NamedTuple):
+    """A line of a diff: its sign, its text without it, and its number in the file, if that is known."""
+
+    sign: str
+    text: str
+    number: int | None = None
+
+
+def number_lines(part: Diff) -> list[DiffLine]:
+    """The lines of a diff; added and unchanged ones have their number in the new file, removed ones in the old.
+
+    >>> for line in number_lines(Diff("@@ -4,2 +4,2 @@\\n one\\n-two\\n+2")):
+    ...     print(line.number, line.sign, line.text)
+    None @ @@ -4,2 +4,2 @@
+    4   one
+    5 - two
+    5 + 2
+    """
+    old = new = part.start
+    lines: list[DiffLine] = []
+    for line in part.text.split("\n"):
+        sign = line[:1]
+        if sign == "@":
+            head = _HUNK_HEAD.match(line)
+            old, new = (int(head[1]), int(head[2])) if head else (None, None)
+            lines.append(DiffLine(sign, line))
+            continue
+        number = old if sign == REMOVED else new
+        lines.append(DiffLine(sign if sign in _SIGN_STYLES else " ", line[1:], number))
+        old = old if old is None or sign == ADDED else old + 1
+        new = new if new is None or sign == REMOVED else new + 1
+    return lines
+
+
+def _diff(part: Diff, look: PartLook) -> list[Row]:
+    """The lines with their numbers and signs, in the colours of their language; the first head says nothing new."""
+    lines = number_lines(Diff(_cut(part.text), part.start))
+    if lines[0].sign == "@" and _HUNK_HEAD.match(lines[0].text):
+        lines = lines[1:]
+    language = file_language(look.name)
+    colours = code_text("\n".join(line.text if line.sign != "@" else "" for line in lines), language).split(
+        "\n", allow_blank=True
+    )
+    digits = max((len(str(line.number)) for line in lines if line.number is not None), default=0)
+    rows: list[Row] = []
+    for line, coloured in zip(lines, colours, strict=True):
+        rows += _diff_line(line, coloured, digits, look)
+    return rows
+
+
+def _diff_line(line: DiffLine, coloured: Text, digits: int, look: PartLook) -> list[Row]:
+    if line.sign == "@":
+        words = f"{' ' * digits} ⋯" if _HUNK_HEAD.match(line.text) else mark_controls(line.text)
+        return [[Segment(words, _HEAD)]]
+    style = _SIGN_STYLES.get(line.sign)
+    number = "" if line.number is None else str(line.number)
+    gutter = Segment(f"{number:>{digits}} {line.sign} " if digits else f"{line.sign} ", style or _QUIET)
+    if line.sign == REMOVED:
+        coloured = Text(coloured.plain, style="red")
+    coloured.expand_tabs(_TAB)
+    inner = PartLook(max(look.width - cell_len(gutter.text), 1), is_cropped=look.is_cropped)
+    blank = Segment(" " * cell_len(gutter.text))
+    return [[blank if number else gutter, *row] for number, row in enumerate(_lines(coloured, inner))]
+
+
+_DRAWINGS: Final[dict[type, Callable[[Any, PartLook], list[Row]]]] = {
+    Prose: _prose,
+    Code: _code,
+    Diff: _diff,
+    Checklist: _checklist,
+    Data: _data,
+}
+
+
+def _cut(text: str) -> str:
+    """The beginning of a text, without control characters; says how much is left out."""
+    kept = "\n".join(text[:_MOST_CHARACTERS].split("\n", _MOST_LINES)[:_MOST_LINES])
+    more = len(text) - len(kept)
+    marked = mark_controls(kept)
+    return f"{marked}\n… ({plural(more, 'more character')}; 'show --full' prints all)" if more else marked
