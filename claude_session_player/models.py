@@ -50,12 +50,16 @@ class View:
     @classmethod
     def rich(cls) -> View:
         """What the rich view shows: everything that happened, across compactions."""
-        return cls(history=True, queued=True, notices=True, briefs=True)
+        return cls().as_rich()
 
     @classmethod
     def full(cls, *, thinking: bool = False, history: bool = False) -> View:
         """A view without limits."""
         return cls(None, None, None, None, thinking=thinking, history=history)
+
+    def as_rich(self) -> View:
+        """The rich view, with the thinking and the limits of this one."""
+        return replace(self, history=True, queued=True, notices=True, briefs=True)
 
     def with_queue(self) -> View:
         """The same view, with prompts that are only in the queue."""

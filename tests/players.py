@@ -12,6 +12,7 @@ from typing import Any
 from textual.app import App
 from textual.pilot import Pilot
 
+from claude_session_player.models import View
 from claude_session_player.parser import is_subagent_file
 from claude_session_player.player.recording import FileSource, Recording, recording_of_lines
 from claude_session_player.tui.player import PlayerApp, PlayerScreen
@@ -90,7 +91,9 @@ def recording(session: SessionBuilder | None = None) -> Recording:
 
 
 def player(what: Recording | None = None, **options: Any) -> tuple[PlayerApp, Clock]:
+    """A player of the specification's screen, unless another view is given."""
     clock = Clock()
+    options.setdefault("view", View().with_queue())
     return PlayerApp(lambda: PlayerScreen(what or recording(), clock=clock, **options)), clock
 
 

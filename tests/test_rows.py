@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 from rich.text import Span, Text
 
 from claude_session_player.export import terminal
+from claude_session_player.export.drawing import MOST_DRAWN
 from claude_session_player.models import (
     AssistantText,
     SystemOutput,
@@ -15,7 +16,7 @@ from claude_session_player.models import (
     UserMessage,
     View,
 )
-from claude_session_player.tui.widgets.rows import MOST_DRAWN, element_rows
+from claude_session_player.tui.widgets.rows import element_rows
 
 
 def texts(element: UserMessage | AssistantText | ToolCall | ThinkingIndicator, width: int = 40) -> list[str]:

@@ -297,6 +297,21 @@ def whole_view_options(function: Function) -> Function:
     return _view_decorator(history)(function)
 
 
+RICH, SCREEN = "rich", "screen"
+VIEW_HELP: Final = "Show what happened, or what the terminal showed; v switches."
+
+
+def view_name_option(function: _F) -> _F:
+    """`--view` of the full-screen player, as the parameter `view_name`."""
+    names = click.Choice([RICH, SCREEN])
+    return click.option("--view", "view_name", type=names, default=RICH, show_default=True, help=VIEW_HELP)(function)
+
+
+def named_view(name: str, view: View) -> View:
+    """The view that the player begins with."""
+    return view.as_rich() if name == RICH else view.with_queue()
+
+
 def format_option(default: str, formats: Iterable[Format]) -> Callable[[_F], _F]:
     """`--format`, as the parameter `format`."""
     rows = list(formats)

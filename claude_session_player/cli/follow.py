@@ -18,8 +18,10 @@ from claude_session_player.cli._options import (
     THINKING_HELP,
     collect_options,
     examples,
+    named_view,
     store_options,
     utc_option,
+    view_name_option,
 )
 from claude_session_player.cli._output import note, say, stdout, warn_line_issues
 from claude_session_player.cli._refs import check_file, complete_ref, find_source
@@ -67,6 +69,7 @@ class FollowOptions:
     lines: int | None
     history: bool
     thinking: bool
+    view_name: str
 
     @property
     def is_plain(self) -> bool:
@@ -99,6 +102,7 @@ follow_options = collect_options(
         ),
         click.option("--history", is_flag=True, help=HISTORY_HELP),
         click.option("--thinking", is_flag=True, help=THINKING_HELP),
+        view_name_option,
     ),
 )
 
@@ -135,7 +139,7 @@ def command(ref: str | None, options: FollowOptions, stores: StoreOptions) -> in
     file = _last_written(stores) if ref is None else _find_file(ref, stores)
     if options.is_plain:
         return follow_session(file, options.view, options.first_lines)
-    return _follow_on_screen(file, options.view, stores)
+    return _follow_on_screen(file, named_view(options.view_name, options.view), stores)
 
 
 def _follow_on_screen(file: SessionFile, view: View, stores: StoreOptions) -> int:

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from claude_session_player.cli._options import (
+    RICH,
     StoreOptions,
     archive_options,
     examples,
+    named_view,
     timing_options,
     utc_option,
+    view_name_option,
     view_options,
 )
 from claude_session_player.cli._output import note_empty, piece_printer, stdout, warn_line_issues
@@ -63,10 +66,19 @@ def _position(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     "--from", "start", callback=_position, metavar="PLACE", help=f"Start at {POSITION_HELP}. Default: the beginning."
 )
 @timing_options
+@view_name_option
 @view_options
 @utc_option
 @archive_options
-def command(ref: str, plain: bool, start: Destination | None, timing: Timing, view: View, stores: StoreOptions) -> int:
+def command(
+    ref: str,
+    plain: bool,
+    start: Destination | None,
+    timing: Timing,
+    view_name: str,
+    view: View,
+    stores: StoreOptions,
+) -> int:
     """Play a session in its original order and timing.
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'. Idle gaps are shortened to 2 seconds; a
@@ -74,7 +86,7 @@ def command(ref: str, plain: bool, start: Destination | None, timing: Timing, vi
 
     With --plain, and without a terminal, elements are printed when they appear, and results when they arrive.
     """
-    return play_source(find_source(ref, stores), view, timing, start, plain=plain, stores=stores)
+    return play_source(find_source(ref, stores), view, timing, start, plain=plain, stores=stores, view_name=view_name)
 
 
 def play_source(
@@ -85,6 +97,7 @@ def play_source(
     *,
     plain: bool = False,
     stores: StoreOptions | None = None,
+    view_name: str = RICH,
 ) -> int:
     """Play a session on the full screen, or as text without a terminal; returns the exit code."""
     if plain or not is_terminal():
@@ -93,7 +106,7 @@ def play_source(
     from claude_session_player.tui.player import run_player
 
     with open_recording(source, stores) as recording:
-        code, audit = run_player(recording, view, timing, start)
+        code, audit = run_player(recording, named_view(view_name, view), timing, start)
     warn_line_issues(audit)
     return code
 

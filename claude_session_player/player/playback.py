@@ -340,10 +340,10 @@ class Playback:
         """Drop a destination that is not loaded yet, because the person went elsewhere."""
         self._destination = None
 
-    def set_history(self, history: bool) -> None:
-        """Rebuild the frame index with or without what was before compactions, and stay at the same line."""
+    def set_view(self, view: View) -> None:
+        """Rebuild the frame index for another view, and stay at the same line. Whose lines are shown stays the same."""
         line, is_live = self.frame.line if self.frame else 0, self.player.is_live
-        view = replace(self.frame_index.view, history=history)
+        view = replace(view, sidechains=self.frame_index.view.sidechains, thinking=True)
         if self._followed is not None:
             self._followed.rebuild_index(view)
         else:

@@ -430,6 +430,9 @@ def _notice(state: ScreenState, event: Event, source: Any, rule: NoticeRule) -> 
         return None
     if not rule.is_error and add_hook(state, getattr(source, "call_id", None), words):
         return MERGED
+    last = state.elements[-1] if state.elements else None
+    if isinstance(last, Note) and last.text == words:  # each hook that ran says the same
+        return MERGED
     return _show(state, event, Note(words, is_error=rule.is_error))
 
 

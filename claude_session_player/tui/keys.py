@@ -109,7 +109,9 @@ PLAYER_KEYS: Final = (
     Key(("n", "N"), ("match(1)", "match(-1)"), "n N", "next", "next or previous match"),
     Key(("t",), ("thinking",), "t", "thinking", "show or hide thinking"),
     Key(("up", "down"), ("cursor(-1)", "cursor(1)"), "↑ ↓", "cursor", "move the cursor"),
-    Key(("enter",), ("expand",), "Enter", "expand", "expand or collapse: result, diff, todo list, image"),
+    Key(("enter",), ("unfold",), "Enter", "unfold", "unfold or fold: result, diff, todo list, image"),
+    Key(("e", "E"), ("fold_all(True)", "fold_all(False)"), "e E", "unfold all", "unfold everything, or fold it again"),
+    Key(("v",), ("view",), "v", "view", "switch between what happened and what the terminal showed"),
     Key(
         ("pageup", "pagedown"),
         ("page(-1)", "page(1)"),
@@ -120,7 +122,7 @@ PLAYER_KEYS: Final = (
     Key(("s",), ("agent",), "s", "sub-agent", "open the sub-agent at or above the cursor, or go back"),
     _BACK,
     Key(("h",), ("history",), "h", "history", "include messages from before compactions, or not"),
-    Key(("c",), ("copy",), "c", "copy", "copy the element at the cursor"),
+    Key(("y",), ("copy",), "y", "copy", "copy the element at the cursor"),
     Key(("question_mark",), ("help",), "?", "help", "show this help"),
     Key(("q",), ("app.quit",), "q", "quit", "quit"),
 )

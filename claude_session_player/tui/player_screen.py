@@ -15,6 +15,7 @@ from textual.events import DescendantFocus
 from textual.strip import Strip
 
 from claude_session_player.errors import SessionError
+from claude_session_player.export.element_rows import draw_element
 from claude_session_player.formatter import element_text
 from claude_session_player.models import ScreenElement, ToolCall, View
 from claude_session_player.player import (
@@ -32,7 +33,7 @@ from claude_session_player.tui.keys import PLAYER_KEYS, PROMPT_KEYS, KeyBar, bin
 from claude_session_player.tui.playback_screen import PlaybackScreen
 from claude_session_player.tui.player_search import HitLines, SearchBar
 from claude_session_player.tui.popups import HelpScreen
-from claude_session_player.tui.widgets.rows import element_rows
+from claude_session_player.tui.widgets.rows import to_strips
 from claude_session_player.tui.widgets.screen_pane import ScreenPane
 from claude_session_player.tui.widgets.status import SubagentBar, TextLine, status_text, title_text
 from claude_session_player.tui.widgets.timeline import LEGEND, TimelineBar
@@ -76,9 +77,10 @@ class PlayerScreen(PlaybackScreen):
         has_list: bool = False,
         hits: HitLines | None = None,
     ) -> None:
-        """With `has_list`, there is a list of sessions below this screen. Raises `CannotRead`."""
+        """Shows the rich view unless given another; with `has_list`, a list of sessions is below. Raises `CannotRead`."""
         super().__init__()
-        self._view = (view or View()).with_queue()
+        self._view = view or View.rich()
+        """What is shown first."""
         self._make_nested = partial(
             PlayerScreen, view=self._view, clock=clock, wall=wall, timing=timing, is_followed=is_followed
         )
@@ -94,6 +96,7 @@ class PlayerScreen(PlaybackScreen):
         """The callers, and what is played here."""
         self._title = TextLine("title")
         self.pane = ScreenPane(self._view, self._detail_rows)
+        self.pane.is_unfolded = self._view.briefs and self._view.result_lines is None
         self._subagents = SubagentBar(os.path.abspath(recording.path or ""), wall)
         self._timeline = TimelineBar(self.player)
         self._status = TextLine("status")
@@ -170,15 +173,21 @@ class PlayerScreen(PlaybackScreen):
 
     def _flags(self) -> str:
         """What is switched on, and the state of the search."""
-        history, thinking = self.playback.frame_index.view.history, self.pane.view.thinking
-        flags = {"history": history, "thinking": thinking, "polling": self._is_polled}
+        view = self.playback.frame_index.view
+        flags = {
+            "screen": not view.briefs,
+            "history": view.history and not view.briefs,
+            "since compaction": view.briefs and not view.history,
+            "thinking": self.pane.view.thinking,
+            "polling": self._is_polled,
+        }
         return " ".join(filter(None, (*(name for name, is_on in flags.items() if is_on), self.search_bar.status())))
 
     def _detail_rows(self, element: ScreenElement, width: int) -> list[Strip]:
-        """The rows of an expanded element."""
+        """The rows of an unfolded element."""
         from claude_session_player.tui.widgets.parts import details_rows
 
-        head = element_rows(element, replace(self.pane.view, thinking=True), width)
+        head = to_strips(draw_element(element, replace(self.pane.view, thinking=True), width, is_folded=False))
         try:
             details = element_details(self.playback.frame_index, element, self.playback.recording.resolve)
         except SessionError:  # the file cannot be read any more: show what is on the screen
@@ -222,10 +231,8 @@ class PlayerScreen(PlaybackScreen):
 
     def action_history(self) -> None:
         """Include messages from before compactions, or leave them out."""
-        self.pane.go_to_end()
-        self.playback.set_history(not self.playback.frame_index.view.history)
-        self.search_bar.end()
-        self._build_frames()
+        view = self.playback.frame_index.view
+        self._change_view(replace(view, history=not view.history))
 
     # --- keys: positions and search ---------------------------------------------------------------------
 
@@ -277,9 +284,9 @@ class PlayerScreen(PlaybackScreen):
         self.show_frame()
         number = self.pane.find_line(self.playback.frame.line if self.playback.frame else 0)
         if number is not None:
-            shown = element_text(self.pane.elements[number], self.pane.view).lower()
+            shown = self.pane.text_of(number).lower()
             if not any(needle.lower() in shown for needle in self.search_bar.needles):
-                self.pane.expand_element(number)
+                self.pane.unfold_element(number)
             self.pane.move_to(number)
 
     # --- keys: what is shown ----------------------------------------------------------------------------
@@ -298,11 +305,32 @@ class PlayerScreen(PlaybackScreen):
         """Scroll the session's screen."""
         self.pane.scroll_page(direction)
 
-    def action_expand(self) -> None:
-        """Expand or collapse the element at the cursor."""
+    def action_unfold(self) -> None:
+        """Unfold or fold the element at the cursor."""
         self.player.pause()
         self.pane.toggle_element()
         self.show_status()
+
+    def action_fold_all(self, is_unfolded: bool) -> None:
+        """Unfold all elements, or fold them."""
+        self.pane.fold_all(is_unfolded)
+        self.show_status()
+
+    def action_view(self) -> None:
+        """Switch between the rich view and the screen of the specification, at the same line."""
+        shown = self.playback.frame_index.view
+        other = View().with_queue() if shown.briefs else View.rich()
+        self._change_view(other)
+        self.notify("Showing what the terminal showed." if shown.briefs else "Showing what happened.")
+
+    def _change_view(self, view: View) -> None:
+        """Show the same line in another view, whose frames are built anew."""
+        self.pane.go_to_end()
+        self.pane.view = replace(view, thinking=self.pane.view.thinking)
+        self.pane.redraw(is_stale=True)
+        self.playback.set_view(view)
+        self.search_bar.end()
+        self._build_frames()
 
     def action_copy(self) -> None:
         """Copy the element at the cursor."""

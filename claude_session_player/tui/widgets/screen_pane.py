@@ -12,7 +12,7 @@ from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
 
-from claude_session_player.formatter import gap_between
+from claude_session_player.export.element_rows import blank_rows
 from claude_session_player.models import ScreenElement, View
 from claude_session_player.tui.widgets.rows import element_rows
 
@@ -127,14 +127,14 @@ _WHEEL_ROWS: Final = 3
 ElementKey = tuple[int, int]
 """Identifies an element across frames: its line, and its number among the elements of this line."""
 DetailRows = Callable[[ScreenElement, int], list[Strip]]
-"""Draws an expanded element in a width."""
+"""Draws an unfolded element in a width."""
 
 
 class _CachedRows(NamedTuple):
     """The rows of an element, and what they depend on."""
 
     element: ScreenElement
-    is_expanded: bool
+    is_unfolded: bool
     has_gap: bool
     rows: list[Strip]
 
@@ -160,7 +160,10 @@ class ScreenPane(Widget, can_focus=True):
         """The line of the last element that was visible at the end, or that was scrolled to since."""
         self._cursor: int | None = None
         """The number of the element at the cursor; `None` for the last one, also when more are appended."""
-        self._expanded: set[ElementKey] = set()
+        self.is_unfolded = False
+        """True if all elements are unfolded, but for the exceptions."""
+        self._exceptions: set[ElementKey] = set()
+        """The elements that are unfolded while the others are not, or the other way round."""
         self._cache: dict[int, _CachedRows] = {}
         self._viewport = Viewport(lambda element: len(self._rows(element)))
         self._places: list[RowPlace] | None = None
@@ -258,21 +261,21 @@ class ScreenPane(Widget, can_focus=True):
     def _rows(self, number: int) -> list[Strip]:
         element = self._elements[number]
         has_gap = self._gap(number) > 0
-        is_expanded = _key(self._elements, number) in self._expanded if self._expanded else False
+        is_unfolded = self.is_element_unfolded(number)
         cached = self._cache.get(id(element))
-        if cached is not None and cached.element is element and cached[1:3] == (is_expanded, has_gap):
+        if cached is not None and cached.element is element and cached[1:3] == (is_unfolded, has_gap):
             return cached.rows
         width = self.size.width - 1
-        rows = self._detail_rows(element, width) if is_expanded else element_rows(element, self.view, width)
+        rows = self._detail_rows(element, width) if is_unfolded else element_rows(element, self.view, width)
         rows = [_BLANK, *rows] if has_gap else rows
         if len(self._cache) >= _CACHE_SIZE:
             self._cache.clear()
-        self._cache[id(element)] = _CachedRows(element, is_expanded, has_gap, rows)
+        self._cache[id(element)] = _CachedRows(element, is_unfolded, has_gap, rows)
         return rows
 
     def _gap(self, number: int) -> int:
         """How many empty rows are above an element."""
-        return len(gap_between(self._elements[number - 1], self._elements[number])) - 1 if number else 0
+        return blank_rows(self._elements[number - 1], self._elements[number], self.view) if number else 0
 
     # --- the cursor ---------------------------------------------------------------------------------------
 
@@ -297,17 +300,35 @@ class ScreenPane(Widget, can_focus=True):
         self._viewport.reveal(number)
         self._settle()
 
+    def is_element_unfolded(self, number: int) -> bool:
+        """True if an element is shown with its whole input and result."""
+        if not self._exceptions:
+            return self.is_unfolded
+        return self.is_unfolded != (_key(self._elements, number) in self._exceptions)
+
     def toggle_element(self) -> None:
-        """Expand or collapse the element at the cursor."""
+        """Unfold or fold the element at the cursor."""
         if self._elements:
-            self._expanded ^= {_key(self._elements, self.cursor)}
+            self._exceptions ^= {_key(self._elements, self.cursor)}
             self._viewport.reveal_head(self.cursor)
             self._settle()
 
-    def expand_element(self, number: int) -> None:
-        """Expand an element."""
-        self._expanded.add(_key(self._elements, number))
-        self.redraw()
+    def unfold_element(self, number: int) -> None:
+        """Unfold an element."""
+        if not self.is_element_unfolded(number):
+            self._exceptions ^= {_key(self._elements, number)}
+            self.redraw()
+
+    def fold_all(self, is_unfolded: bool) -> None:
+        """Unfold all elements, or fold them; the element at the cursor stays in view."""
+        self.is_unfolded, self._exceptions = is_unfolded, set()
+        if self._elements:
+            self._viewport.reveal_head(self.cursor)
+            self._settle()
+
+    def text_of(self, number: int) -> str:
+        """The text of an element as it is shown now."""
+        return "\n".join(row.text for row in self._rows(number))
 
     # --- scrolling ------------------------------------------------------------------------------------------
 
@@ -359,7 +380,7 @@ class ScreenPane(Widget, can_focus=True):
         self.scroll_rows(-_WHEEL_ROWS)
 
     def on_click(self, event: events.Click) -> None:
-        """A click moves the cursor, a double click expands or collapses the element."""
+        """A click moves the cursor, a double click unfolds or folds the element."""
         if self._places and event.y < len(self._places):
             number = self._places[event.y].element
             if number == self.cursor and event.chain > 1:
