@@ -77,7 +77,7 @@ class PlayerScreen(PlaybackScreen):
         has_list: bool = False,
         hits: HitLines | None = None,
     ) -> None:
-        """Shows the rich view unless given another; with `has_list`, a list of sessions is below. Raises `CannotRead`."""
+        """Shows the rich view unless given another. With `has_list`, a list is below it. Raises `CannotRead`."""
         super().__init__()
         self._view = view or View.rich()
         """What is shown first."""
