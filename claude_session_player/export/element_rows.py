@@ -88,7 +88,7 @@ def draw_element(element: ScreenElement, view: View, width: int, *, is_folded: b
     """The rows of one element."""
     width = max(width, NARROWEST)
     if view.briefs:
-        return _DRAWINGS[type(element)](element, view, width, is_folded)
+        return [crop_row(row, width) for row in _DRAWINGS[type(element)](element, view, width, is_folded)]
     if isinstance(element, AssistantText) and len(element.text) <= MOST_DRAWN:
         return indent_rows(markdown_rows(element.text, width - 2) or [[]], RESPONSE, _MODEL)
     return text_rows(style_element(_shortened(element), view), width)

@@ -80,7 +80,7 @@ def fold(part: Part, *, is_end: bool = False, is_forced: bool = False) -> Folded
     """The first lines of a part, or the last ones; `None` for a part that is shown on demand only."""
     match part:
         case Diff(text, start):
-            lines, more = _first_lines(text, DIFF_LINES)
+            lines, more = _first_lines(text, DIFF_LINES + text.startswith("@@"))  # the first head is not shown
             return Folded(Diff("\n".join(lines), start), more)
         case Code(text, language, limit):
             if not text or (limit == 0 and not is_forced):

@@ -1,0 +1,52 @@
+"""The player's views: what happened, and what the terminal showed; folding and unfolding."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from textual.pilot import Pilot
+
+from claude_session_player.models import View
+from claude_session_player.tui.player import PlayerApp, PlayerScreen
+from tests.players import keys, played, recording
+from tests.screens import LARGE, run, text_of
+
+RICH: Final[dict[str, Any]] = {"view": View.rich()}
+
+
+def test_the_rich_view_is_the_default() -> None:
+    app = PlayerApp(lambda: PlayerScreen(recording()))
+    seen = []
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await pilot.press("end")
+        await pilot.pause()
+        seen.append(text_of(app))
+
+    run(app, script, LARGE)
+    assert "● Edit  timer.py  +1  −2" in seen[0]
+    assert "5 + def steep(minutes, sleep):" in seen[0]
+
+
+def test_v_switches_to_the_screen_and_back_at_the_same_line() -> None:
+    screen = played(keys("end", "v"), size=LARGE, **RICH)
+    assert "● Edit(timer.py)" in screen
+    assert "screen" in screen
+    assert "● Edit  timer.py" in played(keys("end", "v", "v"), size=LARGE, **RICH)
+
+
+def test_e_unfolds_all_and_capital_e_folds_all() -> None:
+    folded, unfolded = played(keys("end", *["pageup"] * 3), **RICH), played(keys("end", "e", *["up"] * 4), **RICH)
+    assert "test 8 of the kettle passed" not in folded
+    assert "test 8 of the kettle passed" in unfolded
+    assert "test 8 of the kettle passed" not in played(keys("end", "e", "E", *["up"] * 4), **RICH)
+
+
+def test_enter_folds_one_of_the_unfolded() -> None:
+    up_to_command = ["up"] * 4
+    assert "test 8" in played(keys("end", "e", *up_to_command), **RICH)
+    assert "test 8" not in played(keys("end", "e", *up_to_command, "enter"), **RICH)
+
+
+def test_a_match_in_what_is_folded_unfolds_it() -> None:
+    assert "test 8 of the kettle" in played(keys("slash", *"test", "space", "8", "enter"), **RICH)
