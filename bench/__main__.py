@@ -18,9 +18,10 @@ from typing import TypeVar
 
 from bench.key_to_paint import measure_key_to_paint
 from bench.measure import Row, best_process_times, best_times, peak_memory, process, until_shown
+from bench.player_keys import measure_player_keys
 from bench.search_store import sample_queries, write_search_store
 from bench.sessions import write_long_line, write_session, write_store
-from claude_session_player import ScreenState, Session, Store, read_events, render, replay, summarize
+from claude_session_player import ScreenState, Session, Store, View, read_events, render, replay, summarize
 from claude_session_player.export.transcript import TranscriptStyle, entry_blocks, join_blocks
 from claude_session_player.format.events import decode
 from claude_session_player.formatter import MarkdownWindow
@@ -51,6 +52,7 @@ def main() -> None:
             start,
             play,
             seek,
+            player_keys,
             list_and_get,
             stats,
             verify,
@@ -176,7 +178,7 @@ def play(folder: Path) -> Iterator[Row]:
 def seek(folder: Path) -> Iterator[Row]:
     """Seek in a session of 50,000 lines: the slowest of 200 screens, each the best of three times."""
     path = write_session(folder / "seek.jsonl", 130)
-    index = FrameIndex(FileSource(str(path)))
+    index = FrameIndex(FileSource(str(path)), View.rich())
     while index.line_count < 50_000 and index.read_more():
         pass
     places = random.Random(6).sample(range(len(index.frames)), 200)
@@ -190,6 +192,16 @@ def seek(folder: Path) -> Iterator[Row]:
     details = f"{most} lines decoded at most, {index.keyframe_count} keyframes"
     slowest = max(times.values()) * 1000
     yield Row(f"any screen of a session of {index.line_count} lines", "50 ms", slowest, 50, "ms", False, details)
+
+
+def player_keys(folder: Path) -> Iterator[Row]:
+    """Press keys in the player of a session of 30 MB, and measure from each key to the painted frame."""
+    path = write_session(folder / "keys.jsonl", 30)
+    rounds = [measure_player_keys(path) for _ in range(3)]
+    times = sorted((min(seconds for _, seconds in same), same[0][0]) for same in zip(*rounds, strict=True))
+    slowest, key = times[-1]
+    details = f"{key}; median {times[len(times) // 2][0] * 1000:.0f} ms, {len(times)} keys, each the best of three"
+    yield Row("key to paint in a session of 30 MB, slowest key", "30 ms", slowest * 1000, 30, "ms", False, details)
 
 
 def list_and_get(folder: Path) -> Iterator[Row]:
