@@ -203,7 +203,8 @@ def _call(element: ToolCall, view: View, width: int, is_folded: bool) -> list[Ro
     rows = call_head(element, brief, width)
     inner = width - len(RESULT_INDENT)
     for folded in brief.given:
-        rows += indent_rows(_folded_rows(folded, inner, brief.name), RESULT_INDENT)
+        quiet = _QUIET if element.tool_name in tools.AGENTS else None
+        rows += indent_rows(_folded_rows(folded, inner, brief.name, quiet), RESULT_INDENT)
     if element.result is None and element.activity is not None:
         words = _progress(element, view)
         rows.append(crop_row([Segment(f"{RESULT}{words}", _QUIET)], width))
@@ -275,9 +276,12 @@ def _folded_rows(folded: Folded, width: int, name: str, style: Style | None = No
         rows = part_rows(part, PartLook(width, name, is_cropped=True))
     if style is not None:
         rows = [[Segment(segment.text, (segment.style or Style.null()) + style) for segment in row] for row in rows]
-    if not folded.more:
+    more = folded.more
+    if folded.rows is not None and len(rows) > folded.rows:
+        rows, more = rows[: folded.rows], more + len(rows) - folded.rows
+    if not more:
         return rows
-    note: Row = [_more(folded.more, "item" if isinstance(part, Checklist) else "line")]
+    note: Row = [_more(more, "item" if isinstance(part, Checklist) else "line")]
     return [note, *rows] if folded.is_end else [*rows, note]
 
 

@@ -86,6 +86,8 @@ TOOLS: Final[dict[str, Tool]] = {
 }
 
 _OTHER: Final = Tool()
+_TASK_LINES: Final = 2
+"""Lines of a sub-agent's task that are shown at a glance."""
 
 
 AGENTS: Final = frozenset(name for name, tool in TOOLS.items() if tool.is_agent)
@@ -141,7 +143,13 @@ def call_brief(name: str, tool_input: Any, reply: ToolReply | None) -> CallBrief
     '1 line'
     """
     tool = TOOLS.get(name, _OTHER)
-    return fold_call(call_parts(name, tool_input, reply), reply, tool.count, hides_output=tool.hides_output)
+    return fold_call(
+        call_parts(name, tool_input, reply),
+        reply,
+        tool.count,
+        hides_output=tool.hides_output,
+        prose_lines=_TASK_LINES if tool.is_agent else brief.PROSE_LINES,
+    )
 
 
 def display_name(name: str) -> str:

@@ -23,6 +23,8 @@ DIFF_LINES: Final = 12
 """Lines of a change."""
 OUTPUT_LINES: Final = 5
 """Lines of output, of a command, or of a text."""
+PROSE_LINES: Final = 12
+"""Lines of a plan or of another text that is an input."""
 LIST_ITEMS: Final = 12
 """Items of a checklist."""
 _LINE_WIDTH: Final = 300
@@ -41,6 +43,8 @@ class Folded(Struct, frozen=True, gc=False):
     more: int = 0
     is_end: bool = False
     """True if these are the last lines, so that the others are above them."""
+    rows: int | None = None
+    """How many rows may be drawn, of a part whose lines wrap."""
 
 
 class CallBrief(Struct, frozen=True, gc=False):
@@ -55,15 +59,20 @@ class CallBrief(Struct, frozen=True, gc=False):
 
 
 def fold_call(
-    parts: CallParts, reply: ToolReply | None, count: CallCount | None = None, *, hides_output: bool = False
+    parts: CallParts,
+    reply: ToolReply | None,
+    count: CallCount | None = None,
+    *,
+    hides_output: bool = False,
+    prose_lines: int = PROSE_LINES,
 ) -> CallBrief:
     """The beginning of each part, and of a failed command's output the end.
 
-    Parts that a transcript shows only on demand are left out, unless the call failed.
+    Of a text that is the input, `prose_lines` are kept. Parts that a transcript shows only on demand are left out, unless the call failed.
     """
     is_failed = reply is not None and reply.is_error
     counted = count(parts, reply) if count is not None and reply is not None else ""
-    given = (fold(part) for part in parts.given)
+    given = (fold(part, prose_lines=prose_lines) for part in parts.given)
     returned = () if hides_output and not is_failed else parts.returned
     if counted and is_failed:
         returned = tuple(_without_exit_code(part) for part in returned)
@@ -76,7 +85,9 @@ def fold_call(
     )
 
 
-def fold(part: Part, *, is_end: bool = False, is_forced: bool = False) -> Folded | None:
+def fold(
+    part: Part, *, is_end: bool = False, is_forced: bool = False, prose_lines: int = OUTPUT_LINES
+) -> Folded | None:
     """The first lines of a part, or the last ones; `None` for a part that is shown on demand only."""
     match part:
         case Diff(text, start):
@@ -88,8 +99,8 @@ def fold(part: Part, *, is_end: bool = False, is_forced: bool = False) -> Folded
             lines, more = _last_lines(text, OUTPUT_LINES) if is_end else _first_lines(text, OUTPUT_LINES)
             return Folded(Code("\n".join(lines), language), more, is_end and more > 0)
         case Prose(text):
-            lines, more = _first_lines(text, OUTPUT_LINES)
-            return Folded(Prose("\n".join(lines)), more)
+            lines, more = _first_lines(text, prose_lines)
+            return Folded(Prose("\n".join(lines)), more, rows=prose_lines)
         case Checklist(items):
             start = _first_open(part)
             return Folded(Checklist(items[start : start + LIST_ITEMS]), max(len(items) - LIST_ITEMS, 0))
@@ -127,6 +138,7 @@ def _cut_line(line: str, width: int = _LINE_WIDTH) -> str:
 
 # --- what a call comes to -----------------------------------------------------------------------
 
+NOTHING_FOUND: Final = "nothing found"
 _EXIT_CODE: Final = re.compile(r"(?:Error: )?Exit code (\d{1,5})\b\n*")
 
 
@@ -162,18 +174,16 @@ def found(parts: CallParts, reply: ToolReply) -> str:
         totals = decode_search_totals(reply.structured)
     except DECODE_ERRORS:
         return _counted_lines(reply.text)
-    if totals.mode == "content" and totals.lines is not None:
-        return plural(totals.lines, "line")
-    if totals.mode == "count" and totals.matches is not None:
-        return plural(totals.matches, "match")
-    if totals.files is not None:
-        return plural(totals.files, "file")
-    return _counted_lines(reply.text)
+    numbers = {"content": (totals.lines, "line"), "count": (totals.matches, "match")}
+    count, thing = numbers.get(totals.mode or "", (totals.files, "file"))
+    if count is None:
+        return _counted_lines(reply.text)
+    return plural(count, thing) if count else NOTHING_FOUND
 
 
 def _counted_lines(text: str) -> str:
     if not text or text.startswith("No "):
-        return "nothing found"
+        return NOTHING_FOUND
     head = re.match(r"Found (\d+) (file|line|match)", text)
     if head is not None:
         count = int(head[1])
