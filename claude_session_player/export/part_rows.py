@@ -132,6 +132,8 @@ def _diff(part: Diff, look: PartLook) -> list[Row]:
     lines = number_lines(Diff(_cut(part.text), part.start))
     if lines[0].sign == "@" and _HUNK_HEAD.match(lines[0].text):
         lines = lines[1:]
+    if not lines:
+        return []
     language = file_language(look.name)
     colours = code_text("\n".join(line.text if line.sign != "@" else "" for line in lines), language).split(
         "\n", allow_blank=True

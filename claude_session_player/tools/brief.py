@@ -68,7 +68,8 @@ def fold_call(
 ) -> CallBrief:
     """The beginning of each part, and of a failed command's output the end.
 
-    Of a text that is the input, `prose_lines` are kept. Parts that a transcript shows only on demand are left out, unless the call failed.
+    Of a text that is the input, `prose_lines` are kept. Parts that a transcript shows only on demand are left out,
+    unless the call failed.
     """
     is_failed = reply is not None and reply.is_error
     counted = count(parts, reply) if count is not None and reply is not None else ""
