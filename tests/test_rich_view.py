@@ -309,8 +309,10 @@ def test_a_result_before_its_call_is_told_by_its_tool() -> None:
 
 # --- all elements -----------------------------------------------------------------------------------
 
-ODD = st.text(st.characters() | st.sampled_from("\x1b\r\n\t\x9b‮茶😀"), max_size=200)
-PATCH_LINES = st.lists(st.tuples(st.sampled_from(" +-"), st.text(st.characters(blacklist_characters="\n"))))
+ODD = st.text(st.characters(codec="utf-8") | st.sampled_from("\x1b\r\n\t\x9b‮茶😀"), max_size=200)
+PATCH_LINES = st.lists(
+    st.tuples(st.sampled_from(" +-"), st.text(st.characters(codec="utf-8", exclude_characters="\n")))
+)
 
 
 @st.composite
