@@ -40,11 +40,6 @@ class AgentSpan:
     is_background: bool = False
     """True if the session continued without waiting for its result."""
 
-    @property
-    def name(self) -> str:
-        """The sub-agent and its task."""
-        return f"{self.agent}: {self.task}" if self.task else self.agent
-
 
 class FrameLinks:
     """The calls of frames with results, and the spans of sub-agents; memory grows with the number of tool calls."""

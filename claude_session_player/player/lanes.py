@@ -19,9 +19,14 @@ class LaneSpan(NamedTuple):
     end: int
     lane: int
     agent: str
-    name: str
+    task: str
     has_ended: bool
     """False if nothing says when it ended."""
+
+    @property
+    def name(self) -> str:
+        """The sub-agent and its task."""
+        return f"{self.agent}: {self.task}" if self.task else self.agent
 
 
 def lanes(spans: Sequence[tuple[int, int]]) -> list[int]:
@@ -52,7 +57,7 @@ def lane_spans(spans: Iterable[AgentSpan], count: int, prompts: Sequence[int]) -
     ends = [min(_end(span, count, prompts), count - 1) for span in shown]
     numbers = lanes([(span.start, end) for span, end in zip(shown, ends, strict=True)])
     return [
-        LaneSpan(span.start, end, lane, span.agent, span.name, span.end is not None)
+        LaneSpan(span.start, end, lane, span.agent, span.task, span.end is not None)
         for span, end, lane in zip(shown, ends, numbers, strict=True)
     ]
 

@@ -164,9 +164,9 @@ def _lane_rows(
 
 
 def _bar(span: LaneSpan, size: int) -> str:
-    """A line that is as long as a sub-agent worked, with its name if there is room."""
+    """A line that is as long as a sub-agent worked, with its task if there is room."""
     end = "╸" if span.has_ended else "╌"
-    name = span.name
+    name = span.task or span.agent
     if size < _LEAST_NAMED or not name.isascii() or not name.isprintable():
         return "━" * (size - 1) + end
     room = size - 4
