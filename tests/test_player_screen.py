@@ -91,7 +91,7 @@ def test_the_player_looks_as_it_did(name: str, size: tuple[int, int]) -> None:
 def test_it_begins_to_play_with_the_first_frame() -> None:
     shown = played(keys())
     assert "❯ The bell of my tea timer rings too early." in shown
-    assert "▶ 1×  0:00/" in shown
+    assert "▶ 1×  0:00 / 0:" in shown
 
 
 def test_frames_appear_as_time_goes_by() -> None:

@@ -112,6 +112,25 @@ def _notification(text: str) -> ClassifiedPrompt | None:
     return ClassifiedPrompt(outputs=(notice,) if notice else ())
 
 
+class TaskNotification(NamedTuple):
+    """What ended in the background: its id, and the call that started it, as far as the notification names them."""
+
+    task: str | None
+    call: str | None
+
+
+def parse_notification(text: str) -> TaskNotification | None:
+    """Parse the notification that a background task has ended; `None` for any other text.
+
+    >>> parse_notification("<task-notification><task-id>a1</task-id></task-notification>")
+    TaskNotification(task='a1', call=None)
+    """
+    if not _opens_with(text, "<task-notification>"):
+        return None
+    head = text[:_BEGINNING]
+    return TaskNotification(_tag("task-id", head), _tag("tool-use-id", head))
+
+
 def _injected(text: str) -> ClassifiedPrompt | None:
     """Removes what Claude Code injected, and classifies the rest."""
     left = remove_blocks(text, *_INJECTED)

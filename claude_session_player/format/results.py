@@ -94,6 +94,21 @@ class AgentIdentity(Struct, gc=False, rename="camel"):
     agent_id: str | None = None
 
 
+class AgentLaunch(Struct, gc=False, rename="camel"):
+    """What a structured result says about how a sub-agent runs; each field stays raw, because it may be anything."""
+
+    is_async: Raw = NOTHING
+    status: Raw = NOTHING
+
+    @property
+    def is_in_background(self) -> bool:
+        """True if the sub-agent was only started, and works on while the session continues."""
+        return bytes(self.is_async) == b"true" or bytes(self.status) in _LAUNCHED
+
+
+_LAUNCHED: Final = (b'"async_launched"', b'"remote_launched"', b'"teammate_spawned"')
+
+
 class WrappedOutput(Struct, gc=False):
     """Transcript dialect: output in an object; its key depends on the tool."""
 
@@ -203,6 +218,7 @@ decode_agent_result: Final = msgspec.json.Decoder(AgentResult).decode
 decode_agent_totals: Final = msgspec.json.Decoder(AgentTotals).decode
 decode_search_totals: Final = msgspec.json.Decoder(SearchTotals).decode
 decode_agent_identity: Final = msgspec.json.Decoder(AgentIdentity).decode
+decode_agent_launch: Final = msgspec.json.Decoder(AgentLaunch).decode
 decode_media_source: Final = msgspec.json.Decoder(MediaSource).decode
 decode_patch_result: Final = msgspec.json.Decoder(PatchResult).decode
 decode_question_answers: Final = msgspec.json.Decoder(QuestionAnswers).decode

@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from claude_session_player.format.blocks import DECODE_ERRORS, Content, ToolResult, ToolUse
 from claude_session_player.format.content import join_texts, result_text
-from claude_session_player.format.results import decode_agent_identity
+from claude_session_player.format.results import decode_agent_identity, decode_agent_launch
 from claude_session_player.linking.subagents import BY_RESULT, BY_TEXT, AgentCall, Naming
 from claude_session_player.parser import decode_lines
 from claude_session_player.util.text import to_title
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 AGENT_PROGRESS: Final = "agent_progress"
 """The type of progress records that report on a sub-agent."""
+_LAUNCHED: Final = b"Async agent launched"
+"""What the result of a call says whose sub-agent works in the background, in dialects without structured results."""
+_BEGINNING: Final = 200
 _AGENT_ID: Final = re.compile(r"agentId:\s*([a-zA-Z0-9]+)")
 
 
@@ -54,6 +57,14 @@ def named_agents(structured: Raw, result: ToolResult, *, is_agent_tool: bool) ->
     if is_own and may_name_agent(result.content):
         found += [(match[1], BY_TEXT) for match in _AGENT_ID.finditer(result_text(result, None)[0])]
     return found
+
+
+def runs_in_background(structured: Raw, result: ToolResult) -> bool:
+    """True for a result that only says that a sub-agent was started."""
+    with contextlib.suppress(*DECODE_ERRORS):
+        if decode_agent_launch(structured).is_in_background:
+            return True
+    return _LAUNCHED in bytes(result.content)[:_BEGINNING]
 
 
 def may_name_agent(raw: Raw) -> bool:

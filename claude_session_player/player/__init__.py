@@ -12,7 +12,14 @@ if TYPE_CHECKING:
         FollowedGroup as FollowedGroup,
         FollowedText as FollowedText,
     )
-    from claude_session_player.player.frame_index import Frame as Frame, FrameMark as FrameMark
+    from claude_session_player.player.frame_index import (
+        Frame as Frame,
+        FrameIndex as FrameIndex,
+        FrameMark as FrameMark,
+    )
+    from claude_session_player.player.frame_links import AgentSpan as AgentSpan
+    from claude_session_player.player.frame_names import FrameName as FrameName, describe_frame as describe_frame
+    from claude_session_player.player.lanes import LaneSpan as LaneSpan, lane_spans as lane_spans
     from claude_session_player.player.playback import LiveState as LiveState, Playback as Playback, Player as Player
     from claude_session_player.player.recording import (
         Recording as Recording,
@@ -39,26 +46,33 @@ if TYPE_CHECKING:
         POSITION_HELP as POSITION_HELP,
         POSITION_HINT as POSITION_HINT,
         SPEEDS as SPEEDS,
+        Cut as Cut,
         Destination as Destination,
         Pace as Pace,
         column_of as column_of,
+        frame_in_column as frame_in_column,
         histogram as histogram,
         parse_position as parse_position,
     )
 
 _HOMES = {
+    "AgentSpan": "frame_links",
     "SubagentRecordings": "recording",
     "POSITION_HINT": "timeline",
+    "Cut": "timeline",
     "Destination": "timeline",
     "ElementDetails": "search",
     "FileChange": "follow",
     "FollowedGroup": "follow",
     "FollowedText": "follow",
     "Frame": "frame_index",
+    "FrameIndex": "frame_index",
     "FrameMark": "frame_index",
+    "FrameName": "frame_names",
     "FrameSearch": "search",
     "POSITION_HELP": "timeline",
     "DEFAULT_IDLE": "timeline",
+    "LaneSpan": "lanes",
     "LiveState": "playback",
     "Pace": "timeline",
     "Playback": "playback",
@@ -69,9 +83,12 @@ _HOMES = {
     "Timing": "stream",
     "call_details": "search",
     "column_of": "timeline",
+    "describe_frame": "frame_names",
     "element_details": "search",
     "fit_timing": "stream",
+    "frame_in_column": "timeline",
     "histogram": "timeline",
+    "lane_spans": "lanes",
     "parse_position": "timeline",
     "recording_of_file": "recording",
     "recording_of_lines": "recording",

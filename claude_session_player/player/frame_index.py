@@ -31,6 +31,7 @@ from claude_session_player.models import (
     View,
 )
 from claude_session_player.parser import decode_lines, gc_paused, is_whole_record, is_worth_decoding
+from claude_session_player.player.frame_links import FrameLinks
 from claude_session_player.renderer import render
 from claude_session_player.tools import AGENTS
 from claude_session_player.util.times import to_epoch
@@ -87,6 +88,8 @@ class FrameIndex:
         self.source = source
         self.view = view or View()
         self.frames: list[Frame] = []
+        self.links = FrameLinks()
+        """The sub-agents that ran, and the calls of the frames that show results."""
         self.lines_decoded = 0
         """How many lines were decoded so far, for the index or for a screen."""
         self._offsets = array("Q", [0])
@@ -204,6 +207,7 @@ class FrameIndex:
                 while event is not None and event.line == number:
                     time = to_epoch(event.timestamp) if time is None else time
                     changes.append(apply_record(self._newest, event))
+                    self.links.note(self._newest, event, self.frames)
                     event = next(events, None)
                 offset += len(line)
                 self._offsets.append(offset)

@@ -6,6 +6,7 @@ The player gets its clock from outside, and knows the times of frames but nothin
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from dataclasses import replace
 from enum import StrEnum
 from itertools import accumulate
@@ -16,6 +17,7 @@ from claude_session_player.player.frame_index import READ_SIZE, Frame, FrameInde
 from claude_session_player.player.timeline import (
     DEFAULT_IDLE,
     SPEEDS,
+    Cut,
     Destination,
     ElapsedPosition,
     FractionPosition,
@@ -25,6 +27,7 @@ from claude_session_player.player.timeline import (
     cap_delays,
     chapter_after,
     chapter_before,
+    find_cuts,
     frame_at,
     frame_delays,
     pace_delays,
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
 
 _MAX_LATENESS: Final = 1.0
 """Seconds that the player catches up on; after a longer sleep of the computer it continues where it was."""
+_CUT_NOTICE: Final = 3.0
+"""Seconds for which the player says that it left out a pause."""
 
 
 class Player:
@@ -66,6 +71,11 @@ class Player:
         """The number of frames."""
         self._delays: dict[Pace, array[float]] = {pace: array("d") for pace in Pace}
         self._starts: dict[Pace, array[float]] = {pace: array("d") for pace in Pace}
+        self._cuts: dict[Pace, list[Cut]] = {pace: [] for pace in Pace}
+        self._crossed: tuple[float, Cut] | None = None
+        """The last cut that was played across, and when, by the clock."""
+        self.first_time: float | None = None
+        """The time of the first frame that has one."""
         self._latest: float | None = None
         """The time of the last frame that has one."""
         self._shown_at = 0.0
@@ -82,16 +92,19 @@ class Player:
         new = frames[known:]
         self.has_times = self.has_times or any(frame.time is not None for frame in new)
         self.chapters += [number for number, frame in enumerate(new, known) if frame.marks & FrameMark.PROMPT]
+        if self.first_time is None:
+            self.first_time = next((frame.time for frame in new if frame.time is not None), None)
         real = list(frame_delays((self._latest, *(frame.time for frame in new))))[1:]
         self._latest = next((frame.time for frame in reversed(new) if frame.time is not None), self._latest)
         sizes = [frame.size for frame in frames[max(known - 1, 0) :]]
         paced = list(pace_delays(sizes))[1 if known else 0 :]
         for pace, delays in (
-            (Pace.CAPPED, cap_delays(real, self._idle)),
+            (Pace.CAPPED, list(cap_delays(real, self._idle))),
             (Pace.REAL, real),
             (Pace.PACED, paced),
         ):
             self._extend(pace, delays)
+            self._cuts[pace] += find_cuts(real, delays, known)
         if self.position < 0 or self.is_live:
             self._show(self.count - 1 if self.is_live else 0)
 
@@ -99,8 +112,9 @@ class Player:
         """Drop all frames, because others will follow; speed and pace stay as they are."""
         self.position, self.count, self.has_times = -1, 0, False
         self._frames, self._latest, self.chapters = (), None, []
+        self.first_time = self._crossed = None
         for pace in Pace:
-            del self._delays[pace][:], self._starts[pace][:]
+            del self._delays[pace][:], self._starts[pace][:], self._cuts[pace][:]
 
     def _extend(self, pace: Pace, delays: Iterable[float]) -> None:
         starts = self._starts[pace]
@@ -122,6 +136,28 @@ class Player:
     def total(self) -> float:
         """The time from the beginning to the last frame, at normal speed."""
         return self.starts[-1] if self.starts else 0.0
+
+    @property
+    def latest_time(self) -> float | None:
+        """The time of the last frame that has one."""
+        return self._latest
+
+    @property
+    def cuts(self) -> Sequence[Cut]:
+        """The long pauses that are left out, in order."""
+        return self._cuts[self.pace]
+
+    @property
+    def crossed_cut(self) -> Cut | None:
+        """The cut that was just played across; `None` after a few seconds."""
+        if self._crossed is None or self._clock() - self._crossed[0] > _CUT_NOTICE:
+            return None
+        return self._crossed[1]
+
+    def real_seconds(self, first: int, last: int) -> float:
+        """The session's own time between two frames, with all pauses."""
+        starts = self._starts[Pace.REAL]
+        return starts[last] - starts[first]
 
     @property
     def is_at_end(self) -> bool:
@@ -146,9 +182,17 @@ class Player:
         while not self.is_at_end and (time := self._shown_at + self._delay(self.position + 1)) <= now:
             self.position += 1
             self._shown_at = time
+        self._note_cuts(before)
         if self.is_at_end and not self.is_growing:
             self.is_playing = False
         return self.position != before
+
+    def _note_cuts(self, before: int) -> None:
+        """Note the last cut between an earlier frame and the current one."""
+        cuts = self.cuts
+        place = bisect_right(cuts, self.position, key=lambda cut: cut.frame)
+        if place and cuts[place - 1].frame > before:
+            self._crossed = self._shown_at, cuts[place - 1]
 
     def _delay(self, frame: int) -> float:
         return self._delays[self.pace][frame] / self.speed
@@ -237,6 +281,7 @@ class Player:
         self._shown_at = now - elapsed * self._delay(self.position + 1) if is_waiting else now
 
     def _show(self, frame: int) -> None:
+        self._crossed = None
         self.position = min(max(frame, 0), self.count - 1)
         self._shown_at = self._clock()
 

@@ -25,6 +25,8 @@ _MIN_PACED: Final = 0.3
 _MAX_PACED: Final = 5.0
 _CHARACTERS_PER_SECOND: Final = 80
 """How fast a person reads, roughly."""
+_LEAST_CUT: Final = 60.0
+"""Seconds that a pause has to lose before the timeline says so."""
 
 
 class Pace(Enum):
@@ -57,6 +59,39 @@ def cap_delays(delays: Iterable[float], idle: float | None) -> Iterator[float]:
     ([0.5, 2.0], [3600.0])
     """
     return iter(delays) if idle is None else (min(delay, idle) for delay in delays)
+
+
+class Cut(NamedTuple):
+    """A pause that is played much shorter than it was."""
+
+    frame: int
+    """The frame that follows it."""
+    seconds: float
+    """How much of it is left out."""
+
+
+def find_cuts(real: Iterable[float], played: Iterable[float], first: int = 0) -> Iterator[Cut]:
+    """The pauses that lose at least a minute, from the delays of frames and those that are played.
+
+    >>> list(find_cuts([0.0, 3600.0, 61.0, 70.0], [0.0, 2.0, 2.0, 2.0], first=10))
+    [Cut(frame=11, seconds=3598.0), Cut(frame=13, seconds=68.0)]
+    """
+    for frame, (delay, shown) in enumerate(zip(real, played, strict=True), first):
+        if delay - shown >= _LEAST_CUT:
+            yield Cut(frame, delay - shown)
+
+
+def frame_in_column(starts: Sequence[float], column: int, columns: int) -> int:
+    """The first frame that appears within one of several equal spans of time; if none does, the one shown there.
+
+    >>> starts = [0.0, 1.0, 2.0, 9.0]
+    >>> [frame_in_column(starts, column, 5) for column in range(5)]
+    [0, 2, 2, 2, 3]
+    """
+    total = starts[-1] if starts else 0.0
+    frame = bisect_left(starts, column, key=lambda start: column_of(start, total, columns))
+    is_there = frame < len(starts) and column_of(starts[frame], total, columns) == column
+    return frame if is_there else max(frame - 1, 0)
 
 
 def scale_delays(delays: Iterable[float], speed: float) -> Iterator[float]:

@@ -107,6 +107,7 @@ PLAYER_KEYS: Final = (
     Key(("home", "end"), ("home", "end"), "Home End", "ends", "first or last frame; after scrolling, End catches up"),
     Key(("slash",), ("screen.search",), "/", "search", "search, including truncated text", has_priority=True),
     Key(("n", "N"), ("match(1)", "match(-1)"), "n N", "next", "next or previous match"),
+    Key(("tab",), ("probe",), "Tab", "timeline", "move over the timeline: it says what is there"),
     Key(("t",), ("thinking",), "t", "thinking", "show or hide thinking"),
     Key(("up", "down"), ("cursor(-1)", "cursor(1)"), "↑ ↓", "cursor", "move the cursor"),
     Key(("enter",), ("unfold",), "Enter", "unfold", "unfold or fold: result, diff, todo list, image"),
@@ -126,6 +127,21 @@ PLAYER_KEYS: Final = (
     Key(("question_mark",), ("help",), "?", "help", "show this help"),
     Key(("q",), ("app.quit",), "q", "quit", "quit"),
 )
+TIMELINE_KEYS: Final = (
+    Key(("left", "right"), ("probe_column(-1)", "probe_column(1)"), "← →", "move", "point at another column"),
+    Key(
+        ("shift+left", "shift+right"),
+        ("probe_mark(-1)", "probe_mark(1)"),
+        "⇧← ⇧→",
+        "mark",
+        "point at the previous or next mark",
+    ),
+    Key(("up", "down"), ("probe_row(-1)", "probe_row(1)"), "↑ ↓", "lane", "point at a sub-agent's lane"),
+    Key(("home", "end"), ("probe_edge(False)", "probe_edge(True)"), "Home End", "ends", "point at either end"),
+    Key(("enter",), ("go",), "Enter", "go", "go there"),
+    Key(("escape", "tab"), ("screen.probe",), "Esc", "leave", "leave the timeline"),
+)
+"""The keys of the timeline while it has the focus."""
 PROMPT_KEYS: Final = (
     Key(("enter",), (), "Enter", "go", "go there, or search"),
     Key(("escape",), (), "Esc", "cancel", "cancel"),

@@ -29,7 +29,7 @@ from claude_session_player.player import (
 from claude_session_player.store import POLLING_NOTICE
 from claude_session_player.tui import jobs
 from claude_session_player.tui.jobs import FilesWritten, FramesChanged, SubagentReady, TitleReady
-from claude_session_player.tui.keys import PLAYER_KEYS, PROMPT_KEYS, KeyBar, bindings, footer_keys
+from claude_session_player.tui.keys import PLAYER_KEYS, PROMPT_KEYS, TIMELINE_KEYS, KeyBar, bindings, footer_keys
 from claude_session_player.tui.playback_screen import PlaybackScreen
 from claude_session_player.tui.player_search import HitLines, SearchBar
 from claude_session_player.tui.popups import HelpScreen
@@ -37,11 +37,14 @@ from claude_session_player.tui.widgets.rows import to_strips
 from claude_session_player.tui.widgets.screen_pane import ScreenPane
 from claude_session_player.tui.widgets.status import SubagentBar, TextLine, status_text, title_text
 from claude_session_player.tui.widgets.timeline import LEGEND, TimelineBar
+from claude_session_player.tui.widgets.timeline_place import place_words
 from claude_session_player.util.humanize import plural
 from claude_session_player.util.times import wall_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from rich.text import Text
 
     from claude_session_player.player import Recording
 
@@ -99,6 +102,8 @@ class PlayerScreen(PlaybackScreen):
         self.pane.is_unfolded = self._view.briefs and self._view.result_lines is None
         self._subagents = SubagentBar(os.path.abspath(recording.path or ""), wall)
         self._timeline = TimelineBar(self.player)
+        self._place_words: Callable[[int], Text] | None = None
+        """What the timeline is pointed at."""
         self._status = TextLine("status")
         self.search_bar = SearchBar(self.playback, hits)
         self.pane.needles = self.search_bar.needles
@@ -154,22 +159,23 @@ class PlayerScreen(PlaybackScreen):
             self.pane.show(self.playback.elements())
         except SessionError as error:
             self.notify(str(error), severity="error")
-        self._timeline.show(self.playback.frame_index.frames)
+        index = self.playback.frame_index
+        self._timeline.show(index.frames, index.links.spans, index.links.changes)
         self.show_status()
         self.wait()
 
     def show_status(self) -> None:
-        """Show the state of the player."""
+        """Show the state of the player, or what the timeline is pointed at."""
         playback = self.playback
-        self._status.show(
-            status_text(
-                self.player,
-                playback.frame,
-                playback.frame_index.line_count,
-                live_word=playback.live_state(self._subagents.status()) or "",
-                flags=self._flags(),
-            )
+        status = partial(
+            status_text,
+            self.player,
+            playback.frame,
+            playback.frame_index.line_count,
+            live_word=playback.live_state(self._subagents.status()) or "",
+            flags=self._flags(),
         )
+        self._status.show(self._place_words or (lambda width: status(width=width)))
 
     def _flags(self) -> str:
         """What is switched on, and the state of the search."""
@@ -229,6 +235,25 @@ class PlayerScreen(PlaybackScreen):
         self.player.seek_fraction(event.fraction)
         self.show_here()
 
+    @on(TimelineBar.Chosen)
+    def _seek_frame(self, event: TimelineBar.Chosen) -> None:
+        self.player.seek(event.frame)
+        self.show_here()
+
+    @on(TimelineBar.Turned)
+    def _step_on_timeline(self, event: TimelineBar.Turned) -> None:
+        self.action_step(event.frames)
+
+    @on(TimelineBar.Probed)
+    def _name_place(self, event: TimelineBar.Probed) -> None:
+        place = event.place
+        self._place_words = None if place is None else place_words(self.player, self.playback.frame_index, place)
+        self.show_status()
+
+    def action_probe(self) -> None:
+        """Move over the timeline with the keys, or leave it."""
+        self.set_focus(self.pane if self._timeline.has_focus else self._timeline)
+
     def action_history(self) -> None:
         """Include messages from before compactions, or leave them out."""
         view = self.playback.frame_index.view
@@ -275,6 +300,7 @@ class PlayerScreen(PlaybackScreen):
     @on(DescendantFocus)
     def _show_keys(self) -> None:
         keys = footer_keys(has_search=bool(self.search_bar.words), can_go_back=self._can_go_back)
+        keys = TIMELINE_KEYS if self._timeline.has_focus else keys
         self._keys.show(PROMPT_KEYS if self.search_bar.is_typing else keys)
 
     @on(SearchBar.MatchReached)

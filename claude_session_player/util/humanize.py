@@ -193,6 +193,15 @@ def short_duration(seconds: float) -> str:
     return f"{whole}s"
 
 
+def minutes_duration(seconds: float) -> str:
+    """A duration of a minute or more without its seconds.
+
+    >>> minutes_duration(2599), minutes_duration(7500), minutes_duration(59)
+    ('43m', '2h 5m', '59s')
+    """
+    return short_duration(seconds if seconds < 60 else seconds - seconds % 60)
+
+
 def duration_words(seconds: float) -> str:
     """A duration in its two largest units, in words.
 

@@ -6,7 +6,7 @@ import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rich.cells import set_cell_size
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 from textual.geometry import Size
 from textual.widget import Widget
@@ -15,7 +15,13 @@ from claude_session_player.live import Phase, RunningSessions
 from claude_session_player.player import LiveState, Pace, Player
 from claude_session_player.store import AGENT_PREFIX
 from claude_session_player.tui.widgets.timeline import fraction_of
-from claude_session_player.util.humanize import UNKNOWN_TIME, clock_time, short_duration, transcript_time
+from claude_session_player.util.humanize import (
+    UNKNOWN_TIME,
+    clock_time,
+    minutes_duration,
+    short_duration,
+    transcript_time,
+)
 from claude_session_player.util.text import base_name, display_path, printable, truncate
 
 if TYPE_CHECKING:
@@ -156,6 +162,8 @@ class SubagentBar(Widget):
         return Text("\n").join(draw)
 
 
+_GAP: Final = "  "
+_DAY: Final = len("2026-01-17")
 _CALLER_WIDTH: Final = 24
 """Characters of a caller's title; the title of what is played has to fit beside it."""
 _LIVE_LOOKS: Final[dict[str, tuple[str, str]]] = {
@@ -173,26 +181,87 @@ def title_text(titles: Sequence[str], place: str) -> Text:
     return text.append(f"  {printable(place)}", style="not bold dim")
 
 
-def status_text(player: Player, frame: Frame | None, lines: int, *, live_word: str = "", flags: str = "") -> Text:
-    """The player's state, position, time and flags.
+class _Part(NamedTuple):
+    """A part of the status, with its rank among those that may be left out; 0 is always shown."""
+
+    rank: int
+    text: str
+    style: str = ""
+
+
+def status_text(
+    player: Player,
+    frame: Frame | None,
+    lines: int,
+    *,
+    live_word: str = "",
+    flags: str = "",
+    width: int | None = None,
+) -> Text:
+    """The player's state, position, times and flags, as far as they fit into a width.
 
     `live_word` is the state of a followed session, which is shown while the player is at its end.
     """
-    text = Text(no_wrap=True, overflow="ellipsis")
-    if player.is_live and live_word:
-        text.append(*_LIVE_LOOKS[live_word])
-    else:
-        text.append(*_state(player))
-        text.append(f" {speed_word(player)}")
+    is_live = bool(player.is_live and live_word)
+    parts = [_Part(0, *_LIVE_LOOKS[live_word])] if is_live else [_Part(0, *_state(player))]
+    if not is_live:
+        parts.append(_Part(0, speed_word(player)))
     if player.is_growing and not live_word:
-        text.append("  reading…", style="dim")
-    text.append(f"  {clock_time(player.elapsed)}/{clock_time(player.total)}  {fraction_of(player):.0%}")
+        parts.append(_Part(3, "reading…", "dim"))
+    parts.append(_Part(1, f"{clock_time(player.elapsed / player.speed)} / {clock_time(player.total / player.speed)}"))
+    if (cut := player.crossed_cut) is not None:
+        parts.append(_Part(2, f"⋯ {minutes_duration(cut.seconds)} cut", "yellow"))
+    parts.append(_Part(7, f"{fraction_of(player):.0%}"))
     if frame is not None:
-        text.append(f"  {_moment(frame.time)}", style="dim")
-        text.append(f"  line {frame.line}/{lines}")
+        parts += _own_times(player, frame)
+        parts.append(_Part(4, f"line {frame.line}/{lines}"))
     if flags:
-        text.append(f"  {flags}", style="magenta")
+        parts.append(_Part(2, flags, "magenta"))
+    return _joined(parts, width)
+
+
+def _own_times(player: Player, frame: Frame) -> list[_Part]:
+    """When the frame was written, and how much of the session had passed."""
+    parts = [_Part(5, UNKNOWN_TIME, "dim")]
+    if frame.time is not None:
+        moment = _moment(frame.time)
+        parts = [_Part(6 if _spans_days(player) else 9, moment[:_DAY], "dim"), _Part(5, moment[_DAY + 1 :], "dim")]
+    own = player.real_seconds(0, player.count - 1) if player.count else 0.0
+    if abs(own - player.total / player.speed) >= 1:
+        passed = short_duration(player.real_seconds(0, max(player.position, 0)))
+        parts.append(_Part(8, f"{passed} of {short_duration(own)}", "dim"))
+    return parts
+
+
+def _joined(parts: Sequence[_Part], width: int | None) -> Text:
+    """The parts side by side, without those of the last ranks that do not fit."""
+    kept = list(parts)
+    while width is not None and len(kept) > 1 and _cells(kept) > width:
+        last = max(kept, key=lambda part: part.rank)
+        if last.rank == 0:
+            break
+        kept.remove(last)
+    text = Text(no_wrap=True, overflow="ellipsis")
+    for number, part in enumerate(kept):
+        gap = "" if number == 0 else " " if part.rank == kept[number - 1].rank == 0 else _GAP
+        text.append(gap).append(part.text, style=part.style)
     return text
+
+
+def _cells(parts: Sequence[_Part]) -> int:
+    return sum(cell_len(part.text) for part in parts) + len(_GAP) * (len(parts) - 1)
+
+
+def _spans_days(player: Player) -> bool:
+    """True if a session began on another day than it ended."""
+    return len({_moment(time)[:_DAY] for time in (player.first_time, player.latest_time)}) > 1
+
+
+def moment_text(player: Player, seconds: float | None) -> str:
+    """A time of day, with the date if the session has several days."""
+    if seconds is None:
+        return UNKNOWN_TIME
+    return _moment(seconds) if _spans_days(player) else _moment(seconds)[_DAY + 1 :]
 
 
 def _state(player: Player) -> tuple[str, str]:
@@ -227,13 +296,13 @@ class TextLine(Widget):
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._text = Text()
+        self._text: Text | Callable[[int], Text] = Text()
 
-    def show(self, text: Text) -> None:
-        """Show this text."""
+    def show(self, text: Text | Callable[[int], Text]) -> None:
+        """Show this text, or one that is made for the width."""
         self._text = text
         self.refresh()
 
     def render(self) -> Text:
         """The text."""
-        return self._text
+        return self._text if isinstance(self._text, Text) else self._text(self.size.width)
