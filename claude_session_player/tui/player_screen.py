@@ -26,12 +26,15 @@ from claude_session_player.player import (
     parse_position,
 )
 from claude_session_player.store import POLLING_NOTICE
+from claude_session_player.tools import AGENTS
 from claude_session_player.tui import jobs
+from claude_session_player.tui.footer import FooterState, footer_keys
+from claude_session_player.tui.help_screen import HelpScreen
 from claude_session_player.tui.jobs import FilesWritten, FramesChanged, SubagentReady, TitleReady
-from claude_session_player.tui.keys import PLAYER_KEYS, PROMPT_KEYS, KeyBar, bindings, footer_keys
+from claude_session_player.tui.keys import PLAYER_KEYS, bindings
 from claude_session_player.tui.playback_screen import PlaybackScreen
 from claude_session_player.tui.player_search import HitLines, SearchBar
-from claude_session_player.tui.popups import HelpScreen
+from claude_session_player.tui.widgets.key_bar import KeyBar
 from claude_session_player.tui.widgets.rows import element_rows
 from claude_session_player.tui.widgets.screen_pane import ScreenPane
 from claude_session_player.tui.widgets.status import SubagentBar, TextLine, status_text, title_text
@@ -99,7 +102,7 @@ class PlayerScreen(PlaybackScreen):
         self._status = TextLine("status")
         self.search_bar = SearchBar(self.playback, hits)
         self.pane.needles = self.search_bar.needles
-        self._keys = KeyBar(*(footer_keys(has_search=has, can_go_back=self._can_go_back) for has in (False, True)))
+        self._keys = KeyBar(())
         if start is not None:
             self.playback.go_to(start)
 
@@ -156,7 +159,8 @@ class PlayerScreen(PlaybackScreen):
         self.wait()
 
     def show_status(self) -> None:
-        """Show the state of the player."""
+        """Show the state of the player, and the keys that matter in it."""
+        self._show_keys()
         playback = self.playback
         self._status.show(
             status_text(
@@ -262,13 +266,29 @@ class PlayerScreen(PlaybackScreen):
             self.set_focus(self.pane)
         self.pane.needles = self.search_bar.needles
         self.pane.redraw()
-        self._show_keys()
         self.show_status()
 
     @on(DescendantFocus)
+    @on(ScreenPane.CursorMoved)
     def _show_keys(self) -> None:
-        keys = footer_keys(has_search=bool(self.search_bar.words), can_go_back=self._can_go_back)
-        self._keys.show(PROMPT_KEYS if self.search_bar.is_typing else keys)
+        """Show the keys that matter now."""
+        player, pane, element = self.player, self.pane, self.pane.element
+        self._keys.show(
+            footer_keys(
+                FooterState(
+                    is_typing=self.search_bar.is_typing,
+                    has_search=bool(self.search_bar.words),
+                    is_playing=player.is_playing,
+                    is_live=player.is_live,
+                    is_at_end=player.is_at_end,
+                    is_scrolled=not pane.is_at_end,
+                    is_on_agent=isinstance(element, ToolCall) and element.tool_name in AGENTS,
+                    is_on_folded=pane.is_foldable and not pane.is_expanded,
+                    is_on_unfolded=pane.is_expanded,
+                    can_go_back=self._can_go_back,
+                )
+            )
+        )
 
     @on(SearchBar.MatchReached)
     def _show_match(self) -> None:
