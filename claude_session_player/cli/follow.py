@@ -19,6 +19,7 @@ from claude_session_player.cli._options import (
     collect_options,
     examples,
     store_options,
+    theme_option,
     utc_option,
 )
 from claude_session_player.cli._output import note, say, stdout, warn_line_issues
@@ -112,6 +113,7 @@ follow_options = collect_options(
 )
 @click.argument("ref", required=False, shell_complete=complete_ref)
 @follow_options
+@theme_option
 @utc_option
 @store_options
 def command(ref: str | None, options: FollowOptions, stores: StoreOptions) -> int:

@@ -14,6 +14,7 @@ from claude_session_player.cli._options import (
     StoreOptions,
     archive_options,
     examples,
+    theme_option,
     timing_options,
     utc_option,
     view_options,
@@ -64,6 +65,7 @@ def _position(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 )
 @timing_options
 @view_options
+@theme_option
 @utc_option
 @archive_options
 def command(ref: str, plain: bool, start: Destination | None, timing: Timing, view: View, stores: StoreOptions) -> int:

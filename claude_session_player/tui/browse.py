@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.console import RenderableType
 from textual import events as textual_events, on, work
@@ -64,6 +64,7 @@ _LIST_ACTIONS: Final = ("reverse", "subagents")
 class BrowseScreen(Screen[None]):
     """The sessions of some stores."""
 
+    KEYS: ClassVar = BROWSE_HELP
     DEFAULT_CSS = """
     BrowseScreen {
         #middle { height: 1fr; }

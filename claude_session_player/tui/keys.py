@@ -96,6 +96,7 @@ AGENT: Final = Key(
 BACK: Final = Key(("escape",), ("back",), "Esc", "back", "end the search, or go back")
 HELP: Final = Key(("question_mark",), ("help",), "?", "all keys", "show all keys")
 PALETTE: Final = Key(("ctrl+p",), ("app.command_palette",), "^P", "commands", "find a command by its name")
+THEME: Final = Key(("T",), ("app.theme",), "T", "theme", "change the theme; the choice is remembered")
 QUIT: Final = Key(("q",), ("app.quit",), "q", "quit", "quit")
 
 PLAYER_KEYS: Final = (
@@ -137,9 +138,27 @@ PLAYER_KEYS: Final = (
     AGENT,
     BACK,
     Key(("h",), ("history",), "h", "history", "include messages from before compactions, or not", group=KeyGroup.SHOW),
+    Key(
+        ("o",),
+        ("side",),
+        "o",
+        "side pane",
+        "choose what is beside the session, or hide it",
+        group=KeyGroup.SHOW,
+    ),
+    Key(
+        ("shift+up", "shift+down"),
+        ("scroll_side(-1)", "scroll_side(1)"),
+        "⇧↑ ⇧↓",
+        "side pane",
+        "scroll the element beside the session",
+        group=KeyGroup.SHOW,
+    ),
     Key(("c",), ("copy",), "c", "copy", "copy the element at the cursor", group=KeyGroup.SESSION),
     HELP,
     QUIT,
+    PALETTE,
+    THEME,
 )
 PROMPT_KEYS: Final = (
     Key(("enter",), (), "Enter", "go", "go there, or search"),
@@ -225,6 +244,8 @@ BROWSE_KEYS: Final = (
     MOVE,
     _HELP,
     QUIT,
+    PALETTE,
+    THEME,
 )
 HIT_KEYS: Final = (
     _PLAY,
@@ -242,6 +263,8 @@ HIT_KEYS: Final = (
     MOVE,
     _HELP,
     QUIT,
+    PALETTE,
+    THEME,
 )
 """The keys of the table while it shows what a search found."""
 FILTER_KEYS: Final = (
@@ -251,7 +274,7 @@ FILTER_KEYS: Final = (
     _ALL,
 )
 """The keys of the line in which the filter is typed."""
-BROWSE_HELP: Final = (*BROWSE_KEYS[:-2], NEXT_HIT, FILTER_KEYS[1], *BROWSE_KEYS[-2:])
+BROWSE_HELP: Final = (*BROWSE_KEYS, NEXT_HIT, FILTER_KEYS[1])
 """All keys of the list, for its help."""
 SEARCH_KEYS: Final = (_PLAY, FILTER_KEYS[1]._replace(label="↑ ↓ Esc"))
 """What the footer shows while words to search for are typed; `Esc` clears them only from the table."""
@@ -266,4 +289,6 @@ RUNNING_KEYS: Final = (
     ),
     HELP,
     QUIT,
+    PALETTE,
+    THEME,
 )

@@ -132,7 +132,8 @@ class RunningApp(TerminalApp[None]):
     """The list of running sessions, and a line above it that counts them."""
 
     CSS = "RunningApp.-low KeyBar, RunningApp.-low #title { display: none; }"
-    BINDINGS: ClassVar = bindings(RUNNING_KEYS)
+    KEYS: ClassVar = RUNNING_KEYS
+    BINDINGS: ClassVar = bindings(KEYS)
 
     def __init__(
         self, opener: StoreOpener, in_use: Iterable[str] = (), *, clock: Callable[[], float] = wall_clock

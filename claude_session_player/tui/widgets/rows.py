@@ -40,15 +40,24 @@ def is_light(colours: str) -> bool:
 
 def terminal_theme() -> str:
     """Textual's theme for this terminal. Both use its own colours, and avoid those that are hard to see."""
-    return f"ansi-{_shade()}"
+    return f"ansi-{_terminal_shade()}"
 
 
 def code_theme() -> str:
     """The theme for highlighted code."""
-    return f"ansi_{_shade()}"
+    return f"ansi_{_shades[0] if _shades else _terminal_shade()}"
 
 
-def _shade() -> str:
+_shades: Final[list[str]] = []
+"""The shade of the theme in use; empty for that of the terminal."""
+
+
+def use_shade(shade: str | None) -> None:
+    """Highlight code for a `light` or `dark` theme; `None` for that of the terminal."""
+    _shades[:] = [] if shade is None else [shade]
+
+
+def _terminal_shade() -> str:
     return "light" if is_light(os.environ.get("COLORFGBG", "")) else "dark"
 
 
