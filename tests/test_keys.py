@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.pilot import Pilot
@@ -13,27 +16,29 @@ from textual.pilot import Pilot
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.browse import BrowseScreen
 from claude_session_player.tui.browse_search import QueryInput
+from claude_session_player.tui.footer import MOST_KEYS, FooterState, footer_keys
+from claude_session_player.tui.help_screen import HelpScreen, group_keys, help_text
 from claude_session_player.tui.keys import (
     BROWSE_HELP,
     BROWSE_KEYS,
     FILTER_KEYS,
+    HELP,
     HIT_KEYS,
     PLAYER_KEYS,
+    PROMPT_KEYS,
     RUNNING_KEYS,
     SEARCH_KEYS,
     Key,
-    KeyBar,
     bindings,
-    footer_keys,
-    footer_lines,
 )
 from claude_session_player.tui.live import RunningApp
 from claude_session_player.tui.player import PlayerScreen
-from claude_session_player.tui.popups import HelpScreen
+from claude_session_player.tui.widgets.key_bar import KeyBar, key_text, place_keys
 from claude_session_player.tui.widgets.table import SessionTable
 from tests.screens import run, text_of
 
-ONE, TWO = (Key((name,), ("none",), name, "word", "about") for name in "ab")
+ONE = Key(("a",), ("press('a')",), "a", "word", "about")
+ARROWS = Key(("right", "left"), ("press('right')", "press('left')"), "→ ←", "walk", "about")
 
 
 def actions(keys: Sequence[Key]) -> list[str]:
@@ -58,15 +63,32 @@ def test_every_key_does_something(keys: Sequence[Key], widget: type, screen: typ
         assert hasattr(owners[owner], f"action_{name}"), action
 
 
-@pytest.mark.parametrize(
-    ("keys", "lines"), [(BROWSE_KEYS, 2), (HIT_KEYS, 2), (FILTER_KEYS, 1), (SEARCH_KEYS, 1), (PLAYER_KEYS, 3)]
-)
-def test_the_footer_has_a_place_for_all_keys(keys: Sequence[Key], lines: int) -> None:
-    footer = footer_lines(keys, 80)
-    assert len(footer) == lines
-    assert all(line.cell_len <= 80 for line in footer)
-    shown = "  ".join(line.plain for line in footer)
-    assert shown == "  ".join(f"{key.label} {key.word}" for key in keys)
+ALL_TABLES = (BROWSE_KEYS, HIT_KEYS, FILTER_KEYS, SEARCH_KEYS, PLAYER_KEYS, RUNNING_KEYS)
+STATES = [FooterState(*flags) for flags in itertools.product((False, True), repeat=len(FooterState._fields))]
+
+
+def bar_text(keys: Sequence[Key], width: int) -> str:
+    bar = Text()
+    for key, column in place_keys(keys, width):
+        bar.append(" " * (column - bar.cell_len)).append_text(key_text(key))
+    return bar.plain
+
+
+@pytest.mark.parametrize("width", [20, 33, 60, 78, 200])
+@pytest.mark.parametrize("keys", [*ALL_TABLES, footer_keys(FooterState(is_playing=True)), PROMPT_KEYS])
+def test_the_footer_names_whole_keys_only(keys: Sequence[Key], width: int) -> None:
+    shown = bar_text(keys, width)
+    assert Text(shown).cell_len <= width
+    known = {f"{key.label} {key.word}" for key in keys}
+    assert {word for word in map(str.strip, re.split("  +", shown)) if word} <= known
+    assert shown.endswith("? all keys") == any(key is HELP or key.word == HELP.word for key in keys)
+
+
+def test_the_footer_of_the_player_fits_into_eighty_columns_in_every_state() -> None:
+    for state in STATES:
+        keys = footer_keys(state)
+        assert len(keys) <= MOST_KEYS
+        assert len(place_keys(keys, 78)) >= min(len(keys), MOST_KEYS - 1), bar_text(keys, 200)
 
 
 def test_every_key_of_the_list_is_in_its_help() -> None:
@@ -76,26 +98,78 @@ def test_every_key_of_the_list_is_in_its_help() -> None:
     } <= told
 
 
-@pytest.mark.parametrize("has_search", [False, True])
-@pytest.mark.parametrize("can_go_back", [False, True])
-def test_the_footer_of_the_player_has_three_lines_whatever_escape_does(has_search: bool, can_go_back: bool) -> None:
-    assert len(footer_lines(footer_keys(has_search=has_search, can_go_back=can_go_back), 80)) == 3
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (FooterState(is_playing=True), "space pause|⇧→ ⇧← prompt|/ search|q quit"),
+        (FooterState(), "space play|→ ← frame|/ search|q quit"),
+        (FooterState(is_at_end=True), "Home start over|→ ← frame|/ search|q quit"),
+        (FooterState(is_live=True, is_at_end=True), "space pause|⇧→ ⇧← prompt|/ search|q quit"),
+        (FooterState(is_playing=True, is_scrolled=True), "space pause|End catch up|⇧→ ⇧← prompt|/ search|q quit"),
+        (FooterState(has_search=True), "space play|n N match|Esc end search|→ ← frame|/ search"),
+        (FooterState(is_on_agent=True, is_on_folded=True), "space play|s sub-agent|Enter expand|→ ← frame|/ search"),
+        (FooterState(is_on_unfolded=True), "space play|Enter collapse|→ ← frame|/ search|q quit"),
+        (FooterState(can_go_back=True), "space play|Esc back|→ ← frame|/ search|q quit"),
+    ],
+)
+def test_the_footer_names_the_keys_that_matter_in_a_state(state: FooterState, words: str) -> None:
+    *shown, last = (f"{key.label} {key.word}" for key in footer_keys(state))
+    assert ("|".join(shown), last) == (words, "? all keys")
 
 
-def test_the_footer_keeps_its_height_when_other_keys_are_shown() -> None:
-    class App(TerminalApp[None]):
-        def compose(self) -> ComposeResult:
-            yield KeyBar([ONE, TWO], [TWO])
+def test_a_typing_person_is_told_how_to_end() -> None:
+    assert footer_keys(FooterState(is_typing=True, has_search=True)) == PROMPT_KEYS
+
+
+@pytest.mark.parametrize("keys", [PLAYER_KEYS, BROWSE_HELP, RUNNING_KEYS])
+@pytest.mark.parametrize("width", [40, 75, 115, 195])
+def test_the_help_has_every_key_under_a_heading(keys: Sequence[Key], width: int) -> None:
+    text = help_text(keys, width)
+    assert all(line.cell_len <= width for line in text.split("\n"))
+    told = " ".join(text.plain.split())
+    for group, members in group_keys(keys).items():
+        assert group.value in text.plain
+        assert all(key.label in told for key in members)
+    assert sum(map(len, group_keys(keys).values())) == len(keys)
+
+
+def test_the_help_has_two_columns_where_they_fit() -> None:
+    assert len(help_text(PLAYER_KEYS, 195).split("\n")) < len(help_text(PLAYER_KEYS, 75).split("\n")) * 2 / 3
+
+
+class PressedApp(TerminalApp[None]):
+    """Counts what its keys do."""
+
+    BINDINGS: ClassVar = bindings([ONE, ARROWS, HELP])
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pressed: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        """Nothing but the footer."""
+        yield KeyBar([ONE, ARROWS, HELP])
+
+    def action_press(self, name: str) -> None:
+        """One key."""
+        self.pressed.append(name)
+
+    def action_help(self) -> None:
+        """The key for all keys."""
+        self.pressed.append("help")
+
+
+def test_a_click_on_a_key_presses_it() -> None:
+    app = PressedApp()
 
     async def script(pilot: Pilot[Any]) -> None:
-        bar = pilot.app.query_one(KeyBar)
-        assert text_of(pilot.app) == "a word\nb word"
-        bar.show([TWO])
-        await pilot.pause()
-        assert text_of(pilot.app) == "b word"
-        assert bar.size.height == 2
+        assert text_of(app) == " a word  → ← walk                      ? all keys"
+        for column in (1, 9, 11, 8, 45):
+            await pilot.click(KeyBar, offset=(column, 0))
+            await pilot.pause()
+        assert app.pressed == ["a", "right", "left", "help"]
 
-    run(App(), script, (10, 5))
+    run(app, script, (50, 5))
 
 
 def test_a_help_that_is_longer_than_the_terminal_can_be_scrolled() -> None:

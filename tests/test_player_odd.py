@@ -7,6 +7,7 @@ import random
 import struct
 import zlib
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -119,7 +120,10 @@ def test_without_colours_a_picture_is_only_named(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_whatever_keys_are_pressed_the_player_goes_on(seed: int) -> None:
+def test_whatever_keys_are_pressed_the_player_goes_on(
+    seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))  # `T` remembers a theme
     chance = random.Random(seed)
     names = [name for key in PLAYER_KEYS for names in key.keys for name in names.split(",") if name != "q"]
     names += ["escape", "5", "percent_sign", "backspace", "tab"]

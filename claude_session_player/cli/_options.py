@@ -16,6 +16,7 @@ from click.core import ParameterSource
 from claude_session_player.cli._output import ARRAY, LINES, reading_bar, say, warn_unreadable
 from claude_session_player.errors import BadFilter, NoSuchSession
 from claude_session_player.util.dirs import SHORT_PROGRAM
+from claude_session_player.util.settings import THEMES, using_theme
 
 if TYPE_CHECKING:
     from claude_session_player.export import Format
@@ -353,6 +354,22 @@ def _use_utc(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         from claude_session_player.util.times import using_zone
 
         ctx.with_resource(using_zone(UTC))
+
+
+def theme_option(function: _F) -> _F:
+    """`--theme`: it takes effect until the command ends, and is remembered."""
+    return click.option(
+        "--theme",
+        type=click.Choice(THEMES),
+        expose_value=False,
+        callback=_use_theme,
+        help="Colours of the full screen; the choice is remembered. Default: the last one.",
+    )(function)
+
+
+def _use_theme(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        ctx.with_resource(using_theme(value))
 
 
 def prices_option(function: _F) -> _F:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from claude_session_player.cli._options import StoreOptions, examples, store_options, utc_option
+from claude_session_player.cli._options import StoreOptions, examples, store_options, theme_option, utc_option
 from claude_session_player.errors import NoStore
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.terminal import is_terminal
@@ -12,6 +12,7 @@ from claude_session_player.util.terminal import is_terminal
 
 @click.command(epilog=examples(("browse", "all sessions"), ("browse kettle whistle", "those with both words")))
 @click.argument("words", nargs=-1)
+@theme_option
 @utc_option
 @store_options
 def command(words: tuple[str, ...], stores: StoreOptions) -> int:

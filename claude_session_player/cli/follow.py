@@ -20,6 +20,7 @@ from claude_session_player.cli._options import (
     examples,
     named_view,
     store_options,
+    theme_option,
     utc_option,
     view_name_option,
 )
@@ -116,6 +117,7 @@ follow_options = collect_options(
 )
 @click.argument("ref", required=False, shell_complete=complete_ref)
 @follow_options
+@theme_option
 @utc_option
 @store_options
 def command(ref: str | None, options: FollowOptions, stores: StoreOptions) -> int:

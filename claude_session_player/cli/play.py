@@ -16,6 +16,7 @@ from claude_session_player.cli._options import (
     archive_options,
     examples,
     named_view,
+    theme_option,
     timing_options,
     utc_option,
     view_name_option,
@@ -68,6 +69,7 @@ def _position(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 @timing_options
 @view_name_option
 @view_options
+@theme_option
 @utc_option
 @archive_options
 def command(

@@ -66,9 +66,18 @@ def terminal_shade() -> str:
     return "light" if is_light(os.environ.get("COLORFGBG", "")) else "dark"
 
 
+_shades: Final[list[str]] = []
+"""The shade of the theme in use; empty for that of the terminal."""
+
+
+def use_shade(shade: str | None) -> None:
+    """Highlight code for a `light` or `dark` theme; `None` for that of the terminal."""
+    _shades[:] = [] if shade is None else [shade]
+
+
 def code_theme() -> str:
     """The theme for highlighted code: the terminal's own colours."""
-    return f"ansi_{terminal_shade()}"
+    return f"ansi_{_shades[0] if _shades else terminal_shade()}"
 
 
 # --- rows -------------------------------------------------------------------------------------------

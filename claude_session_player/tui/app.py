@@ -24,14 +24,16 @@ from textual.actions import ActionParseResult
 from textual.app import App, ReturnType
 from textual.binding import Binding
 from textual.color import Color
+from textual.command import CommandPalette
 from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.drivers import linux_driver
 from textual.filter import LineFilter
 from textual.screen import Screen
 
-from claude_session_player.tui.widgets.rows import terminal_theme
+from claude_session_player.tui.themes import apply_theme, ground_filters, next_theme
 from claude_session_player.util.dirs import PROGRAM
+from claude_session_player.util.settings import TERMINAL_THEME, remember_theme, remembered_theme
 from claude_session_player.util.terminal import is_terminal
 from claude_session_player.util.text import mark_controls, printable, truncate
 
@@ -152,23 +154,51 @@ class TerminalApp(App[ReturnType]):
     DEFAULT_CSS = """
     TerminalApp Toast { width: auto; max-width: 100%; margin-top: 0; padding: 0 1; }
     TerminalApp Toast:ansi { background: ansi_default; }
+    TerminalApp CommandPalette {
+        & > Vertical { margin-top: 1; width: 84; max-width: 100%; }
+        & #--input { border: round ansi_cyan; }
+        & #--input.--list-visible { border: round ansi_cyan; }
+        & SearchIcon { display: none; }
+        & CommandInput, & CommandInput:focus { padding-left: 1; border: none; height: 1; }
+        & CommandList { border: none; padding: 0 1; max-height: 75vh; scrollbar-size-vertical: 1; }
+        & CommandList > .option-list--option { text-style: none; padding: 0 1; }
+        & .command-palette--highlight { text-style: bold underline; }
+    }
     """
 
-    ENABLE_COMMAND_PALETTE: ClassVar = False
     BINDING_GROUP_TITLE = "Everywhere"
     BINDINGS: ClassVar = [
         Binding("ctrl+c", "interrupt", show=False, priority=True),
         Binding("ctrl+z", "suspend_process", show=False, priority=True),
     ]
 
-    def __init__(self) -> None:
+    def __init__(self, theme: str | None = None) -> None:
+        """With a theme by name, or in that which was chosen last."""
+        self.theme_name = TERMINAL_THEME
+        """The theme in use, by the name that people know."""
         super().__init__(ansi_color=True)
         gc.enable()  # it may run for hours
-        self.theme = terminal_theme()
+        self.theme_name = apply_theme(self, remembered_theme() if theme is None else theme)
+
+    def action_command_palette(self) -> None:
+        """Let a command of the present screen be found by its name."""
+        from claude_session_player.tui.commands import KeyCommands, KeyPalette
+
+        if not CommandPalette.is_open(self):
+            self.push_screen(KeyPalette([KeyCommands], placeholder="Find a command…", id="--command-palette"))
+
+    def action_theme(self, name: str = "") -> None:
+        """Draw everything in another theme, or in the next one, and remember it."""
+        if os.environ.get("NO_COLOR"):
+            self.notify("NO_COLOR is set: themes are off.")
+            return
+        self.theme_name = apply_theme(self, name or next_theme(self.theme_name))
+        remember_theme(self.theme_name)
+        self.notify(f"Theme: {self.theme_name}")
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """The filters for every row of every widget; ours is the last."""
-        return [*super().get_line_filters(), HARMLESS]
+        """The filters for every row of every widget; the one that keeps it harmless is the last."""
+        return [*ground_filters(self.theme_name), *super().get_line_filters(), HARMLESS]
 
     def get_driver_class(self) -> type[Driver]:
         """Textual's own driver, except for Unix terminals."""

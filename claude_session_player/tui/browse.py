@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.console import RenderableType
 from textual import events as textual_events, on, work
@@ -20,9 +20,10 @@ from claude_session_player.store import Filter, default_roots, resume_command
 from claude_session_player.tui import jobs, listing, player
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.browse_search import QueryBar
+from claude_session_player.tui.help_screen import HelpScreen
 from claude_session_player.tui.hit_list import play_command
 from claude_session_player.tui.jobs import ExportDone, JobFailed, SessionsArrived, StoreOpener, SummaryReady
-from claude_session_player.tui.keys import BROWSE_HELP, BROWSE_KEYS, FILTER_KEYS, HIT_KEYS, SEARCH_KEYS, KeyBar
+from claude_session_player.tui.keys import BROWSE_HELP, BROWSE_KEYS, FILTER_KEYS, HIT_KEYS, SEARCH_KEYS
 from claude_session_player.tui.listing import (
     ListFilter,
     ProjectRow,
@@ -36,11 +37,11 @@ from claude_session_player.tui.player_search import HitLines
 from claude_session_player.tui.popups import (
     ExportPopup,
     ExportTarget,
-    HelpScreen,
     ProjectPopup,
     TextPopup,
     default_export_dir,
 )
+from claude_session_player.tui.widgets.key_bar import KeyBar
 from claude_session_player.tui.widgets.preview import REST_SECONDS, HitPreview, PreviewPane
 from claude_session_player.tui.widgets.rows import DrawnMarkdown
 from claude_session_player.tui.widgets.table import RowTable, SessionTable
@@ -63,6 +64,7 @@ _LIST_ACTIONS: Final = ("reverse", "subagents")
 class BrowseScreen(Screen[None]):
     """The sessions of some stores."""
 
+    KEYS: ClassVar = BROWSE_HELP
     DEFAULT_CSS = """
     BrowseScreen {
         #middle { height: 1fr; }
@@ -102,7 +104,7 @@ class BrowseScreen(Screen[None]):
         with Vertical(id="middle"):
             yield SessionTable(self._clock)
             yield PreviewPane(self._rest)
-        yield KeyBar(BROWSE_KEYS, HIT_KEYS, FILTER_KEYS, SEARCH_KEYS)
+        yield KeyBar(BROWSE_KEYS)
 
     def on_mount(self) -> None:
         """Start to read the stores."""

@@ -1,18 +1,25 @@
-"""The keys of all screens: bindings, footer and help are made from the same tables."""
+"""The keys of all screens: bindings, footer, help and commands are made from the same tables."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rich.text import Text
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
-from textual.widget import Widget
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LABEL_WIDTH: Final = 14
+
+class KeyGroup(StrEnum):
+    """The headings of the help, in their order."""
+
+    PLAY = "Play"
+    MOVE = "Move"
+    SHOW = "Show"
+    FIND = "Find"
+    SESSION = "Session"
+    WINDOW = "Window"
 
 
 class Key(NamedTuple):
@@ -27,6 +34,8 @@ class Key(NamedTuple):
     about: str
     has_priority: bool = False
     """It is handled first, so that whatever is typed after it, however fast, goes to the line that it opens."""
+    group: KeyGroup = KeyGroup.WINDOW
+    """The heading of the help under which it is found."""
 
 
 def bindings(keys: Sequence[Key]) -> list[BindingType]:
@@ -40,92 +49,140 @@ def bindings(keys: Sequence[Key]) -> list[BindingType]:
     ]
 
 
-def footer_lines(keys: Sequence[Key], width: int) -> list[Text]:
-    """All keys with a word each, on as many lines as needed; a key and its word stay on one line."""
-    lines = [Text()]
-    for key in keys:
-        one = Text.assemble((key.label, "bold"), (f" {key.word}", "dim"))
-        if lines[-1] and lines[-1].cell_len + 2 + one.cell_len > width:
-            lines.append(one)
-        else:
-            lines[-1] = Text("  ").join([lines[-1], one]) if lines[-1] else one
-    return lines
-
-
-def help_text(keys: Sequence[Key]) -> Text:
-    """All keys, one per line, with what they do."""
-    text = Text()
-    for key in keys:
-        text.append(f"  {key.label:<{_LABEL_WIDTH}}", style="bold")
-        text.append(f"{key.about}\n")
-    return text
-
-
-class KeyBar(Widget):
-    """The footer: every key and a word for it. Its height stays the same when other keys are shown."""
-
-    DEFAULT_CSS = "KeyBar { height: auto; }"
-
-    def __init__(self, *tables: Sequence[Key]) -> None:
-        """The tables of keys that may be shown; the first one is shown first."""
-        super().__init__()
-        self._tables = tables
-        self._keys = tables[0]
-
-    def show(self, keys: Sequence[Key]) -> None:
-        """Show another table of keys."""
-        self._keys = keys
-        self.refresh()
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many lines as the longest table needs."""
-        return max(len(footer_lines(keys, width)) for keys in self._tables)
-
-    def render(self) -> Text:
-        """The keys that are shown."""
-        return Text("\n").join(footer_lines(self._keys, self.size.width))
-
-
 # --- the player -------------------------------------------------------------------------------------
 
-_BACK: Final = Key(("escape",), ("back",), "Esc", "back", "end the search, or go back")
+PAUSE: Final = Key(("space",), ("pause",), "space", "pause", "pause, or resume and catch up", group=KeyGroup.PLAY)
+STEP: Final = Key(
+    ("right", "left"), ("step(1)", "step(-1)"), "→ ←", "frame", "next or previous frame", group=KeyGroup.MOVE
+)
+CHAPTER: Final = Key(
+    ("shift+right", "shift+left"),
+    ("chapter(1)", "chapter(-1)"),
+    "⇧→ ⇧←",
+    "prompt",
+    "next or previous prompt",
+    group=KeyGroup.MOVE,
+)
+ENDS: Final = Key(
+    ("home", "end"),
+    ("home", "end"),
+    "Home End",
+    "ends",
+    "first or last frame; after scrolling, End catches up",
+    group=KeyGroup.MOVE,
+)
+FIND: Final = Key(
+    ("slash",), ("screen.search",), "/", "search", "search, including truncated text", True, KeyGroup.FIND
+)
+NEXT_MATCH: Final = Key(
+    ("n", "N"), ("match(1)", "match(-1)"), "n N", "next", "next or previous match", group=KeyGroup.FIND
+)
+UNFOLD: Final = Key(
+    ("enter",),
+    ("unfold",),
+    "Enter",
+    "unfold",
+    "unfold or fold: result, diff, todo list, image",
+    group=KeyGroup.SHOW,
+)
+AGENT: Final = Key(
+    ("s",),
+    ("agent",),
+    "s",
+    "sub-agent",
+    "open the sub-agent at or above the cursor, or go back",
+    group=KeyGroup.SESSION,
+)
+BACK: Final = Key(("escape",), ("back",), "Esc", "back", "end the search, or go back")
+HELP: Final = Key(("question_mark",), ("help",), "?", "all keys", "show all keys")
+PALETTE: Final = Key(("ctrl+p",), ("app.command_palette",), "^P", "commands", "find a command by its name")
+THEME: Final = Key(("T",), ("app.theme",), "T", "theme", "change the theme; the choice is remembered")
+QUIT: Final = Key(("q",), ("app.quit",), "q", "quit", "quit")
 
 PLAYER_KEYS: Final = (
-    Key(("space",), ("pause",), "space", "pause", "pause, or resume and catch up"),
-    Key(("right", "left"), ("step(1)", "step(-1)"), "→ ←", "frame", "next or previous frame"),
-    Key(("shift+right", "shift+left"), ("chapter(1)", "chapter(-1)"), "⇧→ ⇧←", "prompt", "next or previous prompt"),
+    PAUSE,
+    STEP,
+    CHAPTER,
     Key(
         (*"123456789", "plus,equals_sign", "minus"),
         (*(f"speed({number})" for number in range(9)), "faster(1)", "faster(-1)"),
         "1-9 + -",
         "speed",
         "speed: 1 is 0.25×, 3 is 1×, 9 is 64×; faster, slower",
+        group=KeyGroup.PLAY,
     ),
-    Key(("r",), ("real_time",), "r", "real time", "keep idle gaps at full length, or shorten them"),
-    Key(("p",), ("paced",), "p", "paced", "time each frame by the length of its text, or not"),
-    Key(("g",), ("screen.goto",), "g", "go to", "go to a line, percentage, time or timestamp", has_priority=True),
-    Key(("home", "end"), ("home", "end"), "Home End", "ends", "first or last frame; after scrolling, End catches up"),
-    Key(("slash",), ("screen.search",), "/", "search", "search, including truncated text", has_priority=True),
-    Key(("n", "N"), ("match(1)", "match(-1)"), "n N", "next", "next or previous match"),
-    Key(("tab",), ("probe",), "Tab", "timeline", "move over the timeline: it says what is there"),
-    Key(("t",), ("thinking",), "t", "thinking", "show or hide thinking"),
-    Key(("up", "down"), ("cursor(-1)", "cursor(1)"), "↑ ↓", "cursor", "move the cursor"),
-    Key(("enter",), ("unfold",), "Enter", "unfold", "unfold or fold: result, diff, todo list, image"),
-    Key(("e", "E"), ("fold_all(True)", "fold_all(False)"), "e E", "unfold all", "unfold everything, or fold it again"),
-    Key(("v",), ("view",), "v", "view", "switch between what happened and what the terminal showed"),
+    Key(
+        ("r",),
+        ("real_time",),
+        "r",
+        "real time",
+        "keep idle gaps at full length, or shorten them",
+        group=KeyGroup.PLAY,
+    ),
+    Key(("p",), ("paced",), "p", "paced", "time each frame by the length of its text, or not", group=KeyGroup.PLAY),
+    Key(("g",), ("screen.goto",), "g", "go to", "go to a line, percentage, time or timestamp", True, KeyGroup.MOVE),
+    ENDS,
+    FIND,
+    NEXT_MATCH,
+    Key(
+        ("tab",),
+        ("probe",),
+        "Tab",
+        "timeline",
+        "move over the timeline: it says what is there",
+        group=KeyGroup.MOVE,
+    ),
+    Key(("t",), ("thinking",), "t", "thinking", "show or hide thinking", group=KeyGroup.SHOW),
+    Key(("up", "down"), ("cursor(-1)", "cursor(1)"), "↑ ↓", "cursor", "move the cursor", group=KeyGroup.MOVE),
+    UNFOLD,
+    Key(
+        ("e", "E"),
+        ("fold_all(True)", "fold_all(False)"),
+        "e E",
+        "unfold all",
+        "unfold everything, or fold it again",
+        group=KeyGroup.SHOW,
+    ),
+    Key(
+        ("v",),
+        ("view",),
+        "v",
+        "view",
+        "switch between what happened and what the terminal showed",
+        group=KeyGroup.SHOW,
+    ),
     Key(
         ("pageup", "pagedown"),
         ("page(-1)", "page(1)"),
         "PgUp PgDn",
         "scroll",
         "scrolling back pauses following; press End to catch up",
+        group=KeyGroup.MOVE,
     ),
-    Key(("s",), ("agent",), "s", "sub-agent", "open the sub-agent at or above the cursor, or go back"),
-    _BACK,
-    Key(("h",), ("history",), "h", "history", "include messages from before compactions, or not"),
-    Key(("y",), ("copy",), "y", "copy", "copy the element at the cursor"),
-    Key(("question_mark",), ("help",), "?", "help", "show this help"),
-    Key(("q",), ("app.quit",), "q", "quit", "quit"),
+    AGENT,
+    BACK,
+    Key(("h",), ("history",), "h", "history", "include messages from before compactions, or not", group=KeyGroup.SHOW),
+    Key(
+        ("o",),
+        ("side",),
+        "o",
+        "side pane",
+        "choose what is beside the session, or hide it",
+        group=KeyGroup.SHOW,
+    ),
+    Key(
+        ("shift+up", "shift+down"),
+        ("scroll_side(-1)", "scroll_side(1)"),
+        "⇧↑ ⇧↓",
+        "side pane",
+        "scroll the element beside the session",
+        group=KeyGroup.SHOW,
+    ),
+    Key(("y",), ("copy",), "y", "copy", "copy the element at the cursor", group=KeyGroup.SESSION),
+    HELP,
+    QUIT,
+    PALETTE,
+    THEME,
 )
 TIMELINE_KEYS: Final = (
     Key(("left", "right"), ("probe_column(-1)", "probe_column(1)"), "← →", "move", "point at another column"),
@@ -148,15 +205,6 @@ PROMPT_KEYS: Final = (
 )
 """What the footer shows while a position or search words are typed; the search bar binds them."""
 
-
-def footer_keys(*, has_search: bool, can_go_back: bool) -> tuple[Key, ...]:
-    """The player's keys that do something now, each with the word for it."""
-    word = "end search" if has_search else "back" if can_go_back else None
-    return tuple(
-        key._replace(word=word or "") if key is _BACK else key for key in PLAYER_KEYS if word or key is not _BACK
-    )
-
-
 # --- the list of sessions ---------------------------------------------------------------------------
 
 MOVE: Final = Key(
@@ -165,71 +213,107 @@ MOVE: Final = Key(
     "↑ ↓",
     "move",
     "move; also k, j, PgUp, PgDn, Home, End and the mouse",
+    group=KeyGroup.MOVE,
 )
-_PLAY: Final = Key(("enter",), ("screen.play(False)",), "Enter", "play", "play the session, or play from the hit")
-_FOLLOW: Final = Key(("f",), ("screen.play(True)",), "f", "follow", "follow the session as it is written")
-_SUMMARY: Final = Key(("v",), ("screen.summary",), "v", "summary", "show duration, tool use, files, tokens and cost")
-_EXPORT: Final = Key(("e",), ("screen.export",), "e", "export", "export the session to a file")
-_COPY: Final = Key(("y",), ("screen.copy",), "y", "copy", "copy the command that resumes it, or plays the hit")
+_PLAY: Final = Key(
+    ("enter",), ("screen.play(False)",), "Enter", "play", "play the session, or play from the hit", group=KeyGroup.PLAY
+)
+_FOLLOW: Final = Key(
+    ("f",), ("screen.play(True)",), "f", "follow", "follow the session as it is written", group=KeyGroup.PLAY
+)
+_SUMMARY: Final = Key(
+    ("v",),
+    ("screen.summary",),
+    "v",
+    "summary",
+    "show duration, tool use, files, tokens and cost",
+    group=KeyGroup.SESSION,
+)
+_EXPORT: Final = Key(("e",), ("screen.export",), "e", "export", "export the session to a file", group=KeyGroup.SESSION)
+_COPY: Final = Key(
+    ("y",), ("screen.copy",), "y", "copy", "copy the command that resumes it, or plays the hit", group=KeyGroup.SESSION
+)
 _FILTER: Final = Key(
-    ("slash",), ("screen.filter",), "/", "filter", "show only sessions with all these words", has_priority=True
+    ("slash",), ("screen.filter",), "/", "filter", "show only sessions with all these words", True, KeyGroup.FIND
 )
 _SEARCH: Final = Key(
-    ("ctrl+f",), ("screen.search",), "^F", "search", "search everything in all sessions; also //", has_priority=True
+    ("ctrl+f",), ("screen.search",), "^F", "search", "search everything in all sessions; also //", True, KeyGroup.FIND
 )
-_SORT: Final = Key(("s", "S"), ("screen.sort", "screen.reverse"), "s S", "sort", "change the sort order; reverse it")
-_PROJECT: Final = Key(("p",), ("screen.projects",), "p", "project", "choose a project")
+_SORT: Final = Key(
+    ("s", "S"),
+    ("screen.sort", "screen.reverse"),
+    "s S",
+    "sort",
+    "change the sort order; reverse it",
+    group=KeyGroup.SHOW,
+)
+_PROJECT: Final = Key(("p",), ("screen.projects",), "p", "project", "choose a project", group=KeyGroup.SHOW)
 _RELOAD: Final = Key(("r",), ("screen.reload",), "r", "reload", "read the stores again")
-_ALL: Final = Key(("escape",), ("screen.widen",), "Esc", "all", "clear the filter or search, and show all sessions")
-_HELP: Final = Key(("question_mark",), ("screen.help",), "?", "help", "show this help")
-_QUIT: Final = Key(("q",), ("app.quit",), "q", "quit", "quit")
+_ALL: Final = Key(
+    ("escape",),
+    ("screen.widen",),
+    "Esc",
+    "all",
+    "clear the filter or search, and show all sessions",
+    group=KeyGroup.FIND,
+)
+_HELP: Final = HELP._replace(actions=("screen.help",))
 NEXT_HIT: Final = Key(
-    ("n", "N"), ("screen.hit(1)", "screen.hit(-1)"), "n N", "next hit", "next or previous hit of the search"
+    ("n", "N"),
+    ("screen.hit(1)", "screen.hit(-1)"),
+    "n N",
+    "next hit",
+    "next or previous hit of the search",
+    group=KeyGroup.FIND,
 )
 
 BROWSE_KEYS: Final = (
     _PLAY,
     _FOLLOW,
-    _SUMMARY,
-    _EXPORT,
-    _COPY,
     _FILTER,
     _SEARCH,
     _SORT,
+    _SUMMARY,
+    _EXPORT,
+    _COPY,
     _PROJECT,
-    Key(("a",), ("screen.subagents",), "a", "sub-agents", "show or hide sub-agents"),
+    Key(("a",), ("screen.subagents",), "a", "sub-agents", "show or hide sub-agents", group=KeyGroup.SHOW),
     _RELOAD,
     _ALL,
     MOVE,
     _HELP,
-    _QUIT,
+    QUIT,
+    PALETTE,
+    THEME,
 )
 HIT_KEYS: Final = (
     _PLAY,
     NEXT_HIT,
+    _FILTER,
+    _SEARCH,
+    _SORT._replace(label="s", word="order"),
     _FOLLOW,
     _SUMMARY,
     _EXPORT,
     _COPY,
-    _FILTER,
-    _SEARCH,
-    _SORT._replace(label="s", word="order"),
     _PROJECT,
     _RELOAD,
     _ALL,
     MOVE,
     _HELP,
-    _QUIT,
+    QUIT,
+    PALETTE,
+    THEME,
 )
 """The keys of the table while it shows what a search found."""
 FILTER_KEYS: Final = (
     _PLAY,
-    Key(("down,up",), ("screen.table",), "↑ ↓", "to the table", "while typing: back to the table"),
+    Key(("down,up",), ("screen.table",), "↑ ↓", "to the table", "while typing: back to the table", group=KeyGroup.MOVE),
     _SEARCH._replace(word="search everything"),
     _ALL,
 )
 """The keys of the line in which the filter is typed."""
-BROWSE_HELP: Final = (*BROWSE_KEYS[:-2], NEXT_HIT, FILTER_KEYS[1], *BROWSE_KEYS[-2:])
+BROWSE_HELP: Final = (*BROWSE_KEYS, NEXT_HIT, FILTER_KEYS[1])
 """All keys of the list, for its help."""
 SEARCH_KEYS: Final = (_PLAY, FILTER_KEYS[1]._replace(label="↑ ↓ Esc"))
 """What the footer shows while words to search for are typed; `Esc` clears them only from the table."""
@@ -237,9 +321,13 @@ SEARCH_KEYS: Final = (_PLAY, FILTER_KEYS[1]._replace(label="↑ ↓ Esc"))
 # --- running sessions -------------------------------------------------------------------------------
 
 RUNNING_KEYS: Final = (
-    Key(("up,k", "down,j"), ("move(-1)", "move(1)"), "↑ ↓", "move", "previous or next session"),
-    Key(("enter",), ("open",), "Enter", "follow", "follow the session or sub-agent in the player"),
-    Key(("home", "end"), ("move(-9999)", "move(9999)"), "Home End", "ends", "first or last session"),
-    Key(("question_mark",), ("help",), "?", "help", "show this help"),
-    Key(("q",), ("quit",), "q", "quit", "quit"),
+    Key(("up,k", "down,j"), ("move(-1)", "move(1)"), "↑ ↓", "move", "previous or next session", group=KeyGroup.MOVE),
+    Key(("enter",), ("open",), "Enter", "follow", "follow the session or sub-agent in the player", group=KeyGroup.PLAY),
+    Key(
+        ("home", "end"), ("move(-9999)", "move(9999)"), "Home End", "ends", "first or last session", group=KeyGroup.MOVE
+    ),
+    HELP,
+    QUIT,
+    PALETTE,
+    THEME,
 )

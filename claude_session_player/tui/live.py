@@ -21,10 +21,11 @@ from claude_session_player.live import RunningSession, RunningSessions
 from claude_session_player.store import POLLING_NOTICE, watch_changes, watched_files
 from claude_session_player.tui import jobs
 from claude_session_player.tui.app import TerminalApp
+from claude_session_player.tui.help_screen import HelpScreen
 from claude_session_player.tui.jobs import FilesWritten, SessionOpened
-from claude_session_player.tui.keys import RUNNING_KEYS, KeyBar, bindings
+from claude_session_player.tui.keys import RUNNING_KEYS, bindings
 from claude_session_player.tui.player import open_player
-from claude_session_player.tui.popups import HelpScreen
+from claude_session_player.tui.widgets.key_bar import KeyBar
 from claude_session_player.tui.widgets.status import StatusLine, TextLine, status_lines
 from claude_session_player.util.humanize import plural
 from claude_session_player.util.times import wall_clock
@@ -131,7 +132,8 @@ class RunningApp(TerminalApp[None]):
     """The list of running sessions, and a line above it that counts them."""
 
     CSS = "RunningApp.-low KeyBar, RunningApp.-low #title { display: none; }"
-    BINDINGS: ClassVar = bindings(RUNNING_KEYS)
+    KEYS: ClassVar = RUNNING_KEYS
+    BINDINGS: ClassVar = bindings(KEYS)
 
     def __init__(
         self, opener: StoreOpener, in_use: Iterable[str] = (), *, clock: Callable[[], float] = wall_clock

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
+from textual.containers import Horizontal
 from textual.events import DescendantFocus
 from textual.strip import Strip
 
@@ -27,15 +28,21 @@ from claude_session_player.player import (
     parse_position,
 )
 from claude_session_player.store import POLLING_NOTICE
+from claude_session_player.tools import AGENTS
 from claude_session_player.tui import jobs
+from claude_session_player.tui.footer import FooterState, footer_keys
+from claude_session_player.tui.help_screen import HelpScreen
 from claude_session_player.tui.jobs import FilesWritten, FramesChanged, SubagentReady, TitleReady
-from claude_session_player.tui.keys import PLAYER_KEYS, PROMPT_KEYS, TIMELINE_KEYS, KeyBar, bindings, footer_keys
+from claude_session_player.tui.keys import PLAYER_KEYS, bindings
 from claude_session_player.tui.playback_screen import PlaybackScreen
 from claude_session_player.tui.player_search import HitLines, SearchBar
-from claude_session_player.tui.popups import HelpScreen
+from claude_session_player.tui.widgets.element_view import ElementView, element_name, speaker_colour
+from claude_session_player.tui.widgets.header import Header, HeaderFacts
+from claude_session_player.tui.widgets.key_bar import KeyBar
 from claude_session_player.tui.widgets.rows import to_strips
 from claude_session_player.tui.widgets.screen_pane import ScreenPane
-from claude_session_player.tui.widgets.status import SubagentBar, TextLine, status_text, title_text
+from claude_session_player.tui.widgets.side_pane import SIDE_WIDTH, SidePane
+from claude_session_player.tui.widgets.status import SubagentBar, TextLine, status_text
 from claude_session_player.tui.widgets.timeline import LEGEND, TimelineBar
 from claude_session_player.tui.widgets.timeline_place import place_words
 from claude_session_player.util.humanize import plural
@@ -51,8 +58,8 @@ if TYPE_CHECKING:
 _STATUS_SECONDS: Final = 1.0
 """Seconds between two looks at the clock of a followed session: time alone makes it idle."""
 _DEFAULT_TIMING: Final = Timing()
-_TINY, _LOW = 6, 14
-"""A terminal with fewer rows shows less around what is played."""
+_TINY, _LOW, _HIGH = 6, 14, 30
+"""A terminal with fewer rows shows less around what is played; one with many has lines around the session."""
 _PROMPT_ACTIONS: Final = ("goto", "search")
 
 
@@ -60,11 +67,17 @@ class PlayerScreen(PlaybackScreen):
     """Plays one recording; a sub-agent is played by another screen over this one."""
 
     CSS = """
+    PlayerScreen #session { height: 1fr; }
+    PlayerScreen ScreenPane { max-width: 111; }
+    PlayerScreen.-wide ScreenPane { width: 111; }
+    PlayerScreen.-high #session { border-top: solid ansi_bright_black; border-bottom: solid ansi_bright_black; }
+    PlayerScreen #session { border-subtitle-color: ansi_bright_black; }
     PlayerScreen.-low KeyBar, PlayerScreen.-tiny KeyBar { display: none; }
     PlayerScreen.-low SubagentBar { display: none; }
     PlayerScreen.-tiny TimelineBar, PlayerScreen.-tiny #title { display: none; }
     """
-    BINDINGS: ClassVar = bindings(PLAYER_KEYS)
+    KEYS: ClassVar = PLAYER_KEYS
+    BINDINGS: ClassVar = bindings(KEYS)
 
     def __init__(
         self,
@@ -97,9 +110,12 @@ class PlayerScreen(PlaybackScreen):
         self._can_go_back = has_list or bool(callers)
         self._titles = (*callers, recording.title)
         """The callers, and what is played here."""
-        self._title = TextLine("title")
+        self.header = Header(HeaderFacts(recording.title, callers, recording.location))
         self.pane = ScreenPane(self._view, self._detail_rows)
         self.pane.is_unfolded = self._view.briefs and self._view.result_lines is None
+        self._session = Horizontal(id="session")
+        self._element_view = ElementView(self._detail_rows)
+        self.side = SidePane(("Element", self._element_view), hint="o hide · ⇧↑ ⇧↓ scroll")
         self._subagents = SubagentBar(os.path.abspath(recording.path or ""), wall)
         self._timeline = TimelineBar(self.player)
         self._place_words: Callable[[int], Text] | None = None
@@ -107,20 +123,22 @@ class PlayerScreen(PlaybackScreen):
         self._status = TextLine("status")
         self.search_bar = SearchBar(self.playback, hits)
         self.pane.needles = self.search_bar.needles
-        self._keys = KeyBar(*(footer_keys(has_search=has, can_go_back=self._can_go_back) for has in (False, True)))
+        self._keys = KeyBar(())
         if start is not None:
             self.playback.go_to(start)
 
     # --- what is shown ----------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
-        """The title, the session's screen, its sub-agents, the timeline, the status, the search bar and the keys."""
-        yield from (self._title, self.pane, self._subagents, self._timeline, self._status, self.search_bar, self._keys)
+        """The header, the session and the pane beside it, its sub-agents, the timeline, the status, and the keys."""
+        yield self.header
+        with self._session:
+            yield self.pane
+            yield self.side
+        yield from (self._subagents, self._timeline, self._status, self.search_bar, self._keys)
 
     def on_mount(self) -> None:
         """Build the first frames before anything is drawn, so that the screen does not start empty."""
-        recording = self.playback.recording
-        self._show_title(recording.title, recording.location)
         self.run_worker(self._describe, thread=True, group="title", exit_on_error=False)
         with suppress(SessionError):  # the job that builds the rest reports it
             self.playback.read_more()
@@ -133,7 +151,11 @@ class PlayerScreen(PlaybackScreen):
         self._build_frames()
 
     def on_resize(self) -> None:
-        """In a small terminal, the session's screen gets the space."""
+        """In a small terminal, the session's screen gets the space; in a large one, it keeps a readable width."""
+        self.header.fit(self.size)
+        self.side.fit(self.size.width)
+        self.set_class(self.size.width >= SIDE_WIDTH, "-wide")
+        self.set_class(self.size.height >= _HIGH, "-high")
         self.set_class(self.size.height < _TINY, "-tiny")
         self.set_class(self.size.height < _LOW, "-low")
 
@@ -147,11 +169,8 @@ class PlayerScreen(PlaybackScreen):
 
     @on(TitleReady)
     def _show_better_title(self, event: TitleReady) -> None:
-        self._show_title(event.title, event.place)
-
-    def _show_title(self, title: str, place: str) -> None:
-        self._titles = (*self._callers, title)
-        self._title.show(title_text(self._titles, place))
+        self._titles = (*self._callers, event.title)
+        self.header.show(self.header.facts._replace(title=event.title, project=event.place))
 
     def show_frame(self) -> None:
         """Show the current frame, and wait for the next one."""
@@ -161,11 +180,13 @@ class PlayerScreen(PlaybackScreen):
             self.notify(str(error), severity="error")
         index = self.playback.frame_index
         self._timeline.show(index.frames, index.links.spans, index.links.changes)
+        self._show_cursor()
         self.show_status()
         self.wait()
 
     def show_status(self) -> None:
-        """Show the state of the player, or what the timeline is pointed at."""
+        """Show the state of the player, or what the timeline is pointed at, and the keys that matter now."""
+        self._show_keys()
         playback = self.playback
         status = partial(
             status_text,
@@ -294,14 +315,40 @@ class PlayerScreen(PlaybackScreen):
             self.set_focus(self.pane)
         self.pane.needles = self.search_bar.needles
         self.pane.redraw()
-        self._show_keys()
         self.show_status()
 
+    @on(ScreenPane.CursorMoved)
+    def _show_cursor(self) -> None:
+        """Say where the cursor is, and show its element beside the session."""
+        pane, element = self.pane, self.pane.element
+        is_at_end = pane.is_at_end and pane.cursor == len(pane.elements) - 1
+        self._session.border_subtitle = "" if is_at_end else f"{pane.cursor + 1} of {len(pane.elements)}"
+        if self.side.shown is self._element_view and element is not None:
+            self._element_view.show(element)
+            self.side.entitle(element_name(element), speaker_colour(element))
+
     @on(DescendantFocus)
+    @on(ScreenPane.CursorMoved)
     def _show_keys(self) -> None:
-        keys = footer_keys(has_search=bool(self.search_bar.words), can_go_back=self._can_go_back)
-        keys = TIMELINE_KEYS if self._timeline.has_focus else keys
-        self._keys.show(PROMPT_KEYS if self.search_bar.is_typing else keys)
+        """Show the keys that matter now."""
+        player, pane, element = self.player, self.pane, self.pane.element
+        self._keys.show(
+            footer_keys(
+                FooterState(
+                    is_typing=self.search_bar.is_typing,
+                    is_on_timeline=self._timeline.has_focus,
+                    has_search=bool(self.search_bar.words),
+                    is_playing=player.is_playing,
+                    is_live=player.is_live,
+                    is_at_end=player.is_at_end,
+                    is_scrolled=not pane.is_at_end,
+                    is_on_agent=isinstance(element, ToolCall) and element.tool_name in AGENTS,
+                    is_on_folded=pane.is_foldable and not pane.is_cursor_unfolded,
+                    is_on_unfolded=pane.is_cursor_unfolded,
+                    can_go_back=self._can_go_back,
+                )
+            )
+        )
 
     @on(SearchBar.MatchReached)
     def _show_match(self) -> None:
@@ -357,6 +404,18 @@ class PlayerScreen(PlaybackScreen):
         self.playback.set_view(view)
         self.search_bar.end()
         self._build_frames()
+
+    def action_side(self) -> None:
+        """Show something else beside the session, or nothing."""
+        if self.size.width < SIDE_WIDTH:
+            self.notify(f"The side pane needs {SIDE_WIDTH} columns.")
+            return
+        self.side.show_next()
+        self._show_cursor()
+
+    def action_scroll_side(self, direction: int) -> None:
+        """Scroll the element beside the session."""
+        self._element_view.step(direction)
 
     def action_copy(self) -> None:
         """Copy the element at the cursor."""

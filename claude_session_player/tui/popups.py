@@ -1,11 +1,10 @@
-"""Popups: a text to read, all keys, choosing a project, and exporting a session."""
+"""Popups: a text to read, choosing a project, and exporting a session."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
-from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -14,7 +13,6 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from claude_session_player.export import Format, export_formats
-from claude_session_player.tui.keys import Key, help_text
 from claude_session_player.tui.listing import ProjectRow
 from claude_session_player.tui.widgets.table import RowTable
 from claude_session_player.util.humanize import ago
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from rich.console import RenderableType
+    from rich.text import Text
 
 
 class ProjectTable(RowTable[ProjectRow]):
@@ -263,15 +262,3 @@ class TextPopup(ModalScreen[None]):
     def show(self, text: RenderableType) -> None:
         """Show another text."""
         self.query_one("#text", Static).update(text)
-
-
-class HelpScreen(TextPopup):
-    """Every key and what it does, over the present screen."""
-
-    DEFAULT_CSS = """
-    HelpScreen > #box { width: auto; }
-    HelpScreen > #box > #text { width: auto; max-width: 100%; }
-    """
-
-    def __init__(self, title: str, keys: Sequence[Key], notes: str = "") -> None:
-        super().__init__(title, help_text(keys) + Text(f"\n{notes}" if notes else "", style="dim"))

@@ -9,11 +9,12 @@ from typing import Final, NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
 from claude_session_player.export.element_rows import blank_rows
-from claude_session_player.models import ScreenElement, View
+from claude_session_player.models import Note, ScreenElement, SystemOutput, ThinkingIndicator, ToolCall, View
 from claude_session_player.tui.widgets.rows import element_rows
 
 
@@ -143,6 +144,9 @@ class ScreenPane(Widget, can_focus=True):
     """Shows the elements of a screen. Scrolling back pauses following: the view stays while more is appended."""
 
     DEFAULT_CSS = "ScreenPane { height: 1fr; width: 1fr; }"
+
+    class CursorMoved(Message):
+        """The cursor, or what is shown of its element, may have changed."""
 
     def __init__(self, view: View, detail_rows: DetailRows) -> None:
         super().__init__()
@@ -289,6 +293,19 @@ class ScreenPane(Widget, can_focus=True):
         """The element at the cursor."""
         return self._elements[self.cursor] if self._elements else None
 
+    @property
+    def is_foldable(self) -> bool:
+        """True if the element at the cursor may have more to show than its first rows."""
+        element = self.element
+        if isinstance(element, ToolCall):
+            return element.result is not None
+        return isinstance(element, ThinkingIndicator | SystemOutput | Note)
+
+    @property
+    def is_cursor_unfolded(self) -> bool:
+        """True if the element at the cursor is unfolded."""
+        return bool(self._elements) and self.is_element_unfolded(self.cursor)
+
     def move(self, step: int) -> None:
         """Move the cursor; from the last element on, it follows the end."""
         if self._elements:
@@ -357,6 +374,7 @@ class ScreenPane(Widget, can_focus=True):
             self._cursor = self.cursor  # a cursor that follows the end would leave the view
             self._known_line = max(self._known_line, self._elements[rows[-1].element].line)
         self.redraw()
+        self.post_message(self.CursorMoved())
 
     def scroll_page(self, direction: int) -> None:
         """Scroll by almost one screen."""

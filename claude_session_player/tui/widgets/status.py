@@ -1,4 +1,4 @@
-"""Text about sessions: the state of running ones, and the player's title and status lines."""
+"""Text about sessions: the state of running ones, and the player's status line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from claude_session_player.util.humanize import (
     short_duration,
     transcript_time,
 )
-from claude_session_player.util.text import base_name, display_path, printable, truncate
+from claude_session_player.util.text import base_name, display_path, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence, Set as AbstractSet
@@ -164,21 +164,11 @@ class SubagentBar(Widget):
 
 _GAP: Final = "  "
 _DAY: Final = len("2026-01-17")
-_CALLER_WIDTH: Final = 24
-"""Characters of a caller's title; the title of what is played has to fit beside it."""
 _LIVE_LOOKS: Final[dict[str, tuple[str, str]]] = {
     LiveState.LIVE: (f"● {LiveState.LIVE}", "bold red"),
     LiveState.IDLE: (f"{IDLE_MARK} {LiveState.IDLE}", "dim"),
     LiveState.DELETED: (f"● {LiveState.DELETED}", "bold red"),
 }
-
-
-def title_text(titles: Sequence[str], place: str) -> Text:
-    """The title of a recording behind those of its callers, and its directory."""
-    *callers, title = titles
-    shown = " › ".join((*(truncate(caller, _CALLER_WIDTH) for caller in callers), title))
-    text = Text(printable(shown), "bold", no_wrap=True, overflow="ellipsis")
-    return text.append(f"  {printable(place)}", style="not bold dim")
 
 
 class _Part(NamedTuple):
