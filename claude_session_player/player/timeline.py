@@ -36,6 +36,8 @@ class Pace(Enum):
     """The session's own time, with all pauses."""
     PACED = "paced"
     """The time that it takes to read what appears."""
+    HIGHLIGHTS = "highlights"
+    """The same for prompts, responses, edits and errors; all other frames take no time."""
 
 
 def frame_delays(times: Iterable[float | None]) -> Iterator[float]:

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
         workflow_files as workflow_files,
     )
     from claude_session_player.store.facts import (
+        LINE_KEY as LINE_KEY,
         Extraction as Extraction,
         ExtractJob as ExtractJob,
         Responses as Responses,
+        TokenCounts as TokenCounts,
     )
     from claude_session_player.store.filters import (
         SORT_KEYS as SORT_KEYS,
@@ -73,6 +75,13 @@ if TYPE_CHECKING:
         looks_like_path as looks_like_path,
         not_a_session_reason as not_a_session_reason,
     )
+    from claude_session_player.store.responses import (
+        SYNTHETIC_MODEL as SYNTHETIC_MODEL,
+        NamedTokens as NamedTokens,
+        largest_tokens as largest_tokens,
+        named_tokens as named_tokens,
+        sound_tokens as sound_tokens,
+    )
     from claude_session_player.store.session import (
         Session as Session,
         load_responses as load_responses,
@@ -112,6 +121,8 @@ _HOMES = {
     "Extraction": "facts",
     "ExtractJob": "facts",
     "Responses": "facts",
+    "TokenCounts": "facts",
+    "LINE_KEY": "facts",
     "DEFAULT_CACHE": "index",
     "KnownFiles": "index",
     "Progress": "index",
@@ -152,6 +163,12 @@ _HOMES = {
     "InUseMethods": "in_use",
     "UseEvidence": "in_use",
     "UseKind": "in_use",
+    # the tokens that lines name
+    "NamedTokens": "responses",
+    "SYNTHETIC_MODEL": "responses",
+    "largest_tokens": "responses",
+    "named_tokens": "responses",
+    "sound_tokens": "responses",
     # which files change
     "POLLING_NOTICE": "watch",
     "FileChanges": "watch",
