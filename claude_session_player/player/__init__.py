@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from claude_session_player.util.lazy import lazy_attributes
 
 if TYPE_CHECKING:
+    from claude_session_player.player.chapters import Chapter as Chapter, list_chapters as list_chapters
+    from claude_session_player.player.costs import CostCounter as CostCounter, CostCurve as CostCurve
     from claude_session_player.player.follow import (
         FileChange as FileChange,
         FollowedGroup as FollowedGroup,
@@ -14,6 +16,11 @@ if TYPE_CHECKING:
     )
     from claude_session_player.player.frame_index import Frame as Frame, FrameMark as FrameMark
     from claude_session_player.player.playback import LiveState as LiveState, Playback as Playback, Player as Player
+    from claude_session_player.player.positions import (
+        LeftPosition as LeftPosition,
+        PositionStore as PositionStore,
+    )
+    from claude_session_player.player.progress import LineFacts as LineFacts, ProgressLog as ProgressLog
     from claude_session_player.player.recording import (
         Recording as Recording,
         SubagentRecordings as SubagentRecordings,
@@ -50,6 +57,9 @@ _HOMES = {
     "SubagentRecordings": "recording",
     "POSITION_HINT": "timeline",
     "Destination": "timeline",
+    "Chapter": "chapters",
+    "CostCounter": "costs",
+    "CostCurve": "costs",
     "ElementDetails": "search",
     "FileChange": "follow",
     "FollowedGroup": "follow",
@@ -59,10 +69,14 @@ _HOMES = {
     "FrameSearch": "search",
     "POSITION_HELP": "timeline",
     "DEFAULT_IDLE": "timeline",
+    "LeftPosition": "positions",
+    "LineFacts": "progress",
     "LiveState": "playback",
     "Pace": "timeline",
     "Playback": "playback",
     "Player": "playback",
+    "PositionStore": "positions",
+    "ProgressLog": "progress",
     "Recording": "recording",
     "SPEEDS": "timeline",
     "TextPiece": "stream",
@@ -72,6 +86,7 @@ _HOMES = {
     "element_details": "search",
     "fit_timing": "stream",
     "histogram": "timeline",
+    "list_chapters": "chapters",
     "parse_position": "timeline",
     "recording_of_file": "recording",
     "recording_of_lines": "recording",

@@ -108,6 +108,8 @@ class ProgressLog:
         self.error_lines = array("Q")
         """A line for each failed call, failed request and blocking hook; a call counts once."""
         self.responses: list[ResponseTokens] = []
+        self.result_lines: dict[str, int] = {}
+        """The line of each call's result, by the id of the call."""
         self._is_subagent = is_subagent
         self._models: _Changes[str] = _Changes()
         self._branches: _Changes[str] = _Changes()
@@ -187,8 +189,11 @@ class ProgressLog:
         content = event.message_content
         if is_own and type(content) is list:
             for block in content:
-                if type(block) is ToolResult and block.is_error:
-                    self._add_failure(event.line, block.tool_use_id)
+                if type(block) is ToolResult:
+                    if block.tool_use_id:
+                        self.result_lines[block.tool_use_id] = event.line
+                    if block.is_error:
+                        self._add_failure(event.line, block.tool_use_id)
 
     def _add_failure(self, line: int, call: str | None) -> None:
         if not call or call not in self._failed_calls:
