@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         Pace as Pace,
         column_of as column_of,
         histogram as histogram,
+        line_position as line_position,
         parse_position as parse_position,
     )
 
@@ -86,6 +87,7 @@ _HOMES = {
     "element_details": "search",
     "fit_timing": "stream",
     "histogram": "timeline",
+    "line_position": "timeline",
     "list_chapters": "chapters",
     "parse_position": "timeline",
     "recording_of_file": "recording",

@@ -406,6 +406,11 @@ class Playback:
         self._destination = destination
         self._arrive()
 
+    @property
+    def has_arrived(self) -> bool:
+        """False while frames are awaited on the way to a destination."""
+        return self._destination is None
+
     def forget_destination(self) -> None:
         """Drop a destination that is not loaded yet, because the person went elsewhere."""
         self._destination = None

@@ -148,6 +148,11 @@ class LinePosition(NamedTuple):
     number: int
 
 
+def line_position(number: int) -> Destination:
+    """A line of the file as a place to go to."""
+    return LinePosition(number)
+
+
 class FractionPosition(NamedTuple):
     """A fraction of the total time, from 0 to 1."""
 

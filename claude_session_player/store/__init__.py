@@ -92,6 +92,7 @@ if TYPE_CHECKING:
         ROOTS_VARIABLE as ROOTS_VARIABLE,
         Store as Store,
         default_roots as default_roots,
+        enclosing_store as enclosing_store,
         find_stores as find_stores,
     )
     from claude_session_player.store.watch import (
@@ -108,6 +109,7 @@ _HOMES = {
     "ROOTS_VARIABLE": "store",
     "Store": "store",
     "default_roots": "store",
+    "enclosing_store": "store",
     "find_stores": "store",
     "Session": "session",
     "load_responses": "session",

@@ -120,10 +120,24 @@ PLAYER_KEYS: Final = (
     Key(("s",), ("agent",), "s", "sub-agent", "open the sub-agent at or above the cursor, or go back"),
     _BACK,
     Key(("h",), ("history",), "h", "history", "include messages from before compactions, or not"),
-    Key(("c",), ("copy",), "c", "copy", "copy the element at the cursor"),
+    Key(("y",), ("copy",), "y", "copy", "copy the element at the cursor"),
     Key(("question_mark",), ("help",), "?", "help", "show this help"),
     Key(("q",), ("app.quit",), "q", "quit", "quit"),
 )
+MOTION_KEYS: Final = (
+    Key(("c",), ("chapters",), "c", "chapters", "list the prompts with time, cost, errors, files"),
+    Key(
+        ("right_square_bracket", "left_square_bracket"),
+        ("screen.motion(1)", "screen.motion(-1)"),
+        "] [",
+        "next …",
+        "then e, d, a or p: to the next or previous error, edit, sub-agent, prompt",
+        has_priority=True,
+    ),
+    Key(("m",), ("highlights",), "m", "highlights", "play only prompts, responses, edits and errors, or everything"),
+    Key(("R",), ("resume",), "R", "resume", "continue where you left this session the last time"),
+)
+"""The player's keys that go to what a person looks for; the help has them, the footer does not."""
 PROMPT_KEYS: Final = (
     Key(("enter",), (), "Enter", "go", "go there, or search"),
     Key(("escape",), (), "Esc", "cancel", "cancel"),

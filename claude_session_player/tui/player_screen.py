@@ -28,8 +28,8 @@ from claude_session_player.player import (
 from claude_session_player.store import POLLING_NOTICE
 from claude_session_player.tui import jobs
 from claude_session_player.tui.jobs import FilesWritten, FramesChanged, SubagentReady, TitleReady
-from claude_session_player.tui.keys import PLAYER_KEYS, PROMPT_KEYS, KeyBar, bindings, footer_keys
-from claude_session_player.tui.playback_screen import PlaybackScreen
+from claude_session_player.tui.keys import MOTION_KEYS, PLAYER_KEYS, PROMPT_KEYS, KeyBar, bindings, footer_keys
+from claude_session_player.tui.motions import MotionScreen
 from claude_session_player.tui.player_search import HitLines, SearchBar
 from claude_session_player.tui.popups import HelpScreen
 from claude_session_player.tui.widgets.rows import element_rows
@@ -49,10 +49,9 @@ _STATUS_SECONDS: Final = 1.0
 _DEFAULT_TIMING: Final = Timing()
 _TINY, _LOW = 6, 14
 """A terminal with fewer rows shows less around what is played."""
-_PROMPT_ACTIONS: Final = ("goto", "search")
 
 
-class PlayerScreen(PlaybackScreen):
+class PlayerScreen(MotionScreen):
     """Plays one recording; a sub-agent is played by another screen over this one."""
 
     CSS = """
@@ -122,6 +121,7 @@ class PlayerScreen(PlaybackScreen):
             self._subagents.read()
             self.set_interval(_STATUS_SECONDS, self._show_running)
         self.show_frame()
+        self.mention_left_position()
         self._build_frames()
 
     def on_resize(self) -> None:
@@ -130,7 +130,8 @@ class PlayerScreen(PlaybackScreen):
         self.set_class(self.size.height < _LOW, "-low")
 
     def on_unmount(self) -> None:
-        """Close the file."""
+        """Remember the position, and close the file."""
+        self.remember_position()
         self.playback.close()
 
     def _describe(self) -> None:
@@ -152,6 +153,7 @@ class PlayerScreen(PlaybackScreen):
         except SessionError as error:
             self.notify(str(error), severity="error")
         self._timeline.show(self.playback.frame_index.frames)
+        self.follow_chapters()
         self.show_status()
         self.wait()
 
@@ -171,8 +173,14 @@ class PlayerScreen(PlaybackScreen):
     def _flags(self) -> str:
         """What is switched on, and the state of the search."""
         history, thinking = self.playback.frame_index.view.history, self.pane.view.thinking
-        flags = {"history": history, "thinking": thinking, "polling": self._is_polled}
-        return " ".join(filter(None, (*(name for name, is_on in flags.items() if is_on), self.search_bar.status())))
+        flags = {
+            "highlights": self.player.has_highlights_only,
+            "history": history,
+            "thinking": thinking,
+            "polling": self._is_polled,
+        }
+        names = (name for name, is_on in flags.items() if is_on)
+        return " ".join(filter(None, (self.pending_keys, *names, self.search_bar.status())))
 
     def _detail_rows(self, element: ScreenElement, width: int) -> list[Strip]:
         """The rows of an expanded element."""
@@ -198,6 +206,7 @@ class PlayerScreen(PlaybackScreen):
             self._frames_source = self.playback.frame_index
             self.pane.go_to_end()
         self.show_frame()
+        self.update_progress()
         if event.notice:
             self.notify(event.notice, severity="warning")
 
@@ -228,10 +237,6 @@ class PlayerScreen(PlaybackScreen):
         self._build_frames()
 
     # --- keys: positions and search ---------------------------------------------------------------------
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While something is typed, `/` and `g` are ordinary letters."""
-        return not (action in _PROMPT_ACTIONS and self.search_bar.is_typing)
 
     def action_goto(self) -> None:
         """Ask for a position."""
@@ -317,7 +322,7 @@ class PlayerScreen(PlaybackScreen):
 
     def action_help(self) -> None:
         """Show all keys."""
-        self.app.push_screen(HelpScreen("Player keys", PLAYER_KEYS, LEGEND))
+        self.app.push_screen(HelpScreen("Player keys", (*PLAYER_KEYS, *MOTION_KEYS), LEGEND))
 
     def action_back(self) -> None:
         """End the search; without one, go back to the caller of this sub-agent or to the list of sessions."""

@@ -27,6 +27,7 @@ _SYMBOLS: Final = (
     (FrameMark.AGENT, "◇", Style(color="magenta", bold=True)),
 )
 """The marks on the timeline; if several fall into one column, the first of these."""
+_MARKED: Final = FrameMark.COMPACTION | FrameMark.PROMPT | FrameMark.ERROR | FrameMark.AGENT
 _PLAYED, _LEFT = Style(color="blue"), Style(dim=True)
 _HERE: Final = Segment("┃", Style(bold=True))
 _GROWTH: Final = 1.01
@@ -98,8 +99,9 @@ class TimelineBar(Widget):
         player, drawn = self._player, self._count
         if player.count == drawn:
             return False
+        new = self._frames[drawn : player.count]
         is_much = player.count >= drawn * _GROWTH or player.total >= self._total * _GROWTH
-        return is_much or not player.is_growing or any(frame.marks for frame in self._frames[drawn : player.count])
+        return is_much or not player.is_growing or any(frame.marks & _MARKED for frame in new)
 
 
 def columns_of(frames: Sequence[Frame], moments: Sequence[float], width: int) -> _Columns:
