@@ -44,7 +44,7 @@ class LineFacts(NamedTuple):
     """The model of the latest response."""
     git_branch: str | None = None
     context: int | None = None
-    """The tokens of the context that the latest response was given."""
+    """The tokens in the context after the latest response."""
     tokens: int = 0
     """All tokens that were used until then."""
 
@@ -167,7 +167,7 @@ class ProgressLog:
         for named in named_tokens(event):
             tokens = self._add_named(event.line, named)
             if is_own and not isinstance(event, Progress):
-                self._contexts.set(event.line, _context(tokens))
+                self._contexts.set(event.line, sum(tokens[:4]))  # as `stats.context_tokens` counts
 
     def _add_named(self, line: int, named: NamedTokens) -> TokenCounts:
         """Add what a line names; the largest of each number counts."""
@@ -237,12 +237,6 @@ class ProgressLog:
 def _slice(items: Sequence[T], first: int, after: int | None, line_of: Callable[[T], int]) -> Sequence[T]:
     start = bisect_left(items, first, key=line_of)
     return items[start : len(items) if after is None else bisect_left(items, after, key=line_of)]
-
-
-def _context(tokens: TokenCounts) -> int:
-    """The size of the context of a request: what was sent, whether it was in the cache or not."""
-    given, _, written, read, _ = tokens
-    return given + written + read
 
 
 _READERS: Final[dict[type[Event], Callable[[ProgressLog, Any, bool], None]]] = {

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         NamedTokens as NamedTokens,
         largest_tokens as largest_tokens,
         named_tokens as named_tokens,
+        sound_token_counts as sound_token_counts,
         sound_tokens as sound_tokens,
     )
     from claude_session_player.store.session import (
@@ -120,6 +121,7 @@ _HOMES = {
     "Filter": "filters",
     "parse_date_span": "filters",
     # what is known of files, and its index
+    "sound_token_counts": "responses",
     "Extraction": "facts",
     "ExtractJob": "facts",
     "Responses": "facts",

@@ -76,6 +76,11 @@ def token_counts(usage: Usage) -> TokenCounts:
     return usage.input_tokens or 0, usage.output_tokens or 0, written or 0, read or 0, one_hour
 
 
+def sound_token_counts(usage: Usage) -> TokenCounts:
+    """The tokens that a line names, of which absurd ones count as none."""
+    return sound_tokens(token_counts(usage))
+
+
 def sound_tokens(tokens: TokenCounts) -> TokenCounts:
     """The same numbers; absurd ones count as none."""
     is_sound = max(tokens) <= _MAX_TOKENS and min(tokens) >= 0
