@@ -22,7 +22,7 @@ from claude_session_player.cli._options import (
     view_name_option,
     view_options,
 )
-from claude_session_player.cli._output import note_empty, piece_printer, stdout, warn_line_issues
+from claude_session_player.cli._output import note_empty, piece_printer, say, stdout, warn_line_issues
 from claude_session_player.cli._refs import (
     SessionSource,
     buffer_session,
@@ -59,6 +59,7 @@ def _position(ctx: click.Context, param: click.Parameter, value: str | None) -> 
         ("play", "the last active session"),
         ("play 1f2e --speed 4 --idle 1", "four times as fast, pauses of at most 1 s"),
         ("play latest --from 50%", "the second half"),
+        ("play --resume-here", "where you left the session the last time"),
     )
 )
 @click.argument("ref", default=LATEST, shell_complete=complete_ref)
@@ -66,6 +67,7 @@ def _position(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 @click.option(
     "--from", "start", callback=_position, metavar="PLACE", help=f"Start at {POSITION_HELP}. Default: the beginning."
 )
+@click.option("--resume-here", is_flag=True, help="Continue where you left the session the last time.")
 @timing_options
 @view_name_option
 @view_options
@@ -76,6 +78,7 @@ def command(
     ref: str,
     plain: bool,
     start: Destination | None,
+    resume_here: bool,
     timing: Timing,
     view_name: str,
     view: View,
@@ -88,7 +91,17 @@ def command(
 
     With --plain, and without a terminal, elements are printed when they appear, and results when they arrive.
     """
-    return play_source(find_source(ref, stores), view, timing, start, plain=plain, stores=stores, view_name=view_name)
+    if resume_here and start is not None:
+        raise click.UsageError("--resume-here and --from are mutually exclusive")
+    source = find_source(ref, stores)
+    if resume_here and not _has_own_file(source, stores):
+        raise click.UsageError("--resume-here needs a session file: positions are remembered for no others")
+    return play_source(source, view, timing, start, plain=plain, stores=stores, view_name=view_name, resume=resume_here)
+
+
+def _has_own_file(source: SessionSource, stores: StoreOptions | None) -> bool:
+    """True for a session whose position can be remembered: it has a file that is not unpacked only for now."""
+    return source.path is not None and source.inline is None and not (stores is not None and stores.is_archive)
 
 
 def play_source(
@@ -100,17 +113,37 @@ def play_source(
     plain: bool = False,
     stores: StoreOptions | None = None,
     view_name: str = RICH,
+    resume: bool = False,
 ) -> int:
-    """Play a session on the full screen, or as text without a terminal; returns the exit code."""
+    """Play a session on the full screen, or as text without a terminal; returns the exit code.
+
+    With `resume`, it continues where the session was left.
+    """
     if plain or not is_terminal():
-        _print_session(source, view, timing, start)
+        _print_session(source, view, timing, _left_position(source) if resume else start)
         return 0
+    from claude_session_player.player import PositionStore
     from claude_session_player.tui.player import run_player
 
+    positions = PositionStore.of_user(source.path) if source.path and _has_own_file(source, stores) else None
     with open_recording(source, stores) as recording:
-        code, audit = run_player(recording, named_view(view_name, view), timing, start)
+        look = named_view(view_name, view)
+        code, audit = run_player(recording, look, timing, start, positions=positions, resume=resume)
     warn_line_issues(audit)
     return code
+
+
+def _left_position(source: SessionSource) -> Destination | None:
+    """Where a session was left the last time, which is said; `None` for its beginning."""
+    from claude_session_player.player import PositionStore, line_position
+
+    path = os.path.abspath(source.path or "")
+    left = PositionStore.of_user(path).find(path)
+    if left is None:
+        say("note: no position of this session is remembered: it is played from the beginning")
+        return None
+    say(f"Continued at line {left.line}, {left.percent}%.")
+    return line_position(left.line)
 
 
 # --- what is played -----------------------------------------------------------------------------------

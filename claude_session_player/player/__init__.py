@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from claude_session_player.util.lazy import lazy_attributes
 
 if TYPE_CHECKING:
+    from claude_session_player.player.chapters import Chapter as Chapter, list_chapters as list_chapters
+    from claude_session_player.player.costs import CostCounter as CostCounter, CostCurve as CostCurve
     from claude_session_player.player.follow import (
         FileChange as FileChange,
         FollowedGroup as FollowedGroup,
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
     from claude_session_player.player.frame_names import FrameName as FrameName, describe_frame as describe_frame
     from claude_session_player.player.lanes import LaneSpan as LaneSpan, lane_spans as lane_spans
     from claude_session_player.player.playback import LiveState as LiveState, Playback as Playback, Player as Player
+    from claude_session_player.player.positions import (
+        LeftPosition as LeftPosition,
+        PositionStore as PositionStore,
+    )
+    from claude_session_player.player.progress import LineFacts as LineFacts, ProgressLog as ProgressLog
     from claude_session_player.player.recording import (
         Recording as Recording,
         SubagentRecordings as SubagentRecordings,
@@ -52,6 +59,7 @@ if TYPE_CHECKING:
         column_of as column_of,
         frame_in_column as frame_in_column,
         histogram as histogram,
+        line_position as line_position,
         parse_position as parse_position,
     )
 
@@ -61,6 +69,9 @@ _HOMES = {
     "POSITION_HINT": "timeline",
     "Cut": "timeline",
     "Destination": "timeline",
+    "Chapter": "chapters",
+    "CostCounter": "costs",
+    "CostCurve": "costs",
     "ElementDetails": "search",
     "FileChange": "follow",
     "FollowedGroup": "follow",
@@ -73,10 +84,14 @@ _HOMES = {
     "POSITION_HELP": "timeline",
     "DEFAULT_IDLE": "timeline",
     "LaneSpan": "lanes",
+    "LeftPosition": "positions",
+    "LineFacts": "progress",
     "LiveState": "playback",
     "Pace": "timeline",
     "Playback": "playback",
     "Player": "playback",
+    "PositionStore": "positions",
+    "ProgressLog": "progress",
     "Recording": "recording",
     "SPEEDS": "timeline",
     "TextPiece": "stream",
@@ -89,6 +104,8 @@ _HOMES = {
     "frame_in_column": "timeline",
     "histogram": "timeline",
     "lane_spans": "lanes",
+    "line_position": "timeline",
+    "list_chapters": "chapters",
     "parse_position": "timeline",
     "recording_of_file": "recording",
     "recording_of_lines": "recording",

@@ -21,6 +21,7 @@ from claude_session_player.format.line_reader import (
     split_lines,
 )
 from claude_session_player.models import (
+    AssistantText,
     CompactionRule,
     Note,
     ScreenElement,
@@ -32,8 +33,9 @@ from claude_session_player.models import (
 )
 from claude_session_player.parser import decode_lines, gc_paused, is_whole_record, is_worth_decoding
 from claude_session_player.player.frame_links import FrameLinks
+from claude_session_player.player.progress import ProgressLog
 from claude_session_player.renderer import render
-from claude_session_player.tools import AGENTS
+from claude_session_player.tools import AGENTS, FileTouch, touched_file
 from claude_session_player.util.times import to_epoch
 
 if TYPE_CHECKING:
@@ -51,14 +53,23 @@ _RECENT_SPACING: Final = 50
 _MOST_RECENT_SPACING: Final = 5
 
 
+_TOOL_ERROR: Final = "<tool_use_error>"
+"""How a result begins that says that the tool did nothing."""
+_CHANGES: Final = (FileTouch.WRITE, FileTouch.EDIT)
+
+
 class FrameMark(IntFlag):
-    """What a timeline marks."""
+    """What a frame shows that a person may look for."""
 
     NONE = 0
     PROMPT = 1
     ERROR = 2
     COMPACTION = 4
     AGENT = 8
+    EDIT = 16
+    """A tool has changed a file."""
+    RESPONSE = 32
+    """The model has answered with text."""
 
 
 class Frame(NamedTuple):
@@ -92,6 +103,8 @@ class FrameIndex:
         """The sub-agents that ran, and the calls of the frames that show results."""
         self.lines_decoded = 0
         """How many lines were decoded so far, for the index or for a screen."""
+        self.progress = ProgressLog(is_subagent=self.view.sidechains)
+        """What is known at each indexed line."""
         self._offsets = array("Q", [0])
         """The offset of each line, and that of the next one."""
         self._unterminated = 0
@@ -206,12 +219,26 @@ class FrameIndex:
                 time = None
                 while event is not None and event.line == number:
                     time = to_epoch(event.timestamp) if time is None else time
-                    changes.append(apply_record(self._newest, event))
+                    changes.append(change := apply_record(self._newest, event))
                     self.links.note(self._newest, event, self.frames)
+                    self.progress.add(event)
+                    if change.marks & _LOGGED:
+                        self._log_elements(number)
                     event = next(events, None)
                 offset += len(line)
                 self._offsets.append(offset)
                 self._add_frame(number, time, changes)
+
+    def _log_elements(self, line: int) -> None:
+        """Note the prompts and edits that the last record has put on the screen."""
+        state = self._newest
+        for element in (*state.elements[state.settled :], *(state.elements[position] for position in state.touched)):
+            if isinstance(element, UserMessage):
+                if state.removed:  # it was on the screen already, from the queue
+                    self.progress.drop_queued_prompt(element.text)
+                self.progress.add_prompt(line, element.text)
+            elif isinstance(element, ToolCall) and (path := changed_file(element)) and _is_edit_done(element, line):
+                self.progress.add_edit(line, path)
 
     def _add_frame(self, line: int, time: float | None, changes: list[RecordChange]) -> None:
         if (frame := build_frame(line, time, changes)) is not None:
@@ -319,8 +346,12 @@ def apply_record(state: ScreenState, event: Event) -> RecordChange:
     marks = FrameMark.COMPACTION if state.cleared else FrameMark.NONE
     for element in new:
         marks |= _mark(element)
-    if _has_failed(event) or any(isinstance(element, ToolCall) and element.is_error for element in touched):
+    if any(isinstance(element, ToolCall) and _is_edit_done(element, event.line) for element in touched):
+        marks |= FrameMark.EDIT
+    if any(isinstance(element, ToolCall) and element.is_error for element in touched):
         marks |= FrameMark.ERROR
+    if _has_failed(event):
+        marks = (marks | FrameMark.ERROR) & ~FrameMark.RESPONSE
     return RecordChange(is_visible, sum(map(_size, (*new, *touched))), marks)
 
 
@@ -339,8 +370,28 @@ def _mark(element: ScreenElement) -> FrameMark:
             return FrameMark.ERROR
         case ToolCall():
             agent = FrameMark.AGENT if element.tool_name in AGENTS else FrameMark.NONE
-            return agent | (FrameMark.ERROR if element.is_error else FrameMark.NONE)
+            edit = FrameMark.EDIT if _is_edit_done(element, element.result_line) else FrameMark.NONE
+            return agent | edit | (FrameMark.ERROR if element.is_error else FrameMark.NONE)
+        case AssistantText():
+            return FrameMark.RESPONSE
     return FrameMark.NONE
+
+
+def changed_file(call: ToolCall) -> str | None:
+    """The file that a call is to change; `None` for other calls."""
+    touched = touched_file(call.tool_name, call.input)
+    return touched[1] if touched is not None and touched[0] in _CHANGES else None
+
+
+def _is_edit_done(call: ToolCall, line: int | None) -> bool:
+    """True if a line has the result of a call that has changed a file."""
+    is_result = call.result is not None and (call.result_line == line)
+    return (
+        is_result
+        and not call.is_error
+        and not (call.result or "").startswith(_TOOL_ERROR)
+        and changed_file(call) is not None
+    )
 
 
 def _size(element: ScreenElement) -> int:
@@ -354,4 +405,6 @@ def _last_before(keyframes: list[_Keyframe], wanted: int) -> _Keyframe:
     return keyframes[place - 1] if place else _NO_KEYFRAME
 
 
+_LOGGED: Final = FrameMark.PROMPT | FrameMark.EDIT
+"""Frames with texts that the progress log keeps."""
 _NO_KEYFRAME: Final = _Keyframe(-1, ScreenState())

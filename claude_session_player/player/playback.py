@@ -6,7 +6,7 @@ The player gets its clock from outside, and knows the times of frames but nothin
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from enum import StrEnum
 from itertools import accumulate
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from claude_session_player.player.follow import FileChange, FollowedFile
 from claude_session_player.player.frame_index import READ_SIZE, Frame, FrameIndex, FrameMark
+from claude_session_player.player.highlights import LONGEST, has_highlight, highlight_delays, is_highlight
 from claude_session_player.player.timeline import (
     DEFAULT_IDLE,
     SPEEDS,
@@ -62,8 +63,14 @@ class Player:
         """True if any frame has a time."""
         self.speed = 1.0
         self.pace = Pace.CAPPED
-        self.chapters: list[int] = []
-        """The frames with a prompt."""
+        self.highlights: list[int] = []
+        """The frames with a highlight."""
+        self._marked: dict[FrameMark, list[int]] = {mark: [] for mark in FrameMark}
+        """The frames with each mark."""
+        self._pace_before = Pace.CAPPED
+        """The pace before highlights were switched on."""
+        self._scaled: array[float] | None = None
+        """When each frame is shown in highlights."""
         self._clock = clock
         self._idle = idle
         self._frames: Sequence[Frame] = ()
@@ -91,7 +98,7 @@ class Player:
             return
         new = frames[known:]
         self.has_times = self.has_times or any(frame.time is not None for frame in new)
-        self.chapters += [number for number, frame in enumerate(new, known) if frame.marks & FrameMark.PROMPT]
+        self._note_marks(new, known)
         if self.first_time is None:
             self.first_time = next((frame.time for frame in new if frame.time is not None), None)
         real = list(frame_delays((self._latest, *(frame.time for frame in new))))[1:]
@@ -102,19 +109,30 @@ class Player:
             (Pace.CAPPED, list(cap_delays(real, self._idle))),
             (Pace.REAL, real),
             (Pace.PACED, paced),
+            (Pace.HIGHLIGHTS, list(highlight_delays(new, frames[known - 1] if known else None))),
         ):
             self._extend(pace, delays)
-            self._cuts[pace] += find_cuts(real, delays, known)
+            if pace is not Pace.HIGHLIGHTS:  # most of the session takes no time then
+                self._cuts[pace] += find_cuts(real, delays, known)
         if self.position < 0 or self.is_live:
             self._show(self.count - 1 if self.is_live else 0)
 
     def restart(self) -> None:
         """Drop all frames, because others will follow; speed and pace stay as they are."""
         self.position, self.count, self.has_times = -1, 0, False
-        self._frames, self._latest, self.chapters = (), None, []
+        self._frames, self._latest, self.highlights = (), None, []
+        self._marked = {mark: [] for mark in FrameMark}
         self.first_time = self._crossed = None
         for pace in Pace:
             del self._delays[pace][:], self._starts[pace][:], self._cuts[pace][:]
+
+    def _note_marks(self, new: Sequence[Frame], known: int) -> None:
+        for number, frame in enumerate(new, known):
+            if frame.marks:
+                for mark in frame.marks:
+                    self._marked[mark].append(number)
+                if has_highlight(frame):
+                    self.highlights.append(number)
 
     def _extend(self, pace: Pace, delays: Iterable[float]) -> None:
         starts = self._starts[pace]
@@ -125,7 +143,31 @@ class Player:
     @property
     def starts(self) -> Sequence[float]:
         """When each frame is shown, at normal speed."""
-        return self._starts[self.pace]
+        starts = self._starts[self.pace]
+        scale = self._scale
+        if scale == 1:
+            return starts
+        if self._scaled is None or len(self._scaled) != len(starts):
+            self._scaled = array("d", (start * scale for start in starts))
+        return self._scaled
+
+    @property
+    def _scale(self) -> float:
+        """By which factor delays are shortened: highlights never take longer than a few minutes."""
+        starts = self._starts[self.pace]
+        if self.pace is not Pace.HIGHLIGHTS or not starts or starts[-1] <= LONGEST:
+            return 1.0
+        return LONGEST / starts[-1]
+
+    @property
+    def chapters(self) -> Sequence[int]:
+        """The frames with a prompt."""
+        return self._marked[FrameMark.PROMPT]
+
+    @property
+    def has_highlights_only(self) -> bool:
+        """True while only highlights are played."""
+        return self.pace is Pace.HIGHLIGHTS
 
     @property
     def elapsed(self) -> float:
@@ -195,7 +237,7 @@ class Player:
             self._crossed = self._shown_at, cuts[place - 1]
 
     def _delay(self, frame: int) -> float:
-        return self._delays[self.pace][frame] / self.speed
+        return self._delays[self.pace][frame] * self._scale / self.speed
 
     # --- controls -------------------------------------------------------------------------------------
 
@@ -219,14 +261,27 @@ class Player:
             self.play()
 
     def step(self, frames: int) -> None:
-        """Pause, and go some frames forward or back."""
+        """Pause, and go some frames forward or back; in highlights, over all others."""
         self.pause()
-        self._show(self.position + frames)
+        self._show(self._highlight_from(self.position, frames) if self.has_highlights_only else self.position + frames)
+
+    def _highlight_from(self, frame: int, steps: int) -> int:
+        """The highlight some steps from a frame; beyond the first or last one, that one or the frame itself."""
+        known = self.highlights
+        index = (bisect_right(known, frame) - 1 if steps > 0 else bisect_left(known, frame)) + steps
+        if not known:
+            return frame
+        found = known[min(max(index, 0), len(known) - 1)]
+        return found if (found - frame) * steps > 0 else frame
 
     def chapter(self, direction: int) -> bool:
         """Go to the next or previous prompt; false if there is none. Playing continues from there."""
+        return self.go_to_mark(FrameMark.PROMPT, direction)
+
+    def go_to_mark(self, mark: FrameMark, direction: int) -> bool:
+        """Go to the next or previous frame with a mark; false if there is none. Playing continues from there."""
         find = chapter_after if direction > 0 else chapter_before
-        frame = find(self.chapters, self.position)
+        frame = find(self._marked[mark], self.position)
         if frame is not None:
             self.seek(frame)
         return frame is not None
@@ -238,7 +293,10 @@ class Player:
 
     def seek_elapsed(self, seconds: float) -> None:
         """Go to the frame that is shown this many seconds after the beginning, at normal speed."""
-        self.seek(frame_at(self.starts, seconds))
+        frame = frame_at(self.starts, seconds)
+        if self.has_highlights_only and self.highlights:
+            frame = self.highlights[max(bisect_right(self.highlights, frame) - 1, 0)]
+        self.seek(frame)
 
     def seek_fraction(self, fraction: float) -> None:
         """Go to a fraction of the total time, between 0 and 1; of the number of frames, if the total is 0."""
@@ -259,7 +317,7 @@ class Player:
 
     def set_speed(self, speed: float) -> None:
         """Play at this multiple of the normal speed."""
-        self._change_delays(self.pace if self.pace is Pace.PACED else Pace.CAPPED, speed)
+        self._change_delays(Pace.CAPPED if self.pace is Pace.REAL else self.pace, speed)
 
     def change_speed(self, steps: int) -> None:
         """Play faster or slower, by some steps in `SPEEDS`."""
@@ -269,6 +327,14 @@ class Player:
     def set_pace(self, pace: Pace) -> None:
         """Compute delays differently; real time implies normal speed."""
         self._change_delays(pace, 1.0 if pace is Pace.REAL else self.speed)
+
+    def set_highlights(self, is_on: bool) -> None:
+        """Play only highlights, or at the previous pace; the position stays the same."""
+        if is_on and not self.has_highlights_only:
+            self._pace_before = self.pace
+            self.set_pace(Pace.HIGHLIGHTS)
+        elif not is_on and self.has_highlights_only:
+            self.set_pace(self._pace_before)
 
     def _change_delays(self, pace: Pace, speed: float) -> None:
         """Change all delays; the elapsed fraction of the current one stays the same."""
@@ -353,8 +419,12 @@ class Playback:
         return self.frame_index.frames[self.player.position] if self.player.position >= 0 else None
 
     def elements(self) -> list[ScreenElement]:
-        """The elements on the screen now. They are valid until the next call, and must not be changed."""
-        return self.frame_index.screen(self.player.position).elements
+        """The elements on the screen now; in highlights, only those. They must not be changed.
+
+        They are valid until the next call.
+        """
+        elements = self.frame_index.screen(self.player.position).elements
+        return list(filter(is_highlight, elements)) if self.player.has_highlights_only else elements
 
     def read_more(self) -> FileChange:
         """Load some more frames; after `GREW` there may be more. Raises `CannotRead`."""
@@ -380,6 +450,11 @@ class Playback:
         """Go to a position, as soon as its frame is loaded."""
         self._destination = destination
         self._arrive()
+
+    @property
+    def has_arrived(self) -> bool:
+        """False while frames are awaited on the way to a destination."""
+        return self._destination is None
 
     def forget_destination(self) -> None:
         """Drop a destination that is not loaded yet, because the person went elsewhere."""

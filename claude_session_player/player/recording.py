@@ -124,6 +124,10 @@ def _no_description() -> None:
     return None
 
 
+def _no_session() -> None:
+    return None
+
+
 @dataclass(frozen=True)
 class Recording:
     """A session or sub-agent that can be played. Nothing is opened in advance."""
@@ -142,6 +146,8 @@ class Recording:
     """Gives the full output for a result that only refers to it."""
     describe: Callable[[], tuple[str, str] | None] = _no_description
     """Gives a better title and location; this may take a moment."""
+    find_session: Callable[[], Session | None] = _no_session
+    """Gives what a store knows of it; this may take a moment."""
 
 
 def recording_of_lines(lines: Iterable[bytes], name: str) -> Recording:
@@ -161,6 +167,7 @@ def recording_of_file(file: SessionFile, open_store: Callable[[], Store]) -> Rec
         partial(_find_subagents, file, open_store),
         output_resolver([file]),
         partial(_describe, file, open_store),
+        partial(_find_session, file, open_store),
     )
 
 
@@ -175,6 +182,7 @@ def recording_of_session(session: Session, open_store: Callable[[], Store]) -> R
         None if is_inline else session.path,
         _no_subagents if is_inline else partial(_find_subagents, session.file, open_store),
         output_resolver([session.file]),
+        find_session=partial(_find_session, session.file, open_store, session.id if is_inline else None),
     )
 
 
@@ -187,6 +195,14 @@ def _describe(file: SessionFile, open_store: Callable[[], Store]) -> tuple[str, 
         return None
     session = open_store().session_of(file)
     return session.title or session.id, session.project or file.name
+
+
+def _find_session(file: SessionFile, open_store: Callable[[], Store], inline: str | None = None) -> Session | None:
+    """The session in a file, or the sub-agent inside it with this id. Opens the store for the thread that asks."""
+    session = open_store().session_of(file)
+    if inline is None:
+        return session
+    return next((agent for agent in session.inline_subagents if agent.id == inline), None)
 
 
 def _find_subagents(file: SessionFile, open_store: Callable[[], Store]) -> SubagentRecordings:

@@ -38,6 +38,8 @@ class Pace(Enum):
     """The session's own time, with all pauses."""
     PACED = "paced"
     """The time that it takes to read what appears."""
+    HIGHLIGHTS = "highlights"
+    """The same for prompts, responses, edits and errors; all other frames take no time."""
 
 
 def frame_delays(times: Iterable[float | None]) -> Iterator[float]:
@@ -179,6 +181,11 @@ class LinePosition(NamedTuple):
     """A line of the file, counted from 1."""
 
     number: int
+
+
+def line_position(number: int) -> Destination:
+    """A line of the file as a place to go to."""
+    return LinePosition(number)
 
 
 class FractionPosition(NamedTuple):

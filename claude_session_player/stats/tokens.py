@@ -19,7 +19,7 @@ from claude_session_player.util.times import parse_time
 
 if TYPE_CHECKING:
     from claude_session_player.stats.prices import Prices
-    from claude_session_player.store import Responses
+    from claude_session_player.store import Responses, TokenCounts
 
 MAIN_AGENT: Final = "main"
 """The agent of a session's own responses."""
@@ -42,9 +42,11 @@ __all__ = [
     "MAIN_AGENT",
     "UNKNOWN_AGENT",
     "ModelUsage",
+    "ResponseCost",
     "TimeWindow",
     "TokenCount",
     "UsageShare",
+    "cost_responses",
     "count_tokens",
     "session_usage",
     "total_cost",
@@ -132,6 +134,44 @@ def count_tokens(
     tariffs = prices.tariffs(model for model in models if model is not None) if prices else {}
     counter = _Counter(tariffs, _shared_responses(files), _Days(window) if by_day else _NoDays())
     return [share for part, responses in files for share in counter.shares(part, responses)]
+
+
+class ResponseCost(NamedTuple):
+    """A response of a session or of one of its sub-agents."""
+
+    key: str
+    """What identifies it; see `Responses`."""
+    part: Session
+    """The session or sub-agent whose file counts it."""
+    tokens: TokenCount
+    cost: Decimal | None
+    """In US dollars; `None` if the price is unknown."""
+
+
+def cost_responses(session: Session, prices: Prices) -> list[ResponseCost]:
+    """The cost of each response of a session and its sub-agents; they add up to what `count_tokens` gives."""
+    found: dict[str, ResponseCost] = {}
+    files = [(part, part.responses) for part in _originals_first(_load_parts([session]))]
+    shared = _shared_responses(files)
+    for part, responses in files:
+        columns = zip(*_columns(responses), strict=True)
+        rows = zip(responses.keys, responses.times, responses.model, responses.agent, columns, strict=True)
+        for key, time, model, agent, numbers in rows:
+            if key in found or (part.is_inline and responses.agents[agent] != part.id):
+                continue
+            tokens = TokenCount(*_token_fields(*shared.get(key, numbers)))
+            found[key] = ResponseCost(key, part, tokens, response_cost(prices, responses.models[model], tokens, time))
+    return list(found.values())
+
+
+def response_cost(prices: Prices, model: str | None, tokens: TokenCount, time: str | None) -> Decimal | None:
+    """The cost of one response in US dollars; `None` if the price is unknown."""
+    return None if model is None else prices.cost(model, tokens, time)
+
+
+def token_count(counts: TokenCounts) -> TokenCount:
+    """The tokens of a response as its lines name them, by how they are priced."""
+    return TokenCount(*_token_fields(*counts))
 
 
 def _load_parts(sessions: Iterable[Session]) -> list[Session]:

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
         workflow_files as workflow_files,
     )
     from claude_session_player.store.facts import (
+        LINE_KEY as LINE_KEY,
         Extraction as Extraction,
         ExtractJob as ExtractJob,
         Responses as Responses,
+        TokenCounts as TokenCounts,
     )
     from claude_session_player.store.filters import (
         SORT_KEYS as SORT_KEYS,
@@ -73,6 +75,14 @@ if TYPE_CHECKING:
         looks_like_path as looks_like_path,
         not_a_session_reason as not_a_session_reason,
     )
+    from claude_session_player.store.responses import (
+        SYNTHETIC_MODEL as SYNTHETIC_MODEL,
+        NamedTokens as NamedTokens,
+        largest_tokens as largest_tokens,
+        named_tokens as named_tokens,
+        sound_token_counts as sound_token_counts,
+        sound_tokens as sound_tokens,
+    )
     from claude_session_player.store.session import (
         Session as Session,
         load_responses as load_responses,
@@ -83,6 +93,7 @@ if TYPE_CHECKING:
         ROOTS_VARIABLE as ROOTS_VARIABLE,
         Store as Store,
         default_roots as default_roots,
+        enclosing_store as enclosing_store,
         find_stores as find_stores,
     )
     from claude_session_player.store.watch import (
@@ -99,6 +110,7 @@ _HOMES = {
     "ROOTS_VARIABLE": "store",
     "Store": "store",
     "default_roots": "store",
+    "enclosing_store": "store",
     "find_stores": "store",
     "Session": "session",
     "load_responses": "session",
@@ -109,9 +121,12 @@ _HOMES = {
     "Filter": "filters",
     "parse_date_span": "filters",
     # what is known of files, and its index
+    "sound_token_counts": "responses",
     "Extraction": "facts",
     "ExtractJob": "facts",
     "Responses": "facts",
+    "TokenCounts": "facts",
+    "LINE_KEY": "facts",
     "DEFAULT_CACHE": "index",
     "KnownFiles": "index",
     "Progress": "index",
@@ -152,6 +167,12 @@ _HOMES = {
     "InUseMethods": "in_use",
     "UseEvidence": "in_use",
     "UseKind": "in_use",
+    # the tokens that lines name
+    "NamedTokens": "responses",
+    "SYNTHETIC_MODEL": "responses",
+    "largest_tokens": "responses",
+    "named_tokens": "responses",
+    "sound_tokens": "responses",
     # which files change
     "POLLING_NOTICE": "watch",
     "FileChanges": "watch",

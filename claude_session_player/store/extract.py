@@ -42,9 +42,7 @@ from claude_session_player.store.extract_lines import (
     HANDLERS,
     PEEKS,
     ConversationExtractor,
-    line_key,
     peek_progress,
-    response_key,
 )
 from claude_session_player.store.facts import (
     ConversationFacts,
@@ -56,6 +54,7 @@ from claude_session_player.store.facts import (
     file_record,
 )
 from claude_session_player.store.layout import ReadProblem, SessionFile
+from claude_session_player.store.responses import line_key, response_key
 from claude_session_player.util.fsutil import regular_opener, sample_checksum
 
 if TYPE_CHECKING:

@@ -51,7 +51,17 @@ from claude_session_player.linking.agent_records import (
 from claude_session_player.linking.copies import response_id
 from claude_session_player.linking.prompts import human_prompt
 from claude_session_player.linking.titles import note_prompt, note_title
-from claude_session_player.store.facts import LINE_KEY, ConversationFacts, Response, TokenCounts, TokenTotals
+from claude_session_player.store.facts import ConversationFacts, Response, TokenCounts, TokenTotals
+from claude_session_player.store.responses import (
+    NO_TOKENS,
+    SYNTHETIC_MODEL,
+    largest_tokens,
+    line_key,
+    named_tokens,
+    response_key,
+    sound_tokens,
+    token_counts,
+)
 from claude_session_player.tools import AGENTS
 from claude_session_player.util.times import normalize_time
 
@@ -182,15 +192,9 @@ def _add_model(extractor: FileExtractor, event: System | Metadata) -> None:
 
 
 def _add_usage(extractor: FileExtractor, event: UsageLine) -> None:
-    tokens = (
-        event.input_tokens or 0,
-        event.output_tokens or 0,
-        event.cache_creation_tokens or 0,
-        event.cache_read_tokens or 0,
-        0,
-    )
     model = next(reversed(extractor.main.models), None)
-    extractor.main.add_tokens(line_key(event), tokens, model, event.timestamp)
+    for named in named_tokens(event):
+        extractor.main.add_tokens(named.key, named.tokens, model, named.time)
 
 
 def _add_malformed(extractor: FileExtractor, event: Malformed) -> None:
@@ -216,18 +220,10 @@ HANDLERS: Final[dict[type[Event], Callable[[FileExtractor, Any], None]]] = {
 }
 
 
-def line_key(event: Event) -> str:
-    """What identifies a line: in copies of a file as well, if it has a uuid."""
-    return f"\0uuid {event.uuid}" if event.uuid else f"{LINE_KEY}{event.line}"
-
-
-_SYNTHETIC: Final = "<synthetic>"
 _PROVIDERS: Final = {"msg_bdrk_": "bedrock", "msg_vrtx_": "vertex"}
 """The beginning of a response's id says which provider served it."""
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _TIME_LENGTH: Final = 24
-_MAX_TOKENS: Final = 1 << 53
-_NO_TOKENS: Final = (0, 0, 0, 0, 0)
 
 
 ResponseLine = tuple[str | None, str | None, str | None, Usage]
@@ -296,7 +292,7 @@ class ConversationExtractor(Struct):
         A response is identified by the ids of message and request; a line without any is a response of its own, which
         `place` identifies.
         """
-        if (model := message.model) == _SYNTHETIC:
+        if (model := message.model) == SYNTHETIC_MODEL:
             return
         if model and with_model and (self.provider is None or next(reversed(self.models), None) != model):
             self.use_model(model)
@@ -304,7 +300,7 @@ class ConversationExtractor(Struct):
         usage = message.usage
         if usage is None:
             return
-        self.add_tokens(response_key(message.id, request, place), _token_counts(usage), model, time)
+        self.add_tokens(response_key(message.id, request, place), token_counts(usage), model, time)
         if with_model:
             self.last = message.id, request, model, usage
 
@@ -312,10 +308,9 @@ class ConversationExtractor(Struct):
         """Add the tokens of a line: the largest of a response's lines count, and absurd ones count as none."""
         before = self.responses.get(key)
         if before is None:
-            is_sound = max(tokens) <= _MAX_TOKENS and min(tokens) >= 0
-            self.responses[key] = (tokens if is_sound else _largest(_NO_TOKENS, tokens), model, time)
+            self.responses[key] = (sound_tokens(tokens), model, time)
         elif before[0] != tokens:
-            self.responses[key] = (_largest(before[0], tokens), before[1] or model, before[2] or time)
+            self.responses[key] = (largest_tokens(before[0], tokens), before[1] or model, before[2] or time)
 
     def use_model(self, model: str) -> None:
         """Note the model that responds from now on."""
@@ -358,7 +353,7 @@ class ConversationExtractor(Struct):
         """The tokens of all responses."""
         if not self.responses:
             return TokenTotals()
-        columns = zip(_NO_TOKENS, *(tokens for tokens, _, _ in self.responses.values()), strict=True)
+        columns = zip(NO_TOKENS, *(tokens for tokens, _, _ in self.responses.values()), strict=True)
         return TokenTotals(*(sum(column) for column in islice(columns, len(TokenTotals._fields))))
 
     def facts(self) -> ConversationFacts:
@@ -376,27 +371,6 @@ class ConversationExtractor(Struct):
             self.ended,
             self.usage(),
         )
-
-
-def response_key(message_id: str | None, request: str | None, place: str = "") -> str:
-    """What identifies a response."""
-    return f"{message_id or ''} {request or ''}" if message_id or request else place
-
-
-def _token_counts(usage: Usage) -> TokenCounts:
-    """The tokens that a line names. A missing sum of cache writes is computed from its parts."""
-    written, parts = usage.cache_creation_input_tokens, usage.cache_creation
-    one_hour = parts.one_hour or 0 if parts is not None else 0
-    if written is None and parts is not None:
-        written = one_hour + (parts.five_minutes or 0)
-    read = usage.cache_read_input_tokens
-    return usage.input_tokens or 0, usage.output_tokens or 0, written or 0, read or 0, one_hour
-
-
-def _largest(before: TokenCounts, tokens: TokenCounts) -> TokenCounts:
-    sound = (number if 0 <= number <= _MAX_TOKENS else 0 for number in tokens)
-    a, b, c, d, e = map(max, before, sound)
-    return a, b, c, d, e
 
 
 def _provider(message_id: str | None, model: str) -> str | None:

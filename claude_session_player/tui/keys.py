@@ -199,6 +199,35 @@ TIMELINE_KEYS: Final = (
     Key(("escape", "tab"), ("screen.probe",), "Esc", "leave", "leave the timeline"),
 )
 """The keys of the timeline while it has the focus."""
+MOTION_KEYS: Final = (
+    Key(("c",), ("chapters",), "c", "chapters", "list the prompts with time, cost, errors, files", group=KeyGroup.FIND),
+    Key(
+        ("right_square_bracket", "left_square_bracket"),
+        ("screen.motion(1)", "screen.motion(-1)"),
+        "] [",
+        "next …",
+        "then e, d, a or p: to the next or previous error, edit, sub-agent, prompt",
+        True,
+        KeyGroup.MOVE,
+    ),
+    Key(
+        ("m",),
+        ("highlights",),
+        "m",
+        "highlights",
+        "play only prompts, responses, edits and errors, or everything",
+        group=KeyGroup.PLAY,
+    ),
+    Key(
+        ("R",),
+        ("resume",),
+        "R",
+        "resume",
+        "continue where you left this session the last time",
+        group=KeyGroup.PLAY,
+    ),
+)
+"""The player's keys that go to what a person looks for."""
 PROMPT_KEYS: Final = (
     Key(("enter",), (), "Enter", "go", "go there, or search"),
     Key(("escape",), (), "Esc", "cancel", "cancel"),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
 from claude_session_player.errors import CannotRead
-from claude_session_player.player import Destination, Timing, parse_position
+from claude_session_player.player import Destination, PositionStore, Timing, parse_position
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.player_screen import PlayerScreen as PlayerScreen
 
@@ -42,10 +41,27 @@ class PlayerApp(TerminalApp[None]):
 
 
 def run_player(
-    recording: Recording, view: View, timing: Timing, start: Destination | None = None, *, is_followed: bool = False
+    recording: Recording,
+    view: View,
+    timing: Timing,
+    start: Destination | None = None,
+    *,
+    is_followed: bool = False,
+    positions: PositionStore | None = None,
+    resume: bool = False,
 ) -> tuple[int, LineAudit]:
-    """Play a recording on the whole terminal; gives the exit code and the line audit. Raises `CannotRead`."""
-    app = PlayerApp(partial(PlayerScreen, recording, view, timing=timing, start=start, is_followed=is_followed))
+    """Play a recording on the whole terminal; gives the exit code and the line audit. Raises `CannotRead`.
+
+    With `positions`, the player remembers where it is left; with `resume`, it continues there.
+    """
+
+    def make_screen() -> PlayerScreen:
+        screen = PlayerScreen(recording, view, timing=timing, start=start, is_followed=is_followed)
+        if positions is not None:
+            screen.use_positions(positions, resume=resume, mentions=start is None)
+        return screen
+
+    app = PlayerApp(make_screen)
     app.run()
     return app.return_code or 0, app.account
 
@@ -61,4 +77,6 @@ def open_player(
     recording = recording_of_session(session, open_store)
     follow = live and not session.is_inline
     start = parse_position(str(hits.start)) if hits else None
-    app.push_screen(PlayerScreen(recording, start=start, is_followed=follow, has_list=True, hits=hits))
+    screen = PlayerScreen(recording, start=start, is_followed=follow, has_list=True, hits=hits)
+    screen.use_positions(PositionStore.of_user(session.path), mentions=hits is None)
+    app.push_screen(screen)

@@ -27,15 +27,17 @@ from claude_session_player.player import (
     element_details,
     parse_position,
 )
+from claude_session_player.stats import context_window
 from claude_session_player.store import POLLING_NOTICE
 from claude_session_player.tools import AGENTS
 from claude_session_player.tui import jobs
 from claude_session_player.tui.footer import FooterState, footer_keys
 from claude_session_player.tui.help_screen import HelpScreen
 from claude_session_player.tui.jobs import FilesWritten, FramesChanged, SubagentReady, TitleReady
-from claude_session_player.tui.keys import PLAYER_KEYS, bindings
-from claude_session_player.tui.playback_screen import PlaybackScreen
+from claude_session_player.tui.keys import MOTION_KEYS, PLAYER_KEYS, bindings
+from claude_session_player.tui.motions import MotionScreen
 from claude_session_player.tui.player_search import HitLines, SearchBar
+from claude_session_player.tui.widgets.chapters import ChapterList
 from claude_session_player.tui.widgets.element_view import ElementView, element_name, speaker_colour
 from claude_session_player.tui.widgets.header import Header, HeaderFacts
 from claude_session_player.tui.widgets.key_bar import KeyBar
@@ -45,7 +47,7 @@ from claude_session_player.tui.widgets.side_pane import SIDE_WIDTH, SidePane
 from claude_session_player.tui.widgets.status import SubagentBar, TextLine, status_text
 from claude_session_player.tui.widgets.timeline import LEGEND, TimelineBar
 from claude_session_player.tui.widgets.timeline_place import place_words
-from claude_session_player.util.humanize import plural
+from claude_session_player.util.humanize import dollars, plural
 from claude_session_player.util.times import wall_clock
 
 if TYPE_CHECKING:
@@ -60,10 +62,9 @@ _STATUS_SECONDS: Final = 1.0
 _DEFAULT_TIMING: Final = Timing()
 _TINY, _LOW, _HIGH = 6, 14, 30
 """A terminal with fewer rows shows less around what is played; one with many has lines around the session."""
-_PROMPT_ACTIONS: Final = ("goto", "search")
 
 
-class PlayerScreen(PlaybackScreen):
+class PlayerScreen(MotionScreen):
     """Plays one recording; a sub-agent is played by another screen over this one."""
 
     CSS = """
@@ -76,8 +77,8 @@ class PlayerScreen(PlaybackScreen):
     PlayerScreen.-low SubagentBar { display: none; }
     PlayerScreen.-tiny TimelineBar, PlayerScreen.-tiny #title { display: none; }
     """
-    KEYS: ClassVar = PLAYER_KEYS
-    BINDINGS: ClassVar = bindings(KEYS)
+    KEYS: ClassVar = (*PLAYER_KEYS, *MOTION_KEYS)
+    BINDINGS: ClassVar = bindings(PLAYER_KEYS)
 
     def __init__(
         self,
@@ -115,7 +116,7 @@ class PlayerScreen(PlaybackScreen):
         self.pane.is_unfolded = self._view.briefs and self._view.result_lines is None
         self._session = Horizontal(id="session")
         self._element_view = ElementView(self._detail_rows)
-        self.side = SidePane(("Element", self._element_view), hint="o hide · ⇧↑ ⇧↓ scroll")
+        self.side = SidePane(("Chapters", ChapterList()), ("Element", self._element_view), hint="o next · ⇧↑ ⇧↓ scroll")
         self._subagents = SubagentBar(os.path.abspath(recording.path or ""), wall)
         self._timeline = TimelineBar(self.player)
         self._place_words: Callable[[int], Text] | None = None
@@ -148,6 +149,7 @@ class PlayerScreen(PlaybackScreen):
             self._subagents.read()
             self.set_interval(_STATUS_SECONDS, self._show_running)
         self.show_frame()
+        self.mention_left_position()
         self._build_frames()
 
     def on_resize(self) -> None:
@@ -160,7 +162,8 @@ class PlayerScreen(PlaybackScreen):
         self.set_class(self.size.height < _LOW, "-low")
 
     def on_unmount(self) -> None:
-        """Close the file."""
+        """Remember the position, and close the file."""
+        self.remember_position()
         self.playback.close()
 
     def _describe(self) -> None:
@@ -181,12 +184,14 @@ class PlayerScreen(PlaybackScreen):
         index = self.playback.frame_index
         self._timeline.show(index.frames, index.links.spans, index.links.changes)
         self._show_cursor()
+        self.follow_chapters()
         self.show_status()
         self.wait()
 
     def show_status(self) -> None:
         """Show the state of the player, or what the timeline is pointed at, and the keys that matter now."""
         self._show_keys()
+        self._show_facts()
         playback = self.playback
         status = partial(
             status_text,
@@ -198,17 +203,33 @@ class PlayerScreen(PlaybackScreen):
         )
         self._status.show(self._place_words or (lambda width: status(width=width)))
 
+    def _show_facts(self) -> None:
+        """Show in the header what is known at this frame."""
+        facts, cost = self.facts, self.cost
+        is_counted = cost is not None  # by then the prices are loaded, which also list the windows
+        self.header.show(
+            self.header.facts._replace(
+                git_branch=facts.git_branch or "",
+                model=facts.model or "",
+                context_tokens=facts.context,
+                context_window=context_window(facts.model, facts.context or 0) if is_counted else None,
+                cost=dollars(cost) if cost else "",
+            )
+        )
+
     def _flags(self) -> str:
         """What is switched on, and the state of the search."""
         view = self.playback.frame_index.view
         flags = {
+            "highlights": self.player.has_highlights_only,
             "screen": not view.briefs,
             "history": view.history and not view.briefs,
             "since compaction": view.briefs and not view.history,
             "thinking": self.pane.view.thinking,
             "polling": self._is_polled,
         }
-        return " ".join(filter(None, (*(name for name, is_on in flags.items() if is_on), self.search_bar.status())))
+        names = (name for name, is_on in flags.items() if is_on)
+        return " ".join(filter(None, (self.pending_keys, *names, self.search_bar.status())))
 
     def _detail_rows(self, element: ScreenElement, width: int) -> list[Strip]:
         """The rows of an unfolded element."""
@@ -234,6 +255,7 @@ class PlayerScreen(PlaybackScreen):
             self._frames_source = self.playback.frame_index
             self.pane.go_to_end()
         self.show_frame()
+        self.update_progress()
         if event.notice:
             self.notify(event.notice, severity="warning")
 
@@ -281,10 +303,6 @@ class PlayerScreen(PlaybackScreen):
         self._change_view(replace(view, history=not view.history))
 
     # --- keys: positions and search ---------------------------------------------------------------------
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While something is typed, `/` and `g` are ordinary letters."""
-        return not (action in _PROMPT_ACTIONS and self.search_bar.is_typing)
 
     def action_goto(self) -> None:
         """Ask for a position."""
@@ -430,7 +448,7 @@ class PlayerScreen(PlaybackScreen):
 
     def action_help(self) -> None:
         """Show all keys."""
-        self.app.push_screen(HelpScreen("Player keys", PLAYER_KEYS, LEGEND))
+        self.app.push_screen(HelpScreen("Player keys", (*PLAYER_KEYS, *MOTION_KEYS), LEGEND))
 
     def action_back(self) -> None:
         """End the search; without one, go back to the caller of this sub-agent or to the list of sessions."""

@@ -183,8 +183,8 @@ class TimelineBar(Widget, can_focus=True):
         player, drawn = self._player, self._count
         if player.count == drawn:
             return False
-        is_much = player.count >= drawn * _GROWTH or player.total >= self._total * _GROWTH
         new = self._frames[drawn : player.count]
+        is_much = player.count >= drawn * _GROWTH or player.total >= self._total * _GROWTH
         return is_much or not player.is_growing or any(frame.marks & SHOWN_MARKS for frame in new)
 
     # --- what is at a place -----------------------------------------------------------------------------

@@ -1,0 +1,125 @@
+"""Keys that go to what a person looks for: errors, edits, sub-agents, prompts, chapters and highlights."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from textual import events, on
+from textual.widgets import Input
+
+from claude_session_player.player import FrameMark, list_chapters
+from claude_session_player.tui.keys import MOTION_KEYS, bindings
+from claude_session_player.tui.progress import ProgressScreen
+from claude_session_player.tui.widgets.chapters import ChapterList, ChaptersPopup
+
+_MOTIONS: Final[dict[str, tuple[FrameMark, str]]] = {
+    "e": (FrameMark.ERROR, "error"),
+    "d": (FrameMark.EDIT, "edit"),
+    "a": (FrameMark.AGENT, "sub-agent"),
+    "p": (FrameMark.PROMPT, "prompt"),
+}
+"""The second key of a motion: what it goes to, and its name."""
+_FIRST_KEYS: Final = {1: "]", -1: "["}
+_PRIORITY_ACTIONS: Final = ("goto", "search", "motion")
+"""Actions of keys that are handled first; they are ordinary letters where something is typed."""
+
+
+class MotionScreen(ProgressScreen):
+    """A player with motions of two keys, chapters, and highlights."""
+
+    BINDINGS: ClassVar = bindings(MOTION_KEYS)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._motion: int | None = None
+        """The direction of a motion whose second key is awaited."""
+
+    # --- motions ------------------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While something is typed, or the second key of a motion is awaited, these keys are ordinary ones."""
+        is_taken = self._motion is not None or isinstance(self.focused, Input)
+        return not (action in _PRIORITY_ACTIONS and is_taken)
+
+    def action_motion(self, direction: int) -> None:
+        """Wait for the second key of a motion."""
+        self._motion = direction
+        self.show_status()
+
+    def on_key(self, event: events.Key) -> None:
+        """The second key of a motion; any other key cancels it."""
+        direction, self._motion = self._motion, None
+        if direction is None:
+            return
+        event.stop()
+        event.prevent_default()
+        self.show_status()
+        if (motion := _MOTIONS.get(event.key)) is not None:
+            self.go_to_mark(*motion, direction)
+
+    def go_to_mark(self, mark: FrameMark, name: str, direction: int) -> None:
+        """Go to the next or previous frame with a mark, and put the cursor on what it shows."""
+        self.show_here()
+        if not self.player.go_to_mark(mark, direction):
+            self.notify(f"No later {name}." if direction > 0 else f"No earlier {name}.")
+            return
+        self.show_frame()
+        number = self.pane.find_line(self.playback.frame.line if self.playback.frame else 0)
+        if number is not None:
+            self.pane.move_to(number)
+
+    @property
+    def pending_keys(self) -> str:
+        """The first key of a motion whose second key is awaited; for the status line."""
+        return f"{_FIRST_KEYS[self._motion]}…" if self._motion is not None else ""
+
+    # --- highlights ---------------------------------------------------------------------------------------
+
+    def action_highlights(self) -> None:
+        """Play only prompts, responses, edits and errors, or everything; the position stays the same."""
+        self.player.set_highlights(not self.player.has_highlights_only)
+        self.pane.go_to_end()
+        self.show_frame()
+
+    # --- chapters -----------------------------------------------------------------------------------------
+
+    def action_chapters(self) -> None:
+        """Open the list of chapters."""
+        popup = ChaptersPopup(list_chapters(self.playback.frame_index, self.costs), self.player.position)
+        self.app.push_screen(popup, self._go_to_chapter)
+
+    def _go_to_chapter(self, frame: int | None) -> None:
+        if frame is not None:
+            self.player.seek(frame)
+            self.show_here()
+
+    @on(ChapterList.Chosen)
+    def _take_chapter(self, event: ChapterList.Chosen) -> None:
+        event.stop()
+        self._go_to_chapter(event.frame)
+
+    def show_chapters(self) -> None:
+        """Show what is new in the lists of chapters."""
+        if lists := self._chapter_lists():
+            chapters = list_chapters(self.playback.frame_index, self.costs)
+            for one in lists:
+                one.show(chapters)
+
+    def follow_chapters(self) -> None:
+        """Mark the chapter that is played in the lists of chapters."""
+        for one in self._chapter_lists():
+            one.follow(self.player.position)
+
+    def _chapter_lists(self) -> list[ChapterList]:
+        """The list beside the session and the one over it, as far as they are open."""
+        over = self.app.screen
+        return [*self.query(ChapterList), *([over.chapters] if isinstance(over, ChaptersPopup) else [])]
+
+    # --- when the player changes --------------------------------------------------------------------------
+
+    def update_progress(self) -> None:
+        """There are more frames, or others."""
+        self.show_chapters()
+        self.mention_arrival()
+        if self.playback.is_complete:
+            self.count_costs(look_up=self.costs is None)

@@ -1,0 +1,161 @@
+"""What a played session has cost so far, and where a person left it: looked up behind the player, and told to it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.message import Message
+from textual.worker import get_current_worker
+
+from claude_session_player.errors import SessionError
+from claude_session_player.player import CostCounter, LeftPosition, PositionStore, line_position
+from claude_session_player.tui.playback_screen import PlaybackScreen
+from claude_session_player.tui.widgets.status import fraction_of
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from claude_session_player.player import CostCurve, FrameIndex, LineFacts
+
+_HIGHLIGHTS_VIEW = "highlights"
+"""The remembered view of a session that was left in highlights."""
+
+
+@dataclass
+class CostsReady(Message, bubble=False):
+    """The cost until each line of an index."""
+
+    index: FrameIndex
+    costs: CostCurve
+
+
+class ProgressScreen(PlaybackScreen):
+    """A player that knows the facts of each line, the cost so far, and where the session was left."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.costs: CostCurve | None = None
+        """The cost until each line; `None` until it is known."""
+        self._cost_counter: CostCounter | None = None
+        self._positions: PositionStore | None = None
+        self._left: LeftPosition | None = None
+        """Where the session was left the last time."""
+        self._mentions_left = False
+        self._is_resuming = False
+        """True until the position is reached at which the session is continued."""
+
+    # --- what is known here -------------------------------------------------------------------------------
+
+    @property
+    def facts(self) -> LineFacts:
+        """Model, git branch, context and tokens at the current frame."""
+        return self.playback.frame_index.progress.at(self._line)
+
+    @property
+    def cost(self) -> Decimal | None:
+        """The cost until the current frame in US dollars; `None` if it is unknown."""
+        return None if self.costs is None else self.costs.at(self._last_line)
+
+    @property
+    def _line(self) -> int:
+        return self.playback.frame.line if self.playback.frame else 0
+
+    @property
+    def _last_line(self) -> int:
+        """The line before the next frame: what the lines in between cost belongs to this frame."""
+        index, position = self.playback.frame_index, self.player.position
+        return index.line_count if self.player.is_at_end else index.frames[position + 1].line - 1
+
+    # --- cost ---------------------------------------------------------------------------------------------
+
+    def count_costs(self, *, look_up: bool = True) -> None:
+        """Count the cost of what is indexed, in a thread; without `look_up`, sub-agents stay as they were."""
+        if self._cost_counter is None:
+            self._cost_counter, look_up = CostCounter(self.playback.recording), True
+        counter, index = self._cost_counter, self.playback.frame_index
+
+        def count() -> None:
+            worker = get_current_worker()
+            with suppress(SessionError, OSError):  # then the cost is unknown
+                costs = counter.count(index, look_up=look_up)
+                if not worker.is_cancelled:
+                    self.post_message(CostsReady(index, costs))
+
+        self.run_worker(count, thread=True, exclusive=True, group="costs", exit_on_error=False)
+
+    @on(CostsReady)
+    def _take_costs(self, event: CostsReady) -> None:
+        if event.index is self.playback.frame_index:
+            self.costs = event.costs
+            self.show_chapters()
+            self.show_status()
+
+    def show_chapters(self) -> None:
+        """Show what is new in the lists of chapters."""
+        raise NotImplementedError
+
+    # --- where the session was left -----------------------------------------------------------------------
+
+    def use_positions(self, positions: PositionStore, *, resume: bool = False, mentions: bool = True) -> None:
+        """Remember where the session is left, and with `resume` continue where it was left the last time.
+
+        With `mentions`, the player says at the beginning where it was left.
+        """
+        path = self.playback.recording.path
+        if path is None or self.playback.is_followed:
+            return
+        self._positions, self._left = positions, positions.find(os.path.abspath(path))
+        self._mentions_left = mentions
+        if resume:
+            self._resume()
+
+    def mention_left_position(self) -> None:
+        """Say where the session was left, if it begins anew."""
+        if self._mentions_left and self._left is not None and not self._is_resuming:
+            where = f"line {self._left.line}, {self._left.percent}%"
+            self.notify(f"You left this session at {where}: press R to continue there, or use --resume-here.")
+
+    def action_resume(self) -> None:
+        """Continue where the session was left the last time."""
+        if self._left is None:
+            self.notify("No position of this session is remembered.")
+            return
+        self._resume()
+        self.show_here_once_loaded()
+
+    def _resume(self) -> None:
+        if self._left is not None:
+            self._is_resuming = True
+            self.player.set_highlights(self._left.view == _HIGHLIGHTS_VIEW)
+            self.playback.go_to(line_position(self._left.line))
+
+    def show_here_once_loaded(self) -> None:
+        """Show the frame at which the session is continued, as far as it is loaded."""
+        self.app.clear_notifications()
+        self.pane.go_to_end()
+        self.show_frame()
+        self.mention_arrival()
+
+    def mention_arrival(self) -> None:
+        """Say that the session is continued, once the frames are loaded that far."""
+        if not self._is_resuming or self._left is None or not self.playback.has_arrived:
+            return
+        self._is_resuming = False
+        percent = self._left.percent if self._line == self._left.line else round(fraction_of(self.player) * 100)
+        self.notify(f"Continued at line {self._line}, {percent}%; Home goes to the beginning.")
+
+    def remember_position(self) -> None:
+        """Remember where the session is left; at its end there is nothing to continue, and at its beginning nothing."""
+        path = self.playback.recording.path
+        if self._positions is None or path is None or self.player.position <= 0 or self._is_resuming:
+            return
+        if self.player.is_at_end and self.playback.is_complete:
+            self._positions.forget(os.path.abspath(path))
+            return
+        view = _HIGHLIGHTS_VIEW if self.player.has_highlights_only else ""
+        percent = round(fraction_of(self.player) * 100)
+        self._positions.remember(os.path.abspath(path), LeftPosition(self._line, percent, view))
