@@ -300,7 +300,7 @@ def test_a_file_that_is_no_session(tmp_path: Path, command: tuple[str, ...], con
         (("x.jsonl", "--until", "-1"), "--until"),
         (("x.jsonl", "--at", "teatime"), "'teatime' is not a time"),
         (("x.jsonl", "--format", "pdf"), "'pdf'"),
-        (("replay",), "REF"),
+        (("repair", "-o", "x"), "REF"),
         (("account", "a", "b"), "unexpected extra argument"),
     ],
 )

@@ -10,7 +10,7 @@ import click
 
 from claude_session_player.cli._options import examples, filter_options, json_options, store_options, utc_option
 from claude_session_player.cli._output import has_colours, print_records, print_styled, reading_bar
-from claude_session_player.cli._refs import complete_ref, needs_store
+from claude_session_player.cli._refs import complete_ref, locate, needs_store
 from claude_session_player.doctor import FINDING_KINDS, SESSION_NOT_FOUND, UNREADABLE, Finding, Severity, verify_files
 from claude_session_player.errors import Ambiguous, CannotRead, NoStore, NoSuchSession, SessionError
 from claude_session_player.store import Filter
@@ -99,7 +99,7 @@ def _named_files(store: Store, refs: Sequence[str]) -> list[SessionFile]:
     """The files of some sessions and of their sub-agents, each once."""
     files: dict[str, SessionFile] = {}
     for ref in refs:
-        located = store.locate(ref)
+        located = locate(store, ref)
         session = store.session_of(located) if isinstance(located, tuple) else located
         files |= {part.path: part.file for part in session.parts}
     return list(files.values())
