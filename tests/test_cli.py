@@ -328,7 +328,7 @@ def test_a_comment_before_the_session_does_not_make_it_none(session: Path) -> No
         ("rpelay x.jsonl", "did you mean 'replay'?"),
         ("grep login", "did you mean 'find'?"),
         ("serach login", "did you mean 'search'?"),
-        ("resume latest", "'play' plays a session, and 'claude --resume ID' continues it"),
+        ("continue latest", "did you mean 'resume'?"),
         ("delete x", "did you mean 'clean'?"),
         ("rm x y", "did you mean 'clean'?"),
         ("ls", "did you mean 'list'?"),

@@ -18,6 +18,7 @@ DIFFERENCES = {
     "--all": "all sessions of what the command works on; follow --all shows those that run",
     "--archive": "read from an archive instead of a store, or the archive that is written and restored",
     "--by": "stats makes a table of tokens for each grouping, find one of hits",
+    "--force": "do it although something is in the way: a file that exists, or a session in use",
     "--format": "each kind of output has its own formats, but a format means the same everywhere",
     "--from": "a time; within one session also a line, in play also a place",
     "--full": "show includes outputs that are stored next to the session, which no screen has",

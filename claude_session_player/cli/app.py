@@ -15,7 +15,7 @@ from claude_session_player.errors import SessionError
 from claude_session_player.util.dirs import PROGRAM
 
 GROUPS: Final = {
-    "Watch": ("play", "follow", "replay", "demo"),
+    "Watch": ("play", "follow", "resume", "replay", "demo"),
     "Find": ("find", "browse", "list", "projects", "get", "index"),
     "Read": ("show", "tree", "files", "todos", "memories", "settings"),
     "Measure": ("summary", "stats", "account"),
@@ -110,12 +110,9 @@ def _browse_or_help(ctx: click.Context) -> int:
 
 # --- without a command --------------------------------------------------------------------------------
 
-_PLAY: Final = "'play' plays a session, and 'claude --resume ID' continues it in Claude Code"
 _RUNNING: Final = "'follow --all' shows the running sessions"
 _PAGER: Final = "'show --pager' shows a session in a pager"
 _ADVICE: Final = {
-    "resume": _PLAY,
-    "continue": _PLAY,
     "version": "use --version",
     "ps": _RUNNING,
     "running": _RUNNING,
@@ -128,6 +125,7 @@ _SYNONYMS: Final = {
     "list": ("ls", "dir", "sessions", "history"),
     "show": ("cat", "view", "print", "log", "transcript"),
     "play": ("open", "start"),
+    "resume": ("continue", "reopen"),
     "follow": ("watch", "tail", "live", "monitor", "attach"),
     "browse": ("tui", "ui", "select", "pick", "choose"),
     "get": ("info", "details", "describe", "inspect"),

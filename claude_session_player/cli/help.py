@@ -26,6 +26,7 @@ EXIT_CODES: Final = {
     8: "several sessions or files match",
     9: "the session is in use",
     10: "an archive is damaged",
+    11: "the session cannot be resumed",
     130: "interrupted with Ctrl-C",
 }
 """What each exit code means; `errors` says which error has which."""
