@@ -23,7 +23,7 @@ DIFFERENCES = {
     "--from": "a time; within one session also a line, in play also a place",
     "--full": "show includes outputs that are stored next to the session, which no screen has",
     "--history": "export includes it unless told otherwise",
-    "--limit": "find shows 10 sessions unless told otherwise, and takes 0 for all of them",
+    "--limit": "find shows 10 sessions unless told otherwise, list a screenful; both take 0 for all of them",
     "--only": "kinds of entries, or kinds of files",
     "--output": "repair needs it, and does not overwrite",
     "--play": "play what the command is about: the demo, or one of the sessions that find found",

@@ -17,7 +17,12 @@ from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder, settle
 
 FAKE = """\
 #!/bin/sh
-{{ pwd; echo "$PWD"; echo "${{CLAUDE_CONFIG_DIR-}}"; grep SigIgn /proc/$$/status || echo SigIgn: 0; printf '%s\\n' "$@"; }} > {log}
+exec > {log}
+pwd
+echo "$PWD"
+echo "${{CLAUDE_CONFIG_DIR-}}"
+grep SigIgn /proc/$$/status || echo SigIgn: 0
+printf '%s\\n' "$@"
 exit 7
 """
 
