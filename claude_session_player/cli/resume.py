@@ -131,7 +131,7 @@ def _require_resumable(session: Session) -> None:
         its = f"resume its session with '{PROGRAM} resume {parent}'" if parent else "its session is not known"
         raise CannotResume(f"{id} is a sub-agent, and only a session can be resumed: {its}")
     if session.file.kind != SessionKind.SESSION:
-        raise CannotResume(f"{id} is {_OTHER_KINDS[session.file.kind]}, which Claude Code cannot resume")
+        raise CannotResume(f"{id} is {_OTHER_KINDS[SessionKind(session.file.kind)]}, which Claude Code cannot resume")
     if os.path.basename(os.path.dirname(session.file.home)) != PROJECTS_DIR:
         raise CannotResume(f"{display_path(session.path)} is not in a store, and Claude Code finds sessions only there")
     if not is_session_id(session.id):  # it could also be an option of claude
