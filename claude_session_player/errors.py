@@ -93,6 +93,12 @@ class BadArchive(SessionError):
     exit_code = 10
 
 
+class CannotResume(SessionError):
+    """Claude Code is not installed, or would not find the session."""
+
+    exit_code = 11
+
+
 class NoSuchFile(SessionError):
     """A path matches no file that the session touched."""
 

@@ -300,7 +300,7 @@ def test_a_file_that_is_no_session(tmp_path: Path, command: tuple[str, ...], con
         (("x.jsonl", "--until", "-1"), "--until"),
         (("x.jsonl", "--at", "teatime"), "'teatime' is not a time"),
         (("x.jsonl", "--format", "pdf"), "'pdf'"),
-        (("replay",), "REF"),
+        (("repair", "-o", "x"), "REF"),
         (("account", "a", "b"), "unexpected extra argument"),
     ],
 )
@@ -328,7 +328,7 @@ def test_a_comment_before_the_session_does_not_make_it_none(session: Path) -> No
         ("rpelay x.jsonl", "did you mean 'replay'?"),
         ("grep login", "did you mean 'find'?"),
         ("serach login", "did you mean 'search'?"),
-        ("resume latest", "'play' plays a session, and 'claude --resume ID' continues it"),
+        ("continue latest", "did you mean 'resume'?"),
         ("delete x", "did you mean 'clean'?"),
         ("rm x y", "did you mean 'clean'?"),
         ("ls", "did you mean 'list'?"),
@@ -340,11 +340,70 @@ def test_a_comment_before_the_session_does_not_make_it_none(session: Path) -> No
         ("cost --by day", "did you mean 'stats'?"),
         ("man list", "did you mean 'help'?"),
         ("Fix the bug", "put a title with spaces in quotes"),
+        ("boil the kettle", "put a title with spaces in quotes, or search for the words with 'find boil the kettle'"),
+        ("LIST", "did you mean 'list'?"),
+        ("lits", "did you mean 'list'?"),
+        ("serch kettle timer", "did you mean 'search'?"),
+        ("serch kettle --tool Bash", "did you mean 'search'?"),
+        ("make play", "did you mean 'play'? A title with spaces needs quotes"),
+        ("make play --speed 2", "did you mean 'play'? A title with spaces needs quotes"),
+        ("file changes", "did you mean 'files'?"),
+        ("session list", "did you mean 'list'?"),
+        ("session", "did you mean 'list'?"),
+        ("sessions show latest", "did you mean 'show'?"),
+        ("history serch kettle", "did you mean 'search'?"),
+        ("show-all", "did you mean 'show'?"),
+        ("find-all x", "did you mean 'find'?"),
+        ("session_list", "did you mean 'list'?"),
+        ("re play latest", "did you mean 'replay'?"),
+        ("sum mary", "did you mean 'summary'?"),
+        ("cleen-up everything", "did you mean 'clean'?"),
     ],
 )
 def test_a_word_that_is_no_command_is_answered_with_the_one_that_is_meant(arguments: str, advice: str) -> None:
     words = arguments.split()
     assert refused(csp(*words), 2, f"there is no command {words[0]!r}: {advice}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        ("list sesions", "'list' takes no words: leave out 'sesions'"),
+        ("list todos", "did you mean 'todos'?"),
+        ("list projcts", "did you mean 'projects'?"),
+        ("list archive", "did you mean 'archive list'?"),
+        ("list kettle timer", "use 'find kettle timer' to search, or a filter like --title or --project"),
+        ("settings kettle", "'settings' takes no words, only options"),
+        ("show kettle timer", "put a title with spaces in quotes"),
+        ("todos tea timer", "put a name with spaces in quotes"),
+    ],
+)
+def test_more_words_than_a_command_takes_are_answered_with_what_they_may_mean(arguments: str, advice: str) -> None:
+    done = csp(*arguments.split())
+    assert refused(done, 2, "Got unexpected extra argument", f"): {advice} (see 'claude-session-player {arguments[:4]}")
+
+
+def test_help_is_printed_whatever_the_other_words_are() -> None:
+    assert csp("list", "sesions", "--help").stdout == csp("list", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"), [("show todos", "todos"), ("archive lits", "archive list"), ("play stats", "stats")]
+)
+def test_a_command_in_the_place_of_a_session_is_suggested(tmp_path: Path, arguments: str, hint: str) -> None:
+    store = StoreBuilder(tmp_path / "store")
+    store.session()
+    done = csp(*arguments.split(), "--root", store.root)
+    assert (done.returncode, done.stdout) == (7, b"")
+    assert done.stderr.decode().endswith(f"  did you mean {hint!r}?\n")
+    assert b"did you mean" not in csp("show", "kettle", "--root", store.root).stderr
+
+
+def test_a_title_with_the_name_of_a_command_in_it_is_no_command(tmp_path: Path) -> None:
+    store = StoreBuilder(tmp_path / "store")
+    store.session("delete01", "fix-login")
+    assert "❯ fix-login" in csp("fix-login", "--root", store.root).stdout.decode()
+    assert refused(csp("fix-logout", "--root", store.root), 2, "did you mean 'repair'?")
 
 
 def test_every_suggested_command_exists() -> None:

@@ -441,3 +441,54 @@ def test_bash_completes_for_real(builder: StoreBuilder, tmp_path: Path) -> None:
         ["bash", "-c", commands], capture_output=True, text=True, env={**os.environ, **environment}, check=False
     )
     assert done.stdout.split() == [THREE], done.stderr
+
+
+# --- a list on a terminal ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> StoreBuilder:
+    """Forty sessions, numbered from the last active one."""
+    builder = StoreBuilder(tmp_path / "many")
+    for number in range(40):
+        builder.session(f"{number:08d}-0000-4000-8000-000000000000", f"Session {number}", days=40 - number)
+    return builder
+
+
+def titles(output: str) -> int:
+    """How many sessions are listed, from the first on."""
+    count = output.count("Session ")
+    assert [f"Session {number}" in output for number in range(count)] == [True] * count
+    return count
+
+
+@pytest.mark.parametrize(("lines", "count"), [("24", 21), ("10", 7), ("2", 3), ("41", 38), ("42", 40), ("100", 40)])
+def test_a_list_on_a_terminal_fits_its_screen(many: StoreBuilder, lines: str, count: int) -> None:
+    listed = on_terminal("list", "--root", many.root, LINES=lines)
+    assert titles(listed) == count
+    assert ("more: 'list --limit 0' shows all" in listed) == (count < 40)
+    if count < 40:
+        assert f"… {40 - count} more" in listed.splitlines()[-1]
+        assert len(listed.splitlines()) == max(int(lines) - 1, 5)
+    else:
+        assert len(listed.splitlines()) == 41
+
+
+@pytest.mark.parametrize(("limit", "count"), [("0", 40), ("30", 30), ("5", 5)])
+def test_a_limit_decides_how_many_are_listed_on_a_terminal(many: StoreBuilder, limit: str, count: int) -> None:
+    listed = on_terminal("list", "--limit", limit, "--root", many.root)
+    assert titles(listed) == count
+    assert " more" not in listed
+
+
+def test_filters_and_offsets_count_in_what_is_left_out(many: StoreBuilder) -> None:
+    listed = on_terminal("list", "--offset", "10", "--root", many.root)
+    assert "Session 10 " in listed
+    assert "… 9 more" in listed
+
+
+def test_a_list_in_a_pipe_and_as_json_is_whole(many: StoreBuilder) -> None:
+    done = csp("list", "--root", many.root, LINES="10")
+    assert (titles(done.stdout.decode()), done.stderr) == (40, b"")
+    assert len(json.loads(on_terminal("list", "--json", "--root", many.root))) == 40
+    assert len(out(many, "list", "--json", "--limit", "0")) == 40

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from claude_session_player import Store
 from claude_session_player.errors import Ambiguous, CannotRead, NoSuchSession
-from tests.builder import SessionBuilder
+from tests.builder import START, SessionBuilder
 from tests.stores import ONE, THREE, TWO, StoreBuilder
 
 
@@ -199,3 +200,122 @@ def test_the_project_of_a_breadcrumb_decides(builder: StoreBuilder, tmp_path: Pa
 def test_a_breadcrumb_to_nowhere_is_told(store: Store, tmp_path: Path) -> None:
     with pytest.raises(NoSuchSession):
         store.resolve(crumb(tmp_path / "crumb.json", "qqqqqqqq"))
+
+
+# --- the latest -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def kettle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory of a project that is not the one of the last active session, and a home around it."""
+    home = tmp_path / "ada"
+    (home / "kettle" / "src").mkdir(parents=True)
+    (home / "notes").mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    return home / "kettle"
+
+
+@pytest.fixture
+def two_projects(kettle: Path, tmp_path: Path) -> Store:
+    builder = StoreBuilder(tmp_path / "two")
+    builder.session(ONE, "Boil the water", cwd=str(kettle))
+    builder.session(TWO, "Boil more water", cwd=str(kettle), days=1)
+    builder.session(THREE, "Start the engine", cwd="/opt/engine", days=2)
+    return builder.open()
+
+
+@pytest.mark.parametrize("inside", [".", "src"])
+@pytest.mark.parametrize(
+    ("ref", "id"),
+    [
+        ("latest", TWO),
+        ("latest:1", TWO),
+        ("latest:2", ONE),
+        ("latest:all", THREE),
+        ("latest:all:1", THREE),
+        ("latest:all:3", ONE),
+    ],
+)
+def test_in_a_project_the_latest_is_that_of_the_project(
+    two_projects: Store, kettle: Path, monkeypatch: pytest.MonkeyPatch, inside: str, ref: str, id: str
+) -> None:
+    monkeypatch.chdir(kettle / inside)
+    assert two_projects.resolve(ref).id == id
+
+
+def test_elsewhere_the_latest_is_that_of_all(
+    two_projects: Store, kettle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(kettle.parent / "notes")
+    assert two_projects.resolve("latest").id == THREE
+
+
+def test_the_latest_is_that_of_the_nearest_project_around(
+    kettle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builder = StoreBuilder(tmp_path / "nested")
+    builder.session(ONE, "Outside", cwd=str(kettle), days=1)
+    builder.session(TWO, "Inside", cwd=str(kettle / "src"))
+    monkeypatch.chdir(kettle / "src")
+    assert builder.open().resolve("latest").id == TWO
+
+
+def test_the_home_directory_is_a_project_only_where_one_is_in_it(
+    kettle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builder = StoreBuilder(tmp_path / "homely")
+    builder.session(ONE, "At home", cwd=str(kettle.parent))
+    builder.session(TWO, "Far away", cwd="/opt/engine", days=1)
+    monkeypatch.chdir(kettle)
+    assert builder.open().resolve("latest").id == TWO
+    monkeypatch.chdir(kettle.parent)
+    assert builder.open().resolve("latest").id == ONE
+
+
+def test_a_session_that_names_no_directory_belongs_to_that_of_the_store(
+    kettle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builder = StoreBuilder(tmp_path / "fresh")
+    builder.session(TWO, "Far away", cwd="/opt/engine", days=1)
+    line = {"type": "user", "timestamp": "2026-01-17T10:00:00Z", "message": {"role": "user", "content": "Boil"}}
+    SessionBuilder().line(line).write(builder.home(str(kettle)) / f"{ONE}.jsonl")
+    monkeypatch.chdir(kettle)
+    assert builder.open().resolve("latest").id == ONE
+
+
+def test_a_subagent_is_never_the_latest(kettle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = StoreBuilder(tmp_path / "agents")
+    builder.session(ONE, "Boil the water", cwd=str(kettle))
+    agent = SessionBuilder(session_id=TWO, cwd=str(kettle), sidechain=True, start=START + timedelta(days=3))
+    agent.prompt("Look around", agentId="a1").write(builder.home(str(kettle)) / "agent-a1.jsonl")
+    monkeypatch.chdir(kettle)
+    assert builder.open().resolve("latest").id == ONE
+
+
+def test_a_directory_that_is_gone_is_no_project(
+    two_projects: Store, kettle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(kettle / "src")
+    (kettle / "src").rmdir()
+    assert two_projects.resolve("latest").id == THREE
+
+
+def test_a_number_beyond_the_sessions_of_a_project_says_how_to_count_all(
+    two_projects: Store, kettle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(kettle)
+    with pytest.raises(NoSuchSession, match=f"latest:3: there are 2 sessions in {kettle}, .*latest:all:3 is one"):
+        two_projects.resolve("latest:3")
+    with pytest.raises(NoSuchSession, match=r"there are 3 sessions, latest:1 is the last active one$"):
+        two_projects.resolve("latest:all:9")
+
+
+@pytest.mark.parametrize("ref", ["latest:", "latest:al", "latest:2:all", "latest:kettle"])
+def test_another_form_of_latest_is_answered_with_those_there_are(store: Store, ref: str) -> None:
+    with pytest.raises(NoSuchSession, match="write latest, latest:2, latest:all or latest:all:2"):
+        store.resolve(ref)
+
+
+def test_a_title_may_begin_like_the_latest(builder: StoreBuilder) -> None:
+    builder.session("bbbb0000", "latest: news")
+    assert builder.open().resolve("latest: news").id == "bbbb0000"

@@ -24,7 +24,7 @@ from tests import corpus
 from tests.builder import SessionBuilder, call, text
 from tests.damage import damage
 from tests.program import csp, on_terminal
-from tests.stores import AGENT, ENGINE, ONE, TWO, StoreBuilder
+from tests.stores import AGENT, ENGINE, ONE, THREE, TWO, StoreBuilder
 
 HOUR = 60 * 60
 SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schema.json").read_text(encoding="utf-8"))
@@ -389,7 +389,7 @@ def test_the_exit_code_tells_clean_from_found_from_unreadable(builder: StoreBuil
 def test_findings_are_told_with_line_byte_and_what_to_do(builder: StoreBuilder) -> None:
     path = put(builder, talk().raw(b"oops\n"))
     offset = path.stat().st_size - 5
-    told = csp("verify", "--all", "--root", builder.root).stdout.decode()
+    told = csp("verify", ONE, "--root", builder.root).stdout.decode()
     assert told == (
         f"{path}\n"
         "  error: Session corrupted: a line that is not valid JSON\n"
@@ -398,8 +398,69 @@ def test_findings_are_told_with_line_byte_and_what_to_do(builder: StoreBuilder) 
         "\n"
         f"1 file, {path.stat().st_size / 1024:.1f} KB: 1 error\n"
     )
-    coloured = on_terminal("verify", "--all", "--root", builder.root)
+    coloured = on_terminal("verify", ONE, "--root", builder.root)
     assert "\x1b[31merror\x1b[0m: Session corrupted" in coloured
+
+
+@pytest.fixture
+def damaged(builder: StoreBuilder) -> StoreBuilder:
+    """Three sessions, two of them with malformed lines, one of these with a sub-agent that nobody called."""
+    put(builder, talk().raw(b"oops\n").raw(b"oops\n"))
+    rest(builder.agent(place="subagents")).write_bytes(b"oops\n")
+    rest(builder.home() / ONE / "subagents" / f"agent-{AGENT}.jsonl")
+    put(builder, SessionBuilder(session_id=TWO).prompt("Go").response(call("Bash", "toolu_1")).raw(b"oops\n"), TWO)
+    put(builder, talk(), THREE)
+    return builder
+
+
+def test_many_sessions_are_summed_up_by_kind_the_worst_first(damaged: StoreBuilder) -> None:
+    done = csp("verify", "--all", "--root", damaged.root)
+    head, *rows, blank, total = done.stdout.decode().splitlines()
+    assert head.split() == ["KIND", "SEVERITY", "FINDINGS", "SESSIONS", "WHAT", "EXAMPLE"]
+    cells = [row.split() for row in rows]
+    assert [(row[0], row[1], row[2], row[3]) for row in cells] == [
+        ("malformed-line", "error", "4", "2"),
+        ("call-without-result", "warning", "1", "1"),
+        ("unlinked-subagent", "warning", "1", "1"),
+    ]
+    assert "a line that is not valid JSON" in rows[0]
+    assert rows[1].endswith(f"{TWO[:8]}, line 2")
+    assert (blank, total.partition(": ")[2]) == ("", "4 errors, 2 warnings")
+    assert done.stderr == b"note: --kind KIND lists the findings of a kind, --details lists all of them\n"
+    assert done.returncode == 1
+    assert csp("verify", "--title", "engine", "--root", damaged.root).stdout.startswith(b"KIND ")
+
+
+def test_a_kind_is_listed_finding_by_finding(damaged: StoreBuilder) -> None:
+    done = csp("verify", "--all", "--kind", "unlinked-subagent", "--root", damaged.root)
+    told = done.stdout.decode()
+    assert ("a sub-agent without a tool call" in told, "not valid JSON" in told, done.stderr) == (True, False, b"")
+    assert told.endswith(": 1 warning (4 errors, 1 warning of other kinds)\n")
+    kinds = [finding["kind"] for finding in findings_of("--all", "--kind", "malformed-line", "--root", damaged.root)]
+    assert kinds == ["malformed-line"] * 4
+    nothing = csp("verify", "--all", "--kind", "cut-line", "--root", damaged.root)
+    assert (nothing.returncode, b": no such findings (" in nothing.stdout) == (0, True)
+    assert b"'oops' is not one of" in csp("verify", "--all", "--kind", "oops", "--root", damaged.root).stderr
+
+
+def test_a_kind_is_listed_whatever_its_severity(builder: StoreBuilder) -> None:
+    rest(builder.session(ONE), hours=48)
+    assert csp("verify", "--all", "--root", builder.root).returncode == 0
+    assert b"advice: not written to" in csp("verify", "--all", "--kind", "old", "--root", builder.root).stdout
+
+
+def test_details_follow_the_summary_where_they_are_asked_for(damaged: StoreBuilder) -> None:
+    summary, details = (csp("verify", "--all", *more, "--root", damaged.root) for more in ([], ["--details"]))
+    table = summary.stdout.decode().partition("\n\n")[0]
+    assert details.stdout.decode().startswith(f"{table}\n\n{damaged.root}")
+    assert details.stdout.decode().count("no JSON value here") == 4
+    assert details.stderr == b""
+
+
+def test_a_summary_without_findings_is_the_total_alone(builder: StoreBuilder) -> None:
+    put(builder, talk())
+    done = csp("verify", "--all", "--root", builder.root)
+    assert (done.stdout.count(b"\n"), done.stderr) == (1, b"")
 
 
 def findings_of(*arguments: str | Path) -> list[dict[str, Any]]:
@@ -464,7 +525,7 @@ def test_a_real_store_is_checked_without_a_mistake() -> None:
     home = corpus.STORE
     if not home.exists():
         pytest.skip("there is no real store")
-    done = csp("verify", "--all", "--root", home, "--no-cache", "--severity", "advice")
+    done = csp("verify", "--all", "--root", home, "--no-cache", "--severity", "advice", "--details")
     assert done.returncode == 1
     assert done.stderr == b""
 

@@ -10,7 +10,7 @@ import sys
 import time
 
 from claude_session_player import __version__
-from claude_session_player.errors import CannotRead, CannotWrite, SessionError
+from claude_session_player.errors import CannotRead, CannotWrite, NoSuchSession, SessionError
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.terminal import guard_terminals
 from claude_session_player.util.text import printable
@@ -54,7 +54,7 @@ def run(arguments: list[str]) -> int:
 
     import click
 
-    from claude_session_player.cli.app import app
+    from claude_session_player.cli.app import app, command_hint
 
     if any(name in os.environ for name in COMPLETION_VARIABLES.values()):
         from claude_session_player.cli.completion import answer_shell
@@ -73,7 +73,8 @@ def run(arguments: list[str]) -> int:
         _print_error(f"{error.format_message().rstrip('.')} (see '{where} --help')")
         return USAGE
     except SessionError as error:
-        _print_error(str(error), *error.details)
+        hint = command_hint(arguments) if isinstance(error, NoSuchSession) else None
+        _print_error(str(error), *error.details, *filter(None, (hint,)))
         return error.exit_code
     return code if isinstance(code, int) else 0
 

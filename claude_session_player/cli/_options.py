@@ -187,8 +187,17 @@ def _span(value: str) -> tuple[datetime, datetime]:
         raise click.BadParameter(str(error)) from error
 
 
+_LIMIT_HELP: Final = "At most N sessions. Default: all."
+_LIST_LIMIT_HELP: Final = "At most N sessions; 0 for all. Default: as many as the terminal has room for, else all."
+
+
 def _filter_decorator(
-    from_help: str = _FROM, to_help: str = _TO, to_name: str = "--to", *, with_subagents: bool
+    from_help: str = _FROM,
+    to_help: str = _TO,
+    to_name: str = "--to",
+    *,
+    with_subagents: bool,
+    limit_help: str = _LIMIT_HELP,
 ) -> Decorator:
     """The options that select sessions, as the parameter `filter`."""
     from claude_session_player.store import SORT_KEYS, Filter
@@ -205,7 +214,7 @@ def _filter_decorator(
             help="Sort by this field.",
         ),
         click.option("--reverse", is_flag=True, help="Reverse the order."),
-        click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N sessions. Default: all."),
+        click.option("--limit", type=click.IntRange(min=0), metavar="N", help=limit_help),
         _OFFSET,
     ]
     return collect_options("filter", Filter, Filter._fields, options)
@@ -232,6 +241,11 @@ def _conditions(from_help: str = _FROM, to_help: str = _TO, to_name: str = "--to
 def filter_options(function: Function) -> Function:
     """The options that select sessions and sub-agents, as the parameter `filter`."""
     return _filter_decorator(with_subagents=True)(function)
+
+
+def list_filter_options(function: Function) -> Function:
+    """The same for a list on a terminal, where `--limit 0` is all, and no limit as many as there is room for."""
+    return _filter_decorator(with_subagents=True, limit_help=_LIST_LIMIT_HELP)(function)
 
 
 def usage_filter_options(function: Function) -> Function:

@@ -198,6 +198,14 @@ def say(message: str) -> None:
         print(message, file=sys.stderr)
 
 
+def say_dimmed(message: str) -> None:
+    """The same for what is beside the point, dimmed on a terminal with colours."""
+    if is_terminal(sys.stderr) and has_colours():
+        write_styled(sys.stderr, f"\x1b[2m{message}\x1b[0m\n")
+    else:
+        say(message)
+
+
 def note(message: str) -> None:
     """Write a note to stderr: usually about what the output leaves out."""
     say(f"note: {message}")

@@ -6,16 +6,23 @@ import os
 import stat
 import sys
 from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypeVar
 
 from claude_session_player.cli._options import StoreOptions
-from claude_session_player.cli._output import start_bar, stdout
+from claude_session_player.cli._output import note, start_bar, stdout
 from claude_session_player.errors import CannotRead, NoSuchSession, NotASession, SessionError
-from claude_session_player.store import LATEST, MAX_BREADCRUMB_SIZE, Breadcrumb, looks_like_path, not_a_session_reason
+from claude_session_player.store import (
+    LATEST,
+    MAX_BREADCRUMB_SIZE,
+    Breadcrumb,
+    latest_choice,
+    looks_like_path,
+    not_a_session_reason,
+)
 from claude_session_player.util.terminal import is_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
     import click
@@ -24,12 +31,16 @@ if TYPE_CHECKING:
     from claude_session_player.format.events import Event
     from claude_session_player.line_audit import LineAudit
     from claude_session_player.models import ScreenState, View
-    from claude_session_player.store import Session, SessionFile, Store
+    from claude_session_player.store import LatestChoice, Session, SessionFile, Store
 
+_F = TypeVar("_F", bound="Callable[..., object]")
 STANDARD_INPUT: Final = "-"
+_SHORT_ID: Final = 8
+_TITLE_LENGTH: Final = 50
 _SNIFFED: Final = 1 << 16
 _LONG_READ: Final = 64 << 20
 _PROGRESS_LINES: Final = 2000
+_LATEST_HELP: Final = "the last active session of this project, if there is one here"
 _OTHER_KINDS: Final = {
     b"\x1f\x8b": "compressed with gzip",
     b"\x28\xb5\x2f\xfd": "compressed with zstandard",
@@ -75,13 +86,13 @@ def find_source(ref: str, stores: StoreOptions | None = None) -> SessionSource:
         if crumb is None:
             return SessionSource(ref, ref)
     with stores.open(required=crumb is not None or needs_store(ref)) as store:
-        return _source_of(store.locate(ref) if crumb is None else crumb.follow(store))
+        return _source_of(locate(store, ref) if crumb is None else crumb.follow(store))
 
 
 def source_in(store: Store, ref: str) -> SessionSource:
     """The same in an open store; the place of a file is known then, wherever the file is."""
     if ref != STANDARD_INPUT:
-        return _source_of(store.locate(ref))
+        return _source_of(locate(store, ref))
     crumb, head, lines = _standard_input()
     if crumb is None:
         return SessionSource("standard input", lines=lines, head=head)
@@ -95,6 +106,25 @@ def _source_of(session: SessionFile | Session) -> SessionSource:
     return SessionSource(found.name, found.path, found, session if session.is_inline else None)
 
 
+def locate(store: Store, ref: str) -> SessionFile | Session:
+    """What a reference means, see `Store.locate`; a person is told where the directory made a difference."""
+    if not _is_latest(ref) or not is_terminal(sys.stderr):
+        return store.locate(ref)
+    choice = latest_choice(store, ref)
+    if choice is not None and not choice.is_latest_of_all:
+        _note_choice(choice)
+    return store.locate(ref) if choice is None or store.is_packed else choice.session
+
+
+def _note_choice(choice: LatestChoice) -> None:
+    from claude_session_player.util.text import base_name, display_path, printable, truncate
+
+    session, project = choice.session, base_name(choice.project or "") or choice.project
+    title = truncate(session.title or "(no title)", _TITLE_LENGTH)
+    name = f"{display_path(session.id)[:_SHORT_ID]} {title!r}"
+    note(printable(f"{name} is the latest of {project}; latest:all is that of all projects"))
+
+
 def find_session(store: Store, ref: str) -> Session:
     """The session that a reference names, with what the store knows of it; raises if a file holds none."""
     if ref == STANDARD_INPUT:
@@ -103,7 +133,8 @@ def find_session(store: Store, ref: str) -> Session:
             example = '{"project": …, "sessionId": …}'
             raise NoSuchSession(f"standard input holds no breadcrumb: write one JSON object like {example}")
         return store.session_of(crumb.follow(store))
-    session = store.resolve(ref)
+    located = locate(store, ref)
+    session = store.session_of(located) if isinstance(located, tuple) else located
     if _is_path(ref) and not session.facts.is_session:
         raise NotASession(f"{ref} holds no Claude Code session: no line is a known record")
     return session
@@ -127,7 +158,17 @@ def complete_ref(ctx: click.Context, param: click.Parameter, incomplete: str) ->
     except SessionError:
         files = []
     newest = sorted(files, key=lambda file: file.stamp.mtime_ns, reverse=True)
-    return id_items([LATEST, *(display_path(file.id) for file in newest)], incomplete)
+    items = id_items([LATEST, *(display_path(file.id) for file in newest)], incomplete)
+    for item in items:
+        item.help = _LATEST_HELP if item.value == LATEST else None
+    return items
+
+
+def ref_argument(function: _F) -> _F:
+    """The argument REF of a command that takes one session: the latest, unless another is named."""
+    import click
+
+    return click.argument("ref", default=LATEST, shell_complete=complete_ref)(function)
 
 
 def _is_path(ref: str) -> bool:

@@ -8,7 +8,7 @@ import click
 
 from claude_session_player.cli._options import examples, json_option, store_options
 from claude_session_player.cli._output import print_object, print_text
-from claude_session_player.cli._refs import complete_ref, find_source, load_screen
+from claude_session_player.cli._refs import find_source, load_screen, ref_argument
 from claude_session_player.line_audit import LineAudit, LineStatus
 from claude_session_player.util.humanize import plural
 from claude_session_player.util.text import printable
@@ -28,14 +28,14 @@ _MEANINGS: Final = {
 
 
 @click.command(epilog=examples(("account latest", "the last active session"), ("account session.jsonl", "a file")))
-@click.argument("ref", shell_complete=complete_ref)
+@ref_argument
 @json_option
 @store_options
 def command(ref: str, as_json: bool, stores: StoreOptions) -> None:
     """Account for every line of a session file.
 
     Each line is shown, merged into another element, hidden by a rule, of unknown type, or malformed. The counts add up
-    to the number of lines. REF is a file, an id, latest or a title: see 'help refs'.
+    to the number of lines. REF is a file, an id, latest (the default) or a title: see 'help refs'.
     """
     source = find_source(ref, stores)
     audit = load_screen(source).account

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import Final
+from itertools import takewhile
+from typing import Any, Final
 
 import click
 
@@ -15,7 +16,7 @@ from claude_session_player.errors import SessionError
 from claude_session_player.util.dirs import PROGRAM
 
 GROUPS: Final = {
-    "Watch": ("play", "follow", "replay", "demo"),
+    "Watch": ("play", "follow", "resume", "replay", "demo"),
     "Find": ("find", "browse", "list", "projects", "get", "index"),
     "Read": ("show", "tree", "files", "todos", "memories", "settings"),
     "Measure": ("summary", "stats", "account"),
@@ -70,6 +71,15 @@ class CommandGroups(click.Group):
             args = ["browse" if _asks_to_browse(ctx, args) else "replay", *args]
         return super().parse_args(ctx, args)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command and its arguments; raises if there are more words than it takes."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not ctx.resilient_parsing:
+            _refuse_extra_words(click.Context(command, ctx, name), rest)
+        return name, command, rest
+
 
 @click.command(
     cls=CommandGroups,
@@ -110,12 +120,9 @@ def _browse_or_help(ctx: click.Context) -> int:
 
 # --- without a command --------------------------------------------------------------------------------
 
-_PLAY: Final = "'play' plays a session, and 'claude --resume ID' continues it in Claude Code"
 _RUNNING: Final = "'follow --all' shows the running sessions"
 _PAGER: Final = "'show --pager' shows a session in a pager"
 _ADVICE: Final = {
-    "resume": _PLAY,
-    "continue": _PLAY,
     "version": "use --version",
     "ps": _RUNNING,
     "running": _RUNNING,
@@ -125,9 +132,10 @@ _ADVICE: Final = {
 """Words that stand for no single command."""
 _SYNONYMS: Final = {
     "find": ("grep", "rg", "query", "lookup"),
-    "list": ("ls", "dir", "sessions", "history"),
+    "list": ("ls", "dir", "session", "sessions", "history"),
     "show": ("cat", "view", "print", "log", "transcript"),
     "play": ("open", "start"),
+    "resume": ("continue", "reopen"),
     "follow": ("watch", "tail", "live", "monitor", "attach"),
     "browse": ("tui", "ui", "select", "pick", "choose"),
     "get": ("info", "details", "describe", "inspect"),
@@ -147,6 +155,13 @@ _SYNONYMS: Final = {
 }
 """By command: what people type when they mean it."""
 _MEANT: Final = {word: command for command, words in _SYNONYMS.items() for word in words}
+_WORDS: Final = (*COMMANDS, *ALIASES)
+_SESSION_NOUNS: Final = frozenset(
+    ("session", "sessions", "history", "transcript", "transcripts", "log", "logs", "chat", "chats", "conversation")
+)
+"""Words before a command that say only what it is about."""
+_LIKE_A_SYNONYM: Final = 0.8
+"""How similar a misspelt synonym, or a command in two words, must be: it could be a title as well."""
 
 
 def _asks_to_browse(ctx: click.Context, args: list[str]) -> bool:
@@ -173,40 +188,100 @@ def _refuse_unknown_command(ctx: click.Context, args: Sequence[str]) -> None:
     word = args[0]
     if _is_file_or_latest(word):
         return
-    roots, has_extra = _roots_and_extra_words(ctx, args)
-    advice = _advice(word) or (_advice_for_typo(word) if has_extra else None)
-    if (advice is None and not has_extra) or _names_session(word, roots):
+    options, extra = _options_and_extra_words(ctx, args)
+    advice = _advice(word, extra)
+    if advice is None and not extra and (command := _command_in_parts(word)) and not _is_title(word, options):
+        advice = _did_you_mean(command)
+    if advice is None or _names_session(word, options.get("roots") or []):
         return
-    raise click.UsageError(f"there is no command {word!r}: {advice or 'put a title with spaces in quotes'}", ctx)
+    raise click.UsageError(f"there is no command {word!r}: {advice}", ctx)
 
 
-def _advice(word: str) -> str | None:
-    """What to do instead, if it can be guessed."""
-    from difflib import get_close_matches
-
+def _advice(word: str, extra: Sequence[str]) -> str | None:
+    """What to do instead of a command that does not exist; without more words, only if it is no title."""
+    word = word.casefold() if word.isupper() else word  # "Fix the bug" is a title
     if word in _ADVICE:
         return _ADVICE[word]
-    near = [_MEANT[word]] if word in _MEANT else get_close_matches(word, (*COMMANDS, *ALIASES), n=1, cutoff=0.7)
-    return f"did you mean {near[0]!r}?" if near else None
+    if word in _SESSION_NOUNS and extra and (command := _command_like(extra[0])):
+        return _did_you_mean(command)
+    if command := _command_like(word):
+        return _did_you_mean(command)
+    if not extra:
+        return None
+    if (
+        command := _command_in_parts(word)
+        or _near(word + extra[0], _WORDS, _LIKE_A_SYNONYM)
+        or _near(word, _MEANT, _LIKE_A_SYNONYM)
+    ):
+        return _did_you_mean(_MEANT.get(command, command))
+    if near := _near(word, _ADVICE, _LIKE_A_SYNONYM):
+        return _ADVICE[near]
+    if extra[0] in _WORDS:
+        return f"{_did_you_mean(extra[0])} A title with spaces needs quotes"
+    return f"put a title with spaces in quotes, or search for the words with 'find {_quoted((word, *extra))}'"
 
 
-def _advice_for_typo(word: str) -> str | None:
-    """The same for a misspelt synonym; it could be a title as well, so more words must follow it."""
+def _did_you_mean(command: str) -> str:
+    return f"did you mean {command!r}?"
+
+
+def _command_like(word: str) -> str | None:
+    """The command that a word is, stands for, or is a misspelling of."""
+    return word if word in _WORDS else _MEANT.get(word) or _near(word, _WORDS)
+
+
+def _command_in_parts(word: str) -> str | None:
+    """The command in a word like `show-all` or `session_list`."""
+    import re
+
+    first, *more = re.split("[-_.:]", word.casefold())
+    if not more:
+        return None
+    if first in _SESSION_NOUNS and more[0] in _WORDS:
+        return more[0]
+    return first if first in _WORDS else _MEANT.get(first)
+
+
+def _near(word: str, words: Iterable[str], cutoff: float = 0.7) -> str | None:
     from difflib import get_close_matches
 
-    near = get_close_matches(word, (*_MEANT, *_ADVICE), n=1, cutoff=0.8)
-    return _advice(near[0]) if near else None
+    near = get_close_matches(word, words, n=1, cutoff=cutoff)
+    return near[0] if near else None
 
 
-def _roots_and_extra_words(ctx: click.Context, args: Sequence[str]) -> tuple[list[str], bool]:
-    """The stores that `replay` would search, and whether there are more words than it takes."""
+def _quoted(words: Iterable[str]) -> str:
+    import shlex
+
+    from claude_session_player.util.text import truncate
+
+    return truncate(shlex.join(words), _WIDEST_SUMMARY)
+
+
+def _options_and_extra_words(ctx: click.Context, args: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """The options as `replay` would take them, and the words that are more than it takes."""
     from claude_session_player.cli.replay import command
 
     try:
         options, words, _ = command.make_parser(click.Context(command, ctx, "replay")).parse_args(list(args))
-    except click.UsageError:  # options of another command: the words cannot be told apart
-        return [], False
-    return options.get("roots") or [], bool(words)
+    except click.UsageError:  # options of another command: only the words before them can be told apart
+        return {}, list(takewhile(lambda word: not word.startswith("-"), args[1:]))
+    return options, words
+
+
+def _is_title(word: str, options: Mapping[str, Any]) -> bool:
+    """True if a word is the title of a session, or its beginning."""
+    from claude_session_player.errors import NoSuchSession
+    from claude_session_player.store import Store
+
+    if options.get("archived") or options.get("archive"):
+        return True  # not worth unpacking anything
+    try:
+        Store.open(*options.get("roots") or (), required=False).locate(word)
+    except NoSuchSession:
+        return False
+    except SessionError:  # several, or something else that the command reports
+        return True
+    return True
 
 
 def _is_file_or_latest(word: str) -> bool:
@@ -227,3 +302,49 @@ def _names_session(word: str, roots: Sequence[str]) -> bool:
         return False
     folded = word.removeprefix(AGENT_PREFIX).casefold()
     return folded in ids or (len(folded) >= MIN_PREFIX_LENGTH and any(id.startswith(folded) for id in ids))
+
+
+# --- more words than a command takes ------------------------------------------------------------------
+
+
+def _refuse_extra_words(ctx: click.Context, args: Sequence[str]) -> None:
+    """Raise if there are more words than a command takes, with what they may mean."""
+    command = ctx.command
+    if isinstance(command, click.Group) or {"--help", "-h"} & set(args):
+        return
+    try:
+        _, extra, _ = command.make_parser(ctx).parse_args(list(args))
+    except click.UsageError:  # the command itself reports it
+        return
+    if extra:
+        given = f"argument{'s' if len(extra) > 1 else ''} ({' '.join(extra)})"
+        raise click.UsageError(f"Got unexpected extra {given}: {_advice_for_extra(ctx, extra)}", ctx)
+
+
+def _advice_for_extra(ctx: click.Context, extra: Sequence[str]) -> str:
+    name = ctx.info_name or ""
+    arguments = [param.name for param in ctx.command.params if isinstance(param, click.Argument)]
+    if arguments:
+        return f"put {'a title' if 'ref' in arguments else 'a name'} with spaces in quotes"
+    if (meant := _command_like(extra[0].casefold()) or _near(extra[0], _MEANT, _LIKE_A_SYNONYM)) is not None:
+        meant = _MEANT.get(meant, meant)
+        group = app.get_command(ctx, meant)
+        if isinstance(group, click.Group) and name in group.commands:
+            return _did_you_mean(f"{meant} {name}")
+        return _did_you_mean(meant) if meant != name else f"{name!r} takes no words: leave out {extra[0]!r}"
+    if name == "list":
+        words = _quoted(extra)
+        return f"use 'find {words}' to search, or a filter like --title or --project"
+    return f"{name!r} takes no words, only options"
+
+
+def command_hint(arguments: Sequence[str]) -> str | None:
+    """What a word may mean that a command took for a session, but that names none: `show todos`, `archive lits`."""
+    if len(arguments) < 2 or arguments[0] not in _WORDS or arguments[1].startswith("-"):
+        return None
+    name, word = arguments[:2]
+    group = app.get_command(click.Context(app), name)
+    if isinstance(group, click.Group):
+        inner = _near(word, group.commands)
+        return _did_you_mean(f"{name} {inner}") if inner and inner not in arguments[1:] else None
+    return _did_you_mean(word) if word in _WORDS else None

@@ -22,7 +22,7 @@ from claude_session_player.cli._options import (
     whole_view_options,
 )
 from claude_session_player.cli._output import note_compacted, note_empty, stdout, warn_line_issues
-from claude_session_player.cli._refs import complete_ref, find_source, load_screen, open_events
+from claude_session_player.cli._refs import find_source, load_screen, open_events, ref_argument
 from claude_session_player.errors import AlreadyThere
 from claude_session_player.util.terminal import is_terminal
 
@@ -106,7 +106,7 @@ terminal_options = collect_options(
         ("export 1f2e --format asciicast -o tea.cast", "a recording for asciinema"),
     )
 )
-@click.argument("ref", shell_complete=complete_ref)
+@ref_argument
 @output_options
 @whole_view_options
 @timing_options
@@ -118,8 +118,8 @@ def command(
 ) -> None:
     """Write a session as markdown, JSON, text or asciicast.
 
-    REF is a file, an id, latest or a title: see 'help refs'; for the formats see 'help formats'. The whole session is
-    written, unless --since-compaction is given.
+    REF is a file, an id, latest (the default) or a title: see 'help refs'; for the formats see 'help formats'. The
+    whole session is written, unless --since-compaction is given.
 
     An asciicast plays in asciinema and on web pages; prompts become markers. --speed, --idle, --paced, --real-time,
     --width, --height and --v3 apply to this format only.

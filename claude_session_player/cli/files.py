@@ -9,7 +9,7 @@ import click
 
 from claude_session_player.cli._options import collect_options, examples, json_options, store_options, utc_option
 from claude_session_player.cli._output import LINES, print_records, say, stdout, warn
-from claude_session_player.cli._refs import complete_ref, find_session, needs_store
+from claude_session_player.cli._refs import find_session, needs_store, ref_argument
 from claude_session_player.files import ContentNote, GapReason, RebuiltFile
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.humanize import plural
@@ -79,7 +79,7 @@ files_options = collect_options(
         ("files 1f2e kettle.py --until 40", "a file as known after line 40"),
     )
 )
-@click.argument("ref", shell_complete=complete_ref)
+@ref_argument
 @click.argument("path", required=False)
 @files_options
 @json_options
@@ -88,9 +88,9 @@ files_options = collect_options(
 def command(ref: str, path: str | None, options: FilesOptions, form: JsonForm | None, stores: StoreOptions) -> int:
     """List files a session touched, or print one of them.
 
-    REF is a file, an id, latest or a title: see 'help refs'. PATH is a path, or the end of one. Its content is rebuilt
-    from reads, writes and edits and from the file history; changes by shell commands are not known. If only parts are
-    known, the gaps are marked, and the exit code is 1.
+    REF is a file, an id, latest (the default) or a title: see 'help refs'. PATH is a path, or the end of one. Its
+    content is rebuilt from reads, writes and edits and from the file history; changes by shell commands are not known.
+    If only parts are known, the gaps are marked, and the exit code is 1.
     """
     if path is None and options.until is not None:
         raise click.UsageError("--until needs a PATH: files REF PATH --until N")

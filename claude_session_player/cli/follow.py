@@ -124,8 +124,8 @@ def command(ref: str | None, options: FollowOptions, stores: StoreOptions) -> in
     """Watch a session live, or all running ones.
 
     REF is a file, an id, latest or a title: see 'help refs'. Without it, the session that was written to last is
-    followed. New sub-agents appear when they start. Scrolling back pauses following; press End to catch up. Stop with
-    Ctrl-C.
+    followed, in the project of this directory if there is one. New sub-agents appear when they start. Scrolling back
+    pauses following; press End to catch up. Stop with Ctrl-C.
 
     With --all, every session is shown that was written to in the last half hour, or that a process has open or locked:
     whether it is thinking, running a tool, waiting for a person or idle, and how that is known.
@@ -186,11 +186,15 @@ def _files_in_use(store: Store) -> list[str]:
 
 
 def _last_written(stores: StoreOptions) -> SessionFile:
-    """The session that was written to last, in its own file or in that of a sub-agent."""
-    from claude_session_player.store import SessionKind
+    """The session that was written to last, in its own file or in that of a sub-agent; of this project, if any is."""
+    from claude_session_player.store import SessionKind, sessions_here
 
     with stores.open() as store:
         files = [file for file in store.files() if file.kind in (SessionKind.SESSION, SessionKind.SUBAGENT)]
+        here = sessions_here(store.sessions())
+        if here.project is not None:
+            own = {file.path for session in here.sessions for file in session.files}
+            files = [file for file in files if file.path in own] or files
         if not files:
             raise NoSuchSession(f"there is no session in {', '.join(store.roots)}: start one, or name a file")
         last = max(files, key=lambda file: file.stamp.mtime_ns)

@@ -22,7 +22,7 @@ from claude_session_player.cli._output import (
     print_records,
     stdout,
 )
-from claude_session_player.cli._refs import SessionSource, complete_ref, find_session, find_source, needs_store
+from claude_session_player.cli._refs import SessionSource, find_session, find_source, needs_store, ref_argument
 from claude_session_player.errors import CannotRead
 from claude_session_player.util import humanize
 from claude_session_player.util.terminal import is_terminal
@@ -87,7 +87,7 @@ get_options = collect_options(
         ("get 1f2e --jsonl", "the session, then one event per line"),
     )
 )
-@click.argument("ref", shell_complete=complete_ref)
+@ref_argument
 @get_options
 @json_options
 @utc_option
@@ -95,7 +95,7 @@ get_options = collect_options(
 def command(ref: str, options: GetOptions, form: JsonForm | None, stores: StoreOptions) -> None:
     """Show one session with its sub-agents and events.
 
-    REF is a file, an id, latest or a title: see 'help refs'. --json prints one object, with the events in
+    REF is a file, an id, latest (the default) or a title: see 'help refs'. --json prints one object, with the events in
     'event_list'; --jsonl prints the session on the first line, then one event per line. 'read' is another name for
     this command.
     """

@@ -26,6 +26,7 @@ EXIT_CODES: Final = {
     8: "several sessions or files match",
     9: "the session is in use",
     10: "an archive is damaged",
+    11: "the session cannot be resumed",
     130: "interrupted with Ctrl-C",
 }
 """What each exit code means; `errors` says which error has which."""
@@ -34,12 +35,20 @@ Wherever a command takes a REF, name a session in one of these ways:
 
   path/to/session.jsonl   a session file; no store is needed
   -                       standard input: a session file, or a breadcrumb
-  latest                  the last active session
+  latest                  the last active session of this directory's project,
+                          if it is one or is inside of one; else of all
   latest:2                the one before it, and so on
+  latest:all              the last active session of all projects
+  latest:all:2            the one before it, and so on
   1f2e3d4c-…              its id, or at least the first 4 characters of it
   a1b2c3                  the id of a sub-agent, likewise
   "Oil the kettle"        its title, or the beginning of it, in quotes
   breadcrumb.json         a file like {"project": …, "sessionId": …}
+
+Without a REF, commands that read one session take latest, and 'stats' and
+'locks' look at all. 'follow' takes the session that was written to last, by the
+same rule as latest. Commands that write or check, like 'repair', 'archive' and
+'verify', never assume one.
 
 If several sessions match, they are listed, and the exit code is 8. Sessions are
 searched in the stores that --root names, else in $CLAUDE_CONFIG_DIR, else in

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from claude_session_player.cli._options import (
     archive_options,
     examples,
-    filter_options,
     json_options,
+    list_filter_options,
     store_options,
     utc_option,
 )
-from claude_session_player.cli._output import print_encoded, print_list, say
+from claude_session_player.cli._output import print_encoded, print_list, say, say_dimmed, stdout
 from claude_session_player.store import Filter
+from claude_session_player.util.terminal import is_terminal
 
 if TYPE_CHECKING:
     from claude_session_player.cli._options import StoreOptions
     from claude_session_player.cli._output import JsonForm
+
+_OTHER_LINES: Final = 3
+"""Lines of the terminal for the headings, for how many more there are, and for the prompt of the shell."""
+_FEWEST_ROWS: Final = 3
 
 
 @click.command(
@@ -29,7 +35,7 @@ if TYPE_CHECKING:
         ("list --sort tokens --json", "those with the most tokens first"),
     )
 )
-@filter_options
+@list_filter_options
 @json_options
 @utc_option
 @archive_options
@@ -38,9 +44,11 @@ def command(filter: Filter, form: JsonForm | None, stores: StoreOptions) -> None
 
     A session must match all filters that are given. Its title is the name that a person gave it, else the one from
     Claude Code, else its first prompt that is not just a command.
+
+    On a terminal, as many are listed as there is room for, unless --limit is given.
     """
     with stores.open() as store:
-        sessions = store.sessions(filter)
+        sessions = store.sessions(filter if filter.limit else filter._replace(limit=None))
     if store.has_removals:
         from claude_session_player.cli.clean import note_interrupted
 
@@ -50,9 +58,20 @@ def command(filter: Filter, form: JsonForm | None, stores: StoreOptions) -> None
     elif sessions:
         from claude_session_player.cli import _tables
 
-        _tables.print_sessions(sessions, [file.id for file in store.last_files()])
+        shown = sessions if filter.limit is not None else sessions[: _room_for(len(sessions))]
+        _tables.print_sessions(shown, [file.id for file in store.last_files()])
+        if omitted := len(sessions) - len(shown):
+            say_dimmed(f"… {omitted} more: 'list --limit 0' shows all, filters like --project show fewer")
     else:
         say(no_sessions(store.roots, is_filtered=filter != Filter()))
+
+
+def _room_for(count: int) -> int:
+    """How many of so many rows a terminal has room for, beside the headings and two lines for what follows."""
+    if not is_terminal(stdout()):
+        return count
+    room = get_terminal_size().lines - _OTHER_LINES
+    return count if count <= room + 1 else max(room, _FEWEST_ROWS)  # instead of "1 more", that one is shown
 
 
 def no_sessions(roots: tuple[str, ...], *, is_filtered: bool) -> str:

@@ -28,13 +28,13 @@ from claude_session_player.cli._refs import (
     buffer_session,
     check_file,
     check_head,
-    complete_ref,
     find_source,
     open_events,
+    ref_argument,
 )
 from claude_session_player.linking.prompts import with_queued_prompts
 from claude_session_player.player import DEFAULT_IDLE, POSITION_HELP, parse_position, text_frames
-from claude_session_player.store import LATEST, Store, session_file_at
+from claude_session_player.store import Store, session_file_at
 from claude_session_player.util.terminal import is_terminal
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _position(ctx: click.Context, param: click.Parameter, value: str | None) -> 
         ("play --resume-here", "where you left the session the last time"),
     )
 )
-@click.argument("ref", default=LATEST, shell_complete=complete_ref)
+@ref_argument
 @click.option("--plain", is_flag=True, help=PLAIN_HELP)
 @click.option(
     "--from", "start", callback=_position, metavar="PLACE", help=f"Start at {POSITION_HELP}. Default: the beginning."

@@ -17,7 +17,7 @@ from claude_session_player.cli._options import (
     view_options,
 )
 from claude_session_player.cli._output import note_compacted, note_empty, warn_line_issues
-from claude_session_player.cli._refs import SessionSource, complete_ref, find_source, load_screen, print_screen
+from claude_session_player.cli._refs import SessionSource, find_source, load_screen, print_screen, ref_argument
 from claude_session_player.export.registry import OutputKind, formats
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ stop_options = collect_options(
         ("replay 1f2e --history --format json", "all elements as JSON"),
     )
 )
-@click.argument("ref", shell_complete=complete_ref)
+@ref_argument
 @stop_options
 @view_options
 @format_option("markdown", formats(OutputKind.SCREEN))
@@ -74,8 +74,8 @@ stop_options = collect_options(
 def command(ref: str, stop: StopOptions, view: View, format: str, strict: bool, stores: StoreOptions) -> int:
     """Print the screen of a session.
 
-    REF is a file, an id, latest or a title: see 'help refs'. With --until or --at, the screen is printed as it was at
-    that point.
+    REF is a file, an id, latest (the default) or a title: see 'help refs'. With --until or --at, the screen is printed
+    as it was at that point.
     """
     state = load_screen(find_source(ref, stores), view, until=stop.until, at=stop.at)
     print_screen(state, format)

@@ -33,8 +33,8 @@ from claude_session_player.cli._refs import (
     SessionSource,
     check_file,
     check_head,
-    complete_ref,
     needs_store,
+    ref_argument,
     require_session,
     source_in,
 )
@@ -188,7 +188,7 @@ show_options = collect_options(
         ("show 1f2e --tool Bash --from 40", "shell commands from line 40 on"),
     )
 )
-@click.argument("ref", shell_complete=complete_ref)
+@ref_argument
 @entry_filter_options
 @show_options
 @utc_option
@@ -196,9 +196,9 @@ show_options = collect_options(
 def command(ref: str, entries: EntryFilter, options: ShowOptions, stores: StoreOptions) -> int:
     """Print the transcript of a session.
 
-    REF is a file, an id, latest or a title: see 'help refs'. The transcript has prompts, responses, thinking and tool
-    calls with their results, in order; each sub-agent is quoted where it was called. Long outputs are truncated unless
-    --full is given.
+    REF is a file, an id, latest (the default) or a title: see 'help refs'. The transcript has prompts, responses,
+    thinking and tool calls with their results, in order; each sub-agent is quoted where it was called. Long outputs are
+    truncated unless --full is given.
     """
     if options.chain and stores.is_archive:
         raise click.UsageError("--chain looks for other sessions in a store: restore this one first")

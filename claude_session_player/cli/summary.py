@@ -15,7 +15,7 @@ from claude_session_player.cli._options import (
     utc_option,
 )
 from claude_session_player.cli._output import print_object, print_text
-from claude_session_player.cli._refs import STANDARD_INPUT, complete_ref, find_session, needs_store
+from claude_session_player.cli._refs import STANDARD_INPUT, find_session, needs_store, ref_argument
 
 if TYPE_CHECKING:
     from claude_session_player.cli._options import StoreOptions
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog=examples(("summary latest", "the last active session"), ("summary 1f2e --json", "as JSON")))
-@click.argument("ref", shell_complete=complete_ref)
+@ref_argument
 @json_option
 @prices_option
 @utc_option
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 def command(ref: str, as_json: bool, prices_path: str | None, stores: StoreOptions) -> None:
     """Show duration, tool use, files, tokens and cost.
 
-    REF is a file, an id, latest or a title: see 'help refs'. Tokens and cost include the sub-agents; everything else
-    is counted in the session's own file, with its sub-agents by type. Active time leaves out gaps of more than 10
-    minutes.
+    REF is a file, an id, latest (the default) or a title: see 'help refs'. Tokens and cost include the sub-agents;
+    everything else is counted in the session's own file, with its sub-agents by type. Active time leaves out gaps of
+    more than 10 minutes.
     """
     from claude_session_player.export.summary import show_command, summary_markdown
     from claude_session_player.stats import summarize

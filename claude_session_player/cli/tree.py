@@ -8,7 +8,7 @@ import click
 
 from claude_session_player.cli._options import STRICT_HELP, examples, json_option, store_options, utc_option
 from claude_session_player.cli._output import print_text, say, stdout
-from claude_session_player.cli._refs import complete_ref, find_session, needs_store
+from claude_session_player.cli._refs import find_session, needs_store, ref_argument
 from claude_session_player.util.terminal import is_terminal
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ FOUND_PROBLEMS: Final = 1
 @click.command(
     epilog=examples(("tree latest", "the last active session"), ("tree 1f2e --prompts", "with every prompt"))
 )
-@click.argument("ref", shell_complete=complete_ref)
+@ref_argument
 @click.option("--prompts", is_flag=True, help="Show every prompt on its own line.")
 @click.option("--strict", is_flag=True, help=STRICT_HELP)
 @json_option
@@ -29,9 +29,9 @@ FOUND_PROBLEMS: Final = 1
 def command(ref: str, prompts: bool, strict: bool, as_json: bool, stores: StoreOptions) -> int:
     """Draw forks, compactions, sub-agents and workflows.
 
-    REF is a file, an id, latest or a title: see 'help refs'. The current branch of the conversation runs down the left
-    side; abandoned branches are shown below their fork. Parallel tool calls are not forks. Sessions that this one
-    continues, or that continue it, are named.
+    REF is a file, an id, latest (the default) or a title: see 'help refs'. The current branch of the conversation runs
+    down the left side; abandoned branches are shown below their fork. Parallel tool calls are not forks. Sessions that
+    this one continues, or that continue it, are named.
     """
     import shutil
 

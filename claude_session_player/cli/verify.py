@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import click
 
 from claude_session_player.cli._options import examples, filter_options, json_options, store_options, utc_option
-from claude_session_player.cli._output import has_colours, print_records, print_styled, reading_bar
-from claude_session_player.cli._refs import complete_ref, needs_store
+from claude_session_player.cli._output import has_colours, note, print_records, print_styled, print_text, reading_bar
+from claude_session_player.cli._refs import complete_ref, locate, needs_store
 from claude_session_player.doctor import FINDING_KINDS, SESSION_NOT_FOUND, UNREADABLE, Finding, Severity, verify_files
 from claude_session_player.errors import Ambiguous, CannotRead, NoStore, NoSuchSession, SessionError
-from claude_session_player.store import Filter
+from claude_session_player.store import AGENT_PREFIX, SESSION_SUFFIX, Filter
 from claude_session_player.util import humanize
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.text import display_path, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from claude_session_player.cli._options import StoreOptions
     from claude_session_player.cli._output import JsonForm
-    from claude_session_player.doctor import VerifyReport
+    from claude_session_player.doctor import FindingKind, KindTotal, VerifyReport
     from claude_session_player.store import SessionFile, Store
 
 FOUND_PROBLEMS: Final = 1
 CANNOT_READ: Final = 2
 _MOST_OF_KIND: Final = 10
+_SHORT_ID: Final = 8
 _SEVERITIES: Final = ("advice", "warning", "error")
 _NOUNS: Final = {
     Severity.ERROR: ("error", "errors"),
@@ -47,7 +49,8 @@ class NotVerified(SessionError):
 @click.command(
     epilog=examples(
         ("verify latest", "the last active session"),
-        ("verify --all --severity error", "everything, only damage"),
+        ("verify --all", "how many findings of each kind there are"),
+        ("verify --all --kind cut-line", "each finding of a kind"),
         ("verify --project kettle --json", "one project, for scripts"),
     )
 )
@@ -60,17 +63,34 @@ class NotVerified(SessionError):
     show_default=True,
     help="Report only findings of this severity or worse.",
 )
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice([kind.name for kind in FINDING_KINDS]),
+    metavar="KIND",
+    help="Report each finding of this kind, whatever its severity; repeatable.",
+)
+@click.option("--details", "has_details", is_flag=True, help="Report each finding. Default with REF.")
 @filter_options
 @json_options
 @utc_option
 @store_options
 def command(
-    refs: tuple[str, ...], is_all: bool, severity: str, filter: Filter, form: JsonForm | None, stores: StoreOptions
+    refs: tuple[str, ...],
+    is_all: bool,
+    severity: str,
+    kinds: tuple[str, ...],
+    has_details: bool,
+    filter: Filter,
+    form: JsonForm | None,
+    stores: StoreOptions,
 ) -> int:
     """Check sessions for damage and inconsistencies.
 
     REF is a file, an id, latest or a title: see 'help refs'; sub-agents are checked with their session. Instead of
-    naming sessions, select them with filters or --all. Each finding has a severity, a line and byte, and advice.
+    naming sessions, select them with filters or --all; the findings are then summed up by kind, unless --kind or
+    --details is given. Each finding has a severity, a line and byte, and advice.
 
     Exit codes: 0 nothing found, 1 something found, 2 a session cannot be read or does not exist.
     """
@@ -84,12 +104,13 @@ def command(
     except (CannotRead, NoSuchSession, NoStore, Ambiguous) as error:
         problem = f"{SESSION_NOT_FOUND}: " if isinstance(error, NoSuchSession) else ""
         raise NotVerified(f"{problem}{error}", *error.details) from error
-    least = Severity[severity.upper()]
-    findings = at_least(report.findings, least)
+    selection = FindingSelection(Severity[severity.upper()], frozenset(kinds))
+    findings = selection.of(report.findings)
     if form:
         print_records(map(finding_record, findings), form)
     else:
-        print_styled("\n".join(report_text(report, least, in_colour=has_colours())))
+        has_summary = not refs and not kinds
+        _print_report(report, selection, has_summary=has_summary, has_details=has_details or not has_summary)
     if store.problems or any(finding.kind is UNREADABLE for finding in report.findings):
         return CANNOT_READ
     return FOUND_PROBLEMS if findings else 0
@@ -99,7 +120,7 @@ def _named_files(store: Store, refs: Sequence[str]) -> list[SessionFile]:
     """The files of some sessions and of their sub-agents, each once."""
     files: dict[str, SessionFile] = {}
     for ref in refs:
-        located = store.locate(ref)
+        located = locate(store, ref)
         session = store.session_of(located) if isinstance(located, tuple) else located
         files |= {part.path: part.file for part in session.parts}
     return list(files.values())
@@ -114,9 +135,53 @@ def _matching_files(store: Store, filter: Filter) -> list[SessionFile]:
 # --- the report ---------------------------------------------------------------------------------------
 
 
-def at_least(findings: Sequence[Finding], severity: Severity) -> list[Finding]:
-    """The findings of a severity or worse."""
-    return [finding for finding in findings if finding.kind.severity >= severity]
+class FindingSelection(NamedTuple):
+    """Which findings are reported: those of some kinds, or else of a severity or worse."""
+
+    severity: Severity
+    kinds: frozenset[str] = frozenset()
+
+    def has(self, kind: FindingKind) -> bool:
+        """True if findings of this kind are reported."""
+        return kind.name in self.kinds if self.kinds else kind.severity >= self.severity
+
+    def of(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Those of some findings that are reported."""
+        return [finding for finding in findings if self.has(finding.kind)]
+
+
+def _print_report(report: VerifyReport, selection: FindingSelection, *, has_summary: bool, has_details: bool) -> None:
+    totals = [total for total in report.totals if selection.has(total.kind)]
+    if has_summary and totals:
+        _print_totals(totals)
+        print_text("")
+    lines = report_text(report, selection, in_colour=has_colours()) if has_details else [_total(report, selection)]
+    print_styled("\n".join(lines))
+    if totals and not has_details:
+        note("--kind KIND lists the findings of a kind, --details lists all of them")
+
+
+def _print_totals(totals: Sequence[KindTotal]) -> None:
+    """A line for each kind, with the first finding as an example."""
+    from claude_session_player.cli._tables import Column, print_table
+
+    print_table(
+        (
+            Column("KIND", [total.kind.name for total in totals], 9, style="bold"),
+            Column("SEVERITY", [total.kind.severity.name.lower() for total in totals], 8),
+            Column("FINDINGS", [str(total.findings) for total in totals], 7, right=True),
+            Column("SESSIONS", [str(total.sessions) for total in totals], 6, right=True),
+            Column("WHAT", [total.kind.what for total in totals], 5, 20),
+            Column("EXAMPLE", [_example(total.example) for total in totals], 4, 12, style="cyan"),
+        )
+    )
+
+
+def _example(finding: Finding) -> str:
+    """The id of a session or sub-agent, shortened, and the line."""
+    name = os.path.basename(finding.path).removesuffix(SESSION_SUFFIX).removeprefix(AGENT_PREFIX)
+    line = f", line {finding.line}" if finding.line is not None else ""
+    return f"{display_path(name)[:_SHORT_ID]}{line}"
 
 
 def finding_record(finding: Finding) -> dict[str, Any]:
@@ -135,15 +200,15 @@ def finding_record(finding: Finding) -> dict[str, Any]:
     }
 
 
-def report_text(report: VerifyReport, severity: Severity, *, in_colour: bool) -> Iterator[str]:
+def report_text(report: VerifyReport, selection: FindingSelection, *, in_colour: bool) -> Iterator[str]:
     """A report for people: the findings of each file, by kind, and a total."""
-    for path, of_file in groupby(at_least(report.findings, severity), lambda finding: finding.path):
+    for path, of_file in groupby(selection.of(report.findings), lambda finding: finding.path):
         yield click.style(_short_path(path), bold=True) if in_colour else _short_path(path)
         by_kind = sorted(of_file, key=lambda finding: FINDING_KINDS.index(finding.kind))
         for _, alike in groupby(by_kind, lambda finding: finding.kind):
             yield from _lines_of_kind(list(alike), in_colour)
         yield ""
-    yield _total(report, severity)
+    yield _total(report, selection)
 
 
 def _short_path(path: str) -> str:
@@ -171,14 +236,20 @@ def _advice(finding: Finding) -> str:
     return finding.kind.advice.format(repair=repair)
 
 
-def _total(report: VerifyReport, severity: Severity) -> str:
-    counts = Counter(finding.kind.severity for finding in report.findings)
-    worst_first = sorted(counts, reverse=True)
-    reported = [_count(counts[one], one) for one in worst_first if one >= severity]
-    omitted = [_count(counts[one], one) for one in worst_first if one < severity]
-    more = f" ({', '.join(omitted)} left out: see --severity)" if omitted else ""
+def _total(report: VerifyReport, selection: FindingSelection) -> str:
+    reported: Counter[Severity] = Counter()
+    omitted: Counter[Severity] = Counter()
+    for finding in report.findings:
+        (reported if selection.has(finding.kind) else omitted)[finding.kind.severity] += 1
+    why = "of other kinds" if selection.kinds else "left out: see --severity"
+    more = f" ({_counts(omitted)} {why})" if omitted else ""
     checked = f"{humanize.plural(report.files, 'file')}, {humanize.size(report.bytes)}"
-    return f"{checked}: {', '.join(reported) or 'nothing is wrong'}{more}"
+    nothing = "no such findings" if selection.kinds else "nothing is wrong"
+    return f"{checked}: {_counts(reported) or nothing}{more}"
+
+
+def _counts(counts: Counter[Severity]) -> str:
+    return ", ".join(_count(counts[severity], severity) for severity in sorted(counts, reverse=True))
 
 
 def _count(count: int, severity: Severity) -> str:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         SESSION_NOT_FOUND as SESSION_NOT_FOUND,
         UNREADABLE as UNREADABLE,
         Finding as Finding,
+        FindingKind as FindingKind,
         Severity as Severity,
     )
     from claude_session_player.doctor.repair import (
@@ -19,12 +20,18 @@ if TYPE_CHECKING:
         RepairReport as RepairReport,
         repair_file as repair_file,
     )
-    from claude_session_player.doctor.verify import VerifyReport as VerifyReport, verify_files as verify_files
+    from claude_session_player.doctor.verify import (
+        KindTotal as KindTotal,
+        VerifyReport as VerifyReport,
+        verify_files as verify_files,
+    )
 
 _HOMES = {
     "Finding": "findings",
     "FINDING_KINDS": "findings",
+    "FindingKind": "findings",
     "SESSION_NOT_FOUND": "findings",
+    "KindTotal": "verify",
     "REJECTED_SUFFIX": "repair",
     "RepairReport": "repair",
     "Severity": "findings",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from claude_session_player.archive import pending_removals
 from claude_session_player.doctor import findings as kinds
 from claude_session_player.doctor.checks import CheckJob, Inspection
-from claude_session_player.doctor.findings import Finding
+from claude_session_player.doctor.findings import Finding, FindingKind
 from claude_session_player.store import (
     PROJECTS_DIR,
     SESSION_SUFFIX,
@@ -34,6 +34,8 @@ LARGE_SESSION: Final = 10 << 20
 OLD_SECONDS: Final = 24 * 60 * 60
 
 _NANOSECONDS: Final = 1_000_000_000
+SessionKey = tuple[str, str | None]
+"""The directory and the id of a session."""
 
 
 def check_location(found: SessionFile, inspection: Inspection, now: float) -> Iterator[Finding]:
@@ -74,12 +76,25 @@ _INSPECT_TASK: Final[WorkerTask[CheckJob, Inspection]] = WorkerTask(
 )
 
 
+class KindTotal(NamedTuple):
+    """How often a kind of finding occurs."""
+
+    kind: FindingKind
+    findings: int
+    sessions: int
+    """In how many sessions, each with its sub-agents."""
+    example: Finding
+    """The first of them."""
+
+
 class VerifyReport(NamedTuple):
     """What was read, and the findings, file by file."""
 
     files: int
     bytes: int
     findings: tuple[Finding, ...]
+    totals: tuple[KindTotal, ...] = ()
+    """The kinds of the findings, the most severe and the most frequent first."""
 
 
 def verify_files(
@@ -106,7 +121,19 @@ def verify_files(
     order = {found.path: number for number, found in enumerate(files)}
     findings.sort(key=lambda finding: order.get(finding.path, len(order)))
     bytes_read = sum(inspection.bytes_read for inspection in inspections.values())
-    return VerifyReport(len(files), bytes_read, tuple(findings))
+    keys = {found.path: _session_key(found, inspections) for found in files}
+    return VerifyReport(len(files), bytes_read, tuple(findings), tuple(_totals(findings, keys)))
+
+
+def _totals(findings: Iterable[Finding], keys: Mapping[str, SessionKey]) -> list[KindTotal]:
+    by_kind: dict[FindingKind, list[Finding]] = {}
+    for finding in findings:
+        by_kind.setdefault(finding.kind, []).append(finding)
+    totals = [
+        KindTotal(kind, len(alike), len({keys.get(one.path, (one.path, None)) for one in alike}), alike[0])
+        for kind, alike in by_kind.items()
+    ]
+    return sorted(totals, key=lambda total: (-total.kind.severity, -total.findings, total.kind.name))
 
 
 def _inspect_files(files: Sequence[SessionFile], progress: Progress | None) -> dict[str, Inspection]:
@@ -132,7 +159,7 @@ def _content_findings(found: SessionFile, inspection: Inspection, is_used: bool)
         yield inspection.tail
 
 
-def _session_key(found: SessionFile, inspections: Mapping[str, Inspection]) -> tuple[str, str | None]:
+def _session_key(found: SessionFile, inspections: Mapping[str, Inspection]) -> SessionKey:
     """The session that a file belongs to: its directory and its id."""
     return found.home, found.parent or inspections[found.path].session_id if found.is_agent else found.id
 

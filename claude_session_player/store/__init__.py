@@ -72,8 +72,11 @@ if TYPE_CHECKING:
         MAX_BREADCRUMB_SIZE as MAX_BREADCRUMB_SIZE,
         MIN_PREFIX_LENGTH as MIN_PREFIX_LENGTH,
         Breadcrumb as Breadcrumb,
+        LatestChoice as LatestChoice,
+        latest_choice as latest_choice,
         looks_like_path as looks_like_path,
         not_a_session_reason as not_a_session_reason,
+        sessions_here as sessions_here,
     )
     from claude_session_player.store.responses import (
         SYNTHETIC_MODEL as SYNTHETIC_MODEL,
@@ -160,8 +163,11 @@ _HOMES = {
     "MAX_BREADCRUMB_SIZE": "refs",
     "MIN_PREFIX_LENGTH": "refs",
     "Breadcrumb": "refs",
+    "LatestChoice": "refs",
+    "latest_choice": "refs",
     "looks_like_path": "refs",
     "not_a_session_reason": "refs",
+    "sessions_here": "refs",
     # whether a session is in use
     "InUse": "in_use",
     "InUseMethods": "in_use",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from claude_session_player.errors import Ambiguous, CannotRead, NoSuchSession
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 MIN_PREFIX_LENGTH: Final = 4
 """The length of the shortest prefix of an id or a title."""
 LATEST: Final = "latest"
-"""The reference to the session that was active last."""
-_LATEST: Final = re.compile(rf"{LATEST}(?::(\d+))?")
+"""The reference to the session that was active last: in the project of this directory if there is one, else of all."""
+_LATEST: Final = re.compile(rf"{LATEST}(?P<all>:all)?(?::(?P<number>\d+))?")
+_LATEST_FORMS: Final = "write latest, latest:2, latest:all or latest:all:2"
 MAX_BREADCRUMB_SIZE: Final = 1 << 16
 _MAX_LISTED: Final = 10
 _MAX_NEAREST: Final = 3
@@ -47,15 +48,17 @@ def resolve_ref(store: Store, ref: str) -> Session:
 
 def locate_ref(store: Store, ref: str) -> SessionFile | Session:
     """What a reference means: its file, unless more had to be read to find it."""
-    if match := _LATEST.fullmatch(ref):
-        return _latest(store, int(match[1] or 1))
+    if (choice := latest_choice(store, ref)) is not None:
+        return choice.session
     if os.path.isfile(ref):
         crumb = Breadcrumb.read(ref)
         return store.file_at(ref) if crumb is None else crumb.follow(store)
     if not looks_like_path(ref):
         try:
             return _named(store, ref)
-        except NoSuchSession:
+        except NoSuchSession as error:
+            if ref.startswith(f"{LATEST}:"):
+                raise NoSuchSession(f"there is no session {ref!r}: {_LATEST_FORMS}") from error
             if not os.path.exists(ref):
                 raise
     raise CannotRead(not_a_session_reason(ref))
@@ -131,14 +134,69 @@ class Breadcrumb(NamedTuple):
         return _only(store, self.session_id, matches)
 
 
-def _latest(store: Store, number: int) -> Session:
-    sessions = store.sessions()
-    if not sessions:
+class LatestChoice(NamedTuple):
+    """The session that `latest` means."""
+
+    session: Session
+    project: str | None
+    """The directory of the project that it was chosen from, if not from all."""
+    is_latest_of_all: bool
+    """True if there is no project here, or if it would have been chosen from all sessions as well."""
+
+
+def latest_choice(store: Store, ref: str) -> LatestChoice | None:
+    """The session that `latest`, `latest:2`, `latest:all` or `latest:all:2` means; `None` for another reference."""
+    if not (match := _LATEST.fullmatch(ref)):
+        return None
+    number, everything = int(match["number"] or 1), store.sessions()
+    if not everything:
         raise NoSuchSession(f"there are no sessions in {', '.join(store.roots)}")
+    sessions, project = (everything, None) if match["all"] else sessions_here(everything)
     if not 1 <= number <= len(sessions):
-        there = f"there {'is' if len(sessions) == 1 else 'are'} {plural(len(sessions), 'session')}"
-        raise NoSuchSession(f"latest:{number}: {there}, latest:1 is the last active one")
-    return sessions[number - 1]
+        place = f" in {display_path(project)}" if project else ""
+        there = f"there {'is' if len(sessions) == 1 else 'are'} {plural(len(sessions), 'session')}{place}"
+        counted = f", and latest:all:{number} is one of all projects" if 1 <= number <= len(everything) else ""
+        raise NoSuchSession(f"{ref}: {there}, latest:1 is the last active one{counted}")
+    chosen = sessions[number - 1]
+    return LatestChoice(chosen, project, chosen is everything[number - 1])
+
+
+class SessionsHere(NamedTuple):
+    """The sessions of the project that the working directory belongs to; all sessions if it belongs to none."""
+
+    sessions: list[Session]
+    project: str | None
+    """The directory of the project."""
+
+
+def sessions_here(sessions: Sequence[Session]) -> SessionsHere:
+    """Of some sessions, those of the project whose directory is the working directory or the nearest parent of it.
+
+    The home directory counts only where one is in it: else it would be the project of every directory that has none.
+    """
+    names = [os.path.normcase(session.project or session.file.project or "") for session in sessions]
+    known = set(names)
+    for folder in _working_dirs():
+        # a session that has just started names no directory yet: only that of the store has a name
+        wanted = {os.path.normcase(name) for name in (folder, *project_dir_spellings(folder))}
+        if not wanted.isdisjoint(known):
+            found = [session for session, name in zip(sessions, names, strict=True) if name in wanted]
+            return SessionsHere(found, folder)
+    return SessionsHere(list(sessions), None)
+
+
+def _working_dirs() -> Iterator[str]:
+    """The working directory and its parents, the nearest first, without those that hold more than a project."""
+    try:
+        folder = os.getcwd()
+    except OSError:  # it has been removed
+        return
+    yield folder
+    home = os.path.realpath(os.path.expanduser("~"))
+    while (above := os.path.dirname(folder)) != folder:
+        folder = above
+        if folder != home and os.path.dirname(folder) != folder:
+            yield folder
 
 
 def _named(store: Store, ref: str) -> SessionFile | Session:

@@ -442,14 +442,15 @@ def load_responses(sessions: Sequence[Session]) -> None:
         load(files)
 
 
-def resume_command(session: Session) -> str:
-    """The command that resumes a session, or the session of a sub-agent.
+def resume_command(session: Session, config_dir: str | None = None) -> str:
+    """The command that resumes a session, or the session of a sub-agent; in another store than the default if given.
 
     Claude Code finds a session only from the directory of its project.
     """
     import shlex
 
-    resume = f"claude --resume {shlex.quote(session.parent_id or session.id)}"
+    store = f"CLAUDE_CONFIG_DIR={shlex.quote(config_dir)} " if config_dir else ""
+    resume = f"{store}claude --resume {shlex.quote(session.parent_id or session.id)}"
     folder = session.head.project or session.project
     if not folder:
         return resume

@@ -212,8 +212,8 @@ class Store:
     def resolve(self, ref: str) -> Session:
         """The one session that is meant; raises `NoSuchSession`, `Ambiguous` or `CannotRead`.
 
-        A reference is a path, an id or at least 4 characters of its beginning, `latest`, `latest:2`, a title, or the
-        path of a breadcrumb.
+        A reference is a path, an id or at least 4 characters of its beginning, `latest`, `latest:2`, `latest:all`, a
+        title, or the path of a breadcrumb. `latest` depends on the working directory: see `sessions_here`.
         """
         from claude_session_player.store.refs import resolve_ref
 
