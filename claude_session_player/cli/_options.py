@@ -297,12 +297,13 @@ def whole_view_options(function: Function) -> Function:
     return _view_decorator(history)(function)
 
 
-def format_option(default: str, formats: Iterable[Format]) -> Callable[[_F], _F]:
-    """`--format`, as the parameter `format`."""
+def format_option(default: str | None, formats: Iterable[Format], default_words: str = "") -> Callable[[_F], _F]:
+    """`--format`, as the parameter `format`; `default_words` say what `None` stands for."""
     rows = list(formats)
     names = click.Choice([row.name for row in rows])
     help = f"Output format. {'; '.join(row.help for row in rows)}."
-    return click.option("--format", type=names, default=default, show_default=True, help=help)
+    shown = {"help": f"{help} Default: {default_words}."} if default is None else {"help": help, "show_default": True}
+    return click.option("--format", type=names, default=default, **shown)
 
 
 JSON_HELP: Final = "Print JSON."

@@ -82,7 +82,7 @@ class CommandGroups(click.Group):
         ("find login bug", "search all sessions for two words"),
         ("play latest", "play the last active session"),
         ("list --project kettle", "list the sessions of a project"),
-        ("show 1f2e --pager", "read the transcript of a session"),
+        ("show 1f2e", "read the transcript of a session"),
         ("session.jsonl", "short for: csp replay session.jsonl"),
         ("help refs", "how to name a session"),
     ),
@@ -112,7 +112,7 @@ def _browse_or_help(ctx: click.Context) -> int:
 
 _PLAY: Final = "'play' plays a session, and 'claude --resume ID' continues it in Claude Code"
 _RUNNING: Final = "'follow --all' shows the running sessions"
-_PAGER: Final = "'show --pager' shows a session in a pager"
+_PAGER: Final = "'show' shows a session in a pager"
 _ADVICE: Final = {
     "resume": _PLAY,
     "continue": _PLAY,

@@ -13,6 +13,7 @@ OF_A_SESSION: Final[tuple[tuple[str, ...], ...]] = (
     ("export", "--format", "asciicast"),
     ("show", "--full"),
     ("show", "--format", "json"),
+    ("show", "--format", "text", "--line-numbers"),
     ("summary",),
     ("summary", "--json"),
     ("tree", "--prompts", "--strict"),
