@@ -51,7 +51,7 @@ class Column:
 def print_table(columns: Iterable[Column]) -> None:
     """Print columns as a table as wide as the terminal; empty columns are left out."""
     filled = [column for column in columns if any(column.cells)]
-    paint = _painted if has_colours() else _plain
+    paint = painter()
     fitted = fit_columns([column.measure() for column in filled], _table_width())
     drawn = [_drawn(one, filled[one.position].cells, paint) for one in fitted]
     gap = " " * GAP
@@ -63,6 +63,11 @@ def _drawn(fitted: FittedColumn, cells: Sequence[str], paint: Callable[[str, str
     column = fitted.column
     heading = fit_cell(column.name, fitted.width, is_right=column.is_right)
     return [paint(heading, "bold"), *(paint(fitted.cell(printable(cell)), column.style) for cell in cells)]
+
+
+def painter() -> Callable[[str, str], str]:
+    """A function that puts a cell into a style, if stdout has colours."""
+    return _painted if has_colours() else _plain
 
 
 def _plain(cell: str, style: str) -> str:

@@ -17,7 +17,7 @@ from claude_session_player.util.dirs import PROGRAM
 GROUPS: Final = {
     "Watch": ("play", "follow", "replay", "demo"),
     "Find": ("find", "browse", "list", "projects", "get", "index"),
-    "Read": ("show", "tree", "files", "todos", "memories", "settings"),
+    "Read": ("show", "prompts", "tree", "files", "todos", "memories", "settings"),
     "Measure": ("summary", "stats", "account"),
     "Keep": ("archive", "restore", "clean", "verify", "repair", "locks"),
     "Share": ("export",),

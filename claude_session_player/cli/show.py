@@ -17,6 +17,7 @@ from claude_session_player.cli._options import (
     examples,
     format_option,
     load_prices,
+    pager_option,
     utc_option,
 )
 from claude_session_player.cli._output import (
@@ -172,11 +173,7 @@ show_options = collect_options(
         click.option(
             "--page-size", type=click.IntRange(min=1), metavar="N", help=f"Entries per page. Default: {_PAGE_SIZE}."
         ),
-        click.option(
-            "--pager/--no-pager",
-            default=None,
-            help="Show the transcript in a pager ($PAGER). Default: on a terminal, unless a format is given.",
-        ),
+        pager_option,
         click.option("--line-numbers", is_flag=True, help="Print the line of its file with each entry."),
         click.option(
             "--full", is_flag=True, help="Do not truncate anything, and include outputs stored next to the session."
