@@ -71,7 +71,7 @@ prompt_options = collect_options(
 @click.command(
     epilog=examples(
         ("prompts --project kettle --from week", "what you asked for this week"),
-        ("prompts latest --reverse --full", "one session, the first prompt first"),
+        ("prompts latest --reverse --full", "one session, in order"),
         ("prompts --no-headless --jsonl", "one JSON object per prompt"),
     )
 )

@@ -318,7 +318,9 @@ class _EntryDrawing:
         entry = self._entry
         look = look or _LOOKS.get(entry.kind, _DIM)
         left = Text(f"{look.mark} {printable(single_line(name or HEADINGS[entry.kind]))}", look.style)
-        for word in filter(None, words):
+        for word in words:
+            if not word:
+                continue
             left = Text.assemble(left, " ", word if isinstance(word, Text) else Text(printable(word)))
         right = self._when()
         room = self._width - len(right) - 2

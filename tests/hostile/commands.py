@@ -45,6 +45,8 @@ OF_A_STORE: Final[tuple[tuple[str, ...], ...]] = (
     ("prompts",),
     ("prompts", "--full", "--reverse"),
     ("prompts", "--json"),
+    ("files", "--all", "kettle.py"),
+    ("files", "--all", "kettle.py", "--diff"),
     ("projects",),
     ("projects", "--json"),
     ("stats",),
