@@ -123,6 +123,7 @@ _QUESTIONS: Final[dict[str, tuple[str, ...]]] = {
     "tree": ("tree", "--prompts", "--json"),
     "show": ("show", "--format", "jsonl"),
     "heading": ("show", "--summary", "--only", "prompts"),
+    "prompts": ("prompts", "--reverse", "--jsonl"),
     "files": ("files", "--main", "--jsonl"),
     "verify": ("verify", "--severity", "advice", "--jsonl"),
     "replay": ("replay", "--history", "--format", "jsonl"),
@@ -141,7 +142,7 @@ def collect(ref: str, root: Path | str | None = None, listed: Record | None = No
     for name, (command, *options) in _QUESTIONS.items():
         code, answers[name], _ = csp(command, ref, *options, *where)
         is_answer = code == 0 or (command == "verify" and code == _FINDINGS)
-        if command != "verify":  # it looks at any file
+        if command not in ("verify", "prompts"):  # the one looks at any file, the other has nothing to say of many
             table.add("session", f"{name}", is_answer)
     if listed is not None:
         table.add("session", "list", True)
@@ -159,6 +160,8 @@ def collect(ref: str, root: Path | str | None = None, listed: Record | None = No
     _from_tree(table, json.loads(answers["tree"]))
     _from_show(table, _lines(answers["show"]), is_agent)
     _from_heading(table, answers["heading"])
+    if not is_agent:
+        _from_prompts(table, _lines(answers["prompts"]))
     _from_files(table, _lines(answers["files"]))
     _from_verify(table, head, _lines(answers["verify"]))
     _from_replay(table, answers)
@@ -306,6 +309,14 @@ def _from_show(table: Table, entries: list[Record], is_agent: bool) -> None:
     workflows = {entry["id"] for entry in heads if entry["workflow"]}
     by_call = {call: len(set(agents) - workflows) for call, agents in called.items() if call}
     table.add("linked sub-agents", "show", {call: number for call, number in sorted(by_call.items()) if number})
+
+
+def _from_prompts(table: Table, prompts: list[Record]) -> None:
+    table.add("prompts", "prompts", len(prompts))
+    table.add("prompt lines", "prompts", sorted(prompt["line"] for prompt in prompts))
+    texts = [_without_pictures(truncate(prompt["text"], 2000)) for prompt in prompts]
+    table.add("first prompt", "prompts", texts[0] if texts else None)
+    table.add("last prompt", "prompts", texts[-1] if texts else None)
 
 
 def _from_heading(table: Table, text: str) -> None:

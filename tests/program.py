@@ -86,7 +86,7 @@ def csp(
 def run_on_terminal(*arguments: str | Path, typed: str | None = None, system: str = "", **environment: str) -> Ran:
     """Run the program on a terminal; where something is typed, that is its standard input, too."""
     master, slave = pty.openpty()
-    settings = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24", **environment}
+    settings = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24", "PAGER": "cat", **environment}
     settings.pop("NO_COLOR", None) if "NO_COLOR" not in environment else None
     source = os.open(os.devnull, os.O_RDONLY) if typed is None else os.dup(slave)
     if typed is not None:

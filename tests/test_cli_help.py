@@ -29,6 +29,7 @@ DIFFERENCES = {
     "--play": "play what the command is about: the demo, or one of the sessions that find found",
     "--project": "memories belong to a project, too",
     "--root": "restore writes to one store, and creates it",
+    "--since": "another word for --from",
     "--sort": "facts about sessions, or how well and when they match a query",
     "--to": "a time; within one session also a line",
     "--until": "a line of the session, for its screen or for a file that it touched",

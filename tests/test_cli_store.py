@@ -421,7 +421,7 @@ def completed(builder: StoreBuilder, *words: str) -> list[str]:
 
 
 def test_commands_options_and_ids_are_completed(builder: StoreBuilder) -> None:
-    assert completed(builder, "pro") == ["projects"]
+    assert completed(builder, "pro") == ["projects", "prompts"]
     assert "--include-subagents" in completed(builder, "list", "--incl")
     assert set(completed(builder, "get", "1f2e")) == {ONE, TWO, f"{ONE}-2026-01-17"}
     assert completed(builder, "replay", "lat") == ["latest"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from claude_session_player.models import View
     from claude_session_player.player import Timing
     from claude_session_player.stats import Prices
-    from claude_session_player.store import Progress, Store
+    from claude_session_player.store import Filter, Progress, Store
 
 SESSIONS_SHOWN: Final = 10
 """The number of sessions that a search shows unless another is given."""
@@ -213,13 +213,14 @@ def _filter_decorator(
             show_default=True,
             help="Sort by this field.",
         ),
-        click.option("--reverse", is_flag=True, help="Reverse the order."),
+        _REVERSE,
         click.option("--limit", type=click.IntRange(min=0), metavar="N", help=limit_help),
         _OFFSET,
     ]
     return collect_options("filter", Filter, Filter._fields, options)
 
 
+_REVERSE: Final = click.option("--reverse", is_flag=True, help="Reverse the order.")
 _OFFSET: Final = click.option(
     "--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Skip the first N sessions. Default: 0."
 )
@@ -230,7 +231,7 @@ def _conditions(from_help: str = _FROM, to_help: str = _TO, to_name: str = "--to
     return [
         click.option("--project", metavar="TEXT", help="Only sessions whose project path contains TEXT."),
         click.option("--cwd", metavar="TEXT", help="Only sessions with TEXT in the path of a working directory."),
-        click.option("--from", "since", callback=_start, metavar="WHEN", help=from_help),
+        click.option("--from", "--since", "since", callback=_start, metavar="WHEN", help=from_help),
         click.option(to_name, "before", callback=_end, metavar="WHEN", help=to_help),
         click.option("--model", metavar="TEXT", help="Only sessions that used a model with TEXT in its name."),
         click.option("--branch", metavar="TEXT", help="Only sessions on a git branch with TEXT in its name."),
@@ -280,6 +281,28 @@ def search_filter_options(function: Function) -> Function:
     return collect_options("filter", Filter, Filter._fields, [*_conditions(), limit, _OFFSET])(function)
 
 
+def moment_filter_options(things: str) -> Decorator:
+    """The same for commands about moments of sessions: times and `--limit` select these things, not sessions."""
+    from claude_session_player.store import Filter
+
+    limit = click.option(
+        "-n", "--limit", type=click.IntRange(min=0), metavar="N", help=f"At most N {things}. Default: all."
+    )
+    from_help = f"Only {things} then or later: {_WHEN}."
+    to_help = f"Only {things} then or earlier, including all of that day."
+    return collect_options("filter", Filter, Filter._fields, [*_conditions(from_help, to_help), _REVERSE, limit])
+
+
+def is_in_span(filter: Filter, time: str | None) -> bool:
+    """True for a time, as session files write it, that the filter selects; an unknown time is not excluded."""
+    from claude_session_player.util.times import format_time
+
+    since, before = filter.since, filter.before
+    if time is None:
+        return True
+    return (since is None or time >= format_time(since)) and (before is None or time < format_time(before))
+
+
 # --- what is shown ------------------------------------------------------------------------------------
 
 THINKING_HELP: Final = "Show thinking. Default: hidden."
@@ -327,14 +350,18 @@ def named_view(name: str, view: View) -> View:
     return view.as_rich() if name == RICH else view.with_queue()
 
 
-def format_option(default: str, formats: Iterable[Format]) -> Callable[[_F], _F]:
-    """`--format`, as the parameter `format`."""
+def format_option(default: str | None, formats: Iterable[Format], default_words: str = "") -> Callable[[_F], _F]:
+    """`--format`, as the parameter `format`; `default_words` say what `None` stands for."""
     rows = list(formats)
     names = click.Choice([row.name for row in rows])
     help = f"Output format. {'; '.join(row.help for row in rows)}."
-    return click.option("--format", type=names, default=default, show_default=True, help=help)
+    shown = {"help": f"{help} Default: {default_words}."} if default is None else {"help": help, "show_default": True}
+    return click.option("--format", type=names, default=default, **shown)
 
 
+pager_option: Final = click.option(
+    "--pager/--no-pager", default=None, help="Use a pager ($PAGER). Default: on a terminal, unless --format is given."
+)
 JSON_HELP: Final = "Print JSON."
 STRICT_HELP: Final = "Exit with 1 if anything is wrong, and name it on stderr."
 

@@ -35,6 +35,8 @@ EVENT_LIST: Final = "event_list"
 JsonForm = Literal["array", "lines"]
 ARRAY: Final = "array"
 LINES: Final = "lines"
+_PLAIN_TERMINALS: Final = ("dumb", "unknown")
+"""Values of `TERM`."""
 _PORTION: Final = 1 << 18
 _LONG_READ: Final = 64 << 20
 """Bytes: reading more than this shows a progress bar."""
@@ -74,10 +76,14 @@ def stdout() -> TextIO:
     return sys.stdout
 
 
+def can_draw() -> bool:
+    """True if stdout is a terminal on which colours, rules and marks can be read."""
+    return is_terminal(stdout()) and os.environ.get("TERM") not in _PLAIN_TERMINALS
+
+
 def has_colours() -> bool:
     """True if stdout is a terminal with ANSI colours and `NO_COLOR` is not set. On Windows they are off by default."""
-    is_able = sys.platform != "win32" and os.environ.get("TERM") not in ("dumb", "unknown")
-    return is_terminal(stdout()) and is_able and not os.environ.get("NO_COLOR")
+    return can_draw() and sys.platform != "win32" and not os.environ.get("NO_COLOR")
 
 
 def print_text(text: str) -> None:
@@ -113,11 +119,30 @@ def piece_printer(view: View) -> Callable[[Iterable[TextPiece]], None]:
     return terminal_printer(file, view)
 
 
-def print_pages(pieces: Iterable[str]) -> None:
-    """Write a text through a pager if stdout is a terminal; its control characters become visible marks."""
-    import click
+def print_pages(pieces: Iterable[str], *, is_drawn: bool = False) -> None:
+    """Write a text through a pager if stdout is a terminal; its control characters become visible marks.
 
-    click.echo_via_pager(map(mark_controls, pieces) if is_terminal(stdout()) else pieces)
+    A text that is drawn has colours of our own.
+    """
+    if not is_terminal(stdout()):
+        print_pieces(pieces)
+        return
+    from claude_session_player.util.terminal import pager_command, write_pages
+
+    if command := pager_command():
+        stdout().flush()
+        write_pages(command, pieces if is_drawn else map(mark_controls, pieces))
+    elif is_drawn:
+        print_drawn(pieces)
+    else:
+        print_pieces(pieces)
+
+
+def print_drawn(pieces: Iterable[str]) -> None:
+    """Write a text with colours of our own, piece by piece; apart from them it must be printable."""
+    file = stdout()
+    for piece in pieces:
+        write_styled(file, piece)
 
 
 def encode_json(value: object) -> str:

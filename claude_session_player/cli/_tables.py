@@ -11,13 +11,13 @@ from claude_session_player.cli._output import encode_json, has_colours, print_st
 from claude_session_player.util import humanize
 from claude_session_player.util.tables import GAP, FittedColumn, TableColumn, cell_width, fit_cell, fit_columns
 from claude_session_player.util.terminal import is_terminal
-from claude_session_player.util.text import base_name, display_path, printable
+from claude_session_player.util.text import base_name, display_path, mark_controls, printable
 from claude_session_player.util.times import local_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from claude_session_player.files import TouchedFile
+    from claude_session_player.files import RecordedTouch, TouchedFile
     from claude_session_player.store import Memory, Project, Session, Settings, Todo
 
 _PIPE_WIDTH: Final = 160
@@ -51,7 +51,7 @@ class Column:
 def print_table(columns: Iterable[Column]) -> None:
     """Print columns as a table as wide as the terminal; empty columns are left out."""
     filled = [column for column in columns if any(column.cells)]
-    paint = _painted if has_colours() else _plain
+    paint = painter()
     fitted = fit_columns([column.measure() for column in filled], _table_width())
     drawn = [_drawn(one, filled[one.position].cells, paint) for one in fitted]
     gap = " " * GAP
@@ -63,6 +63,11 @@ def _drawn(fitted: FittedColumn, cells: Sequence[str], paint: Callable[[str, str
     column = fitted.column
     heading = fit_cell(column.name, fitted.width, is_right=column.is_right)
     return [paint(heading, "bold"), *(paint(fitted.cell(printable(cell)), column.style) for cell in cells)]
+
+
+def painter() -> Callable[[str, str], str]:
+    """A function that puts a cell into a style, if stdout has colours."""
+    return _painted if has_colours() else _plain
 
 
 def _plain(cell: str, style: str) -> str:
@@ -187,6 +192,61 @@ def _agents(file: TouchedFile) -> str:
     """The session and sub-agents that used a file; empty for the session alone."""
     names = ["session" if agent is None else display_path(agent)[:_SHORT_ID] for agent in file.by]
     return "" if names == ["session"] else ", ".join(names)
+
+
+def print_file_touches(touches: Sequence[RecordedTouch], known: Iterable[str]) -> None:
+    """A line for each read or change of a file; its path only if it is not always the same."""
+    now = local_now()
+    ids = short_ids([touch.session.id for touch in touches], known)
+    paths = [touch.path for touch in touches]
+    has_agents = any(touch.agent for touch in touches)
+    print_table(
+        (
+            Column("WHEN", [humanize.local_time(touch.time, now)[:16] if touch.time else "" for touch in touches], 9),
+            Column("SESSION", ids, 11, style="cyan"),
+            Column("LINE", [str(touch.line) for touch in touches], 8, right=True),
+            Column("BY", [_toucher(touch) if has_agents else "" for touch in touches], 5, style="magenta"),
+            Column("WHAT", ["created" if touch.created else touch.what for touch in touches], 10),
+            Column(
+                "ADDED", [f"+{touch.added}" if touch.diff else "" for touch in touches], 7, style="green", right=True
+            ),
+            Column(
+                "REMOVED", [f"−{touch.removed}" if touch.diff else "" for touch in touches], 6, style="red", right=True
+            ),
+            Column("PROJECT", [base_name(touch.session.project or "") for touch in touches], 3, 12, style="green"),
+            Column("FILE", paths if len(set(paths)) > 1 else [], 4, 20, keeps_end=True),
+        )
+    )
+
+
+def draw_file_diffs(touches: Iterable[RecordedTouch], known: Iterable[str]) -> Iterator[str]:
+    """The changes of a file, each below the place where it was made, as unified diffs."""
+    now, paint, ids, gap = local_now(), painter(), list(known), ""
+    for touch in touches:
+        (id,) = short_ids([touch.session.id], ids)
+        when = humanize.local_time(touch.time, now) if touch.time else ""
+        by = f"sub-agent {_toucher(touch)}" if touch.agent else ""
+        what = "created" if touch.created else touch.what
+        size = f"+{touch.added} −{touch.removed}"
+        head = "  ".join(filter(None, (when, f"session {id}", f"line {touch.line}", by, f"{what} {size}")))
+        path = printable(touch.path)
+        lines = [f"--- {'/dev/null' if touch.created else path}", f"+++ {path}"]
+        body = [paint(line, "bold") for line in lines]
+        body += [_paint_diff_line(mark_controls(line), paint) for line in touch.diff.split("\n")]
+        yield "\n".join((gap + paint(printable(head), "yellow"), *body, ""))
+        gap = "\n"
+
+
+_DIFF_STYLES: Final = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def _paint_diff_line(line: str, paint: Callable[[str, str], str]) -> str:
+    """A line of a diff in the colour of its sign."""
+    return paint(line, _DIFF_STYLES.get(line[:1], ""))
+
+
+def _toucher(touch: RecordedTouch) -> str:
+    return "session" if touch.agent is None else display_path(touch.agent)[:_SHORT_ID]
 
 
 def print_settings(files: Sequence[Settings]) -> None:

@@ -18,7 +18,7 @@ from claude_session_player.util.dirs import PROGRAM
 GROUPS: Final = {
     "Watch": ("play", "follow", "resume", "replay", "demo"),
     "Find": ("find", "browse", "list", "projects", "get", "index"),
-    "Read": ("show", "tree", "files", "todos", "memories", "settings"),
+    "Read": ("show", "prompts", "tree", "files", "todos", "memories", "settings"),
     "Measure": ("summary", "stats", "account"),
     "Keep": ("archive", "restore", "clean", "verify", "repair", "locks"),
     "Share": ("export",),
@@ -92,7 +92,7 @@ class CommandGroups(click.Group):
         ("find login bug", "search all sessions for two words"),
         ("play latest", "play the last active session"),
         ("list --project kettle", "list the sessions of a project"),
-        ("show 1f2e --pager", "read the transcript of a session"),
+        ("show 1f2e", "read the transcript of a session"),
         ("session.jsonl", "short for: csp replay session.jsonl"),
         ("help refs", "how to name a session"),
     ),
@@ -121,7 +121,7 @@ def _browse_or_help(ctx: click.Context) -> int:
 # --- without a command --------------------------------------------------------------------------------
 
 _RUNNING: Final = "'follow --all' shows the running sessions"
-_PAGER: Final = "'show --pager' shows a session in a pager"
+_PAGER: Final = "'show' shows a session in a pager"
 _ADVICE: Final = {
     "version": "use --version",
     "ps": _RUNNING,

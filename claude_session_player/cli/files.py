@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.cli._options import collect_options, examples, json_options, store_options, utc_option
-from claude_session_player.cli._output import LINES, print_records, say, stdout, warn
+from claude_session_player.cli._options import (
+    collect_options,
+    examples,
+    is_given,
+    is_in_span,
+    json_options,
+    moment_filter_options,
+    pager_option,
+    store_options,
+    utc_option,
+)
+from claude_session_player.cli._output import LINES, print_drawn, print_pages, print_records, say, stdout, warn
 from claude_session_player.cli._refs import find_session, needs_store, ref_argument
 from claude_session_player.files import ContentNote, GapReason, RebuiltFile
+from claude_session_player.store import Filter
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.humanize import plural
 from claude_session_player.util.text import ELLIPSIS, display_path, printable
@@ -20,8 +33,8 @@ if TYPE_CHECKING:
 
     from claude_session_player.cli._options import StoreOptions
     from claude_session_player.cli._output import JsonForm
-    from claude_session_player.files import LineRange, PartialText, TouchCounts, TouchedFile
-    from claude_session_player.store import Session
+    from claude_session_player.files import LineRange, PartialText, RecordedTouch, TouchCounts, TouchedFile
+    from claude_session_player.store import Session, Store
 
 _INCOMPLETE: Final = 1
 _MOST_GAPS: Final = 5
@@ -46,6 +59,9 @@ class FilesOptions:
     until: int | None
     main: bool
     only: tuple[str, ...]
+    all: bool
+    diff: bool
+    pager: bool | None
 
 
 def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -68,6 +84,9 @@ files_options = collect_options(
         ),
         click.option("--main", is_flag=True, help="Leave out what sub-agents did."),
         click.option("--only", callback=_kinds, metavar="KINDS", help=f"Only these kinds: {', '.join(_KINDS)}."),
+        click.option("--all", is_flag=True, help="Print what all sessions did to the file PATH: files --all PATH."),
+        click.option("--diff", is_flag=True, help="With --all: print the changes themselves."),
+        pager_option,
     ),
 )
 
@@ -77,21 +96,34 @@ files_options = collect_options(
         ("files latest", "all files of the last active session"),
         ("files 1f2e --only written,edited", "those that it changed"),
         ("files 1f2e kettle.py --until 40", "a file as known after line 40"),
+        ("files --all tea.py --diff", "its changes in all sessions"),
     )
 )
 @ref_argument
 @click.argument("path", required=False)
 @files_options
+@moment_filter_options("touches with --all")
 @json_options
 @utc_option
 @store_options
-def command(ref: str, path: str | None, options: FilesOptions, form: JsonForm | None, stores: StoreOptions) -> int:
+def command(
+    ref: str, path: str | None, options: FilesOptions, filter: Filter, form: JsonForm | None, stores: StoreOptions
+) -> int:
     """List files a session touched, or print one of them.
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'. PATH is a path, or the end of one. Its
     content is rebuilt from reads, writes and edits and from the file history; changes by shell commands are not known.
     If only parts are known, the gaps are marked, and the exit code is 1.
+
+    With --all there is no REF: what all sessions did to PATH is listed, newest first.
     """
+    if options.all:
+        if not is_given(click.get_current_context(), "ref"):
+            raise click.UsageError("--all needs a PATH: files --all PATH")
+        return _print_history(ref, path, options, filter, form, stores)
+    if filter != Filter() or options.diff:
+        given = "--diff" if options.diff else "these filters"
+        raise click.UsageError(f"{given} only with --all: files --all PATH")
     if path is None and options.until is not None:
         raise click.UsageError("--until needs a PATH: files REF PATH --until N")
     if path is not None and options.only:
@@ -142,6 +174,72 @@ def touched_file_record(file: TouchedFile) -> dict[str, Any]:
 
 def _counts(touches: TouchCounts) -> dict[str, int]:
     return {name: getattr(touches, name) for names in _KINDS.values() for name in names}
+
+
+# --- one file in all sessions ---------------------------------------------------------------------------
+
+
+def _print_history(
+    given: str, extra: str | None, options: FilesOptions, filter: Filter, form: JsonForm | None, stores: StoreOptions
+) -> int:
+    if extra is not None:
+        raise click.UsageError("--all needs no REF: files --all PATH")
+    if options.until is not None:
+        raise click.UsageError("--until is a line of one session: leave it out, or use --to WHEN")
+    with stores.open() as store:
+        touches = _touches(store, given, options, filter)
+        if form:
+            print_records((file_touch_record(touch, options.diff) for touch in touches), form)
+            return 0
+        if (first := next(touches, None)) is None:
+            say(f"No session touched a file {printable(given)}{' in this selection' if filter.conditions else ''}.")
+            return 0
+        from claude_session_player.cli import _tables
+
+        rows = chain((first,), touches)
+        known = [file.id for file in store.last_files()]
+        if not options.diff:
+            _tables.print_file_touches(list(rows), known)
+        elif options.pager is not False:
+            print_pages(_tables.draw_file_diffs(rows, known), is_drawn=True)
+        else:
+            print_drawn(_tables.draw_file_diffs(rows, known))
+    return 0
+
+
+def _touches(store: Store, given: str, options: FilesOptions, filter: Filter) -> Iterator[RecordedTouch]:
+    """What sessions did to a file, as far as the options select it; a session is read when it is needed."""
+    from claude_session_player.files import file_history
+
+    path = os.path.abspath(os.path.expanduser(given)) if given.startswith(("./", "../", "~")) else given
+    sessions = store.sessions(filter._replace(limit=None))
+    found = file_history(sessions, path, store.note, own=options.main, newest_first=not filter.reverse)
+    chosen = (
+        touch
+        for touch in found
+        if (not options.only or touch.what in options.only)
+        and (touch.diff or not options.diff)
+        and is_in_span(filter, touch.time)
+    )
+    return islice(chosen, filter.limit)
+
+
+def file_touch_record(touch: RecordedTouch, with_diff: bool) -> dict[str, Any]:
+    """A read or change of a file as JSON data."""
+    record = {
+        "session": display_path(touch.session.id),
+        "project": touch.session.project,
+        "agent": touch.agent,
+        "path": touch.path,
+        "line": touch.line,
+        "time": touch.time,
+        "tool": touch.tool,
+        "what": touch.what,
+        "created": touch.created,
+        "added": touch.added,
+        "removed": touch.removed,
+    }
+    return record | {"diff": touch.diff} if with_diff else record
 
 
 # --- the content of one file --------------------------------------------------------------------------

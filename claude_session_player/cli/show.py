@@ -17,11 +17,15 @@ from claude_session_player.cli._options import (
     examples,
     format_option,
     load_prices,
+    pager_option,
     utc_option,
 )
 from claude_session_player.cli._output import (
+    can_draw,
+    has_colours,
     note,
     note_omitted,
+    print_drawn,
     print_pages,
     print_pieces,
     report_problems,
@@ -70,6 +74,9 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 FOUND_PROBLEMS: Final = 1
+_DEFAULT: Final = "markdown"
+_DRAWN: Final = "text"
+"""The format on a terminal."""
 _PAGE_SIZE: Final = 50
 _ONLY_HELP: Final = f"Only these kinds: {', '.join(CATEGORIES)}."
 _SUMMARY_LIMIT: Final = 16 << 20
@@ -90,12 +97,12 @@ class ShowOptions:
     chain: bool
     page: int | None
     page_size: int | None
-    pager: bool
+    pager: bool | None
     line_numbers: bool
     full: bool
     assets: str | None
     summary: bool | None
-    format: str
+    format: str | None
     strict: bool
 
 
@@ -166,7 +173,7 @@ show_options = collect_options(
         click.option(
             "--page-size", type=click.IntRange(min=1), metavar="N", help=f"Entries per page. Default: {_PAGE_SIZE}."
         ),
-        click.option("--pager", is_flag=True, help="Show the transcript in a pager ($PAGER)."),
+        pager_option,
         click.option("--line-numbers", is_flag=True, help="Print the line of its file with each entry."),
         click.option(
             "--full", is_flag=True, help="Do not truncate anything, and include outputs stored next to the session."
@@ -175,7 +182,7 @@ show_options = collect_options(
         click.option(
             "--summary/--no-summary", default=None, help="Print a summary first. Default: up to 16 MB, unless filtered."
         ),
-        format_option("markdown", formats(OutputKind.TRANSCRIPT)),
+        format_option(None, formats(OutputKind.TRANSCRIPT), "text on a terminal, else markdown"),
         click.option("--strict", is_flag=True, help=STRICT_HELP),
     ),
 )
@@ -183,7 +190,7 @@ show_options = collect_options(
 
 @click.command(
     epilog=examples(
-        ("show latest --pager", "the last active session, in a pager"),
+        ("show latest", "the last active session"),
         ("show 1f2e --only prompts,assistant", "the conversation without tools"),
         ("show 1f2e --tool Bash --from 40", "shell commands from line 40 on"),
     )
@@ -198,7 +205,7 @@ def command(ref: str, entries: EntryFilter, options: ShowOptions, stores: StoreO
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'. The transcript has prompts, responses,
     thinking and tool calls with their results, in order; each sub-agent is quoted where it was called. Long outputs are
-    truncated unless --full is given.
+    truncated unless --full is given. On a terminal it is drawn, and shown in a pager; otherwise it is markdown.
     """
     if options.chain and stores.is_archive:
         raise click.UsageError("--chain looks for other sessions in a store: restore this one first")
@@ -298,8 +305,12 @@ class _TranscriptPrinter:
         self._filter = entries if fork is None else replace(entries, is_on_branch=_branch_test(source, fork))
         self._page = (page or 1, page_size or _PAGE_SIZE) if page or page_size else None
         self._sources = _chain_sources(store, source) if options.chain else [source]
-        self._style = _style(self._sources, options)
-        self._writer: TranscriptWriter = format_named(options.format, OutputKind.TRANSCRIPT).load()
+        draws = can_draw()
+        format = options.format or (_DRAWN if draws else _DEFAULT)
+        self._style = _style(self._sources, options, is_drawn=format == _DRAWN)
+        self._is_drawn = draws and format == _DRAWN
+        self._is_paged = (self._is_drawn and options.format is None) if options.pager is None else options.pager
+        self._writer: TranscriptWriter = format_named(format, OutputKind.TRANSCRIPT).load()
         self._walks: list[TranscriptWalk] = []
         self._printed = self._available = 0
         """How many entries were printed, and how many could have been."""
@@ -308,8 +319,10 @@ class _TranscriptPrinter:
 
     def print(self) -> None:
         """Write the transcript to stdout while the session is read."""
-        if self._writer.is_document and self._options.pager:
-            print_pages(self._text())
+        if self._writer.is_document and self._is_paged:
+            print_pages(self._text(), is_drawn=self._is_drawn)
+        elif self._is_drawn:
+            print_drawn(self._text())
         else:
             print_pieces(self._text())
 
@@ -369,7 +382,12 @@ class _TranscriptPrinter:
         join = writer.join_first if is_beginning and writer.join_first is not None else writer.join
         yield from join(self._on_page(writer.items(self._entries(), self._style)))
         if writer.is_document and self._style.is_full and not self._is_part:
-            yield from (omitted_lines_section(walk.main.account) for walk in self._walks)
+            yield from (self._beside(omitted_lines_section(walk.main.account)) for walk in self._walks)
+
+    def _beside(self, markdown: str) -> str:
+        """Text beside the entries in the format of the transcript."""
+        convert = self._writer.from_markdown
+        return markdown if convert is None or not markdown else convert(markdown, self._style)
 
     def _on_page(self, items: Iterator[_T]) -> Iterator[_T]:
         number, size = self._page or (1, sys.maxsize)
@@ -426,11 +444,15 @@ class _TranscriptPrinter:
 
             session = self._store.session_of(found)
             if session.facts.is_session:
-                yield f"{facts_markdown(summarize(session, load_prices()))}\n\n---\n\n"
+                yield self._beside(f"{facts_markdown(summarize(session, load_prices()))}\n\n---\n\n")
 
 
-def _style(sources: Sequence[SessionSource], options: ShowOptions) -> TranscriptStyle:
+def _style(sources: Sequence[SessionSource], options: ShowOptions, *, is_drawn: bool) -> TranscriptStyle:
     style = TranscriptStyle.full() if options.full else TranscriptStyle()
+    if is_drawn:
+        from shutil import get_terminal_size
+
+        style = replace(style, columns=get_terminal_size().columns, has_colours=has_colours())
     style = replace(style, with_lines=options.line_numbers)
     if options.assets is not None:
         style = replace(style, save=AssetDir(options.assets).save)

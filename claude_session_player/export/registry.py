@@ -40,6 +40,8 @@ class TranscriptWriter(NamedTuple):
     """The same for the first items of a transcript, if a header comes before them."""
     is_document: bool = False
     """True for text to be read by people: a summary may precede it, and a pager may show it."""
+    from_markdown: Callable[[str, TranscriptStyle], str] | None = None
+    """Turns the summary, and other markdown beside the entries, into text of this format; `None` leaves it as it is."""
 
 
 class Format(NamedTuple):
@@ -116,5 +118,12 @@ for _row in (
         f"{_HERE}.json:ARRAY",
     ),
     Format("jsonl", ".jsonl", "jsonl: one entry per line", OutputKind.TRANSCRIPT, f"{_HERE}.json:LINES"),
+    Format(
+        "text",
+        ".txt",
+        "text: drawn, in colour on a terminal",
+        OutputKind.TRANSCRIPT,
+        f"{_HERE}.transcript_terminal:DRAWN",
+    ),
 ):
     register(_row)

@@ -118,6 +118,10 @@ class TranscriptStyle:
     """Saves a picture and returns its address."""
     resolve: Callable[[str], str] = _unchanged
     """Returns the whole of an output that a result truncates."""
+    columns: int = 80
+    """The width of a transcript that is drawn."""
+    has_colours: bool = False
+    """True if it may have the colours of a terminal."""
 
     @classmethod
     def full(cls, **more: Any) -> TranscriptStyle:
@@ -284,7 +288,7 @@ def _call(placed: PlacedEntry, style: TranscriptStyle) -> str:
     assert isinstance(call, TranscriptCall)
     if placed.is_end:
         return _result_after_subagents(call, style)
-    reply = None if placed.subagents_follow else _reply(call, style)  # else the result follows the sub-agents
+    reply = None if placed.subagents_follow else call_reply(call, style)  # else the result follows the sub-agents
     parts = call.to_parts(reply)
     texts = [_call_head(call, parts, reply, style)]
     if not (placed.subagents_follow and len(call.subagents) == 1):
@@ -309,12 +313,12 @@ def _result(placed: PlacedEntry, style: TranscriptStyle) -> str:
 
 
 def _separate_result(call: TranscriptCall, style: TranscriptStyle) -> str:
-    reply = _reply(call, style)
+    reply = call_reply(call, style)
     parts = call.to_parts(reply)
     if parts.returned and type(parts.returned[0]) is Prose:
         return "\n\n".join(filter(None, _result_blocks(call, parts, style)))
     of = f" of line {call.body}" if isinstance(call.body, int) else ""
-    head = f"{_head(_result_entry(call), style, call.name)}{of}{_outcome(call, parts, reply)}"
+    head = f"{_head(_result_entry(call), style, call.name)}{of}{call_outcome(call, parts, reply)}"
     return "\n\n".join(filter(None, (head, *_result_blocks(call, parts, style))))
 
 
@@ -322,17 +326,19 @@ def _call_head(call: TranscriptCall, parts: CallParts, reply: ToolReply | None, 
     about = f" {inline_text(parts.words, _MAX_WORDS)}" if parts.words else ""
     name = f" {inline_code(parts.name)}" if parts.name else ""
     gap = " ·" if style.with_lines and about and not name else ""
-    return f"{_head(call, style, call.name)}{name}{gap}{about}{_outcome(call, parts, reply)}"
+    return f"{_head(call, style, call.name)}{name}{gap}{about}{call_outcome(call, parts, reply)}"
 
 
-def _outcome(call: TranscriptCall, parts: CallParts, reply: ToolReply | None) -> str:
+def call_outcome(call: TranscriptCall, parts: CallParts, reply: ToolReply | None) -> str:
+    """The result of a call in a few words, after an arrow; empty if there are none."""
     if call.is_error:
         reply = reply or call.reply()
         return " → rejected" if reply is not None and reply.text.startswith(_REJECTION) else " → failed"
     return f" → {parts.outcome}" if parts.outcome and (parts.returned or not call.pictures) else ""
 
 
-def _reply(call: TranscriptCall, style: TranscriptStyle) -> ToolReply | None:
+def call_reply(call: TranscriptCall, style: TranscriptStyle) -> ToolReply | None:
+    """The result of a call as text; in full also what was stored elsewhere."""
     reply = call.reply()
     return replace(reply, text=style.resolve(tidy_text(reply.text))) if style.is_full and reply is not None else reply
 

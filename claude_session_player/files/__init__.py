@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         is_absolute as is_absolute,
         touched_files as touched_files,
     )
+    from claude_session_player.files.history import RecordedTouch as RecordedTouch, file_history as file_history
     from claude_session_player.files.rebuild import (
         ContentNote as ContentNote,
         GapReason as GapReason,
@@ -31,10 +32,12 @@ _HOMES = {
     "LineRange": "snapshots",
     "PartialText": "snapshots",
     "RebuiltFile": "rebuild",
+    "RecordedTouch": "history",
     "TouchCounter": "activity",
     "TouchCounts": "activity",
     "TouchedFile": "activity",
     "absolute_path": "activity",
+    "file_history": "history",
     "file_key": "activity",
     "find_touched_file": "activity",
     "is_absolute": "activity",

@@ -195,6 +195,12 @@ _CREATED: Final = (b'"create"', b'"File created')
 _FILE_ATTACHMENTS: Final = frozenset((FILE_ATTACHED, FILE_CHANGED))
 
 
+def attached_path(event: Event) -> str | None:
+    """The file that an event attaches, as it names it."""
+    attached = event.attachment if isinstance(event, Attachment) else None
+    return attached.filename if attached is not None and attached.type in _FILE_ATTACHMENTS else None
+
+
 @dataclass(slots=True)
 class TouchCounts:
     """How often a file was read and changed, and when. A failed call counts only as failed."""
@@ -254,10 +260,8 @@ class TouchCounter:
                 self._touches(call.path, call.line, call.time).count(call.touch)
             else:
                 self._correct(call)
-        attached = event.attachment if isinstance(event, Attachment) else None
-        if attached is not None and attached.type in _FILE_ATTACHMENTS and attached.filename:
-            path = self._calls.absolute(attached.filename)
-            self._touches(path, event.line, event.timestamp).attached += 1
+        if filename := attached_path(event):
+            self._touches(self._calls.absolute(filename), event.line, event.timestamp).attached += 1
 
     def _touches(self, path: str, line: int, time: str | None) -> TouchCounts:
         key = file_key(path)
@@ -272,7 +276,7 @@ class TouchCounter:
         if completed.failed:
             touches.count(completed.call.touch, -1)
             touches.failed += 1
-        elif completed.call.touch is FileTouch.WRITE and _is_created(completed):
+        elif completed.call.touch is FileTouch.WRITE and is_created(completed):
             touches.created = True
 
 
@@ -314,8 +318,7 @@ def touched_files(session: Session, own: bool = False) -> list[TouchedFile]:
 
 def _count_by_agent(session: Session, id: str | None, own: bool) -> Iterator[tuple[str | None, TouchCounter]]:
     """The counts of a session and of each sub-agent. A file is read once, even if it has inline sub-agents."""
-    inline = [] if session.is_inline else [agent for agent in session.facts.inline if not agent.is_reported]
-    agents = {line: agent.id for agent in inline for first, last in agent.lines for line in range(first, last + 1)}
+    agents = inline_agents(session)
     counters: dict[str | None, TouchCounter] = defaultdict(TouchCounter)
     for event in drop_copies(session.events()):
         counters[agents.get(event.line, id)].take(event)
@@ -325,7 +328,14 @@ def _count_by_agent(session: Session, id: str | None, own: bool) -> Iterator[tup
             yield from _count_by_agent(child, child.id, own)
 
 
-def _is_created(completed: CompletedCall) -> bool:
+def inline_agents(session: Session) -> dict[int, str]:
+    """The sub-agents whose conversations are in the file of a session, by line."""
+    inline = [] if session.is_inline else [agent for agent in session.facts.inline if not agent.is_reported]
+    return {line: agent.id for agent in inline for first, last in agent.lines for line in range(first, last + 1)}
+
+
+def is_created(completed: CompletedCall) -> bool:
+    """True if the result of a call says that it created the file."""
     structured, content = completed.structured, completed.result.content
     try:
         kind = decode_file_result(structured).type if structured else content
@@ -345,19 +355,27 @@ def find_touched_file(given: str, paths: Sequence[str], project: str | None) -> 
     >>> find_touched_file("b.py", paths, None), find_touched_file("./c.py", paths, "/a")
     ('/a/b.py', '/a/c.py')
     """
-    full = file_key(absolute_path(given, project))
-    for path in paths:
-        if file_key(path) == full:
-            return path
-    end = "/" + _slashed(file_key(absolute_path(given, None))).lstrip("/")
-    matches = [path for path in paths if _slashed(file_key(path)).endswith(end)]
-    if len(matches) == 1:
+    matches = matching_paths(given, paths, project)
+    if len({file_key(path) for path in matches}) == 1:
         return matches[0]
     if matches:
         more = [f"… and {len(matches) - _MAX_MATCHES} more"] if len(matches) > _MAX_MATCHES else []
         shown = matches[:_MAX_MATCHES]
         raise Ambiguous(f"{given!r} matches {len(matches)} files; give more of the path", *shown, *more)
     raise _no_such_file(given, paths)
+
+
+def matching_paths(given: str, paths: Sequence[str], project: str | None) -> list[str]:
+    """The touched path that a full path refers to; if there is none, all that end like it.
+
+    >>> matching_paths("b.py", ["/a/b.py", "/a/c/b.py", "/a/bb.py"], None)
+    ['/a/b.py', '/a/c/b.py']
+    """
+    full = file_key(absolute_path(given, project))
+    if same := [path for path in paths if file_key(path) == full]:
+        return same
+    end = "/" + _slashed(file_key(absolute_path(given, None))).lstrip("/")
+    return [path for path in paths if _slashed(file_key(path)).endswith(end)]
 
 
 def _slashed(path: str) -> str:

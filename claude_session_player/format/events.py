@@ -85,6 +85,8 @@ class User(MessageEvent, tag="user"):
     """The call that injected this text, for example that of a skill."""
     origin: PromptOrigin | None = None
     prompt_source: str | None = None
+    entrypoint: str | None = None
+    """How Claude Code was started: `cli`, or for example `sdk-cli` by `claude -p`."""
     permission_mode: str | None = None
     """What tools were allowed to do when this was written."""
 

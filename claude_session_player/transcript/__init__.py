@@ -27,6 +27,11 @@ if TYPE_CHECKING:
         NodeKind as NodeKind,
         build_outline as build_outline,
     )
+    from claude_session_player.transcript.prompts import (
+        TypedPrompt as TypedPrompt,
+        all_prompts as all_prompts,
+        session_prompts as session_prompts,
+    )
     from claude_session_player.transcript.subagents import (
         Subagent as Subagent,
         SubagentFinder as SubagentFinder,
@@ -65,10 +70,13 @@ _HOMES = {
     "TranscriptCall": "entries",
     "TranscriptWalk": "walk",
     "TreeProblem": "tree",
+    "TypedPrompt": "prompts",
+    "all_prompts": "prompts",
     "all_subagents": "subagents",
     "build_outline": "outline",
     "chain_of": "chains",
     "relatives_of": "chains",
+    "session_prompts": "prompts",
     "subagent_of": "subagents",
 }
 """The module of each public name, imported when the name is first used."""

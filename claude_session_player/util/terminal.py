@@ -11,11 +11,15 @@ import io
 import os
 import re
 import sys
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 from claude_session_player.util.text import mark_controls
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from subprocess import Popen
+
     from rich.console import Console
 
 _COLOUR: Final = r"(\x1b\[[0-9;]*m)"
@@ -43,9 +47,13 @@ class TerminalStream(io.TextIOWrapper):
 
     def write_styled(self, text: str) -> None:
         """Write text with our own colours; the caller has made everything else in it printable."""
-        parts = re.split(_COLOUR, text)
-        parts[::2] = map(mark_controls, parts[::2])
-        super().write("".join(parts))
+        super().write(_mark_all_but_colours(text))
+
+
+def _mark_all_but_colours(text: str) -> str:
+    parts = re.split(_COLOUR, text)
+    parts[::2] = map(mark_controls, parts[::2])
+    return "".join(parts)
 
 
 def guard_terminals() -> None:
@@ -96,3 +104,66 @@ def is_terminal(*streams: TextIO | None) -> bool:
     if not streams:
         return os.environ.get("TERM") != "dumb" and is_terminal(sys.stdin, sys.stdout, sys.stderr)
     return all(stream is not None and stream.isatty() for stream in streams)
+
+
+# --- paging -------------------------------------------------------------------------------------------
+
+_LESS: Final = "less"
+_LESS_OPTIONS: Final = "FRX"
+"""End if the text fits on the screen, show colours, and leave the text on the screen at the end."""
+
+
+def pager_command() -> list[str]:
+    """The words of `$PAGER`, else `less` or `more`; empty if there is none, or if it is `cat`."""
+    import shlex
+    from shutil import which
+
+    given = os.environ.get("PAGER")
+    if given is not None:
+        words = shlex.split(given, posix=os.name != "nt")
+        return [] if words in ([], ["cat"]) or which(words[0]) is None else _with_colours(words)
+    return next(([name] for name in (_LESS, "more") if which(name)), [])
+
+
+def _with_colours(words: list[str]) -> list[str]:
+    """The words with `-R` for `less`: without it, colours appear as codes."""
+    name = os.path.splitext(os.path.basename(words[0]))[0]
+    return [*words, "-R"] if name == _LESS else words
+
+
+def write_pages(command: list[str], pieces: Iterable[str]) -> None:
+    """Write text with our own colours to a pager, as fast as it reads; returns when the user leaves the pager.
+
+    The first piece is awaited before the pager starts, so that an error at the beginning is not hidden by it.
+    """
+    from itertools import chain
+    from subprocess import PIPE, Popen
+
+    rest = iter(pieces)
+    if (first := next(rest, None)) is None:
+        return
+    pager = Popen(command, stdin=PIPE, env={"LESS": _LESS_OPTIONS, **os.environ})
+    with _interrupts_left_to(pager), suppress(BrokenPipeError):  # the pager was left before the end
+        assert pager.stdin is not None
+        for piece in chain((first,), rest):
+            pager.stdin.write(_mark_all_but_colours(piece).encode("utf-8", "backslashreplace"))
+            pager.stdin.flush()
+
+
+@contextmanager
+def _interrupts_left_to(pager: Popen[bytes]) -> Iterator[None]:
+    """Wait for the pager at the end; meanwhile Ctrl+C is a key of the pager, as it is for `git log`."""
+    import signal
+
+    before = None
+    with suppress(ValueError):  # not in the main thread
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        with suppress(BrokenPipeError):
+            if pager.stdin is not None:
+                pager.stdin.close()
+        pager.wait()
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
