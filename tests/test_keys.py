@@ -21,6 +21,7 @@ from claude_session_player.tui.keys import (
     PLAYER_KEYS,
     RUNNING_KEYS,
     SEARCH_KEYS,
+    TIMELINE_KEYS,
     Key,
     KeyBar,
     bindings,
@@ -31,6 +32,7 @@ from claude_session_player.tui.live import RunningApp
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.popups import HelpScreen
 from claude_session_player.tui.widgets.table import SessionTable
+from claude_session_player.tui.widgets.timeline import TimelineBar
 from tests.screens import run, text_of
 
 ONE, TWO = (Key((name,), ("none",), name, "word", "about") for name in "ab")
@@ -48,6 +50,7 @@ def actions(keys: Sequence[Key]) -> list[str]:
         (FILTER_KEYS, QueryInput, BrowseScreen),
         (SEARCH_KEYS, QueryInput, BrowseScreen),
         (PLAYER_KEYS, PlayerScreen, PlayerScreen),
+        (TIMELINE_KEYS, TimelineBar, PlayerScreen),
         (RUNNING_KEYS, RunningApp, RunningApp),
     ],
 )
@@ -66,7 +69,7 @@ def test_the_footer_has_a_place_for_all_keys(keys: Sequence[Key], lines: int) ->
     assert len(footer) == lines
     assert all(line.cell_len <= 80 for line in footer)
     shown = "  ".join(line.plain for line in footer)
-    assert shown == "  ".join(f"{key.label} {key.word}" for key in keys)
+    assert shown == "  ".join(f"{key.label} {key.word}" for key in keys if key.word)
 
 
 def test_every_key_of_the_list_is_in_its_help() -> None:

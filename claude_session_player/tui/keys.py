@@ -41,9 +41,9 @@ def bindings(keys: Sequence[Key]) -> list[BindingType]:
 
 
 def footer_lines(keys: Sequence[Key], width: int) -> list[Text]:
-    """All keys with a word each, on as many lines as needed; a key and its word stay on one line."""
+    """All keys that have a word, with it, on as many lines as needed; a key and its word stay on one line."""
     lines = [Text()]
-    for key in keys:
+    for key in filter(lambda key: key.word, keys):
         one = Text.assemble((key.label, "bold"), (f" {key.word}", "dim"))
         if lines[-1] and lines[-1].cell_len + 2 + one.cell_len > width:
             lines.append(one)
@@ -107,7 +107,7 @@ PLAYER_KEYS: Final = (
     Key(("home", "end"), ("home", "end"), "Home End", "ends", "first or last frame; after scrolling, End catches up"),
     Key(("slash",), ("screen.search",), "/", "search", "search, including truncated text", has_priority=True),
     Key(("n", "N"), ("match(1)", "match(-1)"), "n N", "next", "next or previous match"),
-    Key(("tab",), ("probe",), "Tab", "timeline", "move over the timeline: it says what is there"),
+    Key(("tab",), ("probe",), "Tab", "", "move over the timeline: it says what is there"),
     Key(("t",), ("thinking",), "t", "thinking", "show or hide thinking"),
     Key(("up", "down"), ("cursor(-1)", "cursor(1)"), "↑ ↓", "cursor", "move the cursor"),
     Key(("enter",), ("expand",), "Enter", "expand", "expand or collapse: result, diff, todo list, image"),
