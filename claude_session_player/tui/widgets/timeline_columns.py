@@ -22,7 +22,7 @@ MAX_LANES: Final = 3
 _CUT_SIGN: Final = "⋯"
 _LABEL_COLUMNS: Final = 16
 """Columns of the timeline for each cut that is labelled with its length."""
-_LEAST_NAMED: Final = 10
+_LEAST_NAMED: Final = 14
 """Columns that a sub-agent needs to be named in place."""
 
 
