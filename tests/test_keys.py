@@ -28,6 +28,7 @@ from claude_session_player.tui.keys import (
     PROMPT_KEYS,
     RUNNING_KEYS,
     SEARCH_KEYS,
+    TIMELINE_KEYS,
     Key,
     bindings,
 )
@@ -35,6 +36,7 @@ from claude_session_player.tui.live import RunningApp
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.widgets.key_bar import KeyBar, key_text, place_keys
 from claude_session_player.tui.widgets.table import SessionTable
+from claude_session_player.tui.widgets.timeline import TimelineBar
 from tests.screens import run, text_of
 
 ONE = Key(("a",), ("press('a')",), "a", "word", "about")
@@ -53,6 +55,7 @@ def actions(keys: Sequence[Key]) -> list[str]:
         (FILTER_KEYS, QueryInput, BrowseScreen),
         (SEARCH_KEYS, QueryInput, BrowseScreen),
         (PLAYER_KEYS, PlayerScreen, PlayerScreen),
+        (TIMELINE_KEYS, TimelineBar, PlayerScreen),
         (RUNNING_KEYS, RunningApp, RunningApp),
     ],
 )

@@ -27,7 +27,7 @@ from tests.screens import run
 
 def test_a_session_with_nothing_to_show_is_an_empty_screen() -> None:
     shown = played(keys("space", "right", "end", "enter", "y", "t"), recording(SessionBuilder()))
-    assert "0:00/0:00" in shown
+    assert "0:00 / 0:00" in shown
 
 
 def test_a_session_of_one_line_can_be_played() -> None:
@@ -38,7 +38,7 @@ def test_a_session_without_times_is_paced() -> None:
     session = SessionBuilder()
     for word in ("one", "two", "three"):
         session.line({"type": "user", "message": {"content": word}})
-    assert "▶ paced 1×  0:00/0:00" in played(keys(), recording(session))
+    assert "▶ paced 1×  0:00 / 0:00" in played(keys(), recording(session))
 
 
 @pytest.mark.parametrize("size", [(20, 5), (1, 1), (8, 3), (300, 100)])

@@ -6,7 +6,7 @@ import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import set_cell_size
 from rich.text import Text
 from textual.geometry import Size
 from textual.widget import Widget
@@ -226,20 +226,20 @@ def _own_times(player: Player, frame: Frame) -> list[_Part]:
 def _joined(parts: Sequence[_Part], width: int | None) -> Text:
     """The parts side by side, without those of the last ranks that do not fit."""
     kept = list(parts)
-    while width is not None and len(kept) > 1 and _cells(kept) > width:
+    while width is not None and _line(kept).cell_len > width:
         last = max(kept, key=lambda part: part.rank)
         if last.rank == 0:
             break
         kept.remove(last)
+    return _line(kept)
+
+
+def _line(parts: Sequence[_Part]) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
-    for number, part in enumerate(kept):
-        gap = "" if number == 0 else " " if part.rank == kept[number - 1].rank == 0 else _GAP
+    for before, part in zip((None, *parts), parts, strict=False):
+        gap = "" if before is None else " " if part.rank == before.rank == 0 else _GAP
         text.append(gap).append(part.text, style=part.style)
     return text
-
-
-def _cells(parts: Sequence[_Part]) -> int:
-    return sum(cell_len(part.text) for part in parts) + len(_GAP) * (len(parts) - 1)
 
 
 def _spans_days(player: Player) -> bool:

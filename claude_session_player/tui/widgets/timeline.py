@@ -157,8 +157,8 @@ class TimelineBar(Widget, can_focus=True):
         here = column_of(*_progress(self._player), width) if self._player.count else -1
         if y == 0:
             cells = _histogram_cells(columns.heights, here)
-        elif y < self.size.height - 1:
-            cells = _lane_cells(columns, y - 1, here)
+        elif (lane := self._lane(y)) is not None:
+            cells = _lane_cells(columns, lane, here)
         else:
             cells = _mark_cells(columns, here)
         if (pointed := self._pointed) is not None:
@@ -168,7 +168,7 @@ class TimelineBar(Widget, can_focus=True):
         return Strip([Segment("".join(sign for sign, _ in piece), style) for style, piece in pieces], width)
 
     def _drawn(self, width: int) -> TimelineColumns:
-        player = self._player
+        player, width = self._player, max(width, 1)
         key = (width, player.pace, id(self._frames), self._span_changes, self._max_lanes)
         if self._columns is None or self._key != key or self._is_outdated:
             self._key, self._count, self._total = key, player.count, player.total
@@ -193,7 +193,7 @@ class TimelineBar(Widget, can_focus=True):
     def _pointed(self) -> tuple[int, int] | None:
         """The column and row that the mouse or, before that, the keys point at."""
         place = self._probe if self._pointer is None else self._pointer
-        return None if place is None or not place[0] < self.size.width else place
+        return place if place is not None and 0 <= place[0] < self.size.width else None
 
     @property
     def place(self) -> TimelinePlace | None:
@@ -207,13 +207,19 @@ class TimelineBar(Widget, can_focus=True):
         frame = columns.frames[column]
         shown = frame if frame >= 0 else self._frame_at(column)
         place = TimelinePlace(shown, max(columns.marked[column] - 1, 0), columns.cuts.get(column))
-        return place._replace(agents=self._agents_at(column, row)) if 0 < row < self.size.height - 1 else place
+        lane = self._lane(row)
+        return place if lane is None else place._replace(agents=self._agents_at(column, lane))
 
-    def _agents_at(self, column: int, row: int) -> tuple[LaneSpan, ...]:
+    def _lane(self, row: int) -> int | None:
+        """The lane that a row shows. While the terminal is resized, there may be fewer lanes than rows."""
+        lanes = len(self._drawn(self.size.width).lanes)
+        return row - 1 if 0 < row < self.size.height - 1 and row <= lanes else None
+
+    def _agents_at(self, column: int, lane: int) -> tuple[LaneSpan, ...]:
         columns = self._drawn(self.size.width)
-        if row == len(columns.lanes) and column in columns.hidden:
+        if lane == len(columns.lanes) - 1 and column in columns.hidden:
             return tuple(columns.spans[number] for number in columns.hidden[column])
-        number = columns.lanes[row - 1].spans[column]
+        number = columns.lanes[lane].spans[column]
         return () if number < 0 else (columns.spans[number],)
 
     def _frame_at(self, column: int) -> int:
@@ -228,8 +234,8 @@ class TimelineBar(Widget, can_focus=True):
     def _target(self, column: int, row: int) -> int | None:
         """The frame of a mark at a column or beside it, or of the call of the sub-agent there."""
         columns = self._drawn(self.size.width)
-        if 0 < row < self.size.height - 1:
-            agents = self._agents_at(column, row)
+        if (lane := self._lane(row)) is not None:
+            agents = self._agents_at(column, lane)
             return agents[0].start if agents else None
         if row == 0:
             return None
@@ -317,8 +323,8 @@ class TimelineBar(Widget, can_focus=True):
     def _stops(self, row: int) -> list[int]:
         """The columns where something begins on a row."""
         columns = self._drawn(self.size.width)
-        if 0 < row < self.size.height - 1:
-            spans = columns.lanes[row - 1].spans
+        if (lane := self._lane(row)) is not None:
+            spans = columns.lanes[lane].spans
             return [n for n, span in enumerate(spans) if span >= 0 and (n == 0 or spans[n - 1] != span)]
         starts = {n for n in columns.cuts if columns.cuts.get(n - 1) is not columns.cuts[n]}
         return sorted(starts | {n for n, frame in enumerate(columns.frames) if frame >= 0})

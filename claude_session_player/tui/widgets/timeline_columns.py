@@ -22,7 +22,7 @@ MAX_LANES: Final = 3
 _CUT_SIGN: Final = "⋯"
 _LABEL_COLUMNS: Final = 16
 """Columns of the timeline for each cut that is labelled with its length."""
-_LEAST_NAMED: Final = 10
+_LEAST_NAMED: Final = 14
 """Columns that a sub-agent needs to be named in place."""
 
 
@@ -30,7 +30,7 @@ class CutSum(NamedTuple):
     """The pauses that are left out in a column."""
 
     seconds: float
-    count: int
+    gaps: int
 
 
 class LaneRow(NamedTuple):
@@ -106,8 +106,8 @@ def _place_cuts(
     sums: dict[int, CutSum] = {}
     for cut in cuts:
         column = _cut_column(cut, moments, width)
-        seconds, count = sums.get(column, (0.0, 0))
-        sums[column] = CutSum(seconds + cut.seconds, count + 1)
+        seconds, gaps = sums.get(column, (0.0, 0))
+        sums[column] = CutSum(seconds + cut.seconds, gaps + 1)
     found, signs = dict(sums), dict[int, str]()
     longest = sorted(sums, key=lambda column: -sums[column].seconds)
     for number, column in enumerate(longest):

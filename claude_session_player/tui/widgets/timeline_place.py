@@ -11,7 +11,7 @@ from claude_session_player.errors import SessionError
 from claude_session_player.player import FrameMark, FrameName, describe_frame
 from claude_session_player.tui.widgets.status import moment_text
 from claude_session_player.tui.widgets.timeline import SYMBOLS, TimelinePlace
-from claude_session_player.util.humanize import clock_time, minutes_duration, noun_for, short_duration
+from claude_session_player.util.humanize import clock_time, minutes_duration, short_duration
 from claude_session_player.util.text import printable
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _frame_names(frame_index: FrameIndex, place: TimelinePlace) -> list[Text]:
         name = FrameName(FrameMark.NONE, "")
     names = []
     if place.cut is not None:
-        gaps = f" in {place.cut.count} {noun_for(place.cut.count, 'gap')}" if place.cut.count > 1 else ""
+        gaps = f" in {place.cut.gaps} gaps" if place.cut.gaps > 1 else ""
         names.append(Text(f"⋯ {minutes_duration(place.cut.seconds)} cut{gaps}", "yellow"))
     symbol, style = SYMBOLS.get(name.mark, ("·", "dim"))
     if name.words:
