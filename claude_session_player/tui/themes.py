@@ -58,7 +58,7 @@ PALETTES: Final = {
         "fdf6e3",
         "586e75",
         "073642 dc322f 6a7a00 9a7300 1f78b8 c02a74 1c837b eee8d5",
-        "839496 cb4b16 6a7a00 9a7300 1f78b8 6c71c4 1c837b 586e75",
+        "6f8083 cb4b16 6a7a00 9a7300 1f78b8 6c71c4 1c837b 586e75",
     ),
 }
 """Red, green and the other colours of the lighter or darker themes are shifted where text would be hard to read."""
