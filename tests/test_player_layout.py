@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from claude_session_player.tui.app import TerminalApp
+from claude_session_player.tui.footer import FooterState, footer_keys
 from claude_session_player.tui.widgets.element_view import speaker_colour
 from claude_session_player.tui.widgets.header import HeaderFacts
 from claude_session_player.tui.widgets.side_pane import SIDE_WIDTH, SidePane
@@ -22,6 +24,7 @@ from tests.screens import check_picture, run, text_of, until
 
 SIZES = [(60, 16), (80, 24), (120, 40), (200, 60)]
 WIDE = (200, 40)
+FOOTER_STATES = [FooterState(*flags) for flags in itertools.product((False, True), repeat=len(FooterState._fields))]
 FACTS = HeaderFacts(
     "The bell of my tea timer rings too early",
     (),
@@ -84,7 +87,8 @@ def test_no_line_around_the_session_ends_inside_a_word(keys: tuple[str, ...], si
         run(app, script, at)
         return lines
 
-    known = _words(" ".join(around((400, 60)))) | {"x"}
+    named = (f"{key.label} {key.word}" for state in FOOTER_STATES for key in footer_keys(state))
+    known = _words(" ".join((*around((400, 60)), *named, "x")))
     for line in around(size):
         assert all(word in known or word.endswith("…") or "/…/" in word for word in _words(line)), line
 
@@ -96,9 +100,7 @@ def test_the_session_keeps_a_readable_width_and_a_wide_terminal_has_a_pane_besid
         screen = screen_of(app)
         for width, expected, has_side in ((80, 80, False), (110, 110, False), (159, 111, False), (160, 111, True)):
             await pilot.resize_terminal(width, 40)
-            await pilot.pause()
-            assert screen.pane.size.width == expected
-            assert screen.side.display == has_side
+            await until(pilot, lambda at=(expected, has_side): (screen.pane.size.width, screen.side.display) == at)
         assert screen.side.outer_size.width == 49
 
     run(app, script)
@@ -134,9 +136,9 @@ def test_a_key_hides_the_pane_and_shows_it_again() -> None:
         await pilot.pause()
         assert not screen.side.display
         await pilot.press("o")
-        await pilot.pause()
-        assert screen.side.display
+        await until(pilot, lambda: bool(screen.side.display))
         await pilot.resize_terminal(100, 40)
+        await until(pilot, lambda: screen.size.width == 100)
         await pilot.press("o")
         await pilot.pause()
         assert "needs 160 columns" in shown_on(app)

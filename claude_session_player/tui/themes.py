@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.color import parse_rgb_hex
 from rich.segment import Segment
@@ -97,7 +97,7 @@ def ground_filters(name: str) -> list[LineFilter]:
 _GROUNDS: Final = {name: GroundFilter(f"#{palette.foreground}") for name, palette in PALETTES.items()}
 
 
-def apply_theme(app: App[object], name: str) -> str:
+def apply_theme(app: App[Any], name: str) -> str:
     """Draw a program in a theme; returns its name. Without colours there is only the terminal's own."""
     if name not in PALETTES or os.environ.get("NO_COLOR"):
         app.ansi_color = True
