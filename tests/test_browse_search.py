@@ -732,6 +732,6 @@ def test_a_truncated_result_is_shown_below_its_call(builder: StoreBuilder) -> No
         await pilot.press("enter")
         await in_player(app, pilot)
         await pilot.press("n")
-        await until(pilot, lambda: any("needle" in line for line in text_of(app).splitlines()[1:-6]))
+        await until(pilot, lambda: any("needle" in line for line in text_of(app).splitlines()[1:-4]))
 
     browse(builder, script)

@@ -404,7 +404,8 @@ def theme_option(function: _F) -> _F:
         type=click.Choice(THEMES),
         expose_value=False,
         callback=_use_theme,
-        help="Colours of the full screen; the choice is remembered. Default: the last one.",
+        metavar="NAME",
+        help=f"Colours of the full screen: {', '.join(THEMES)}. Default: the last one used.",
     )(function)
 
 

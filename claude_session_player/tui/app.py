@@ -14,7 +14,7 @@ import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from rich.cells import cell_len
 from rich.console import RenderableType
@@ -184,7 +184,7 @@ class TerminalApp(App[ReturnType]):
         """Let a command of the present screen be found by its name."""
         from claude_session_player.tui.commands import KeyCommands, KeyPalette
 
-        if not CommandPalette.is_open(self):
+        if not CommandPalette.is_open(cast("App[object]", self)):
             self.push_screen(KeyPalette([KeyCommands], placeholder="Find a command…", id="--command-palette"))
 
     def action_theme(self, name: str = "") -> None:

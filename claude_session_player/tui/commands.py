@@ -58,16 +58,21 @@ def commands_of(screen: Screen[Any]) -> Iterator[Command]:
     for key in keys:
         if key.actions != PALETTE.actions:
             for name, label, pressed in key_names(key):
-                yield Command(name, label, partial(_press, screen, pressed))
+                yield Command(name, label, partial(_press, screen, pressed, _action(key, pressed)))
     for theme in THEMES:
         yield Command(f"theme {theme}", "", partial(_run, screen, f"app.theme('{theme}')"))
 
 
-async def _press(screen: Screen[Any], key: str) -> None:
-    """Do what a key does; not what it does in a line in which something is typed."""
-    bound = screen.active_bindings.get(key)
-    if bound is not None and not isinstance(bound.node, Input):
-        await screen.app.run_action(bound.binding.action, bound.node)
+def _action(key: Key, pressed: str) -> str:
+    """The action of one of the keys for a purpose."""
+    number = next(number for number, names in enumerate(key.keys) if pressed in names.split(","))
+    return key.actions[number if len(key.actions) > 1 else 0]
+
+
+async def _press(screen: Screen[Any], key: str, action: str) -> None:
+    """Do what a key does; while something is typed, the key itself would be typed, too."""
+    if isinstance(screen.focused, Input):
+        await screen.app.run_action(action, screen)
     else:
         screen.app.simulate_key(key)
 

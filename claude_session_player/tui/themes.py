@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.color import parse_rgb_hex
 from rich.segment import Segment
@@ -59,7 +59,7 @@ PALETTES: Final = {
         "fdf6e3",
         "586e75",
         "073642 dc322f 6a7a00 9a7300 1f78b8 c02a74 1c837b eee8d5",
-        "839496 cb4b16 6a7a00 9a7300 1f78b8 6c71c4 1c837b 586e75",
+        "6f8083 cb4b16 6a7a00 9a7300 1f78b8 6c71c4 1c837b 586e75",
     ),
 }
 """Red, green and the other colours of the lighter or darker themes are shifted where text would be hard to read."""
@@ -98,7 +98,7 @@ def ground_filters(name: str) -> list[LineFilter]:
 _GROUNDS: Final = {name: GroundFilter(f"#{palette.foreground}") for name, palette in PALETTES.items()}
 
 
-def apply_theme(app: App[object], name: str) -> str:
+def apply_theme(app: App[Any], name: str) -> str:
     """Draw a program in a theme; returns its name. Without colours there is only the terminal's own."""
     if name not in PALETTES or os.environ.get("NO_COLOR"):
         app.ansi_color = True

@@ -58,6 +58,7 @@ def header_text(facts: HeaderFacts, width: int, lines: int = 1) -> Text:
     if lines < 2:
         return _one_line(facts, width, [cost, context, model, branch], project)
     path = Text(short_path(project, max(width - branch.cell_len - len(_GAP), 0)), "dim")
+    branch.truncate(width, overflow="ellipsis")
     return Text("\n").join([_one_line(facts, width, [cost, context, model], ""), _spread(path, branch, width)])
 
 
@@ -77,7 +78,7 @@ def _fitting(parts: Iterable[Text], width: int) -> Text:
     """As many parts as fit; the first one, which matters most, is at the right end."""
     text = Text()
     for part in filter(None, parts):
-        longer = part + Text(_GAP) + text if text else part
+        longer = Text.assemble(part, _GAP, text) if text else part
         if longer.cell_len <= width:
             text = longer
     return text
