@@ -29,8 +29,8 @@ _BEGINNING: Final = "(before the first prompt)"
 _COLUMNS: Final = (
     TableColumn("", 1, 9, "bold green"),
     TableColumn("TIME", 5, 8, "dim"),
-    TableColumn("PROMPT", 12, 10, grows=True),
-    TableColumn("", 7, 7, "dim"),
+    TableColumn("PROMPT", 11, 10, grows=True),
+    TableColumn("", 6, 7, "dim", most=8),
 )
 _WIDE_COLUMNS: Final = (
     *_COLUMNS[:3],
