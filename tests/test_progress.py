@@ -151,7 +151,7 @@ def test_a_recording_without_a_store_has_the_cost_of_its_own_lines() -> None:
     index = index_of(session)
     recording = Recording("tea", "", lambda: MemorySource(session.lines))
     curve = CostCounter(recording).count(index)
-    assert (curve.at(1), curve.at(2)) == (0, Prices.load().cost(OPUS, TokenCount(1000), None))
+    assert [curve.at(1), curve.at(2)] == [Decimal(), Prices.load().cost(OPUS, TokenCount(1000), None)]
 
 
 def test_tokens_without_a_price_have_no_cost() -> None:
