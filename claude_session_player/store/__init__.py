@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     )
     from claude_session_player.store.facts import (
         LINE_KEY as LINE_KEY,
+        SYNTHETIC_MODEL as SYNTHETIC_MODEL,
         Extraction as Extraction,
         ExtractJob as ExtractJob,
         Responses as Responses,
         TokenCounts as TokenCounts,
+        largest_tokens as largest_tokens,
+        sound_token_counts as sound_token_counts,
+        sound_tokens as sound_tokens,
     )
     from claude_session_player.store.filters import (
         SORT_KEYS as SORT_KEYS,
@@ -75,14 +79,7 @@ if TYPE_CHECKING:
         looks_like_path as looks_like_path,
         not_a_session_reason as not_a_session_reason,
     )
-    from claude_session_player.store.responses import (
-        SYNTHETIC_MODEL as SYNTHETIC_MODEL,
-        NamedTokens as NamedTokens,
-        largest_tokens as largest_tokens,
-        named_tokens as named_tokens,
-        sound_token_counts as sound_token_counts,
-        sound_tokens as sound_tokens,
-    )
+    from claude_session_player.store.responses import NamedTokens as NamedTokens, named_tokens as named_tokens
     from claude_session_player.store.session import (
         Session as Session,
         load_responses as load_responses,
@@ -121,7 +118,7 @@ _HOMES = {
     "Filter": "filters",
     "parse_date_span": "filters",
     # what is known of files, and its index
-    "sound_token_counts": "responses",
+    "sound_token_counts": "facts",
     "Extraction": "facts",
     "ExtractJob": "facts",
     "Responses": "facts",
@@ -169,10 +166,10 @@ _HOMES = {
     "UseKind": "in_use",
     # the tokens that lines name
     "NamedTokens": "responses",
-    "SYNTHETIC_MODEL": "responses",
-    "largest_tokens": "responses",
+    "SYNTHETIC_MODEL": "facts",
+    "largest_tokens": "facts",
     "named_tokens": "responses",
-    "sound_tokens": "responses",
+    "sound_tokens": "facts",
     # which files change
     "POLLING_NOTICE": "watch",
     "FileChanges": "watch",
