@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from decimal import Decimal
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from claude_session_player.stats import Prices, cost_responses, response_cost, token_count
 from claude_session_player.store import LINE_KEY
+from claude_session_player.util.times import to_epoch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from claude_session_player.player.frame_index import Frame, FrameIndex
+    from claude_session_player.player.frame_index import FrameIndex
     from claude_session_player.player.progress import ProgressLog
     from claude_session_player.player.recording import Recording
     from claude_session_player.stats import ResponseCost
@@ -62,30 +64,64 @@ class CostCurve:
         return self._costs[-1] if self._costs else Decimal()
 
 
+class _Origin(NamedTuple):
+    """Where a sub-agent belongs in its session."""
+
+    call: str | None
+    """The call in the session's own file that led to it."""
+    ended: float | None
+
+
+class _Counted(NamedTuple):
+    """A session as the store knew it."""
+
+    path: str
+    name: str
+    responses: list[ResponseCost]
+    """Those of the session and of its sub-agents."""
+    origins: dict[str, _Origin]
+    """By the path of a sub-agent's file."""
+
+
 class CostCounter:
-    """Counts the cost of a recording, again and again while it grows. It may be used in any one thread at a time."""
+    """Counts the cost of a recording, again and again while it grows; one thread after the other may use it."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._prices: Prices | None = None
-        self._counted: tuple[Session, list[ResponseCost]] | None = None
-        """The session as the store knew it, with its responses and those of its sub-agents."""
+        self._counted: _Counted | None = None
+        self._lock = Lock()
 
     def count(self, index: FrameIndex, *, look_up: bool = True) -> CostCurve:
         """The cost until each line that is indexed now.
 
         Without `look_up`, sub-agents are as they were the last time. Raises `SessionError` or `OSError`.
         """
-        if self._prices is None:
-            self._prices = Prices.load()
-        if look_up:
-            session = self._recording.find_session()
-            self._counted = None if session is None else (session, cost_responses(session, self._prices))
-        own = list(own_steps(index.progress, self._prices))
-        if self._counted is None:
-            return CostCurve(own)
-        session, responses = self._counted
-        return CostCurve([*own, *_other_steps(index, session, responses, self._prices)])
+        with self._lock:
+            if self._prices is None:
+                self._prices = Prices.load()
+            if look_up:
+                session = self._recording.find_session()
+                self._counted = None if session is None else _look_at(session, self._prices)
+            steps = list(own_steps(index.progress, self._prices))
+            if self._counted is not None:
+                steps += _other_steps(index, self._counted, self._prices)
+            return CostCurve(steps)
+
+
+def _look_at(session: Session, prices: Prices) -> _Counted:
+    parts = {part.id: part for part in session.parts[1:]}
+    origins = {part.path: _Origin(_first_call(part, parts), to_epoch(part.ended_at)) for part in parts.values()}
+    return _Counted(session.path, session.file.name, cost_responses(session, prices), origins)
+
+
+def _first_call(part: Session, parts: dict[str, Session]) -> str | None:
+    """The call in the session itself that led to a sub-agent, perhaps by way of others."""
+    for _ in parts:
+        if (caller := parts.get(part.parent_agent_id or "")) is None:
+            break
+        part = caller
+    return part.call_id
 
 
 def own_steps(log: ProgressLog, prices: Prices) -> Iterator[CostStep]:
@@ -100,14 +136,12 @@ def own_steps(log: ProgressLog, prices: Prices) -> Iterator[CostStep]:
         costs[key] = cost
 
 
-def _other_steps(
-    index: FrameIndex, session: Session, responses: Sequence[ResponseCost], prices: Prices
-) -> Iterator[CostStep]:
+def _other_steps(index: FrameIndex, counted: _Counted, prices: Prices) -> Iterator[CostStep]:
     """What sub-agents cost, and what their files add to responses that are also in the session's own file."""
-    log, prefix = index.progress, f"{session.file.name} "
-    own = {response.key: response for response in tuple(log.responses)}
-    places: dict[str, int] = {}
-    for key, part, tokens, cost in responses:
+    prefix = f"{counted.name} "
+    own = {response.key: response for response in tuple(index.progress.responses)}
+    lines = {path: _line_of(index, origin) for path, origin in counted.origins.items()}
+    for key, part, tokens, cost in counted.responses:
         if not tokens.total:
             continue
         known = own.get(key.removeprefix(prefix) if LINE_KEY in key else key)
@@ -115,30 +149,15 @@ def _other_steps(
             before = response_cost(prices, known.model, token_count(known.tokens), known.time)
             if cost is not None and cost != before:
                 yield CostStep(known.line, cost - (before or 0))
-        elif part.path != session.path:
-            if part.path not in places:
-                places[part.path] = _line_of(index, session, part)
-            yield CostStep(places[part.path], cost)
+        elif part.path != counted.path:
+            yield CostStep(lines[part.path], cost)
 
 
-def _line_of(index: FrameIndex, session: Session, part: Session) -> int:
+def _line_of(index: FrameIndex, origin: _Origin) -> int:
     """The line that has the result of a sub-agent; of one without a result, the first line after its end."""
-    log = index.progress
-    while part.parent_agent_id and (caller := _caller(session, part)) is not None:
-        part = caller
-    line = log.result_lines.get(part.call_id or "")
-    return _line_after(index.frames, part) if line is None else line
-
-
-def _caller(session: Session, part: Session) -> Session | None:
-    callers = (other for other in session.parts[1:] if other.id == part.parent_agent_id)
-    return next(callers, None)
-
-
-def _line_after(frames: Sequence[Frame], part: Session) -> int:
-    from claude_session_player.util.times import to_epoch
-
-    ended = to_epoch(part.ended_at)
-    times = [frame.time or 0.0 for frame in frames]
-    place = len(frames) if ended is None else bisect_left(times, ended)
-    return frames[min(place, len(frames) - 1)].line if frames else 0
+    line = index.progress.result_lines.get(origin.call or "")
+    if line is not None or not index.frames:
+        return line or 0
+    frames = tuple(index.frames)
+    place = len(frames) if origin.ended is None else bisect_left([frame.time or 0.0 for frame in frames], origin.ended)
+    return frames[min(place, len(frames) - 1)].line

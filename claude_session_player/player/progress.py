@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from claude_session_player.format.blocks import ToolResult, Usage
 from claude_session_player.format.events import (
+    COMPACTION,
     FAILED_REQUESTS,
     Assistant,
     Attachment,
@@ -44,7 +45,7 @@ class LineFacts(NamedTuple):
     """The model of the latest response."""
     git_branch: str | None = None
     context: int | None = None
-    """The tokens in the context after the latest response."""
+    """The tokens in the context after the latest response; `None` until the first one, and after a compaction."""
     tokens: int = 0
     """All tokens that were used until then."""
 
@@ -113,7 +114,7 @@ class ProgressLog:
         self._is_subagent = is_subagent
         self._models: _Changes[str] = _Changes()
         self._branches: _Changes[str] = _Changes()
-        self._contexts: _Changes[int] = _Changes()
+        self._contexts: _Changes[int | None] = _Changes()
         self._totals: _Changes[int] = _Changes()
         self._branch: str | None = None
         self._last: tuple[str | None, str | None, str | None, Usage | None] | None = None
@@ -166,7 +167,7 @@ class ProgressLog:
     def _add_tokens(self, event: Event, is_own: bool) -> None:
         for named in named_tokens(event):
             tokens = self._add_named(event.line, named)
-            if is_own and not isinstance(event, Progress):
+            if is_own and any(tokens) and not isinstance(event, Progress):
                 self._contexts.set(event.line, sum(tokens[:4]))  # as `stats.context_tokens` counts
 
     def _add_named(self, line: int, named: NamedTokens) -> TokenCounts:
@@ -209,6 +210,8 @@ class ProgressLog:
     def _add_notice(self, event: System, is_own: bool) -> None:
         if is_own and event.subtype in FAILED_REQUESTS:
             self.error_lines.append(event.line)
+        if is_own and event.subtype == COMPACTION:
+            self._contexts.set(event.line, None)
         if is_own and event.model:
             self._models.set(event.line, event.model)
 

@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     )
     from claude_session_player.store.facts import (
         LINE_KEY as LINE_KEY,
+        SYNTHETIC_MODEL as SYNTHETIC_MODEL,
         Extraction as Extraction,
         ExtractJob as ExtractJob,
         Responses as Responses,
         TokenCounts as TokenCounts,
+        largest_tokens as largest_tokens,
+        sound_token_counts as sound_token_counts,
+        sound_tokens as sound_tokens,
     )
     from claude_session_player.store.filters import (
         SORT_KEYS as SORT_KEYS,
@@ -78,14 +82,7 @@ if TYPE_CHECKING:
         not_a_session_reason as not_a_session_reason,
         sessions_here as sessions_here,
     )
-    from claude_session_player.store.responses import (
-        SYNTHETIC_MODEL as SYNTHETIC_MODEL,
-        NamedTokens as NamedTokens,
-        largest_tokens as largest_tokens,
-        named_tokens as named_tokens,
-        sound_token_counts as sound_token_counts,
-        sound_tokens as sound_tokens,
-    )
+    from claude_session_player.store.responses import NamedTokens as NamedTokens, named_tokens as named_tokens
     from claude_session_player.store.session import (
         Session as Session,
         load_responses as load_responses,
@@ -124,7 +121,7 @@ _HOMES = {
     "Filter": "filters",
     "parse_date_span": "filters",
     # what is known of files, and its index
-    "sound_token_counts": "responses",
+    "sound_token_counts": "facts",
     "Extraction": "facts",
     "ExtractJob": "facts",
     "Responses": "facts",
@@ -175,10 +172,10 @@ _HOMES = {
     "UseKind": "in_use",
     # the tokens that lines name
     "NamedTokens": "responses",
-    "SYNTHETIC_MODEL": "responses",
-    "largest_tokens": "responses",
+    "SYNTHETIC_MODEL": "facts",
+    "largest_tokens": "facts",
     "named_tokens": "responses",
-    "sound_tokens": "responses",
+    "sound_tokens": "facts",
     # which files change
     "POLLING_NOTICE": "watch",
     "FileChanges": "watch",

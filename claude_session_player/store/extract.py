@@ -52,9 +52,10 @@ from claude_session_player.store.facts import (
     InlineSubagent,
     encode_responses,
     file_record,
+    line_key,
+    response_key,
 )
 from claude_session_player.store.layout import ReadProblem, SessionFile
-from claude_session_player.store.responses import line_key, response_key
 from claude_session_player.util.fsutil import regular_opener, sample_checksum
 
 if TYPE_CHECKING:

@@ -51,16 +51,19 @@ from claude_session_player.linking.agent_records import (
 from claude_session_player.linking.copies import response_id
 from claude_session_player.linking.prompts import human_prompt
 from claude_session_player.linking.titles import note_prompt, note_title
-from claude_session_player.store.facts import ConversationFacts, Response, TokenCounts, TokenTotals
-from claude_session_player.store.responses import (
+from claude_session_player.store.facts import (
     NO_TOKENS,
     SYNTHETIC_MODEL,
+    ConversationFacts,
+    Response,
+    TokenCounts,
+    TokenTotals,
     largest_tokens,
     line_key,
-    named_tokens,
     response_key,
     sound_tokens,
     token_counts,
+    usage_line_counts,
 )
 from claude_session_player.tools import AGENTS
 from claude_session_player.util.times import normalize_time
@@ -193,8 +196,7 @@ def _add_model(extractor: FileExtractor, event: System | Metadata) -> None:
 
 def _add_usage(extractor: FileExtractor, event: UsageLine) -> None:
     model = next(reversed(extractor.main.models), None)
-    for named in named_tokens(event):
-        extractor.main.add_tokens(named.key, named.tokens, model, named.time)
+    extractor.main.add_tokens(line_key(event), usage_line_counts(event), model, event.timestamp)
 
 
 def _add_malformed(extractor: FileExtractor, event: Malformed) -> None:

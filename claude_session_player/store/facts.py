@@ -17,6 +17,8 @@ from claude_session_player.util.text import display_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from claude_session_player.format.blocks import Usage
+    from claude_session_player.format.events import Event, UsageLine
     from claude_session_player.linking.subagents import AgentCall
     from claude_session_player.store.layout import ReadProblem, SessionFile
 
@@ -299,6 +301,56 @@ _TOKENS: Final = 5
 
 LINE_KEY: Final = "\0line "
 """The beginning of the key of a response without an id: its line follows. No id begins like this."""
+
+
+SYNTHETIC_MODEL: Final = "<synthetic>"
+"""The model of messages that Claude Code wrote itself: they are no responses."""
+NO_TOKENS: Final[TokenCounts] = (0, 0, 0, 0, 0)
+_MAX_TOKENS: Final = 1 << 53
+
+
+def line_key(event: Event) -> str:
+    """What identifies a line: in copies of a file as well, if it has a uuid."""
+    return f"\0uuid {event.uuid}" if event.uuid else f"{LINE_KEY}{event.line}"
+
+
+def response_key(message_id: str | None, request: str | None, place: str = "") -> str:
+    """What identifies a response: the ids of message and request, or else its place."""
+    return f"{message_id or ''} {request or ''}" if message_id or request else place
+
+
+def token_counts(usage: Usage) -> TokenCounts:
+    """The tokens that a line names. A missing sum of cache writes is computed from its parts."""
+    written, parts = usage.cache_creation_input_tokens, usage.cache_creation
+    one_hour = parts.one_hour or 0 if parts is not None else 0
+    if written is None and parts is not None:
+        written = one_hour + (parts.five_minutes or 0)
+    read = usage.cache_read_input_tokens
+    return usage.input_tokens or 0, usage.output_tokens or 0, written or 0, read or 0, one_hour
+
+
+def usage_line_counts(event: UsageLine) -> TokenCounts:
+    """The tokens of a line that has nothing else."""
+    written, read = event.cache_creation_tokens or 0, event.cache_read_tokens or 0
+    return event.input_tokens or 0, event.output_tokens or 0, written, read, 0
+
+
+def sound_token_counts(usage: Usage) -> TokenCounts:
+    """The tokens that a line names, of which absurd ones count as none."""
+    return sound_tokens(token_counts(usage))
+
+
+def sound_tokens(tokens: TokenCounts) -> TokenCounts:
+    """The same numbers; absurd ones count as none."""
+    is_sound = max(tokens) <= _MAX_TOKENS and min(tokens) >= 0
+    return tokens if is_sound else largest_tokens(NO_TOKENS, tokens)
+
+
+def largest_tokens(before: TokenCounts, tokens: TokenCounts) -> TokenCounts:
+    """The largest of each number; absurd ones count as none."""
+    sound = (number if 0 <= number <= _MAX_TOKENS else 0 for number in tokens)
+    a, b, c, d, e = map(max, before, sound)
+    return a, b, c, d, e
 
 
 class Responses(NamedTuple):

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 
 _STATUS_SECONDS: Final = 1.0
 """Seconds between two looks at the clock of a followed session: time alone makes it idle."""
+_COST_SECONDS: Final = 15.0
+"""Seconds between two looks at what the sub-agents of a followed session cost."""
 _DEFAULT_TIMING: Final = Timing()
 _TINY, _LOW, _HIGH = 6, 14, 30
 """A terminal with fewer rows shows less around what is played; one with many has lines around the session."""
@@ -148,6 +150,7 @@ class PlayerScreen(MotionScreen):
         if self.playback.is_followed:
             self._subagents.read()
             self.set_interval(_STATUS_SECONDS, self._show_running)
+            self.set_interval(_COST_SECONDS, self.look_up_costs_again)
         self.show_frame()
         self.mention_left_position()
         self._build_frames()
@@ -262,6 +265,9 @@ class PlayerScreen(MotionScreen):
     @on(FilesWritten)
     def _update_running(self, event: FilesWritten) -> None:
         self._subagents.read(event.changes.files)
+        self.agents_changed = self.agents_changed or event.changes.files != {
+            os.path.abspath(self.playback.recording.path or "")
+        }
         if event.changes.is_polled and not self._is_polled:
             self._is_polled = True
             self.notify(POLLING_NOTICE, severity="warning")

@@ -14,12 +14,12 @@ from textual.worker import get_current_worker
 from claude_session_player.errors import SessionError
 from claude_session_player.player import CostCounter, LeftPosition, PositionStore, line_position
 from claude_session_player.tui.playback_screen import PlaybackScreen
-from claude_session_player.tui.widgets.status import fraction_of
+from claude_session_player.tui.widgets.timeline import fraction_of
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from claude_session_player.player import CostCurve, FrameIndex, LineFacts
+    from claude_session_player.player import CostCurve, LineFacts, ProgressLog
 
 _HIGHLIGHTS_VIEW = "highlights"
 """The remembered view of a session that was left in highlights."""
@@ -27,9 +27,9 @@ _HIGHLIGHTS_VIEW = "highlights"
 
 @dataclass
 class CostsReady(Message, bubble=False):
-    """The cost until each line of an index."""
+    """The cost until each line of the log of an index."""
 
-    index: FrameIndex
+    log: ProgressLog
     costs: CostCurve
 
 
@@ -40,6 +40,8 @@ class ProgressScreen(PlaybackScreen):
         super().__init__()
         self.costs: CostCurve | None = None
         """The cost until each line; `None` until it is known."""
+        self.agents_changed = False
+        """True if files of sub-agents were written to since they were counted."""
         self._cost_counter: CostCounter | None = None
         self._positions: PositionStore | None = None
         self._left: LeftPosition | None = None
@@ -83,16 +85,22 @@ class ProgressScreen(PlaybackScreen):
             with suppress(SessionError, OSError):  # then the cost is unknown
                 costs = counter.count(index, look_up=look_up)
                 if not worker.is_cancelled:
-                    self.post_message(CostsReady(index, costs))
+                    self.post_message(CostsReady(index.progress, costs))
 
         self.run_worker(count, thread=True, exclusive=True, group="costs", exit_on_error=False)
 
     @on(CostsReady)
     def _take_costs(self, event: CostsReady) -> None:
-        if event.index is self.playback.frame_index:
+        if event.log is self.playback.frame_index.progress:
             self.costs = event.costs
             self.show_chapters()
             self.show_status()
+
+    def look_up_costs_again(self) -> None:
+        """Count the cost of sub-agents that were written to; called now and then while a session is followed."""
+        if self.agents_changed and self.playback.is_complete:
+            self.agents_changed = False
+            self.count_costs()
 
     def show_chapters(self) -> None:
         """Show what is new in the lists of chapters."""

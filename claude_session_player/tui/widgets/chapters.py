@@ -26,13 +26,13 @@ _WIDE: Final = 64
 """From this width on, there is a column for each number."""
 _HERE: Final = "▶"
 _BEGINNING: Final = "(before the first prompt)"
-_COLUMNS: Final = (
+_COLUMNS: Final[Sequence[TableColumn]] = (
     TableColumn("", 1, 9, "bold green"),
     TableColumn("TIME", 5, 8, "dim"),
-    TableColumn("PROMPT", 12, 10, grows=True),
-    TableColumn("", 7, 7, "dim"),
+    TableColumn("PROMPT", 11, 10, grows=True),
+    TableColumn("", 6, 7, "dim", most=8),
 )
-_WIDE_COLUMNS: Final = (
+_WIDE_COLUMNS: Final[Sequence[TableColumn]] = (
     *_COLUMNS[:3],
     TableColumn("LASTED", 7, 5, is_right=True),
     TableColumn("COST", 7, 4, "green", is_right=True),
@@ -44,7 +44,7 @@ _WIDE_COLUMNS: Final = (
 class ChapterTable(RowTable[Chapter]):
     """A line for each chapter; the one that is played is marked."""
 
-    columns = _COLUMNS
+    columns: Sequence[TableColumn] = _COLUMNS
     can_focus = False
 
     def __init__(self) -> None:

@@ -1,0 +1,193 @@
+"""The chapters of a session, and the list that shows them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given, strategies as st
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+
+from claude_session_player import View
+from claude_session_player.player.chapters import Chapter, list_chapters
+from claude_session_player.player.frame_index import FrameIndex
+from claude_session_player.player.recording import MemorySource
+from claude_session_player.tui.widgets.chapters import ChapterList, ChaptersPopup
+from tests.builder import SessionBuilder, call, text
+from tests.players import notice, player, screen_of
+from tests.screens import run, text_of, until
+from tests.test_frame_index import COMPACTED, RECORDS, lines_of
+
+
+def index_of(lines: list[bytes], view: View | None = None) -> FrameIndex:
+    index = FrameIndex(MemorySource(lines), view)
+    index.finish()
+    return index
+
+
+def kitchen() -> SessionBuilder:
+    return (
+        SessionBuilder()
+        .response(text("Good morning."))
+        .prompt("Make tea")
+        .response(call("Write", "w", file_path="/tea.py", content="hot"))
+        .result("w", "done")
+        .response(call("Edit", "e", file_path="/tea.py", old_string="a", new_string="b"))
+        .result("e", "done")
+        .response(call("Edit", "f", file_path="/cup.py", old_string="a", new_string="b"))
+        .result("f", "no such file", error=True)
+        .prompt("Wash the cups")
+        .response(text("They are clean."))
+    )
+
+
+def chapters_of(session: SessionBuilder) -> list[Chapter]:
+    return list_chapters(index_of(session.lines))
+
+
+def test_a_chapter_has_what_happened_until_the_next_prompt() -> None:
+    opening, tea, cups = chapters_of(kitchen())
+    assert (opening.prompt, opening.frame, opening.end) == ("", 0, 1)
+    assert (tea.prompt, tea.line, tea.seconds, tea.errors, tea.files) == ("Make tea", 2, 7.0, 1, ("/tea.py",))
+    assert (cups.prompt, cups.seconds, cups.errors, cups.files) == ("Wash the cups", 1.0, 0, ())
+
+
+def test_a_session_without_frames_has_no_chapters_and_one_without_prompts_has_one() -> None:
+    assert chapters_of(SessionBuilder()) == []
+    assert [chapter.prompt for chapter in chapters_of(SessionBuilder().response(text("Hi")))] == [""]
+
+
+FAILED = {"type": "assistant", "isApiErrorMessage": True, "message": {"content": "API Error: 529"}}
+
+
+def at_times(records: list[Any], times: list[int | None]) -> list[bytes]:
+    stamped = [
+        {**record, **({} if time is None else {"timestamp": f"2026-01-17T20:{time:02}:00.000Z"})}
+        for record, time in zip(records, times, strict=True)
+    ]
+    return lines_of(*stamped)
+
+
+@given(
+    st.lists(st.tuples(st.one_of(RECORDS, st.just(FAILED)), st.none() | st.integers(0, 59)), max_size=40),
+    st.sampled_from((View(), View.rich())),
+)
+def test_chapters_partition_the_frames_and_their_errors_add_up(rows: list[Any], view: View) -> None:
+    index = index_of(at_times([record for record, _ in rows], [time for _, time in rows]), view)
+    chapters = list_chapters(index)
+    covered = [frame for chapter in chapters for frame in range(chapter.frame, chapter.end)]
+    assert covered == list(range(len(index.frames)))
+    assert all(chapter.seconds >= 0 and chapter.frame < chapter.end for chapter in chapters)
+    if chapters:
+        assert sum(chapter.errors for chapter in chapters) == len(index.progress.error_lines)
+
+
+def test_a_compaction_does_not_end_a_chapter() -> None:
+    records = {"type": "user", "message": {"content": "a"}}, COMPACTED, FAILED
+    (chapter,) = list_chapters(index_of([json.dumps(record).encode() + b"\n" for record in records]))
+    assert (chapter.end, chapter.errors) == (3, 1)
+
+
+# --- the list -----------------------------------------------------------------------------------------
+
+
+class Beside(App[None]):
+    """A list of chapters by itself."""
+
+    ENABLE_COMMAND_PALETTE = False
+    chosen: ClassVar[list[int]] = []
+
+    def compose(self) -> ComposeResult:
+        """The list alone."""
+        yield ChapterList(chapters_of(kitchen()), 0)
+
+    def on_chapter_list_chosen(self, event: ChapterList.Chosen) -> None:
+        """Note what was chosen."""
+        self.chosen.append(event.frame)
+
+
+@pytest.mark.parametrize(("width", "shown"), [(36, "✗1 ±1"), (30, "✗1 ±1"), (80, "LASTED")])
+def test_the_columns_are_those_that_fit(width: int, shown: str) -> None:
+    app = Beside()
+
+    async def look(pilot: Pilot[Any]) -> None:
+        await pilot.pause()
+        seen = text_of(app)
+        assert shown in seen
+        assert "Make tea" in seen
+        assert "COST" in seen or width < 80
+
+    run(app, look, (width, 12))
+
+
+def test_what_is_typed_filters_and_a_click_goes_there() -> None:
+    app = Beside()
+    app.chosen.clear()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        chapters = app.query_one(ChapterList)
+        chapters.focus_filter()
+        await pilot.press("c", "u", "p", "s")
+        await pilot.pause()
+        assert "Make tea" not in text_of(app)
+        assert "Wash the cups" in text_of(app)
+        await pilot.press("enter")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "Make tea" in text_of(app)
+        await pilot.click("ChapterTable", offset=(3, 2))
+        await pilot.pause()
+
+    run(app, script, (60, 12))
+    assert app.chosen == [8, 1]
+
+
+def test_the_chapter_that_is_played_is_marked_and_the_cursor_goes_with_it() -> None:
+    app = Beside()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        chapters = app.query_one(ChapterList)
+        chapters.follow(8)
+        await pilot.pause()
+        (line,) = (line for line in text_of(app).splitlines() if "Wash" in line)
+        assert line.startswith("▶")
+        chapters.focus_filter()
+        await pilot.press("up", "enter")
+        await pilot.pause()
+
+    app.chosen.clear()
+    run(app, script, (60, 12))
+    assert app.chosen == [1]
+
+
+def test_c_opens_the_chapters_and_enter_goes_to_one() -> None:
+    app, _ = player()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await pilot.pause()
+        screen = screen_of(app)
+        await pilot.press("end", "c")
+        await until(pilot, lambda: isinstance(app.screen, ChaptersPopup) and "Thank you." in text_of(app))
+        assert "▶" in text_of(app)
+        await pilot.press("b", "e", "l", "l", "enter")
+        await until(pilot, lambda: app.screen is screen)
+        await pilot.pause()
+        assert screen.player.position == 0
+        assert notice(app) == ""
+
+    run(app, script)
+
+
+def test_the_popup_shows_costs_as_soon_as_they_are_known() -> None:
+    app, _ = player()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await pilot.pause()
+        await pilot.press("c")
+        await until(pilot, lambda: "$" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app._first)
+
+    run(app, script, (120, 40))

@@ -1,0 +1,137 @@
+"""Motions of two keys in the player: to errors, edits, sub-agents and prompts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from claude_session_player.models import AssistantText, ToolCall, UserMessage
+from claude_session_player.player.frame_index import FrameMark
+from claude_session_player.tui.player_screen import PlayerScreen
+from tests.players import keys, notice, played, player, screen_of
+from tests.screens import run, text_of, until as until_true
+from tests.test_frame_index import build_index, call, lines_of, prompt, result
+
+
+def after(*names: str) -> tuple[PlayerScreen, str]:
+    """The player and its notification after some keys, from the first frame on."""
+    app, _ = player()
+    found: list[tuple[PlayerScreen, str]] = []
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await pilot.pause()
+        await pilot.press("space", "home")
+        for name in names:
+            await pilot.press(name)
+            await pilot.pause()
+        found.append((screen_of(app), notice(app)))
+
+    run(app, script)
+    return found[0]
+
+
+NEXT, BEFORE = "right_square_bracket", "left_square_bracket"
+
+
+@pytest.mark.parametrize(
+    ("key", "mark"),
+    [("e", FrameMark.ERROR), ("d", FrameMark.EDIT), ("a", FrameMark.AGENT), ("p", FrameMark.PROMPT)],
+)
+def test_a_motion_goes_to_the_next_and_to_the_previous_frame_with_a_mark(key: str, mark: FrameMark) -> None:
+    screen, said = after(NEXT, key)
+    frame = screen.playback.frame
+    assert frame is not None
+    assert (mark in frame.marks, frame.line > 1, said) == (True, True, "")
+    back, said = after("end", BEFORE, key)
+    assert back.playback.frame is not None
+    assert (mark in back.playback.frame.marks, said) == (True, "")
+
+
+def test_a_motion_puts_the_cursor_on_the_element() -> None:
+    error, _ = after(NEXT, "e")
+    edit, _ = after(NEXT, "d")
+    assert isinstance(error.pane.element, ToolCall)
+    assert error.pane.element.is_error
+    assert isinstance(edit.pane.element, ToolCall)
+    assert edit.pane.element.tool_name == "Edit"
+    assert isinstance(after(NEXT, "p")[0].pane.element, UserMessage)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (("end", NEXT, "e"), "No later error."),
+        ((BEFORE, "e"), "No earlier error."),
+        (("end", NEXT, "d"), "No later edit."),
+        (("end", NEXT, "a"), "No later sub-agent."),
+        ((BEFORE, "p"), "No earlier prompt."),
+    ],
+)
+def test_where_there_is_nothing_to_go_to_the_player_stays_and_says_so(keys: tuple[str, ...], said: str) -> None:
+    screen, notice = after(*keys)
+    assert notice == said
+    assert screen.player.position == (screen.player.count - 1 if "end" in keys else 0)
+
+
+@pytest.mark.parametrize("key", ["escape", "x", "slash", "g", "p", "space"])
+def test_the_second_key_does_nothing_else(key: str) -> None:
+    screen, _ = after(NEXT, key)
+    assert screen.pending_keys == ""
+    assert not screen.search_bar.is_typing
+    assert not screen.player.is_playing
+    assert screen.player.pace.value != "paced"
+    assert screen.player.position == (9 + 1 if key == "p" else 0) or key == "p"
+
+
+def test_the_first_key_is_shown_until_the_second() -> None:
+    app, _ = player()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await pilot.pause()
+        await pilot.press(NEXT)
+        await until_true(pilot, lambda: "]…" in text_of(app))
+        await pilot.press("escape")
+        await until_true(pilot, lambda: "]…" not in text_of(app))
+        await pilot.press(BEFORE)
+        await until_true(pilot, lambda: "[…" in text_of(app))
+
+    run(app, script, (120, 24))
+
+
+def test_brackets_are_ordinary_letters_in_a_search() -> None:
+    shown = played(keys("slash", NEXT, "e", BEFORE))
+    assert "]e[" in shown
+
+
+def test_y_copies_and_the_help_has_the_motions() -> None:
+    assert "Copied" in played(keys("y"))
+    assert "next or previous error" in played(keys("question_mark"), size=(120, 50))
+
+
+# --- marks ----------------------------------------------------------------------------------------------
+
+
+def edit(id: str) -> dict[str, Any]:
+    made = call(id, "Edit")
+    made["message"]["content"][0]["input"] = {"file_path": "/tea.py"}
+    return made
+
+
+def test_an_edit_is_where_its_result_says_that_it_was_made() -> None:
+    index = build_index(lines_of(prompt("a"), edit("1"), edit("2"), result("1"), result("2", is_error=True)))
+    assert [frame.marks & FrameMark.EDIT for frame in index.frames] == [0, 0, 0, FrameMark.EDIT, 0]
+    assert [(one.line, one.path) for one in index.progress.edits] == [(4, "/tea.py")]
+
+
+def test_an_edit_whose_result_came_first_is_where_its_call_is() -> None:
+    index = build_index(lines_of(result("1"), edit("1")))
+    assert [bool(frame.marks & FrameMark.EDIT) for frame in index.frames] == [False, True]
+
+
+def test_text_of_the_model_is_a_response_unless_the_request_failed() -> None:
+    answer: dict[str, Any] = {"type": "assistant", "message": {"content": "Hi"}}
+    index = build_index(lines_of(answer, {**answer, "isApiErrorMessage": True}))
+    assert [frame.marks for frame in index.frames] == [FrameMark.RESPONSE, FrameMark.ERROR]
+    assert isinstance(index.screen(0).elements[0], AssistantText)
