@@ -139,6 +139,16 @@ def test_windows_waits_for_claude(home: Home) -> None:
     assert home.started() == (str(home.project), ["--resume", ONE])
 
 
+def test_a_title_and_a_directory_are_not_obeyed(home: Home) -> None:
+    cwd = home.folder / "a\x1b]0;owned\x07"
+    cwd.mkdir()
+    home.store.session(TWO, "Beep \x1b[2J\x07", cwd=str(cwd))
+    settle(home.store.root)
+    ran = home.resume(TWO)
+    assert (ran.code, b"\x1b" in ran.output, b"\x07" in ran.output) == (7, False, False)
+    assert home.started()[0] == str(cwd)
+
+
 # --- printed ----------------------------------------------------------------------------------------
 
 

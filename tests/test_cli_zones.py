@@ -16,7 +16,7 @@ from tests.stores import ONE, StoreBuilder
 from tests.test_cli_stats import usage
 from tests.zones import system_zone
 
-TIMELESS = {"repair", "restore", "settings", "account", "completion", "help"}
+TIMELESS = {"repair", "resume", "restore", "settings", "account", "completion", "help"}
 """The commands that neither show nor read times."""
 NIGHT = "2026-01-17T20:31:00.000Z"
 LATER = "2026-01-18T03:00:00.000Z"

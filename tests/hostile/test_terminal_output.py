@@ -237,6 +237,7 @@ def test_every_command_is_run() -> None:
         "browse",
         "follow",
         "repair",
+        "resume",
         "archive",
         "clean",
         "restore",
