@@ -387,6 +387,13 @@ def _picture(picture: Picture, style: TranscriptStyle) -> str:
     return f"[{kind} {size(count)}]" if count else f"[{kind}]"
 
 
+def picture_label(picture: Picture, style: TranscriptStyle) -> str:
+    """What stands for a picture in plain text: its address, or where it was saved, or its size."""
+    count = max(len(picture.data) - 2, 0) * 3 // 4
+    about = picture.url or style.save(picture) or (size(count) if count else "")
+    return f"[{picture.kind} {about}]" if about else f"[{picture.kind}]"
+
+
 def _address(text: str) -> str:
     return _UNSAFE_IN_URL.sub(lambda found: quote(found[0]), single_line(text))
 

@@ -26,16 +26,16 @@ from rich.theme import Theme
 from claude_session_player.export.commonmark import shorten_text, single_line, tidy_text
 from claude_session_player.export.registry import TranscriptWriter
 from claude_session_player.export.terminal import fold_lines
-from claude_session_player.export.transcript import HEADINGS, call_outcome, call_reply
+from claude_session_player.export.transcript import HEADINGS, call_outcome, call_reply, picture_label
 from claude_session_player.format import lenient_json
 from claude_session_player.format.content import CallParts, Checklist, Code, Data, Diff, Part, Picture, Prose
 from claude_session_player.transcript import Entry, EntryKind, TranscriptCall
-from claude_session_player.util.humanize import UNKNOWN_TIME, size, transcript_time
+from claude_session_player.util.humanize import UNKNOWN_TIME, transcript_time
 from claude_session_player.util.text import base_name, mark_controls, printable
 from claude_session_player.util.times import zone_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from rich.console import ConsoleOptions, RenderableType, RenderResult
 
@@ -56,20 +56,15 @@ _LIGHT_BACKGROUNDS: Final = ("7", "15")
 _DIFF_STYLES: Final = {"+": "green", "-": "red", "@": "cyan", " ": "dim"}
 _THEME: Final = Theme(
     {
+        **dict.fromkeys(("markdown.block_quote", "markdown.hr", "markdown.table.border"), "dim"),
+        **dict.fromkeys(("markdown.h2", "markdown.h3", "markdown.table.header"), "bold"),
+        **dict.fromkeys(("markdown.item.bullet", "markdown.item.number"), "bold"),
+        "markdown.h1": "bold underline",
+        "markdown.h4": "bold italic",
         "markdown.code": "cyan",
         "markdown.code_block": "none",
-        "markdown.block_quote": "dim",
-        "markdown.h1": "bold underline",
-        "markdown.h2": "bold",
-        "markdown.h3": "bold",
-        "markdown.h4": "bold italic",
-        "markdown.item.bullet": "bold",
-        "markdown.item.number": "bold",
         "markdown.link": "blue",
         "markdown.link_url": "blue underline",
-        "markdown.hr": "dim",
-        "markdown.table.border": "dim",
-        "markdown.table.header": "bold",
     }
 )
 
@@ -338,14 +333,10 @@ class _EntryDrawing:
         """The line of the entry, if that is wanted, and its time, with the day if that is new."""
         entry = self._entry
         line = f"line {entry.line}" if self._pen.style.with_lines and entry.line else ""
-        time = self._time()
+        time = transcript_time(entry.body.started if entry.kind is EntryKind.AGENT else entry.timestamp)
         if time == UNKNOWN_TIME:
             return line
         return "  ".join(filter(None, (line, time[11:] if time[:10] == self._day else time)))
-
-    def _time(self) -> str:
-        started = self._entry.body.started if self._entry.kind is EntryKind.AGENT else self._entry.timestamp
-        return transcript_time(started)
 
     # --- kinds of entries
 
@@ -419,7 +410,7 @@ class _EntryDrawing:
         rows = self._call_head(call, parts, call_outcome(call, parts, reply), look)
         if not (follows and len(call.subagents) == 1):
             for part in parts.given:
-                rows += self._indented(self._part(part, parts.name, is_input=True))
+                rows += [(_INDENT + row).rstrip() for row in self._part(part, parts.name, is_input=True)]
         return rows + self._returned(call, parts) if reply is not None else rows
 
     def _result(self) -> list[str]:
@@ -454,9 +445,6 @@ class _EntryDrawing:
         marks = [f"{_INDENT}{mark} ", *[" " * len(_INDENT + _RESULT_MARK)] * len(rows)]
         return [(first + row).rstrip() for first, row in zip(marks, rows, strict=False)]
 
-    def _indented(self, rows: Sequence[str]) -> list[str]:
-        return [_INDENT + row if row else "" for row in rows]
-
     def _part(self, part: Part, name: str, style: str = "", is_input: bool = False) -> list[str]:
         """One part of a call; `name` is the file that it is about."""
         pen, width = self._pen, self._width - len(_INDENT + _RESULT_MARK)
@@ -475,7 +463,7 @@ class _EntryDrawing:
             case Data():
                 return pen.code(shorten_text(lenient_json.pretty(part.value), pen.style.code_lines), "json", "", width)
             case Picture():
-                return pen.plain(_picture_label(part, pen.style), "dim", "", width)
+                return pen.plain(picture_label(part, pen.style), "dim", "", width)
 
     def _code(self, part: Code, name: str, style: str, width: int, is_input: bool) -> list[str]:
         full = self._pen.style.is_full
@@ -490,16 +478,6 @@ class _EntryDrawing:
         if style or not language:
             return self._pen.plain(text, style, "", width)
         return self._pen.code(text, language, "", width)
-
-
-def _picture_label(picture: Picture, style: TranscriptStyle) -> str:
-    """What stands for a picture: where it was saved, else its address or its size."""
-    if picture.url:
-        return f"[{picture.kind} {picture.url}]"
-    if address := style.save(picture):
-        return f"[{picture.kind} {address}]"
-    count = max(len(picture.data) - 2, 0) * 3 // 4
-    return f"[{picture.kind} {size(count)}]" if count else f"[{picture.kind}]"
 
 
 _DRAWINGS: Final[dict[EntryKind, Callable[[_EntryDrawing], list[str]]]] = {
