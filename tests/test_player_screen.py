@@ -367,9 +367,9 @@ def test_h_keeps_what_was_before_a_compaction_at_the_same_place() -> None:
     assert "history" in shown
 
 
-def test_c_copies_all_of_the_element_at_the_cursor() -> None:
+def test_y_copies_all_of_the_element_at_the_cursor() -> None:
     async def copy(pilot: Pilot[Any], screen: PlayerScreen) -> None:
-        await pilot.press("g", "7", "enter", "c")
+        await pilot.press("g", "7", "enter", "y")
         assert pilot.app.clipboard.endswith("test 8 of the kettle passed")
 
     assert "Copied " in played(copy)

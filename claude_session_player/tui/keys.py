@@ -131,10 +131,10 @@ MOTION_KEYS: Final = (
         ("screen.motion(1)", "screen.motion(-1)"),
         "] [",
         "next …",
-        "then e, d, a or p: to the next or previous error, edit, sub-agent, prompt",
+        "next or previous: e error, d edit, a sub-agent, p prompt",
         has_priority=True,
     ),
-    Key(("m",), ("highlights",), "m", "highlights", "play only prompts, responses, edits and errors, or everything"),
+    Key(("m",), ("highlights",), "m", "highlights", "play only prompts, responses, edits and errors, or all"),
     Key(("R",), ("resume",), "R", "resume", "continue where you left this session the last time"),
 )
 """The player's keys that go to what a person looks for; the help has them, the footer does not."""
