@@ -107,7 +107,7 @@ def test_brackets_are_ordinary_letters_in_a_search() -> None:
 
 def test_y_copies_and_the_help_has_the_motions() -> None:
     assert "Copied" in played(keys("y"))
-    assert "next or previous error" in played(keys("question_mark"), size=(120, 50))
+    assert "next or previous: e error" in played(keys("question_mark"), size=(120, 50))
 
 
 # --- marks ----------------------------------------------------------------------------------------------

@@ -206,7 +206,7 @@ MOTION_KEYS: Final = (
         ("screen.motion(1)", "screen.motion(-1)"),
         "] [",
         "next …",
-        "then e, d, a or p: to the next or previous error, edit, sub-agent, prompt",
+        "next or previous: e error, d edit, a sub-agent, p prompt",
         True,
         KeyGroup.MOVE,
     ),
@@ -215,7 +215,7 @@ MOTION_KEYS: Final = (
         ("highlights",),
         "m",
         "highlights",
-        "play only prompts, responses, edits and errors, or everything",
+        "play only prompts, responses, edits and errors, or all",
         group=KeyGroup.PLAY,
     ),
     Key(

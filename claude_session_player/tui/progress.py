@@ -12,14 +12,14 @@ from textual.message import Message
 from textual.worker import get_current_worker
 
 from claude_session_player.errors import SessionError
-from claude_session_player.player import CostCounter, LeftPosition, PositionStore, line_position
+from claude_session_player.player import LeftPosition, PositionStore, line_position
 from claude_session_player.tui.playback_screen import PlaybackScreen
 from claude_session_player.tui.widgets.timeline import fraction_of
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from claude_session_player.player import CostCurve, LineFacts, ProgressLog
+    from claude_session_player.player import CostCounter, CostCurve, LineFacts, ProgressLog
 
 _HIGHLIGHTS_VIEW = "highlights"
 """The remembered view of a session that was left in highlights."""
@@ -76,14 +76,15 @@ class ProgressScreen(PlaybackScreen):
 
     def count_costs(self, *, look_up: bool = True) -> None:
         """Count the cost of what is indexed, in a thread; without `look_up`, sub-agents stay as they were."""
-        if self._cost_counter is None:
-            self._cost_counter, look_up = CostCounter(self.playback.recording), True
-        counter, index = self._cost_counter, self.playback.frame_index
+        index = self.playback.frame_index
 
         def count() -> None:
-            worker = get_current_worker()
+            from claude_session_player.player import CostCounter  # what it needs of prices takes time to load
+
+            worker, is_first = get_current_worker(), self._cost_counter is None
+            self._cost_counter = counter = self._cost_counter or CostCounter(self.playback.recording)
             with suppress(SessionError, OSError):  # then the cost is unknown
-                costs = counter.count(index, look_up=look_up)
+                costs = counter.count(index, look_up=look_up or is_first)
                 if not worker.is_cancelled:
                     self.post_message(CostsReady(index.progress, costs))
 
