@@ -98,9 +98,14 @@ def test_the_session_keeps_a_readable_width_and_a_wide_terminal_has_a_pane_besid
 
     async def script(pilot: Pilot[Any]) -> None:
         screen = screen_of(app)
-        for width, expected, has_side in ((80, 80, False), (110, 110, False), (159, 111, False), (160, 111, True)):
+        places = (80, 80, False), (110, 110, False), (159, 111, False), (160, 111, True)
+        for width, expected, has_side in places:
+
+            def is_laid_out(wanted: tuple[int, bool] = (expected, has_side)) -> bool:
+                return (screen.pane.size.width, bool(screen.side.display)) == wanted
+
             await pilot.resize_terminal(width, 40)
-            await until(pilot, lambda at=(expected, has_side): (screen.pane.size.width, screen.side.display) == at)
+            await until(pilot, is_laid_out)
         assert screen.side.outer_size.width == 49
 
     run(app, script)

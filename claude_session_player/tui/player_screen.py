@@ -346,7 +346,9 @@ class PlayerScreen(MotionScreen):
         """Say where the cursor is, and show its element beside the session."""
         pane, element = self.pane, self.pane.element
         is_at_end = pane.is_at_end and pane.cursor == len(pane.elements) - 1
-        self._session.border_subtitle = "" if is_at_end else f"{pane.cursor + 1} of {len(pane.elements)}"
+        place = "" if is_at_end else f"{pane.cursor + 1} of {len(pane.elements)}"
+        if place != self._session.border_subtitle:
+            self._session.border_subtitle = place
         if self.side.shown is self._element_view and element is not None:
             self._element_view.show(element)
             self.side.entitle(element_name(element), speaker_colour(element))

@@ -31,6 +31,8 @@ class SidePane(Vertical):
         self._views = views
         self._number: int | None = 0
         """Which widget is shown; `None` if the viewer hid the pane."""
+        self._look = "", ""
+        """The title on the border, and its colour."""
         self.border_subtitle = hint
 
     def compose(self) -> ComposeResult:
@@ -60,8 +62,10 @@ class SidePane(Vertical):
 
     def entitle(self, title: str, colour: str = _DEFAULT_COLOUR) -> None:
         """Say on the border what is shown, in the colour of whoever speaks."""
-        self.border_title = title
-        self.styles.border = ("round", colour)
+        if self._look != (title, colour):  # a new border lays out the screen
+            self._look = title, colour
+            self.border_title = title
+            self.styles.border = ("round", colour)
 
     def _settle(self) -> None:
         for number, (title, widget) in enumerate(self._views):
