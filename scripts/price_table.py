@@ -1,7 +1,8 @@
 """Write claude_session_player/data/prices.jsonl from the installed genai-prices (`make prices`, before a release).
 
 Importing genai-prices takes a quarter of a second, a lookup in this table less than a millisecond. The table has the
-tariffs of all providers that genai-prices finds by the name of a model alone, of their fallbacks, and of AWS.
+tariffs and context windows of all providers that genai-prices finds by the name of a model alone, of their fallbacks,
+and of AWS.
 """
 
 from __future__ import annotations
@@ -58,7 +59,10 @@ def _provider(provider: Any) -> dict[str, Any]:
 
 
 def _models(provider: Any) -> list[dict[str, Any]]:
-    return [{"match": clause(model.match), "tariff": _record(model)} for model in provider.models]
+    return [
+        {"match": clause(model.match), "tariff": _record(model), "window": model.context_window}
+        for model in provider.models
+    ]
 
 
 def clause(logic: Any) -> dict[str, Any]:

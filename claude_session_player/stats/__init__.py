@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING
 from claude_session_player.util.lazy import lazy_attributes
 
 if TYPE_CHECKING:
+    from claude_session_player.stats.context import (
+        ContextFill as ContextFill,
+        ContextMeter as ContextMeter,
+        context_fill as context_fill,
+        context_tokens as context_tokens,
+        context_window as context_window,
+    )
     from claude_session_player.stats.prices import Prices as Prices, TokenCount as TokenCount
     from claude_session_player.stats.summary import SessionSummary as SessionSummary, summarize as summarize
     from claude_session_player.stats.tokens import (
@@ -25,6 +32,8 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
+    "ContextFill": "context",
+    "ContextMeter": "context",
     "GROUP_KEYS": "tokens",
     "DAY": "tokens",
     "PERIODS": "tokens",
@@ -35,6 +44,9 @@ _HOMES = {
     "TokenCount": "prices",
     "UsageGroup": "tokens",
     "UsageShare": "tokens",
+    "context_fill": "context",
+    "context_tokens": "context",
+    "context_window": "context",
     "count_sessions": "tokens",
     "count_tokens": "tokens",
     "group_usage": "tokens",

@@ -232,12 +232,22 @@ class _Table:
 
     def tariff(self, name: str) -> Tariff | None:
         """The tariff of a model at the first provider that uses such names, or else at AWS."""
+        model = self._model(name)
+        record = model["tariff"] if model is not None else None
+        return None if record is None else parse_tariff(record)
+
+    def window(self, name: str) -> int | None:
+        """The context window of a model, found like its tariff."""
+        model = self._model(name)
+        window: int | None = model["window"] if model is not None else None
+        return window
+
+    def _model(self, name: str) -> _TableRecord | None:
         name = name.lower()
         model = self._find(lambda provider: provider["match"] and _matches(provider["match"], name), name)
         if model is None and _AWS_NAMES in name:
             model = self._find(lambda provider: provider["id"] == AWS, name)
-        record = model["tariff"] if model is not None else None
-        return None if record is None else parse_tariff(record)
+        return model
 
     def _find(self, is_wanted: Callable[[_TableRecord], bool], name: str) -> _TableRecord | None:
         """The model of this name at a provider: as given, or else with its date in the other spelling."""
@@ -265,6 +275,11 @@ def look_up_prices(models: Iterable[str]) -> ListedPrices:
     """The listed tariffs of models; `None` for models that are not listed."""
     table = _table()
     return ListedPrices({model: table.tariff(model) for model in models}, table.version, table.date)
+
+
+def listed_window(model: str) -> int | None:
+    """The context window of a model in tokens; `None` if it is not listed."""
+    return _table().window(model)
 
 
 def _dashed_date(match: re.Match[str]) -> str:

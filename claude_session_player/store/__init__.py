@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from claude_session_player.util.lazy import lazy_attributes
 
 if TYPE_CHECKING:
+    from claude_session_player.store.extract_lines import sound_token_counts as sound_token_counts
     from claude_session_player.store.extras import (
         Memory as Memory,
         Project as Project,
@@ -109,6 +110,7 @@ _HOMES = {
     "Filter": "filters",
     "parse_date_span": "filters",
     # what is known of files, and its index
+    "sound_token_counts": "extract_lines",
     "Extraction": "facts",
     "ExtractJob": "facts",
     "Responses": "facts",

@@ -393,6 +393,11 @@ def _token_counts(usage: Usage) -> TokenCounts:
     return usage.input_tokens or 0, usage.output_tokens or 0, written or 0, read or 0, one_hour
 
 
+def sound_token_counts(usage: Usage) -> TokenCounts:
+    """The tokens that a line names, of which absurd ones count as none."""
+    return _largest(_NO_TOKENS, _token_counts(usage))
+
+
 def _largest(before: TokenCounts, tokens: TokenCounts) -> TokenCounts:
     sound = (number if 0 <= number <= _MAX_TOKENS else 0 for number in tokens)
     a, b, c, d, e = map(max, before, sound)

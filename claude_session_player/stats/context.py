@@ -1,0 +1,109 @@
+"""How full the context of a conversation is: the tokens after its latest response, and the model's context window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from claude_session_player.format.events import COMPACTION, Assistant, System
+from claude_session_player.stats.prices import listed_window
+from claude_session_player.store import sound_token_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from claude_session_player.format.blocks import Usage
+    from claude_session_player.format.events import Event
+
+DEFAULT_WINDOW: Final = 200_000
+"""The context window of Claude models that are not listed."""
+LARGE_WINDOW: Final = 1_000_000
+_LARGE_MARK: Final = "[1m]"
+"""The end of the names under which Claude Code offers a model with the large window."""
+_FAMILY: Final = "claude"
+
+
+class ContextFill(NamedTuple):
+    """The tokens in a context, and how many it can hold."""
+
+    tokens: int
+    window: int | None
+    """`None` if the model is unknown."""
+
+    @property
+    def share(self) -> float | None:
+        """The share of the window that is in use, from 0 to 1; `None` if the window is unknown."""
+        return None if self.window is None else min(self.tokens / self.window, 1.0)
+
+
+def context_tokens(usage: Usage) -> int:
+    """The tokens in the context after a response: what it was given, and what it answered.
+
+    >>> from claude_session_player.format.blocks import Usage
+    >>> context_tokens(Usage(input_tokens=10, cache_read_input_tokens=12_000, output_tokens=490))
+    12500
+    """
+    input, output, written, read, _ = sound_token_counts(usage)
+    return input + output + written + read
+
+
+def context_window(model: str | None, tokens: int = 0) -> int | None:
+    """How many tokens the context of a model holds; `None` if that is unknown.
+
+    A context with more `tokens` than the model's window has the large one, because it cannot exceed its window.
+
+    >>> context_window("claude-opus-4-5-20251101"), context_window("claude-sonnet-4-5[1m]"), context_window("tea-1")
+    (200000, 1000000, None)
+    >>> context_window("claude-opus-4-5-20251101", 250_000)
+    1000000
+    """
+    name = (model or "").lower()
+    if name.endswith(_LARGE_MARK):
+        window: int | None = LARGE_WINDOW
+    else:
+        window = listed_window(name) or (DEFAULT_WINDOW if _FAMILY in name else None)
+    if window is None or tokens <= window:
+        return window
+    return LARGE_WINDOW if tokens <= LARGE_WINDOW else None
+
+
+def context_fill(model: str | None, usage: Usage) -> ContextFill:
+    """How full the context is after a response of a model."""
+    tokens = context_tokens(usage)
+    return ContextFill(tokens, context_window(model, tokens))
+
+
+class ContextMeter:
+    """The context of a conversation, event by event; those of sub-agents in the same file are not counted."""
+
+    def __init__(self, *, is_subagent: bool = False) -> None:
+        self.model: str | None = None
+        """The model of the latest response."""
+        self._usage: Usage | None = None
+        """The tokens of the latest response; `None` before the first one, and after a compaction."""
+        self._largest = 0
+        """The most tokens that were in the context: they show which window it has."""
+        self._is_subagent = is_subagent
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Process the next events."""
+        for event in events:
+            if isinstance(event, System):
+                self._usage = None if event.subtype == COMPACTION else self._usage
+            elif isinstance(event, Assistant) and (self._is_subagent or not (event.is_sidechain or event.agent_call)):
+                self._take_response(event)
+
+    def _take_response(self, event: Assistant) -> None:
+        """Note the tokens of a response; notices in the place of one have none."""
+        message = event.message
+        if message is None or message.usage is None or not (tokens := context_tokens(message.usage)):
+            return
+        self._usage = message.usage
+        self._largest = max(self._largest, tokens) if message.model == self.model else tokens
+        self.model = message.model
+
+    @property
+    def fill(self) -> ContextFill | None:
+        """How full the context is; `None` if that is not known yet."""
+        if self._usage is None:
+            return None
+        return ContextFill(context_tokens(self._usage), context_window(self.model, self._largest))
