@@ -219,9 +219,10 @@ SEARCH_KEYS: Final = (_PLAY, FILTER_KEYS[1]._replace(label="↑ ↓ Esc"))
 # --- running sessions -------------------------------------------------------------------------------
 
 RUNNING_KEYS: Final = (
+    Key(("enter",), ("open",), "Enter", "open", "open the session or sub-agent in the player, and follow it"),
+    Key(("R",), ("resume",), "R", "resume", "show the command that resumes the session"),
     Key(("up,k", "down,j"), ("move(-1)", "move(1)"), "↑ ↓", "move", "previous or next session"),
-    Key(("enter",), ("open",), "Enter", "follow", "follow the session or sub-agent in the player"),
-    Key(("home", "end"), ("move(-9999)", "move(9999)"), "Home End", "ends", "first or last session"),
     Key(("question_mark",), ("help",), "?", "help", "show this help"),
     Key(("q",), ("quit",), "q", "quit", "quit"),
+    Key(("home", "end"), ("move(-9999)", "move(9999)"), "Home End", "ends", "first or last session"),
 )

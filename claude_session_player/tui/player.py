@@ -37,8 +37,9 @@ from claude_session_player.tui.keys import PLAYER_KEYS, PROMPT_KEYS, KeyBar, bin
 from claude_session_player.tui.player_search import HitLines, SearchBar
 from claude_session_player.tui.popups import HelpScreen
 from claude_session_player.tui.widgets.rows import element_rows
+from claude_session_player.tui.widgets.running import SubagentBar
 from claude_session_player.tui.widgets.screen_pane import ScreenPane
-from claude_session_player.tui.widgets.status import SubagentBar, TextLine, status_text, title_text
+from claude_session_player.tui.widgets.status import TextLine, status_text, title_text
 from claude_session_player.tui.widgets.timeline import LEGEND, TimelineBar
 from claude_session_player.util.humanize import plural
 from claude_session_player.util.times import wall_clock
